@@ -1,0 +1,39 @@
+"""Where the schemas are, which versions we read, and the refusal of all others."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kiviat.record.errors import InputError
+
+RECORD_SCHEMA = "kiviat.record/1"
+RUN_SCHEMA = "kiviat.run/1"
+
+
+def data_path(name: str) -> Path:
+    """A folder that travels with the package: native, plans or schema.
+
+    An installed package carries them under `kiviat/data`; in a checkout they stand at the root.
+    """
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "data" / name
+    return installed if installed.exists() else package.parents[1] / name
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema `name` ("record", "run" or "plan")."""
+    loaded: dict[str, Any] = json.loads((data_path("schema") / f"{name}.schema.json").read_text())
+    return loaded
+
+
+def refuse_other_version(seen: object, expected: str) -> None:
+    """Raises InputError, naming both versions, unless `seen` is `expected`."""
+    if seen != expected:
+        raise InputError(
+            f"schema {seen!r} cannot be read: this version of kiviat reads {expected!r}; "
+            "use the kiviat that wrote it, or export from there"
+        )

@@ -1,0 +1,91 @@
+"""A record: one case of one launch, with its metrics. See schema/record.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from kiviat.record.schema import RECORD_SCHEMA, refuse_other_version
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One quantity of a case in one launch. Values are in `unit`; unavailable ones are None, never 0."""
+
+    name: str
+    unit: str
+    better: str
+    per_call: bool
+    count: int
+    mean: float | None
+    min: float | None
+    max: float | None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    ci_low: float | None
+    ci_high: float | None
+    from_: str | None
+    samples: tuple[float, ...] | None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Metric:
+        values = {field.name: data[field.name.rstrip("_")] for field in fields(cls)}
+        if values["samples"] is not None:
+            values["samples"] = tuple(values["samples"])
+        return cls(**values)
+
+    def to_json(self) -> dict[str, Any]:
+        return {name.rstrip("_"): value for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Record:
+    """One case of one launch."""
+
+    schema: str
+    run: str
+    launch: int | None
+    case: str
+    plan: str | None
+    version: str
+    substrate: str
+    clock: str
+    benchmark: str
+    ranks: int
+    bytes: int | None
+    axes: Mapping[str, Scalar]
+    mode: str | None
+    sync: str | None
+    outcome: str
+    phase: str | None
+    reason: str | None
+    check: str
+    check_reason: str | None
+    stopped_by: str | None
+    batch: int | None
+    clock_cost_s: float | None
+    elapsed_s: float | None
+    oversubscribed: bool
+    started: str | None
+    metrics: tuple[Metric, ...]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Record:
+        refuse_other_version(data.get("schema"), RECORD_SCHEMA)
+        values = {field.name: data[field.name] for field in fields(cls)}
+        values["metrics"] = tuple(Metric.from_json(metric) for metric in data["metrics"])
+        return cls(**values)
+
+    def to_json(self) -> dict[str, Any]:
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        data["axes"] = dict(self.axes)
+        data["metrics"] = [metric.to_json() for metric in self.metrics]
+        return data
+
+    def metric(self, name: str) -> Metric | None:
+        """The metric of that name, or None."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
