@@ -2,7 +2,7 @@
 
 from kiviat.record.errors import InputError
 from kiviat.record.schema import RECORD_SCHEMA, RUN_SCHEMA, data_path, refuse_other_version, schema
-from kiviat.record.types import Metric, Record
+from kiviat.record.types import Metric, Record, Row
 
 __all__ = [
     "RECORD_SCHEMA",
@@ -10,6 +10,7 @@ __all__ = [
     "InputError",
     "Metric",
     "Record",
+    "Row",
     "data_path",
     "refuse_other_version",
     "schema",

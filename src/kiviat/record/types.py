@@ -89,3 +89,42 @@ class Record:
     def metric(self, name: str) -> Metric | None:
         """The metric of that name, or None."""
         return next((metric for metric in self.metrics if metric.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One metric of one record without its samples: what the analysis reads.
+
+    A record without metrics (skipped or failed) gives one row whose `metric` is None.
+    """
+
+    run: str
+    launch: int | None
+    substrate: str
+    clock: str
+    case: str
+    benchmark: str
+    ranks: int
+    bytes: int | None
+    axes: Mapping[str, Scalar]
+    mode: str | None
+    sync: str | None
+    outcome: str
+    phase: str | None
+    reason: str | None
+    check: str
+    stopped_by: str | None
+    oversubscribed: bool
+    metric: str | None
+    unit: str | None
+    better: str | None
+    per_call: bool
+    count: int
+    mean: float | None
+    min: float | None
+    max: float | None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    ci_low: float | None
+    ci_high: float | None

@@ -1,0 +1,1 @@
+"""Statistics, comparison, change points, LogGP and findings over records."""
