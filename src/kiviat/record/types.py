@@ -67,6 +67,7 @@ class Record:
     check_reason: str | None
     stopped_by: str | None
     batch: int | None
+    missed_windows: int | None
     clock_cost_s: float | None
     elapsed_s: float | None
     oversubscribed: bool
