@@ -1,0 +1,24 @@
+"""Loads a plan, expands it to cases, orders them by seed, estimates their cost."""
+
+from kiviat.plan.benchmark import Axis, Benchmark, RankRule, find_benchmarks
+from kiviat.plan.case import Case, case_id
+from kiviat.plan.estimate import Estimate, estimate
+from kiviat.plan.load import Overrides, load_plan
+from kiviat.plan.plan import Plan
+from kiviat.plan.ranges import expand_ranks, expand_sizes
+
+__all__ = [
+    "Axis",
+    "Benchmark",
+    "Case",
+    "Estimate",
+    "Overrides",
+    "Plan",
+    "RankRule",
+    "case_id",
+    "estimate",
+    "expand_ranks",
+    "expand_sizes",
+    "find_benchmarks",
+    "load_plan",
+]

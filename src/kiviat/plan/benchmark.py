@@ -1,0 +1,125 @@
+"""What `kiviat-bench --describe` says about each benchmark, and how users name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kiviat.record import InputError
+from kiviat.record.types import Scalar
+
+
+@dataclass(frozen=True)
+class RankRule:
+    min: int = 1
+    max: int | None = None
+    multiple: int = 1
+
+    def fits(self, ranks: int) -> bool:
+        return self.min <= ranks and (self.max is None or ranks <= self.max) and ranks % self.multiple == 0
+
+    def largest(self, available: int) -> int | None:
+        """The largest allowed number of ranks up to `available`."""
+        top = available if self.max is None else min(available, self.max)
+        top -= top % self.multiple
+        return top if top >= self.min else None
+
+    def __str__(self) -> str:
+        if self.max == self.min:
+            return f"exactly {self.min} ranks"
+        words = f"at least {self.min} ranks" if self.max is None else f"{self.min} to {self.max} ranks"
+        return words if self.multiple == 1 else f"{words}, a multiple of {self.multiple}"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """`values` are the only ones allowed; empty where there are too many to name."""
+
+    name: str
+    default: Scalar
+    values: tuple[Scalar, ...]
+    unit: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    name: str
+    file: str
+    summary: str
+    aka: tuple[str, ...]
+    ranks: RankRule
+    sized: bool
+    element_bytes: int
+    axes: Mapping[str, Axis]
+    metrics: tuple[str, ...]
+    source: str
+    sampling: str
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Benchmark:
+        axes = (
+            Axis(
+                axis["name"],
+                number_or_text(axis["default"]),
+                tuple(number_or_text(value) for value in axis.get("values") or ()),
+                axis.get("unit", ""),
+                axis.get("help", ""),
+            )
+            for axis in data.get("axes", [])
+        )
+        rule = data.get("ranks", {})
+        return cls(
+            name=data["name"],
+            file=data.get("file", data["name"]),
+            summary=data.get("summary", ""),
+            aka=tuple(data.get("aka", [])),
+            ranks=RankRule(rule.get("min", 1), rule.get("max"), rule.get("multiple", 1)),
+            sized=data.get("sized", True),
+            element_bytes=data.get("element_bytes", 1),
+            axes={axis.name: axis for axis in axes if axis.name != "bytes"},
+            metrics=tuple(metric["name"] for metric in data.get("metrics", [])),
+            source=data.get("source", ""),
+            sampling=data.get("sampling", "batched"),
+        )
+
+
+def number_or_text(value: Scalar) -> Scalar:
+    """`--describe` and the command line give numbers as text; plans give numbers."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+def is_pattern(name: str) -> bool:
+    return any(character in name for character in "*?[")
+
+
+def find_benchmarks(known: Sequence[Benchmark], names: Sequence[str], where: str) -> list[Benchmark]:
+    """The benchmarks that `names` mean: names, names elsewhere (`osu_latency`), patterns (`pt2pt/*`)."""
+    found: dict[str, Benchmark] = {}
+    for name in names:
+        matches = [benchmark for benchmark in known if _means(name, benchmark)]
+        if not matches:
+            raise InputError(f"unknown benchmark {name!r} in {where}{suggestion(name, _all_names(known))}")
+        found |= {benchmark.name: benchmark for benchmark in matches}
+    return list(found.values())
+
+
+def _means(name: str, benchmark: Benchmark) -> bool:
+    if is_pattern(name):
+        return fnmatchcase(benchmark.name, name) or fnmatchcase(benchmark.file, name)
+    lower = name.lower()
+    return lower in (benchmark.name, benchmark.file, *(other.lower() for other in benchmark.aka))
+
+
+def _all_names(known: Sequence[Benchmark]) -> list[str]:
+    return [name for benchmark in known for name in (benchmark.name, *benchmark.aka)]
+
+
+def suggestion(name: str, known: Sequence[str], otherwise: str = "`kiviat list` shows them all") -> str:
+    """The end of a sentence about an unknown name: the nearest known one."""
+    lowered = {other.lower(): other for other in known}
+    near = get_close_matches(name.lower(), lowered, n=1)
+    return f"; did you mean {lowered[near[0]]!r}?" if near else f"; {otherwise}"

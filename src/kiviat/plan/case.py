@@ -1,0 +1,60 @@
+"""A case: one benchmark at one number of ranks, one size and one setting of its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kiviat.record.types import Scalar
+
+
+@dataclass(frozen=True)
+class Case:
+    """`axes` are those off their default; `world` is the size of the launch that runs the case."""
+
+    id: str
+    benchmark: str
+    ranks: int
+    bytes: int | None
+    axes: Mapping[str, Scalar]
+    controls: Mapping[str, Scalar]
+    world: int
+
+    def line(self) -> str:
+        """The line of cases.txt."""
+        words: dict[str, Scalar] = {"ranks": self.ranks}
+        if self.bytes is not None:
+            words["bytes"] = self.bytes
+        words |= {name: value for name, value in self.axes.items() if name != "world"}
+        words |= self.controls
+        return " ".join(
+            [self.id, self.benchmark, *(f"{name}={text(value)}" for name, value in words.items())]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "benchmark": self.benchmark,
+            "ranks": self.ranks,
+            "bytes": self.bytes,
+            "axes": dict(self.axes),
+            "controls": dict(self.controls),
+            "world": self.world,
+        }
+
+
+def text(value: Scalar) -> str:
+    """A value as cases.txt and case identifiers spell it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def case_id(benchmark: str, ranks: int, size: int | None, axes: Mapping[str, Scalar]) -> str:
+    """The identity of a case, equal between runs; `axes` are those off their default."""
+    words: dict[str, Scalar] = {"ranks": ranks}
+    if size is not None:
+        words["bytes"] = size
+    words |= dict(sorted(axes.items()))
+    return "/".join([benchmark, *(f"{name}={text(value)}" for name, value in words.items())])

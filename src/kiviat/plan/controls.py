@@ -1,0 +1,69 @@
+"""The controls that all benchmarks share, and what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kiviat.plan.benchmark import suggestion
+from kiviat.record import InputError
+from kiviat.record.types import Scalar
+
+DEFAULTS: Mapping[str, Scalar] = {
+    "mode": "adaptive",
+    "sync": "window",
+    "target": 0.02,
+    "budget_s": 1.0,
+    "min_samples": 16,
+    "max_samples": 1000,
+}
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _count(least: int) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+_RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "mode": (("adaptive", "fixed", "pallas2").__contains__, '"adaptive", "fixed" or "pallas2"'),
+    "sync": (("window", "barrier").__contains__, '"window" or "barrier"'),
+    "target": (lambda value: _number(value) and 0 < value < 1, "a fraction between 0 and 1, such as 0.02"),
+    "budget_s": (lambda value: _number(value) and value > 0, "seconds above 0"),
+    "min_samples": (_count(1), "a whole number of at least 1"),
+    "max_samples": (_count(1), "a whole number of at least 1"),
+    "iterations": (_count(1), "a whole number of at least 1"),
+    "warmup": (_count(0), "a whole number of at least 0"),
+}
+
+
+def checked_controls(given: Mapping[str, Any], where: str) -> dict[str, Scalar]:
+    """`given`, refused where a key is unknown, a value is out of its bounds, or two contradict."""
+    for key, value in given.items():
+        if key not in _RULES:
+            known = list(_RULES)
+            raise InputError(
+                f"unknown control {key!r} in {where}{suggestion(key, known, 'known: ' + ', '.join(known))}"
+            )
+        allowed, wanted = _RULES[key]
+        if not allowed(value):
+            raise InputError(f"{key} is {value!r} in {where}; give {wanted}")
+    return dict(given)
+
+
+def refuse_contradictions(controls: Mapping[str, Scalar], where: str) -> None:
+    """Raises InputError where the controls, all together, cannot be meant."""
+    settled = {**DEFAULTS, **controls}
+    if settled["mode"] == "adaptive" and "iterations" in controls:
+        raise InputError(
+            f'iterations is {controls["iterations"]} in {where}, but mode is "adaptive"; say mode = "fixed"'
+        )
+    if settled["mode"] == "fixed" and "iterations" not in controls:
+        raise InputError(f'mode is "fixed" in {where} without iterations; say how many')
+    if settled["min_samples"] > settled["max_samples"]:  # type: ignore[operator]
+        raise InputError(
+            f"min_samples is {settled['min_samples']} in {where}, above max_samples "
+            f"{settled['max_samples']}; lower one or raise the other"
+        )

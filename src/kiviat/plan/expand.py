@@ -1,0 +1,123 @@
+"""One group of a plan and one benchmark, expanded to cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from kiviat.plan.benchmark import Axis, Benchmark, number_or_text, suggestion
+from kiviat.plan.case import Case, case_id
+from kiviat.plan.ranges import doubling, expand_ranks, expand_sizes
+from kiviat.record import InputError
+from kiviat.record.types import Scalar
+
+COMMAND_LINE = "the command line"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One `[[cases]]` of a plan, or the benchmarks that only the command line names."""
+
+    benchmarks: Sequence[Benchmark]
+    by_pattern: bool
+    bytes: object
+    ranks: object
+    asked_ranks: str | None
+    subset: bool
+    axes: Mapping[str, Any]
+    asked_axes: Mapping[str, Any]
+    controls: Mapping[str, Scalar]
+    where: str
+
+
+def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tuple[list[Case], str | None]:
+    """The cases, and if there are none the reason."""
+    numbers = _ranks(group, benchmark, available)
+    if not numbers:
+        return [], f"{benchmark.name} needs {benchmark.ranks}"
+    sizes = _sizes(group, benchmark)
+    if not sizes:
+        return [], f"{benchmark.name} needs sizes in multiples of {benchmark.element_bytes} bytes"
+    settings = list(_settings(group, benchmark, available))
+    marks = _marks(group, benchmark)
+    controls = {**group.controls, "seed": seed}
+    cases = []
+    for ranks, size, axes in product(numbers, sizes, settings):
+        world = _world(group, ranks, axes, available)
+        if group.subset and world != ranks:
+            axes = {**axes, "world": world}
+        name = case_id(benchmark.name, ranks, size, axes | marks)
+        cases.append(Case(name, benchmark.name, ranks, size, axes, controls, world))
+    return cases, None
+
+
+def _ranks(group: Group, benchmark: Benchmark, available: int) -> tuple[int, ...]:
+    where = f"{group.where}, for {benchmark.name}"
+    if group.asked_ranks is None:
+        return expand_ranks(group.ranks, available, benchmark.ranks, where, strict=not group.by_pattern)
+    asked = expand_ranks(group.asked_ranks, available, benchmark.ranks, COMMAND_LINE, strict=False)
+    return asked or expand_ranks("all", available, benchmark.ranks, where)
+
+
+def _sizes(group: Group, benchmark: Benchmark) -> tuple[int | None, ...]:
+    if not benchmark.sized:
+        return (None,)
+    sizes = expand_sizes(group.bytes, group.where)
+    element = benchmark.element_bytes
+    return tuple(size for size in sizes if element == 1 or (size >= element and size % element == 0))
+
+
+def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[dict[str, Scalar]]:
+    """The cross product of the axes, without those at their default."""
+    given = {name: value for name, value in group.asked_axes.items() if name in benchmark.axes}
+    wanted = {**group.axes, **given}
+    foreign = [name for name in wanted if name not in benchmark.axes]
+    if foreign and group.by_pattern:
+        return
+    if foreign:
+        hint = suggestion(foreign[0], list(benchmark.axes), "its axes: " + ", ".join(benchmark.axes))
+        raise InputError(f"{benchmark.name} has no axis {foreign[0]!r} in {group.where}{hint}")
+    axes = [benchmark.axes[name] for name in wanted]
+    choices = [_values(axis, wanted[axis.name], available, group.where) for axis in axes]
+    for chosen in product(*choices):
+        yield {axis.name: value for axis, value in zip(axes, chosen, strict=True) if value != axis.default}
+
+
+def _values(axis: Axis, value: object, available: int, where: str) -> list[Scalar]:
+    items: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    if isinstance(value, str):
+        items = value.split(",")
+    if items == ["doubling"] and axis.name == "distance":
+        items = doubling(1, available - 1) if available > 1 else [1]
+    return [_value(axis, number_or_text(item), where) for item in items]
+
+
+def _value(axis: Axis, value: Scalar, where: str) -> Scalar:
+    if axis.values and value not in axis.values:
+        allowed = ", ".join(str(one) for one in axis.values)
+        raise InputError(f"{axis.name} is {value!r} in {where}; give one of {allowed}")
+    if not isinstance(value, type(axis.default)):
+        kind = "a whole number" if isinstance(axis.default, int) else "a word"
+        raise InputError(f"{axis.name} is {value!r} in {where}; give {kind}")
+    if isinstance(value, str) and (not value or any(blank in value for blank in " \t\n=/")):
+        raise InputError(f"{axis.name} is {value!r} in {where}; give one word without blanks, = and /")
+    return value
+
+
+def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:
+    """Controls that make a call-by-call time another quantity: they are part of its identity."""
+    if benchmark.sampling == "batched":
+        return {}
+    marks = {"mode": "pallas2", "sync": "barrier"}
+    return {name: value for name, value in marks.items() if group.controls.get(name) == value}
+
+
+def _world(group: Group, ranks: int, axes: Mapping[str, Scalar], available: int) -> int:
+    """Each number of ranks has its own launch, but for subsets and for distances that reach beyond."""
+    reach = axes.get("distance")
+    beyond = isinstance(reach, int) and reach >= ranks
+    if beyond and isinstance(reach, int) and reach >= available:
+        raise InputError(f"distance is {reach} in {group.where}, beyond {available} ranks; give more with -n")
+    return max(available, ranks) if group.subset or beyond else ranks

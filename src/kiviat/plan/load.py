@@ -1,0 +1,218 @@
+"""Reads a plan file and expands it, with what the command line says, to cases."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kiviat.plan.benchmark import Benchmark, find_benchmarks, is_pattern, suggestion
+from kiviat.plan.case import Case
+from kiviat.plan.controls import checked_controls, refuse_contradictions
+from kiviat.plan.expand import COMMAND_LINE, Group, expand
+from kiviat.plan.plan import Plan
+from kiviat.record import InputError, data_path
+from kiviat.record.types import Scalar
+
+PLAN_SCHEMA = "kiviat.plan/1"
+_TOP: Mapping[str, tuple[type, ...]] = {
+    "schema": (str,),
+    "name": (str,),
+    "summary": (str,),
+    "launches": (int,),
+    "seed": (int,),
+    "bytes": (str, int, list),
+    "ranks": (str, int, list),
+    "controls": (dict,),
+    "cases": (list,),
+}
+_GROUP: Mapping[str, tuple[type, ...]] = {
+    "benchmarks": (str, list),
+    "bytes": (str, int, list),
+    "ranks": (str, int, list),
+    "subset": (bool,),
+    "axes": (dict,),
+    "controls": (dict,),
+}
+_KIND = {str: "text", int: "a whole number", list: "a list", dict: "a table", bool: "true or false"}
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the command line says beside the plan; None and empty leave the plan as it is."""
+
+    benchmarks: Sequence[str] = ()
+    bytes: str | None = None
+    ranks: str | None = None
+    launches: int | None = None
+    seed: int | None = None
+    controls: Mapping[str, Scalar] = field(default_factory=dict)
+    axes: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        given = {name: value for name, value in vars(self).items() if value not in (None, (), {}, [])}
+        return {name: list(value) if name == "benchmarks" else value for name, value in given.items()}
+
+
+def load_plan(
+    name_or_path: str | Path,
+    describe: Sequence[Mapping[str, Any]],
+    ranks: int,
+    overrides: Overrides | None = None,
+) -> Plan:
+    """The plan for the benchmarks that `kiviat-bench --describe` knows, on up to `ranks` ranks."""
+    overrides = overrides or Overrides()
+    path = _find(name_or_path)
+    data = _read(path)
+    seed = data.get("seed", 1) if overrides.seed is None else overrides.seed
+    known = [Benchmark.from_json(entry) for entry in describe]
+    cases: dict[str, Case] = {}
+    left_out: dict[str, None] = {}
+    for group in _groups(data, path, known, overrides):
+        for benchmark in group.benchmarks:
+            expanded, reason = expand(group, benchmark, ranks, seed)
+            if reason:
+                left_out[reason] = None
+            for case in expanded:
+                cases.setdefault(case.id, case)
+    if not cases:
+        reasons = "; ".join(left_out) or "it names no benchmark"
+        raise InputError(f"plan {path} has no case on {ranks} ranks: {reasons}")
+    return Plan(
+        name=data.get("name", path.stem),
+        launches=_launches(data, overrides, path),
+        seed=seed,
+        cases=tuple(cases.values()),
+        definition={**data, "command_line": {"ranks_available": ranks} | overrides.to_json()},
+        left_out=tuple(left_out),
+    )
+
+
+def plan_names() -> list[str]:
+    return sorted(path.stem for path in data_path("plans").glob("*.toml"))
+
+
+def _find(name_or_path: str | Path) -> Path:
+    name = str(name_or_path)
+    shipped = data_path("plans") / f"{name}.toml"
+    if Path(name).name == name and shipped.is_file():
+        return shipped
+    if not Path(name).is_file():
+        names = plan_names()
+        raise InputError(
+            f"there is no plan {name!r}{suggestion(name, names, 'give ' + ', '.join(names) + ' or a file')}"
+        )
+    return Path(name)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"plan {path} is not TOML: {error}; correct it there") from None
+    if data.get("schema") != PLAN_SCHEMA:
+        raise InputError(
+            f"plan {path} has schema {data.get('schema')!r}; this kiviat reads {PLAN_SCHEMA!r}: "
+            f'begin the file with schema = "{PLAN_SCHEMA}"'
+        )
+    _check(data, _TOP, f"plan {path}")
+    for index, group in enumerate(data.get("cases", [])):
+        if not isinstance(group, dict):
+            raise InputError(f"cases[{index}] is {group!r} in plan {path}; write [[cases]] tables")
+        _check(group, _GROUP, _where(path, index))
+        if not group.get("benchmarks"):
+            raise InputError(f"benchmarks is missing in {_where(path, index)}; name some, or a pattern")
+    return data
+
+
+def _check(table: Mapping[str, Any], allowed: Mapping[str, tuple[type, ...]], where: str) -> None:
+    for key, value in table.items():
+        if key not in allowed:
+            hint = suggestion(key, list(allowed), "known: " + ", ".join(allowed))
+            raise InputError(f"unknown key {key!r} in {where}{hint}")
+        if not isinstance(value, allowed[key]) or (isinstance(value, bool) and bool not in allowed[key]):
+            wanted = " or ".join(_KIND[kind] for kind in allowed[key])
+            raise InputError(f"{key} is {value!r} in {where}; give {wanted}")
+
+
+def _where(path: Path, index: int) -> str:
+    return f"plan {path}, cases[{index}]"
+
+
+def _launches(data: Mapping[str, Any], overrides: Overrides, path: Path) -> int:
+    launches: int = data.get("launches", 5) if overrides.launches is None else overrides.launches
+    if launches < 1:
+        where = f"plan {path}" if overrides.launches is None else COMMAND_LINE
+        raise InputError(f"launches is {launches} in {where}; give at least 1")
+    return launches
+
+
+def _groups(
+    data: Mapping[str, Any], path: Path, known: Sequence[Benchmark], overrides: Overrides
+) -> list[Group]:
+    """The groups of the plan, cut down to the benchmarks that the command line names.
+
+    What it names and the plan lacks runs with the plan's own sizes, ranks and controls.
+    """
+    wanted = {b.name: b for b in find_benchmarks(known, overrides.benchmarks, COMMAND_LINE)}
+    base = _Base.of(data, path, overrides)
+    groups, held = [], set()
+    for index, table in enumerate(data.get("cases", [])):
+        where = _where(path, index)
+        names = [table["benchmarks"]] if isinstance(table["benchmarks"], str) else table["benchmarks"]
+        chosen = [b for b in find_benchmarks(known, names, where) if not wanted or b.name in wanted]
+        held |= {benchmark.name for benchmark in chosen}
+        groups.append(base.group(chosen, table, where, any(is_pattern(name) for name in names)))
+    missing = [benchmark for name, benchmark in wanted.items() if name not in held]
+    groups.append(base.group(missing, {}, COMMAND_LINE, False))
+    _refuse_unknown_axes(groups, overrides)
+    return groups
+
+
+@dataclass(frozen=True)
+class _Base:
+    """What all groups share: the top of the plan below, the command line above."""
+
+    top: Mapping[str, Any]
+    controls: Mapping[str, Scalar]
+    overrides: Overrides
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], path: Path, overrides: Overrides) -> _Base:
+        top = {"bytes": "0:4M", "ranks": "all"} | {
+            key: data[key] for key in ("bytes", "ranks") if key in data
+        }
+        return cls(top, checked_controls(data.get("controls", {}), f"plan {path}"), overrides)
+
+    def group(
+        self, benchmarks: Sequence[Benchmark], table: Mapping[str, Any], where: str, by_pattern: bool
+    ) -> Group:
+        settings = {**self.top, **table}
+        controls = {
+            **self.controls,
+            **checked_controls(table.get("controls", {}), where),
+            **checked_controls(self.overrides.controls, COMMAND_LINE),
+        }
+        refuse_contradictions(controls, where)
+        return Group(
+            benchmarks=benchmarks,
+            by_pattern=by_pattern,
+            bytes=self.overrides.bytes or settings["bytes"],
+            ranks=settings["ranks"],
+            asked_ranks=self.overrides.ranks,
+            subset=settings.get("subset", False),
+            axes=settings.get("axes", {}),
+            asked_axes=self.overrides.axes,
+            controls=controls,
+            where=where if self.overrides.bytes is None else COMMAND_LINE,
+        )
+
+
+def _refuse_unknown_axes(groups: Sequence[Group], overrides: Overrides) -> None:
+    known = {axis for group in groups for benchmark in group.benchmarks for axis in benchmark.axes}
+    for axis in overrides.axes:
+        if axis not in known:
+            hint = suggestion(axis, sorted(known), "known: " + (", ".join(sorted(known)) or "none"))
+            raise InputError(f"none of the benchmarks has the axis {axis!r} of {COMMAND_LINE}{hint}")

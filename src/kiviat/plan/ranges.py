@@ -1,0 +1,110 @@
+"""Sizes and numbers of ranks as plans and the command line write them."""
+
+from __future__ import annotations
+
+import re
+
+from kiviat.plan.benchmark import RankRule
+from kiviat.record import InputError
+
+_POWERS = re.compile(r"pow2\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_SIZE = re.compile(r"(\d+)\s*([kKmMgG])?(?:iB|B)?")
+_UNIT = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_LARGEST = 2**50
+_SIZE_HELP = 'write bytes such as 8, 64K or 4M, ranges such as "0:4M" or "pow2(0, 22)", or a list of these'
+_RANKS_HELP = 'write a number, "all", "doubling", a range such as "2:16", or a list of these'
+
+
+def expand_sizes(value: object, where: str) -> tuple[int, ...]:
+    """Message sizes in bytes, each once, in ascending order.
+
+    `"0:4M"` and `"pow2(0, 22)"` double from the first to the last; a range from 0 goes on with 1.
+    """
+    sizes = {size for item in _items(value) for size in _sizes(item, where)}
+    if not sizes:
+        raise InputError(f"no sizes in {where}; {_SIZE_HELP}")
+    return tuple(sorted(sizes))
+
+
+def expand_ranks(
+    value: object, available: int, rule: RankRule, where: str, strict: bool = True
+) -> tuple[int, ...]:
+    """Numbers of ranks that fit the rule; empty where `available` is too few for "all" or "doubling".
+
+    Strict: where numbers are written out and none of them fits the rule, that is an error.
+    """
+    asked: set[int] = set()
+    written = False
+    for item in _items(value):
+        if item == "all":
+            largest = rule.largest(available)
+            asked |= set() if largest is None else {largest}
+        elif item == "doubling":
+            largest = rule.largest(available)
+            asked |= set() if largest is None else set(doubling(rule.min if rule.min > 1 else 2, largest))
+        else:
+            written = True
+            asked |= set(_numbers_of_ranks(item, where))
+    fitting = tuple(sorted(ranks for ranks in asked if rule.fits(ranks)))
+    if strict and written and not fitting:
+        raise InputError(f"ranks {value!r} in {where} does not fit: it runs on {rule}; change that")
+    return fitting
+
+
+def _items(value: object) -> list[object]:
+    if isinstance(value, str) and not _POWERS.fullmatch(value.strip()):
+        return [word.strip() for word in value.split(",")]
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _sizes(item: object, where: str) -> list[int]:
+    if isinstance(item, int) and not isinstance(item, bool):
+        return [_bounded(item, where)]
+    if not isinstance(item, str):
+        raise InputError(f"size {item!r} in {where} is not a size; {_SIZE_HELP}")
+    if powers := _POWERS.fullmatch(item.strip()):
+        first, last = int(powers[1]), int(powers[2])
+        if first > last or last > 50:
+            raise InputError(f"sizes {item!r} in {where}: exponents run from low to high, 50 at most")
+        return [2**exponent for exponent in range(first, last + 1)]
+    if ":" in item:
+        low, high = (_size(word, item, where) for word in item.split(":", 1))
+        if low > high:
+            raise InputError(f"sizes {item!r} in {where}: the first is larger than the last; swap them")
+        doubled = [max(low, 1)]
+        while doubled[-1] * 2 <= high:
+            doubled.append(doubled[-1] * 2)
+        return [size for size in (low, *doubled) if size <= high]
+    return [_size(item, item, where)]
+
+
+def _size(word: str, item: str, where: str) -> int:
+    match = _SIZE.fullmatch(word.strip())
+    if not match:
+        raise InputError(f"size {item!r} in {where} is not a size; {_SIZE_HELP}")
+    return _bounded(int(match[1]) * _UNIT[(match[2] or "").lower()], where)
+
+
+def _bounded(size: int, where: str) -> int:
+    if not 0 <= size <= _LARGEST:
+        raise InputError(f"size {size} in {where} is out of range; sizes are 0 to 2^50 bytes")
+    return size
+
+
+def _numbers_of_ranks(item: object, where: str) -> list[int]:
+    words = str(item).split(":", 1)
+    if isinstance(item, bool) or not all(word.strip().isdecimal() and int(word) > 0 for word in words):
+        raise InputError(f"number of ranks {item!r} in {where} cannot be read; {_RANKS_HELP}")
+    low, high = int(words[0]), int(words[-1])
+    if low > high:
+        raise InputError(f"ranks {item!r} in {where}: the first is larger than the last; swap them")
+    return doubling(low, high)
+
+
+def doubling(low: int, high: int) -> list[int]:
+    """low, 2·low, … and high itself, as IMB's -npmin does."""
+    numbers = []
+    while low < high:
+        numbers.append(low)
+        low *= 2
+    return [*numbers, high]
