@@ -1,0 +1,68 @@
+"""Distribution-free intervals of a median.
+
+The units are launches: a launch median already holds the noise within its launch, so an interval over
+launch medians covers both levels, whatever the shape of either (docs/adr/0002-intervals-over-launches.md).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+LEVEL = 0.95
+MIN_LAUNCHES = 5
+
+Floats = NDArray[np.float64]
+
+
+@cache
+def order_coverage(n: int, d: int) -> float:
+    """Probability that [x(d), x(n+1−d)] of `n` values holds the median: 1 − 2 P(Binomial(n, ½) < d).
+
+    Exact for every continuous distribution, a lower bound where values tie.
+    """
+    below: int = sum(math.comb(n, i) for i in range(d))
+    return 1 - below / 2.0 ** (n - 1)
+
+
+@cache
+def _interpolation(n: int) -> tuple[int, float]:
+    """The outer order statistic d (from 1) and the weight of d + 1 that give `LEVEL`.
+
+    T. P. Hettmansperger, S. J. Sheather: Confidence intervals based on interpolated order statistics.
+    Statistics & Probability Letters 4 (1986) 75–79, eq. 2.
+    """
+    d = 1
+    while order_coverage(n, d + 1) >= LEVEL:
+        d += 1
+    outer, inner = order_coverage(n, d), order_coverage(n, d + 1)
+    if outer < LEVEL:
+        return d, 0.0  # n = 5: the range is all there is
+    i = (outer - LEVEL) / (outer - inner)
+    return d, (n - d) * i / (d + (n - 2 * d) * i)
+
+
+def median_intervals(values: ArrayLike) -> Floats | None:
+    """95 % intervals of the medians of the rows of `values` (cases × launches), as cases × (low, high).
+
+    - n < 5 launches: None; even their range covers the median in 87.5 % of cases at best.
+    - n = 5: the range of the launches; covers exactly 93.75 % (nothing with five values covers more).
+    - n ≥ 6: order statistics, interpolated to 95 % after Hettmansperger and Sheather.
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64), axis=1)
+    n = ordered.shape[1]
+    if n < MIN_LAUNCHES:
+        return None
+    d, weight = _interpolation(n)
+    low = (1 - weight) * ordered[:, d - 1] + weight * ordered[:, d]
+    high = (1 - weight) * ordered[:, n - d] + weight * ordered[:, n - d - 1]
+    return np.stack((low, high), axis=1)
+
+
+def median_interval(values: ArrayLike) -> tuple[float, float] | None:
+    """95 % interval of the median of one case's launch medians; None below five launches."""
+    intervals = median_intervals(np.asarray(values, dtype=np.float64)[np.newaxis, :])
+    return None if intervals is None else (float(intervals[0, 0]), float(intervals[0, 1]))

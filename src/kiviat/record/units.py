@@ -1,0 +1,52 @@
+"""Quantities in words: SI values with three significant digits, message sizes in binary multiples."""
+
+from __future__ import annotations
+
+import math
+
+UNAVAILABLE = "unavailable"
+
+_PREFIXES = {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P", 6: "E"}
+_SCALED = {"s": (-3, 0), "B/s": (0, 6), "1/s": (0, 6), "flop/s": (0, 6), "J": (-2, 6), "W": (-2, 6)}
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def format_value(value: float | None, unit: str) -> str:
+    """`value`, given in `unit` (one of the record schema's), as "1.23 µs", "12.3 GB/s", "45.6 %".
+
+    Prefixes are decimal: MB = 10^6 B. Units without prefixes (%, 1, unknown ones) keep the value as it
+    is. A value that is None or not a number is "unavailable", never 0.
+    """
+    if value is None or math.isnan(value):
+        return UNAVAILABLE
+    lowest, highest = _SCALED.get(unit, (0, 0))
+    power = 0
+    if value and math.isfinite(value):
+        # Rounded first: 999.6 ns is 1.00 µs, not 1000 ns.
+        rounded = abs(float(f"{value:.2e}"))
+        power = min(max(math.floor(math.log10(rounded) / 3 + 1e-9), lowest), highest)
+    number = three_digits(value / 1000.0**power)
+    if unit == "1":
+        return number
+    prefix = _PREFIXES[power]
+    return f"{number} {prefix}/s" if unit == "1/s" and prefix else f"{number} {prefix}{unit}"
+
+
+def format_bytes(count: int | None) -> str:
+    """A message size: "8 B", "64 KiB", "1.91 MiB" (binary multiples, three significant digits)."""
+    if count is None:
+        return UNAVAILABLE
+    value, power = float(count), 0
+    while value >= 1024 and power < len(_BINARY) - 1:
+        value /= 1024
+        power += 1
+    number = f"{value:.0f}" if value.is_integer() else three_digits(value)
+    return f"{number} {_BINARY[power]}"
+
+
+def three_digits(value: float) -> str:
+    """Three significant digits without an exponent: 1.23, 12.3, 123, 1230; 0 is "0"."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    rounded = float(f"{value:.2e}")
+    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
