@@ -1,0 +1,5 @@
+"""Tables, figures and the HTML page: no arithmetic beyond formatting."""
+
+from kiviat.report.page import render
+
+__all__ = ["render"]

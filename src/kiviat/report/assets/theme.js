@@ -1,0 +1,7 @@
+// Before anything is painted: the reader's choice, otherwise the system's.
+(() => {
+  let chosen = null;
+  try { chosen = localStorage.getItem("kiviat-theme"); } catch { /* storage is refused to some local files */ }
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = chosen || (dark ? "dark" : "light");
+})();

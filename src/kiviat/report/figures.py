@@ -1,0 +1,214 @@
+"""Which summaries appear in which figure.
+
+The page holds every summary once, in one table; a trace is a list of places in that table, and
+`report.js` draws it. Nothing here computes: it selects, groups and names.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.summary import Summary
+from kiviat.record.units import format_bytes, format_value
+
+MAX_TRACES = 8  # more in one figure cannot be told apart
+MAX_SIZES = 6  # curves against the number of ranks
+
+SECTIONS = ("pt2pt", "collective", "rate", "overlap")
+
+Key = tuple[object, ...]  # one value for each dimension
+
+
+@dataclass(frozen=True, slots=True)
+class RunLabel:
+    """How a run is called in figures and tables."""
+
+    run: str
+    label: str
+    clock: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A curve. `colour` names a palette of report.js, the place in it, and how many share it."""
+
+    name: str
+    dash: int
+    symbol: int
+    colour: tuple[str, int, int]
+    at: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What is shown at once; a figure of several panels has a selector."""
+
+    label: str
+    traces: tuple[Trace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    id: str
+    section: str
+    benchmark: str
+    title: str
+    x: str  # "bytes" or "ranks"
+    unit: str
+    log: bool
+    words: str  # what the figure shows, for those who do not see it
+    panels: tuple[Panel, ...]
+
+
+def figures(table: Sequence[Summary], runs: Sequence[RunLabel]) -> list[Figure]:
+    """All figures in the order of the page."""
+    benchmarks: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for place, summary in enumerate(table):
+        benchmarks[summary.benchmark][summary.metric].append(place)
+    result = []
+    for benchmark in sorted(benchmarks, key=lambda name: (name != "pingpong", name)):
+        metrics = benchmarks[benchmark]
+        for metric, places in metrics.items():
+            if section := _section(metric, metrics):
+                for x in _abscissae(section, [table[place] for place in places]):
+                    result.append(_figure(table, runs, section, x, places))
+    return sorted(result, key=lambda figure: SECTIONS.index(figure.section))
+
+
+def _section(metric: str, metrics: Iterable[str]) -> str | None:
+    """Where a metric is shown, by what its benchmark measures; None if in tables only."""
+    if metric.startswith("time_"):
+        return None
+    if "overlap" in metrics:
+        return "overlap"
+    if "time_rank_max" in metrics:
+        return "collective" if metric == "time" else None
+    if metric == "message_rate":
+        return "rate"
+    if metric == "time" and "message_rate" in metrics:
+        return None  # the time of a whole window says nothing that the rate does not
+    return "pt2pt"
+
+
+def _abscissae(section: str, summaries: Sequence[Summary]) -> list[str]:
+    if all(summary.bytes is None for summary in summaries):
+        return ["ranks"]
+    several = len({summary.ranks for summary in summaries}) > 1
+    return ["bytes", "ranks"] if section == "collective" and several else ["bytes"]
+
+
+def _figure(
+    table: Sequence[Summary], runs: Sequence[RunLabel], section: str, x: str, places: Sequence[int]
+) -> Figure:
+    if x == "ranks":
+        places = _few_sizes(table, places)
+    other = "ranks" if x == "bytes" else "bytes"
+    axes = sorted({axis for place in places for axis in table[place].axes})
+    numbers = {label.run: number for number, label in enumerate(runs)}
+    curves: dict[Key, list[int]] = defaultdict(list)
+    for place in places:
+        summary = table[place]
+        key = (numbers[summary.run], getattr(summary, other), *map(summary.axes.get, axes))
+        curves[key].append(place)
+    for curve in curves.values():
+        curve.sort(key=lambda place: getattr(table[place], x))
+    panels = tuple(_panels(curves, ["run", other, *axes], runs))
+    first = table[places[0]]
+    metric = first.metric.replace("_", " ")
+    return Figure(
+        id=f"fig-{first.benchmark}-{first.metric}-{x}",
+        section=section,
+        benchmark=first.benchmark,
+        title=f"{first.benchmark}: {metric} against {'message size' if x == 'bytes' else 'number of ranks'}",
+        x=x,
+        unit=first.unit,
+        log=first.unit != "%",
+        words=_in_words(table, panels[0], x),
+        panels=panels,
+    )
+
+
+def _few_sizes(table: Sequence[Summary], places: Sequence[int]) -> list[int]:
+    """The places whose message size is one of a few, evenly chosen from all sizes there are."""
+    sizes = sorted({size for place in places if (size := table[place].bytes) is not None})
+    if len(sizes) > MAX_SIZES:
+        sizes = [sizes[step * (len(sizes) - 1) // (MAX_SIZES - 1)] for step in range(MAX_SIZES)]
+    return [place for place in places if table[place].bytes in {None, *sizes}]
+
+
+def _panels(
+    curves: Mapping[Key, list[int]], dimensions: Sequence[str], runs: Sequence[RunLabel]
+) -> Iterable[Panel]:
+    """Curves split along as few dimensions, from the last, as leave at most MAX_TRACES together."""
+    varying = [place for place in range(len(dimensions)) if len({key[place] for key in curves}) > 1]
+    for together in range(len(varying), -1, -1):
+        split = varying[together:]
+        groups: dict[Key, list[Key]] = defaultdict(list)
+        for key in curves:
+            groups[tuple(key[place] for place in split)].append(key)
+        if together <= 1 or max(map(len, groups.values())) <= MAX_TRACES:
+            break
+    for value in sorted(groups, key=_natural):
+        label = ", ".join(_word(dimensions[place], part, runs) for place, part in zip(split, value, strict=True))
+        keys = sorted(groups[value], key=_natural)
+        yield Panel(label, tuple(_traces(curves, keys, dimensions, varying[: len(varying) - len(split)], runs)))
+
+
+def _traces(
+    curves: Mapping[Key, list[int]],
+    keys: Sequence[Key],
+    dimensions: Sequence[str],
+    varying: Sequence[int],
+    runs: Sequence[RunLabel],
+) -> Iterable[Trace]:
+    variants = list(dict.fromkeys(key[1:] for key in keys))
+    for key in keys:
+        run, variant = int(str(key[0])), variants.index(key[1:])
+        if runs[run].clock == "simulated":
+            colour = ("simulated", variant, len(variants))
+        elif len(variants) == 1:
+            colour = ("categorical", run, len(runs))
+        elif varying[-1] == 1 and len(variants) > 2:  # ranks or sizes alone: an ordered palette
+            colour = ("ordinal", variant, len(variants))
+        else:
+            colour = ("categorical", variant, len(variants))
+        yield Trace(
+            name=", ".join(_word(dimensions[place], key[place], runs) for place in varying) or runs[run].label,
+            dash=run,
+            symbol=variant if len(variants) > 1 else run,
+            colour=colour,
+            at=tuple(curves[key]),
+        )
+
+
+def _natural(key: Key) -> list[tuple[int, float, str]]:
+    """Sorts numbers by value, before words; what is absent comes first."""
+    return [
+        (0, part, "") if isinstance(part, int | float) else (-1 if part is None else 1, 0, str(part))
+        for part in key
+    ]
+
+
+def _word(dimension: str, value: object, runs: Sequence[RunLabel]) -> str:
+    if dimension == "run":
+        return runs[int(str(value))].label
+    if dimension == "ranks":
+        return "1 rank" if value == 1 else f"{value} ranks"
+    if dimension == "bytes":
+        return "no size" if value is None else format_bytes(int(str(value)))
+    return f"default {dimension}" if value is None else f"{dimension} {value}"
+
+
+def _in_words(table: Sequence[Summary], panel: Panel, x: str) -> str:
+    parts = []
+    for trace in panel.traces:
+        ends = [table[trace.at[0]], table[trace.at[-1]]] if len(trace.at) > 1 else [table[trace.at[0]]]
+        described = " to ".join(
+            f"{format_value(end.median, end.unit)} at "
+            + _word(x, getattr(end, x), ())
+            for end in ends
+        )
+        parts.append(f"{trace.name}: {described}")
+    return "; ".join(parts)
