@@ -1,0 +1,7 @@
+"""Appends, resumes, indexes, queries and exports the records of runs."""
+
+from kiviat.store.directory import RunDirectory
+from kiviat.store.files import read_run
+from kiviat.store.names import find_run, list_runs, runs_home
+
+__all__ = ["RunDirectory", "find_run", "list_runs", "read_run", "runs_home"]

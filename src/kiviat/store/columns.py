@@ -1,0 +1,61 @@
+"""DuckDB's columns for our files, generated from the JSON Schemas.
+
+DuckDB's own inference looks at the first rows and corrupts what comes later without a word: a late
+fraction becomes an integer, a late key is lost. So nothing is ever inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Any
+
+from kiviat.record import schema
+
+_SCALARS = {"string": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
+
+
+@cache
+def columns(name: str, without: Collection[str] = frozenset()) -> dict[str, str]:
+    """Column name to DuckDB type for the schema `name`, leaving out properties in `without`."""
+    whole = schema(name)
+    return {
+        key: _type(part, whole, without) for key, part in whole["properties"].items() if key not in without
+    }
+
+
+@cache
+def required(name: str) -> tuple[str, ...]:
+    """The properties that are never null: where one is, the line is not a record."""
+    whole = schema(name)
+    return tuple(key for key in whole["required"] if not _nullable(whole["properties"][key]))
+
+
+def sql_columns(types: Mapping[str, str]) -> str:
+    """The `columns` argument of read_json."""
+    return "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in types.items()) + "}"
+
+
+def _type(part: Mapping[str, Any], whole: Mapping[str, Any], without: Collection[str]) -> str:
+    if "$ref" in part:
+        return _type(whole["$defs"][part["$ref"].rsplit("/", 1)[1]], whole, without)
+    kind = _kind(part)
+    if kind == "array":
+        return _type(part["items"], whole, without) + "[]"
+    if kind == "object":
+        inner = part.get("properties")
+        if not inner:
+            return "JSON"
+        fields = (f'"{key}" {_type(one, whole, without)}' for key, one in inner.items() if key not in without)
+        return f"STRUCT({', '.join(fields)})"
+    return _SCALARS[kind]
+
+
+def _kind(part: Mapping[str, Any]) -> str:
+    kinds = part.get("type", "string")
+    kinds = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
+    return "number" if "number" in kinds else str(kinds[0])
+
+
+def _nullable(part: Mapping[str, Any]) -> bool:
+    return "null" in part.get("type", ()) or None in part.get("enum", ())

@@ -1,0 +1,172 @@
+"""A run being written: created or reopened, appended to, finished."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kiviat import __version__
+from kiviat.record import RUN_SCHEMA, InputError, Record
+from kiviat.store.files import RECORDS_FILE, read_run, replace_run
+from kiviat.store.lock import lock, unlock
+from kiviat.store.tail import torn_tail
+
+
+class RunDirectory:
+    """Leaving its `with` block without `finish` marks the run as interrupted."""
+
+    def __init__(self, path: Path, run: dict[str, Any], done: frozenset[tuple[int, str]]) -> None:
+        self.path = path
+        self.run = run
+        self.done = done
+        self._records = os.open(path / RECORDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    @classmethod
+    def create(
+        cls,
+        home: Path,
+        name: str,
+        *,
+        machine: Mapping[str, Any],
+        plan: Mapping[str, Any] | None,
+        substrate: str = "native",
+        clock: str = "wall",
+    ) -> RunDirectory:
+        """A new run below `home`; its identifier is the time and `name`."""
+        now = datetime.now(UTC)
+        path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{name}")
+        lock(path)
+        run = {
+            "schema": RUN_SCHEMA,
+            "id": path.name,
+            "state": "running",
+            "version": __version__,
+            "created": timestamp(now),
+            "finished": None,
+            "substrate": substrate,
+            "clock": clock,
+            "plan": plan,
+            "machine": machine,
+            "launches": [],
+        }
+        replace_run(path, run)
+        return cls(path, run, frozenset())
+
+    @classmethod
+    def reopen(cls, path: Path, plan_hash: str) -> RunDirectory:
+        """An interrupted run, to be continued with the same plan. Drops a torn final line."""
+        run = read_run(path)
+        if run["state"] == "complete":
+            raise InputError(f"run {run['id']} is complete; there is nothing to resume")
+        theirs = (run["plan"] or {}).get("hash")
+        if theirs != plan_hash:
+            raise InputError(
+                f"run {run['id']} has plan {str(theirs)[:12]}, this one is {plan_hash[:12]}: "
+                "resume with the options it was started with, or start a new run"
+            )
+        lock(path)
+        try:
+            records = path / RECORDS_FILE
+            if torn := torn_tail(records):
+                os.truncate(records, torn.start)
+            done = _done(records, run)
+            run["state"] = "running"
+            replace_run(path, run)
+            return cls(path, run, done)
+        except BaseException:
+            unlock(path)
+            raise
+
+    @property
+    def id(self) -> str:
+        identifier: str = self.run["id"]
+        return identifier
+
+    def append(self, record: Record) -> None:
+        """Writes and syncs one record. Where that fails, the file ends with the record before."""
+        line = json.dumps(record.to_json(), separators=(",", ":"), allow_nan=False) + "\n"
+        size = os.fstat(self._records).st_size
+        try:
+            _write_all(self._records, line.encode())
+            os.fsync(self._records)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._records, size)
+            raise
+
+    def set_launch(self, launch: Mapping[str, Any]) -> None:
+        """Adds the launch, or replaces what was known about the one of that index."""
+        launches = self.run["launches"]
+        launches[launch["index"] : launch["index"] + 1] = [dict(launch)]
+        replace_run(self.path, self.run)
+
+    def finish(self, state: str = "complete") -> None:
+        self.run["state"] = state
+        self.run["finished"] = timestamp(datetime.now(UTC))
+        replace_run(self.path, self.run)
+
+    def close(self) -> None:
+        os.close(self._records)
+        unlock(self.path)
+
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self.run["state"] == "running":
+                with suppress(OSError):
+                    self.finish("interrupted")
+        finally:
+            self.close()
+
+
+def timestamp(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _new_directory(home: Path, identifier: str) -> Path:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        for attempt in range(1, 1000):
+            path = home / (identifier if attempt == 1 else f"{identifier}-{attempt}")
+            with suppress(FileExistsError):
+                path.mkdir()
+                return path
+    except OSError as error:
+        raise InputError(
+            f"no run can be created in {home}: {error.strerror}; "
+            "give a writable folder with -o or in KIVIAT_RUNS"
+        ) from None
+    raise InputError(f"{home} has a thousand runs of this second; wait one")
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(handle, data) :]
+
+
+def _done(records: Path, run: Mapping[str, Any]) -> frozenset[tuple[int, str]]:
+    """The (repetition, case) that have a record."""
+    repetition = {launch["index"]: launch["repetition"] for launch in run["launches"]}
+    done = set()
+    if records.exists():
+        with records.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    record = json.loads(line)
+                    done.add((repetition[record["launch"]], record["case"]))
+                except (ValueError, KeyError, TypeError) as error:
+                    raise InputError(
+                        f"{records} line {number} is not a record of this run ({error!r}); "
+                        "it cannot be resumed: start a new one"
+                    ) from None
+    return frozenset(done)

@@ -1,0 +1,63 @@
+"""The two files of a run: reading run.json, replacing it as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from kiviat.record import RUN_SCHEMA, InputError, refuse_other_version
+
+RUN_FILE = "run.json"
+RECORDS_FILE = "records.jsonl"
+
+
+def read_run(path: Path) -> dict[str, Any]:
+    """What run.json in the directory `path` says. A run whose writer is gone without a word: interrupted."""
+    file = path / RUN_FILE
+    try:
+        run = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path} is not a run: it has no {RUN_FILE}; `kiviat runs` lists the runs") from None
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}; check its permissions") from None
+    except ValueError as error:
+        raise InputError(f"{file} is not JSON: {error}; it is truncated or not ours") from None
+    if not isinstance(run, dict):
+        raise InputError(f"{file} holds {type(run).__name__}, not a run; it is not ours")
+    try:
+        refuse_other_version(run.get("schema"), RUN_SCHEMA)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    missing = [key for key in ("id", "state", "created", "launches", "machine") if key not in run]
+    if missing:
+        raise InputError(f"{file} lacks {missing[0]!r}; it is damaged or not ours")
+    return run
+
+
+def replace_run(path: Path, run: Mapping[str, Any]) -> None:
+    """Writes run.json so that readers see the old one or the new one, never a part."""
+    new = path / f"{RUN_FILE}.new"
+    try:
+        with new.open("w", encoding="utf-8") as stream:
+            json.dump(run, stream, indent=1, allow_nan=False)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.replace(path / RUN_FILE)
+        sync_directory(path)
+    except OSError:
+        with suppress(OSError):
+            new.unlink()
+        raise
+
+
+def sync_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

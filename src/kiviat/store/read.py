@@ -1,0 +1,161 @@
+"""Reads a run: run.json and one Row per metric and record."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import cache, lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+
+from kiviat.record import RECORD_SCHEMA, InputError, Record, Row, schema
+from kiviat.record.types import Metric, Scalar
+from kiviat.store.columns import columns, required, sql_columns
+from kiviat.store.files import RECORDS_FILE, read_run
+from kiviat.store.lock import has_living_writer
+from kiviat.store.tail import TornTail, torn_tail
+
+# A record of a million samples per metric is about 80 MB.
+LARGEST_LINE_BYTES = 1 << 27
+
+
+def load(path: Path) -> tuple[dict[str, Any], list[Row], list[str]]:
+    """The run, its rows in the order written, and warnings for the reader."""
+    run = read_run(path)
+    warnings = []
+    if run["state"] == "running" and not has_living_writer(path):
+        run["state"] = "interrupted"
+    if run["state"] == "interrupted":
+        warnings.append(f"run {run['id']} was interrupted; `kiviat run --resume {run['id']}` continues it")
+    records = path / RECORDS_FILE
+    if torn := torn_tail(records):
+        warnings.append(f"{records} ends within a record: the last {torn.length} bytes were dropped")
+    with whole_lines(records, torn) as readable:
+        rows = _rows(readable, records) if readable else []
+    foreign = next((row.run for row in rows if row.run != run["id"]), None)
+    if foreign:
+        raise InputError(
+            f"{records} holds records of run {foreign!r}, not of {run['id']!r}; files were mixed up"
+        )
+    return run, rows, warnings
+
+
+@contextmanager
+def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
+    """A file with the whole lines of `records`: itself, or a copy without its torn end."""
+    if not records.exists() or (torn and not torn.start):
+        yield None
+    elif torn is None:
+        yield records
+    else:
+        with TemporaryDirectory(prefix="kiviat-") as folder:
+            copy = Path(folder) / RECORDS_FILE
+            with records.open("rb") as source, copy.open("wb") as target:
+                shutil.copyfileobj(source, target)
+                target.truncate(torn.start)
+            yield copy
+
+
+def read_json(types: dict[str, str], *files: Path) -> str:
+    """The table function that reads files of one JSON object a line."""
+    names = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
+    return (
+        f"read_json([{names}], format='newline_delimited', columns={sql_columns(types)}, "
+        f"maximum_object_size={LARGEST_LINE_BYTES})"
+    )
+
+
+def _rows(readable: Path, records: Path) -> list[Row]:
+    if not readable.stat().st_size:
+        return []
+    with duckdb.connect() as connection:
+        try:
+            values = connection.sql(_query(readable)).fetchall()
+        except duckdb.Error as error:
+            raise InputError(
+                first_bad_line(readable, records) or f"{records} cannot be read: {error}"
+            ) from None
+    if any(value[-1] for value in values):
+        raise InputError(first_bad_line(readable, records) or f"{records} holds lines that are no records")
+    at = _names().index("axes")
+    return [Row(*value[:at], _axes(value[at]), *value[at + 1 : -1]) for value in values]
+
+
+def _names() -> list[str]:
+    return [field.name for field in fields(Row)]
+
+
+@cache
+def _select() -> str:
+    known = schema("record")["properties"]
+    selected = []
+    for name in _names():
+        if name in known:
+            selected.append(f'"{name}"')
+        elif name == "metric":
+            selected.append("m.name")
+        else:
+            missing = {"per_call": "false", "count": "0"}.get(name, "NULL")
+            selected.append(f'coalesce(m."{name}", {missing})')
+    nulls = " OR ".join(f'"{name}" IS NULL' for name in required("record"))
+    return f"SELECT {', '.join(selected)}, (schema IS DISTINCT FROM '{RECORD_SCHEMA}' OR {nulls}) AS bad"
+
+
+def _query(readable: Path) -> str:
+    source = read_json(columns("record", frozenset({"samples"})), readable)
+    return (
+        f"{_select()} FROM (SELECT *, unnest(CASE WHEN len(metrics) > 0 THEN metrics ELSE [NULL] END) AS m "
+        f"FROM {source})"
+    )
+
+
+@lru_cache(maxsize=4096)
+def _axes(text: str) -> dict[str, Scalar]:
+    axes: dict[str, Scalar] = json.loads(text)
+    return axes
+
+
+def first_bad_line(readable: Path, name: Path) -> str | None:
+    """Which line is no record of ours and why, in one line that calls the file `name`."""
+    with readable.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if reason := _reason(line):
+                return f"{name} line {number}: {reason}"
+    return None
+
+
+def _reason(line: bytes) -> str | None:
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return "not JSON; the file is damaged or not ours"
+    if not isinstance(data, dict):
+        return f"{type(data).__name__} instead of a record; the file is not ours"
+    try:
+        record = Record.from_json(data)
+    except InputError as error:
+        return str(error)
+    except (KeyError, TypeError) as error:
+        return f"lacks {error}; the file is damaged or not ours"
+    return _wrong_type(record)
+
+
+def _wrong_type(record: Record) -> str | None:
+    """A null where none may be. What else DuckDB refuses, it names itself."""
+    for key in required("record"):
+        if getattr(record, key) is None:
+            return f"{key} is null; the file is damaged or not ours"
+    for metric in record.metrics:
+        for field in fields(Metric):
+            value = getattr(metric, field.name)
+            if field.type in ("str", "float | None") and not isinstance(
+                value, str if field.type == "str" else float | int | None
+            ):
+                return f"{field.name} of {metric.name!r} is {value!r}; the file is damaged or not ours"
+    return None

@@ -1,0 +1,48 @@
+"""The end of records.jsonl, which a crash or a full disk may have torn."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from kiviat.record import RECORD_SCHEMA
+
+_BLOCK = 1 << 16
+# How every line that we write begins.
+_BEGINNING = f'{{"schema":"{RECORD_SCHEMA}"'.encode()
+
+
+@dataclass(frozen=True)
+class TornTail:
+    """The bytes after the last whole line."""
+
+    start: int
+    length: int
+
+
+def torn_tail(records: Path) -> TornTail | None:
+    """What of a record stands after the last line end; None where nothing does, or nothing of ours."""
+    try:
+        with records.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            start = _after_last_line_end(stream, size)
+            stream.seek(start)
+            beginning = stream.read(len(_BEGINNING))
+    except FileNotFoundError:
+        return None
+    ours = _BEGINNING.startswith(beginning) or not beginning.strip(b"\0")
+    return TornTail(start, size - start) if beginning and ours else None
+
+
+def _after_last_line_end(stream: BinaryIO, size: int) -> int:
+    end = size
+    while end:
+        start = max(0, end - _BLOCK)
+        stream.seek(start)
+        found = stream.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
