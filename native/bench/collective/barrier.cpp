@@ -1,0 +1,16 @@
+// Barrier: nobody leaves before everybody has come.
+#include "core/trial.hpp"
+
+using namespace kiviat;
+
+static void barrier(Trial& t) {
+  t.check_by([&] { return t.separates([&] { MPI_Barrier(t.comm()); }); });
+  t.per_call([&](std::int64_t) { MPI_Barrier(t.comm()); });
+}
+
+BENCHMARK(barrier,
+          .summary = "no rank leaves before all have entered",
+          .source = "Intel MPI Benchmarks, Barrier; OSU micro-benchmarks, osu_barrier",
+          .aka = {"Barrier", "osu_barrier"},
+          .sampling = Sampling::per_call,
+          .sized = false);

@@ -1,0 +1,33 @@
+// PingPong: a message goes to the other rank and comes back; the time is half of the round trip.
+#include "core/trial.hpp"
+
+using namespace kiviat;
+
+static void pingpong(Trial& t) {
+  Buffer& out = t.buffer(t.bytes());
+  Buffer& in = t.buffer(t.bytes());
+  const int count = t.count(), peer = 1 - t.rank();
+  const MPI_Comm comm = t.comm();
+  t.sends(out);
+  t.expects(in, {{0, out.first().size(), peer}});
+
+  const auto send = [&] { MPI_Send(out.next(), count, MPI_BYTE, peer, 0, comm); };
+  const auto receive = [&] { MPI_Recv(in.next(), count, MPI_BYTE, peer, 0, comm, MPI_STATUS_IGNORE); };
+  t.batched(
+      [&](std::int64_t) {
+        if (t.rank() == 0) {
+          send(), receive();
+        } else {
+          receive(), send();
+        }
+      },
+      {.divisor = 2, .messages = 1, .initiator = true});
+}
+
+BENCHMARK(pingpong,
+          .summary = "half of the round-trip time of one message between two ranks",
+          .source = "Intel MPI Benchmarks, PingPong; OSU micro-benchmarks, osu_latency",
+          .aka = {"PingPong", "osu_latency"},
+          .ranks = exactly(2),
+          .bandwidth = true,
+          .axes = {{"distance", "1", "ranks", "the other rank is 0 + distance"}});

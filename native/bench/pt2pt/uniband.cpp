@@ -1,0 +1,40 @@
+// Uniband: each rank of the first half keeps a window of messages in flight to its partner in the
+// second half, which answers when the window is complete. Bandwidth and message rate over all pairs.
+#include "core/trial.hpp"
+
+using namespace kiviat;
+
+static void uniband(Trial& t) {
+  const auto window = static_cast<int>(t.integer("window"));
+  Buffer& data = t.buffer(t.bytes());
+  const int count = t.count(), pairs = t.ranks() / 2;
+  const bool sender = t.rank() < pairs;
+  const int peer = sender ? t.rank() + pairs : t.rank() - pairs;
+  const MPI_Comm comm = t.comm();
+  if (sender) t.sends(data);
+  else t.expects(data, {{0, data.first().size(), peer}});
+
+  std::vector<MPI_Request> requests(window);
+  t.batched(
+      [&](std::int64_t) {
+        if (sender) {
+          for (MPI_Request& request : requests) MPI_Isend(data.next(), count, MPI_BYTE, peer, 0, comm, &request);
+          MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
+          MPI_Recv(nullptr, 0, MPI_BYTE, peer, 1, comm, MPI_STATUS_IGNORE);
+        } else {
+          for (MPI_Request& request : requests) MPI_Irecv(data.next(), count, MPI_BYTE, peer, 0, comm, &request);
+          MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
+          MPI_Send(nullptr, 0, MPI_BYTE, peer, 1, comm);
+        }
+      },
+      {.divisor = static_cast<double>(window), .messages = static_cast<double>(pairs)});
+}
+
+BENCHMARK(uniband,
+          .summary = "a window of messages in flight from half of the ranks to the other half",
+          .source = "Intel MPI Benchmarks, Uniband; OSU micro-benchmarks, osu_bw and osu_mbw_mr",
+          .aka = {"Uniband", "osu_bw", "osu_mbw_mr"},
+          .ranks = pairs(),
+          .bandwidth = true,
+          .message_rate = true,
+          .axes = {{"window", "64", "messages", "messages in flight per pair (IMB uses 256)"}});

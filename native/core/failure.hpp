@@ -1,0 +1,19 @@
+// Why a case did not run, or cannot: raised on all ranks alike, so that nobody is left waiting.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace kiviat {
+
+// The case cannot run here (too few ranks, too little memory); the run goes on.
+struct Skip : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What the user asked for makes no sense: what, the value seen, what to do.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace kiviat

@@ -1,0 +1,228 @@
+// kiviat-bench: runs benchmarks by name, or the cases of a file.
+#include <mpi.h>
+
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/failure.hpp"
+#include "core/format.hpp"
+#include "core/json.hpp"
+#include "core/recorder.hpp"
+#include "core/registry.hpp"
+#include "core/runner.hpp"
+
+namespace {
+
+using namespace kiviat;
+
+constexpr const char* usage =
+    R"(usage: mpirun -n RANKS kiviat-bench BENCHMARK... [options]
+       mpirun -n RANKS kiviat-bench --cases FILE --out FILE
+       kiviat-bench --list | --describe | --help | --version
+       mpirun -n RANKS kiviat-bench --info
+
+Measures MPI communication. Benchmarks have the names of --list; IMB's and OSU's names work too.
+
+  -m SIZES          message sizes in bytes: 8, 1,64,4096 or 1:4194304 (powers of two)  [0:4194304]
+  -i N              fixed number of iterations, as IMB and OSU do, instead of adaptive stopping
+  -x N              warm-up iterations with -i
+  --pallas2         back-to-back loops, as Pallas 2.2.1 timed collectives
+  --sync KIND       start of timed calls: window (synchronised clocks) or barrier  [window]
+  --target PCT      stop when the 95 % interval of the median is within +- PCT %  [2]
+  --budget S        stop a case after S seconds in any event  [1]
+  --ranks N         ranks that take part, the first N of the launch  [all]
+  --set AXIS=VALUE  an axis of the benchmark, see --describe; may be repeated
+  --seed N          of payload and permutations  [1]
+  --format F        table, osu, imb, csv, json or jsonl, on rank 0's standard output  [table]
+  --json FILE       results as JSON lines to FILE as well
+
+Exit code: 0 all went well, 1 a case failed, 2 the command line makes no sense.
+)";
+
+struct Options {
+  std::vector<std::string> names;
+  std::string cases, out, format = "table", sizes = "0:4194304";
+  std::map<std::string, std::string, std::less<>> words;
+  bool list = false, describe = false, info = false, help = false, version = false, sizes_given = false;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 >= argc) throw UsageError(argument + " needs a value; see --help");
+      return argv[++i];
+    };
+    if (argument == "--list") options.list = true;
+    else if (argument == "--describe") options.describe = true;
+    else if (argument == "--info") options.info = true;
+    else if (argument == "--help" || argument == "-h") options.help = true;
+    else if (argument == "--version") options.version = true;
+    else if (argument == "--cases") options.cases = value();
+    else if (argument == "--out" || argument == "--json") options.out = value();
+    else if (argument == "--format") options.format = value();
+    else if (argument == "-m") options.sizes = value(), options.sizes_given = true;
+    else if (argument == "-i") options.words["iterations"] = value(), options.words.try_emplace("mode", "fixed");
+    else if (argument == "-x") options.words["warmup"] = value();
+    else if (argument == "--pallas2") options.words["mode"] = "pallas2";
+    else if (argument == "--sync") options.words["sync"] = value();
+    else if (argument == "--target") options.words["target"] = std::to_string(to_real(value(), "--target") / 100);
+    else if (argument == "--budget") options.words["budget_s"] = value();
+    else if (argument == "--ranks") options.words["ranks"] = value();
+    else if (argument == "--seed") options.words["seed"] = value();
+    else if (argument == "--set") {
+      const std::string word = value();
+      const auto equals = word.find('=');
+      if (equals == 0 || equals == std::string::npos) throw UsageError("--set '" + word + "': give AXIS=VALUE");
+      options.words[word.substr(0, equals)] = word.substr(equals + 1);
+    } else if (argument.starts_with("-")) {
+      throw UsageError("option '" + argument + "' is unknown; see --help");
+    } else {
+      options.names.push_back(argument);
+    }
+  }
+  if (!options.cases.empty() && options.out.empty()) throw UsageError("--cases needs --out FILE for the results");
+  if (options.cases.empty() && options.names.empty() && !options.list && !options.describe && !options.info &&
+      !options.help && !options.version)
+    throw UsageError("no benchmark given; see --help and --list");
+  return options;
+}
+
+// The cases of the command line: every named benchmark at every size it can have.
+std::vector<Case> cases_of(const Options& options) {
+  std::vector<Case> cases;
+  for (const std::string& name : options.names) {
+    const Benchmark& benchmark = find_benchmark(name);
+    std::vector<std::int64_t> sizes = {0};
+    if (benchmark.traits.sized) sizes = parse_sizes(options.sizes);
+    for (const std::int64_t bytes : sizes) {
+      if (!options.sizes_given && bytes % benchmark.traits.element_bytes != 0) continue;
+      Case spec{benchmark.name, benchmark.name, options.words};
+      if (benchmark.traits.sized) {
+        spec.id += "/bytes=" + std::to_string(bytes);
+        spec.words["bytes"] = std::to_string(bytes);
+      }
+      cases.push_back(std::move(spec));
+    }
+  }
+  return cases;
+}
+
+// Every rank reads the file itself would load a parallel file system: rank 0 reads, all receive.
+std::vector<Case> read_cases(const std::string& path, const Session& session) {
+  std::string text;
+  long length = -1;
+  if (session.rank == 0)
+    if (std::ifstream file(path); file) {
+      text.assign(std::istreambuf_iterator<char>(file), {});
+      length = static_cast<long>(text.size());
+    }
+  MPI_Bcast(&length, 1, MPI_LONG, 0, session.world);
+  if (length < 0) throw UsageError("cannot read cases from '" + path + "'");
+  text.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, session.world);
+
+  std::vector<Case> cases;
+  int number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    if (auto parsed = parse_case(text.substr(begin, end - begin), ++number)) cases.push_back(std::move(*parsed));
+    begin = end + 1;
+  }
+  return cases;
+}
+
+int run(const Options& options) {
+  Session session(MPI_COMM_WORLD);
+  const bool root = session.rank == 0, driven = !options.cases.empty();
+  const std::string launch = session.describe();
+  if (options.info) {
+    if (root) std::printf("%s\n", launch.c_str());
+    return 0;
+  }
+  const std::vector<Case> cases = driven ? read_cases(options.cases, session) : cases_of(options);
+
+  std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<Format> format;
+  // Only rank 0 writes; if it cannot, all ranks learn of it together.
+  std::string trouble;
+  if (root) {
+    try {
+      if (!options.out.empty()) recorder = std::make_unique<Recorder>(options.out);
+      if (!driven) format = make_format(options.format);
+    } catch (const UsageError& error) {
+      trouble = error.what();
+    }
+  }
+  int proceed = trouble.empty();
+  MPI_Bcast(&proceed, 1, MPI_INT, 0, session.world);
+  if (!proceed) throw UsageError(trouble);
+
+  int failed = 0;
+  const auto record = [&](const std::string& json) {
+    if (recorder && !recorder->line(json)) proceed = 0;
+  };
+  if (root) {
+    record(launch);
+    if (format) format->begin(launch);
+  }
+  for (const Case& spec : cases) {
+    if (root && driven) record(json::Object().field("event", "start").field("case", spec.id).text());
+    const Outcome outcome = run_case(spec, session);
+    if (root) {
+      record(result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, session.oversubscribed, outcome.result));
+      if (format) format->result(spec, outcome, session.oversubscribed);
+      if (outcome.result.outcome == "failed") failed = 1;
+    }
+    MPI_Bcast(&proceed, 1, MPI_INT, 0, session.world);
+    if (!proceed) return 1;
+  }
+  if (root) {
+    if (driven) record(json::Object().field("event", "end").text());
+    if (format) format->end();
+  }
+  MPI_Bcast(&failed, 1, MPI_INT, 0, session.world);
+  return driven ? 0 : failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  try {
+    options = parse(argc, argv);
+    if (options.cases.empty()) cases_of(options);  // names and sizes are looked at before MPI starts
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
+    return 2;
+  }
+  if (options.help) return std::fputs(usage, stdout), 0;
+  if (options.version) return std::puts("kiviat-bench " KIVIAT_VERSION), 0;
+  if (options.list || options.describe) {
+    std::puts(json::array(benchmarks(), [&](const Benchmark& benchmark) {
+                if (options.describe) return benchmark.describe();
+                return json::Object().field("name", benchmark.name).field("file", benchmark.file).text();
+              }).c_str());
+    return 0;
+  }
+
+  MPI_Init(&argc, &argv);
+  int rank, code;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    code = run(options);
+  } catch (const UsageError& error) {
+    if (rank == 0) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
+    code = 2;
+  } catch (const std::exception& error) {
+    // On one rank only: the others would wait for ever.
+    std::fprintf(stderr, "kiviat-bench: rank %d: %s\n", rank, error.what());
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+  MPI_Finalize();
+  return code;
+}

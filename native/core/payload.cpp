@@ -1,0 +1,85 @@
+#include "core/payload.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/random.hpp"
+
+namespace kiviat::payload {
+namespace {
+
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+
+// Calls visit(word, position in the buffer, first byte of the word, bytes) until it returns false.
+template <class Visit>
+void each_word(std::size_t bytes, std::uint64_t seed, int sender, std::size_t offset, Visit visit) {
+  const std::uint64_t stream = mix(seed) + static_cast<std::uint64_t>(sender) * 0xd1342543de82ef95ull;
+  for (std::size_t at = 0; at < bytes;) {
+    const std::size_t skipped = (offset + at) % word_bytes;
+    const std::size_t length = std::min(word_bytes - skipped, bytes - at);
+    const std::uint64_t word = mix(stream + (offset + at) / word_bytes);
+    if (!visit(word, at, skipped, length)) return;
+    at += length;
+  }
+}
+
+void write(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t offset, std::uint64_t flip) {
+  each_word(out.size(), seed, sender, offset, [&](std::uint64_t word, std::size_t at, std::size_t skipped, std::size_t length) {
+    word ^= flip;
+    std::memcpy(out.data() + at, reinterpret_cast<const std::byte*>(&word) + skipped, length);
+    return true;
+  });
+}
+
+float of_rank(std::uint64_t seed, int rank) { return static_cast<float>(mix(seed ^ static_cast<std::uint64_t>(rank + 1) << 32) % 8); }
+float of_position(std::uint64_t seed, std::size_t position) { return static_cast<float>(mix(seed + position) % 8); }
+
+// Calls visit(position in the buffer, expected sum) until it returns false.
+template <class Visit>
+void each_sum(std::size_t count, std::uint64_t seed, int ranks, std::size_t first, Visit visit) {
+  float of_ranks = 0;
+  for (int rank = 0; rank < ranks; ++rank) of_ranks += of_rank(seed, rank);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!visit(i, of_ranks + static_cast<float>(ranks) * of_position(seed, first + i))) return;
+}
+
+}  // namespace
+
+void fill(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t offset) {
+  write(out, seed, sender, offset, 0);
+}
+
+void poison(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t offset) {
+  write(out, seed, sender, offset, ~std::uint64_t{0});
+}
+
+std::size_t first_wrong(std::span<const std::byte> in, std::uint64_t seed, int sender, std::size_t offset) {
+  std::size_t wrong = in.size();
+  each_word(in.size(), seed, sender, offset, [&](std::uint64_t word, std::size_t at, std::size_t skipped, std::size_t length) {
+    const std::byte* right = reinterpret_cast<const std::byte*>(&word) + skipped;
+    if (std::memcmp(in.data() + at, right, length) == 0) return true;
+    wrong = at + (std::mismatch(right, right + length, in.data() + at).first - right);
+    return false;
+  });
+  return wrong;
+}
+
+void fill_addends(std::span<float> out, std::uint64_t seed, int rank) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = of_rank(seed, rank) + of_position(seed, i);
+}
+
+void poison_sums(std::span<float> out, std::uint64_t seed, int ranks, std::size_t first) {
+  each_sum(out.size(), seed, ranks, first, [&](std::size_t i, float sum) { return out[i] = sum + 1, true; });
+}
+
+std::size_t first_wrong_sum(std::span<const float> in, std::uint64_t seed, int ranks, std::size_t first) {
+  std::size_t wrong = in.size();
+  each_sum(in.size(), seed, ranks, first, [&](std::size_t i, float sum) {
+    if (in[i] == sum) return true;
+    wrong = i;
+    return false;
+  });
+  return wrong;
+}
+
+}  // namespace kiviat::payload

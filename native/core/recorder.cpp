@@ -1,0 +1,69 @@
+#include "core/recorder.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/failure.hpp"
+#include "core/json.hpp"
+
+namespace kiviat {
+
+Recorder::Recorder(const std::string& path)
+    : path_(path), descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0)
+    throw UsageError("cannot write '" + path + "': " + std::strerror(errno) + "; give another file");
+}
+
+Recorder::~Recorder() { close(descriptor_); }
+
+bool Recorder::line(const std::string& json) {
+  const std::string text = json + '\n';
+  for (std::size_t written = 0; written < text.size();) {
+    const auto n = write(descriptor_, text.data() + written, text.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      std::fprintf(stderr, "kiviat-bench: cannot write '%s': %s; free space and resume the run\n", path_.c_str(),
+                   std::strerror(errno));
+      return false;
+    }
+    written += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,
+                         const Result& result) {
+  constexpr std::string_view elsewhere[] = {"ranks",      "bytes",  "mode",   "sync",   "target",     "budget_s", "min_samples",
+                                            "max_samples", "iterations", "warmup", "seed"};
+  json::Object axes;
+  for (const auto& [key, value] : spec.words)
+    if (std::ranges::find(elsewhere, key) == std::end(elsewhere)) {
+      const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+      number ? axes.raw(key, value) : axes.field(key, value);
+    }
+  json::Object event;
+  event.field("event", "result").field("case", spec.id).field("benchmark", benchmark).field("ranks", ranks);
+  sized ? event.field("bytes", spec.integer("bytes", 0)) : event.field("bytes", nullptr);
+  return event.raw("axes", axes.text())
+      .field("mode", result.mode)
+      .field("sync", result.sync)
+      .field("outcome", result.outcome)
+      .field("phase", result.phase)
+      .field("reason", result.reason)
+      .field("check", result.check)
+      .field("check_reason", result.check_reason)
+      .field("stopped_by", result.stopped_by)
+      .field("batch", result.batch)
+      .field("missed_windows", result.missed_windows)
+      .field("clock_cost_s", result.clock_cost_s)
+      .field("elapsed_s", result.elapsed_s)
+      .field("oversubscribed", oversubscribed)
+      .raw("metrics", result.metrics_json(true))
+      .text();
+}
+
+}  // namespace kiviat

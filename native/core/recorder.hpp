@@ -1,0 +1,31 @@
+// Writes what happened, as it happens: one JSON object a line, flushed, by rank 0 only.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "core/case.hpp"
+#include "core/result.hpp"
+
+namespace kiviat {
+
+class Recorder {
+ public:
+  // Appends to `path`; throws UsageError if it cannot be opened.
+  explicit Recorder(const std::string& path);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // False once a line could not be written whole (a full disk); the reason is on stderr.
+  bool line(const std::string& json);
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,
+                         const Result& result);
+
+}  // namespace kiviat

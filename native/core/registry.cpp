@@ -1,0 +1,153 @@
+#include "core/registry.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include "core/failure.hpp"
+#include "core/json.hpp"
+
+namespace kiviat {
+namespace {
+
+std::vector<Benchmark>& registered() {
+  static std::vector<Benchmark> all;
+  return all;
+}
+
+// "…/native/bench/pt2pt/pingpong.cpp" → "pt2pt/pingpong"
+std::string below_bench(std::string_view path) {
+  if (const auto at = path.rfind("bench/"); at != std::string_view::npos) path.remove_prefix(at + 6);
+  if (const auto dot = path.rfind('.'); dot != std::string_view::npos) path = path.substr(0, dot);
+  return std::string(path);
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+struct MetricName {
+  const char *name, *unit, *better;
+};
+
+std::vector<MetricName> metrics_of(const Traits& traits) {
+  std::vector<MetricName> metrics = {{"time", "s", "lower"}};
+  if (traits.bandwidth) metrics.push_back({"bandwidth", "B/s", "higher"});
+  if (traits.message_rate) metrics.push_back({"message_rate", "1/s", "higher"});
+  if (traits.sampling == Sampling::per_call)
+    for (const char* name : {"time_rank_mean", "time_rank_max", "time_rank_min"})
+      metrics.push_back({name, "s", "lower"});
+  if (traits.sampling == Sampling::overlapped) {
+    for (const char* name : {"time_compute", "time_overlapped"}) metrics.push_back({name, "s", "lower"});
+    metrics.push_back({"overlap", "%", "higher"});
+  }
+  return metrics;
+}
+
+}  // namespace
+
+std::string RankRule::text() const {
+  if (min == max) return "exactly " + std::to_string(min);
+  std::string rule = "at least " + std::to_string(min);
+  if (max) rule += ", at most " + std::to_string(max);
+  if (multiple > 1) rule += ", a multiple of " + std::to_string(multiple);
+  return rule;
+}
+
+const std::vector<Axis>& common_axes() {
+  static const std::vector<Axis> axes = {
+      {"group", "0", "ranks", "ranks in each of several groups that run at once; 0: one group of all"},
+      {"buffer", "malloc", "", "where buffers come from", {"malloc", "alloc_mem"}},
+      {"cache", "hot", "", "hot: one buffer again and again; off: rotate through more than the last-level cache",
+       {"hot", "off"}},
+  };
+  return axes;
+}
+
+const Axis* Benchmark::axis(std::string_view wanted) const {
+  for (const auto* axes : {&traits.axes, &common_axes()})
+    for (const Axis& axis : *axes)
+      if (axis.name == wanted) return &axis;
+  return nullptr;
+}
+
+std::string Benchmark::describe() const {
+  std::vector<Axis> axes = traits.axes;
+  axes.insert(axes.end(), common_axes().begin(), common_axes().end());
+  const auto text = [](const std::string& s) { return json::quoted(s); };
+  const char* sampling[] = {"batched", "per_call", "overlapped"};
+  json::Object rule;
+  rule.field("min", traits.ranks.min);
+  traits.ranks.max ? rule.field("max", traits.ranks.max) : rule.field("max", nullptr);
+  rule.field("multiple", traits.ranks.multiple);
+  return json::Object()
+      .field("name", name)
+      .field("file", file)
+      .field("summary", traits.summary)
+      .field("source", traits.source)
+      .raw("aka", json::array(traits.aka, text))
+      .field("sampling", sampling[static_cast<int>(traits.sampling)])
+      .raw("ranks", rule.text())
+      .field("sized", traits.sized)
+      .field("element_bytes", traits.element_bytes)
+      .raw("axes", json::array(axes,
+                               [&](const Axis& axis) {
+                                 json::Object object;
+                                 object.field("name", axis.name).field("default", axis.fallback);
+                                 object.field("unit", axis.unit).field("help", axis.help);
+                                 axis.values.empty() ? object.field("values", nullptr)
+                                                     : object.raw("values", json::array(axis.values, text));
+                                 return object.text();
+                               }))
+      .raw("metrics", json::array(metrics_of(traits),
+                                  [](const MetricName& metric) {
+                                    return json::Object()
+                                        .field("name", metric.name)
+                                        .field("unit", metric.unit)
+                                        .field("better", metric.better)
+                                        .text();
+                                  }))
+      .text();
+}
+
+const std::vector<Benchmark>& benchmarks() { return registered(); }
+
+const Benchmark& find_benchmark(std::string_view name) {
+  const std::string wanted = lower(name);
+  const Benchmark* nearest = nullptr;
+  std::size_t distance = wanted.size();
+  for (const Benchmark& benchmark : benchmarks()) {
+    std::vector<std::string> names = benchmark.traits.aka;
+    names.push_back(benchmark.name);
+    for (const std::string& known : names) {
+      if (lower(known) == wanted) return benchmark;
+      if (const auto d = edit_distance(lower(known), wanted); d < distance) distance = d, nearest = &benchmark;
+    }
+  }
+  throw UsageError("no benchmark is called '" + std::string(name) + "'" +
+                   (nearest ? "; nearest is '" + nearest->name + "'" : "") + "; --list shows all");
+}
+
+Registration::Registration(const char* name, void (*run)(Trial&), const char* path, Traits traits) {
+  auto& all = registered();
+  Benchmark benchmark{name, below_bench(path), run, std::move(traits)};
+  all.insert(std::ranges::upper_bound(all, benchmark.name, {}, &Benchmark::name), std::move(benchmark));
+}
+
+}  // namespace kiviat

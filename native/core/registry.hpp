@@ -1,0 +1,69 @@
+// Benchmarks register themselves: one file, one function, one statement that says what it is.
+//
+//     BENCHMARK(pingpong, .summary = "...", .ranks = exactly(2));
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiviat {
+
+class Trial;
+
+struct Axis {
+  std::string name, fallback, unit, help;
+  std::vector<std::string> values = {};  // the only ones allowed, where there are few
+};
+
+struct RankRule {
+  int min = 1, max = 0, multiple = 1;  // max 0: no bound
+  bool allows(int ranks) const { return ranks >= min && (max == 0 || ranks <= max) && ranks % multiple == 0; }
+  std::string text() const;
+};
+constexpr RankRule exactly(int n) { return {n, n, 1}; }
+constexpr RankRule at_least(int n) { return {n, 0, 1}; }
+constexpr RankRule pairs() { return {2, 0, 2}; }
+
+// How a benchmark is sampled: in batches (point to point), call by call (collectives), or call by
+// call with computation beside it (non-blocking collectives).
+enum class Sampling { batched, per_call, overlapped };
+
+struct Traits {
+  std::string summary, source;
+  std::vector<std::string> aka = {};  // names that IMB or OSU users know
+  Sampling sampling = Sampling::batched;
+  RankRule ranks = at_least(2);
+  bool sized = true;       // has a message size
+  int element_bytes = 1;   // sizes that are no multiple of it are skipped (reductions)
+  bool bandwidth = false;  // reports bytes per second
+  bool message_rate = false;
+  std::vector<Axis> axes = {};
+};
+
+struct Benchmark {
+  std::string name, file;  // file: "pt2pt/pingpong", below native/bench
+  void (*run)(Trial&);
+  Traits traits;
+
+  const Axis* axis(std::string_view name) const;  // its own or a common one; null if unknown
+  std::string describe() const;                   // JSON
+};
+
+// Axes that every benchmark has.
+const std::vector<Axis>& common_axes();
+
+// All benchmarks by name. Complete, and only read, once main has started.
+const std::vector<Benchmark>& benchmarks();
+
+// By name or alias; throws UsageError, naming the nearest, if there is none.
+const Benchmark& find_benchmark(std::string_view name);
+
+struct Registration {
+  Registration(const char* name, void (*run)(Trial&), const char* path, Traits traits);
+};
+
+#define BENCHMARK(function, ...) \
+  static const ::kiviat::Registration function##_registration(#function, function, __FILE__, {__VA_ARGS__})
+
+}  // namespace kiviat

@@ -1,0 +1,144 @@
+#include "core/session.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "core/json.hpp"
+#include "core/vendor.hpp"
+
+namespace kiviat {
+namespace {
+
+constexpr int most_processors = 4096;
+constexpr std::size_t mask_words = most_processors / 64;
+using Mask = std::array<unsigned long, mask_words>;
+
+Mask processors_of_this_rank() {
+  Mask mask{};
+  sched_getaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask.data()));
+  return mask;
+}
+
+bool allowed(const Mask& mask, int processor) { return mask[processor / 64] >> (processor % 64) & 1; }
+
+// "0-3,8"
+std::string ranges(const Mask& mask) {
+  std::string text;
+  for (int first = 0; first < most_processors; ++first) {
+    if (!allowed(mask, first)) continue;
+    int last = first;
+    while (last + 1 < most_processors && allowed(mask, last + 1)) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(first);
+    if (last > first) text += '-' + std::to_string(last);
+    first = last;
+  }
+  return text;
+}
+
+int ranks_on_this_node(MPI_Comm node) {
+  int ranks;
+  MPI_Comm_size(node, &ranks);
+  return ranks;
+}
+
+bool more_ranks_than_processors(MPI_Comm world, MPI_Comm node) {
+  Mask mask = processors_of_this_rank(), all{};
+  MPI_Allreduce(mask.data(), all.data(), mask_words, MPI_UNSIGNED_LONG, MPI_BOR, node);
+  int processors = 0;
+  for (const unsigned long word : all) processors += static_cast<int>(std::bitset<64>(word).count());
+  int over = processors > 0 && ranks_on_this_node(node) > processors, any = 0;
+  MPI_Allreduce(&over, &any, 1, MPI_INT, MPI_MAX, world);
+  return any;
+}
+
+// Bytes that this node could still give to programs; all there is where the kernel does not say.
+std::size_t available_memory_bytes() {
+  std::size_t kibibytes = 0;
+  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
+    char line[128];
+    while (std::fgets(line, sizeof line, file))
+      if (std::sscanf(line, "MemAvailable: %zu", &kibibytes) == 1) break;
+    std::fclose(file);
+  }
+  return kibibytes ? kibibytes * 1024 : SIZE_MAX;
+}
+
+std::size_t last_level_cache_bytes() {
+  std::size_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    char path[96];
+    std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+    if (std::FILE* file = std::fopen(path, "r")) {
+      std::size_t kibibytes = 0;
+      if (std::fscanf(file, "%zuK", &kibibytes) == 1) largest = std::max(largest, kibibytes * 1024);
+      std::fclose(file);
+    }
+  }
+  return largest ? largest : std::size_t{64} << 20;
+}
+
+}  // namespace
+
+Session::Session(MPI_Comm comm)
+    : world(comm),
+      clock_cost_s(clock::cost()),
+      global_clock(comm),
+      cache_bytes(last_level_cache_bytes()) {
+  MPI_Comm node;
+  MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  oversubscribed = more_ranks_than_processors(world, node);
+  memory_share_bytes = available_memory_bytes() / ranks_on_this_node(node);
+  MPI_Comm_free(&node);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
+}
+
+std::string Session::describe() const {
+  struct Place {
+    char host[MPI_MAX_PROCESSOR_NAME], cpus[128];
+    int pid;
+  } mine{};
+  int length;
+  MPI_Get_processor_name(mine.host, &length);
+  std::snprintf(mine.cpus, sizeof mine.cpus, "%s", ranges(processors_of_this_rank()).c_str());
+  mine.pid = static_cast<int>(getpid());
+  std::vector<Place> places(rank == 0 ? size : 0);
+  MPI_Gather(&mine, sizeof mine, MPI_BYTE, places.data(), sizeof mine, MPI_BYTE, 0, world);
+
+  char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  MPI_Get_library_version(library, &length);
+  int major, minor;
+  MPI_Get_version(&major, &minor);
+  int index = 0;
+  return json::Object()
+      .field("event", "launch")
+      .field("library", library)
+      .field("mpi", vendor().name)
+      .field("mpi_version", vendor().version)
+      .field("standard", std::to_string(major) + "." + std::to_string(minor))
+      .field("world", size)
+      .field("compiler", KIVIAT_COMPILER)
+      .field("flags", KIVIAT_FLAGS)
+      .field("clock", clock::name())
+      .field("clock_cost_s", clock_cost_s)
+      .raw("ranks", json::array(places,
+                                [&](const Place& place) {
+                                  return json::Object()
+                                      .field("rank", index++)
+                                      .field("host", place.host)
+                                      .field("pid", place.pid)
+                                      .field("cpus", place.cpus)
+                                      .text();
+                                }))
+      .field("oversubscribed", oversubscribed)
+      .text();
+}
+
+}  // namespace kiviat

@@ -1,0 +1,27 @@
+// What is common to all cases of one launch.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+#include "core/global_clock.hpp"
+
+namespace kiviat {
+
+struct Session {
+  explicit Session(MPI_Comm world);
+
+  MPI_Comm world;
+  int rank = 0, size = 1;
+  double clock_cost_s;
+  GlobalClock global_clock;
+  bool oversubscribed;        // more ranks than processors on some node
+  std::size_t cache_bytes;    // last-level cache, for off-cache buffers
+  std::size_t memory_share_bytes;  // this rank's share of the memory available, for one buffer
+
+  // The launch event: who we are, where each rank runs. Collective; the text is complete on rank 0.
+  std::string describe() const;
+};
+
+}  // namespace kiviat

@@ -1,0 +1,126 @@
+// What a benchmark sees: its communicator, its axes, its buffers, and the samplers.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/case.hpp"
+#include "core/registry.hpp"
+#include "core/result.hpp"
+#include "core/session.hpp"
+#include "core/stopping.hpp"
+
+namespace kiviat {
+
+// The axis of all non-blocking benchmarks.
+inline Axis progress_axis() {
+  return {"progress", "0", "calls", "calls of MPI_Test during the computation, for libraries that progress in calls only"};
+}
+
+// Bytes [offset, offset + length) of what `sender` sends should arrive at `at` of the buffer.
+struct Piece {
+  std::size_t at, length;
+  int sender;
+  std::size_t offset = 0;
+};
+
+class Trial {
+ public:
+  // Collective over `members`, the ranks that take part. Throws UsageError or Skip on all alike.
+  Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI_Comm members);
+  ~Trial();
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  // --- where and what -------------------------------------------------------------------------
+  MPI_Comm comm() const { return comm_; }  // the group of this rank (all members unless `group`)
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  std::int64_t bytes() const { return bytes_; }
+  int count() const;  // bytes() as an MPI count; Skip if it does not fit
+  std::int64_t integer(std::string_view axis) const;
+  std::string text(std::string_view axis) const;
+
+  // --- buffers and what must arrive in them ------------------------------------------------------
+  Buffer& buffer(std::size_t bytes);
+  void sends(Buffer& buffer);                                  // filled with this rank's payload
+  void expects(Buffer& buffer, std::vector<Piece> pieces);     // received bytes
+  void contributes(Buffer& buffer, std::size_t elements);      // floats to be summed
+  void expects_sum(Buffer& buffer, std::size_t elements, std::size_t first = 0);
+  // For operations without payload: a check of its own, true if all is well. Collective.
+  void check_by(std::function<bool()> check) { custom_check_ = std::move(check); }
+  // Whether nobody leaves `operation` before everybody has entered it, one rank being late. Collective.
+  bool separates(const std::function<void()>& operation);
+
+  // --- sampling: one of these, once ----------------------------------------------------------------
+  using Operation = std::function<void(std::int64_t call)>;
+
+  struct Batch {
+    double divisor = 1;       // operations in one call: time = elapsed / divisor
+    double messages = 0;      // bandwidth = messages * bytes / time, message rate = messages / time
+    bool initiator = false;   // rank 0's clock alone (a round trip synchronises itself)
+  };
+  // Times loops of `operation` long enough that the clock costs < 1 %.
+  template <class Op>
+  void batched(Op operation, Batch how = {}) {
+    run_batched([&](std::int64_t first, std::int64_t calls) {
+      for (std::int64_t i = first; i < first + calls; ++i) operation(i);
+    }, how);
+  }
+  // Times each call by itself, all ranks starting together: last exit - first start.
+  void per_call(Operation operation);
+  // Times a non-blocking operation: alone, computation alone, and both together. `start` starts it.
+  using Start = std::function<MPI_Request(std::int64_t call)>;
+  void overlapped(Start start);
+
+  Result take_result() { return std::move(result_); }
+
+ private:
+  using Loop = std::function<void(std::int64_t first, std::int64_t calls)>;
+  struct Starts;
+
+  void run_batched(const Loop& loop, Batch how);
+  void begin(const Operation& operation);   // agree on set-up, first payload check
+  void finish(const Operation& operation);  // second payload check
+  bool payload_arrives(const Operation& operation);
+  template <class Sample>
+  void sample_until_stopped(double sample_s, Metric& primary, Sample sample_block);
+  Metric& add_metric(const char* name, const char* unit, const char* better, bool per_call);
+  void derive_rates(double messages);
+  double worst(double value) const;  // maximum over all members
+  void together();                   // barrier over all members
+
+  const Case& spec_;
+  const Benchmark& benchmark_;
+  Session& session_;
+  MPI_Comm all_, comm_ = MPI_COMM_NULL;
+  int all_rank_ = 0, all_ranks_ = 1, rank_ = 0, ranks_ = 1;
+  std::int64_t bytes_ = 0;
+  std::uint64_t seed_;
+  Limits limits_;
+  double started_s_;
+  Result result_;
+
+  struct Expectation {
+    Buffer* buffer;
+    std::vector<Piece> pieces;
+  };
+  struct Sum {
+    Buffer* buffer;
+    std::size_t elements, first;
+  };
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::vector<Buffer*> sent_;
+  std::vector<Expectation> expected_;
+  std::vector<Sum> contributed_, sums_;
+  std::function<bool()> custom_check_;
+};
+
+}  // namespace kiviat

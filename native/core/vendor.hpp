@@ -1,0 +1,32 @@
+// Which MPI the headers belong to. The library that is really loaded says so itself
+// (MPI_Get_library_version); a disagreement between the two is the launcher's to report.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+namespace kiviat {
+
+struct Vendor {
+  std::string name, version;
+};
+
+inline Vendor vendor() {
+#if defined(OPEN_MPI)
+  return {"Open MPI", std::to_string(OMPI_MAJOR_VERSION) + "." + std::to_string(OMPI_MINOR_VERSION) + "." +
+                          std::to_string(OMPI_RELEASE_VERSION)};
+#elif defined(I_MPI_VERSION)
+  return {"Intel MPI", I_MPI_VERSION};
+#elif defined(MVAPICH_VERSION)
+  return {"MVAPICH", MVAPICH_VERSION};
+#elif defined(MVAPICH2_VERSION)
+  return {"MVAPICH2", MVAPICH2_VERSION};
+#elif defined(MPICH_VERSION)
+  return {"MPICH", MPICH_VERSION};
+#else
+  return {"unknown MPI", "unknown"};
+#endif
+}
+
+}  // namespace kiviat
