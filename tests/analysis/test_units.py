@@ -1,6 +1,7 @@
 """Quantities in words."""
 
 import pytest
+
 from kiviat.record.units import format_bytes, format_value
 
 

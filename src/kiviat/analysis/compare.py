@@ -1,0 +1,270 @@
+"""Two runs, case by case, and whether the second is worse.
+
+The launch is the sampling unit throughout; values are logarithms of launch medians, so that effects are
+ratios and a comparison of b with a mirrors one of a with b.
+
+**One case.** The ratio b/a is the Hodges–Lehmann estimate: the median of all n·m ratios of launches. Its
+interval consists of order statistics of those ratios, chosen from the exact null distribution of the
+Mann–Whitney statistic (Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 2014, sections
+4.2–4.3): it covers at least 95 % (96.8 % at 5 against 5 launches) if one run is the other times a constant,
+whatever the distribution; ties make it wider, never narrower. A verdict "better" or "worse" needs an
+interval that excludes 1 and a ratio beyond the practical threshold, since with enough launches any
+difference becomes significant. Three launches on a side cannot reach 95 %, hence `MIN_LAUNCHES`.
+
+**All cases.** Verdicts of single cases are wrong now and then: of 200 cases of two equal runs, 3 separate
+completely at 5 against 5 launches by chance alone. Benjamini–Hochberg over the Mann–Whitney p-values does
+control that, but is blind where it matters: 5 against 5 launches cannot give less than p = 2/252 = 0.0079,
+so that nothing survives unless 16 % of all cases separate completely; one benchmark among many could
+become twice as slow unseen. The labels of the launches, however, can be permuted jointly in all cases. The
+adjusted p-value of a case is the share of the 252 relabellings (of a fixed random sample where there are
+more than 5000) in which any case at all shows as large a studentised difference (Westfall,
+Young: Resampling-Based Multiple Testing, 1993, single-step maxT). It needs no independence of the cases,
+which share their launches, and no shape of distribution, only that the launches of two equal runs are
+exchangeable; it keeps the chance of any false alarm in the whole comparison below 5 %, and so the false
+discovery rate too. Its smallest value is 0.0079 however many cases there are, and one case of 200 that is
+30 % slower is found with 5 launches where launches scatter by 2 %.
+
+The price is power against small changes; where they are common to many cases, the geometric mean of the
+cases of a benchmark, and of all, shows them: these groups are members of the same family of tests.
+
+Two limits. A drift of the machine between the runs is a difference like any other: interleave the runs
+where it matters. And with 4 or 5 launches the interval of a noisy case is wide: "unclear" says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kiviat.analysis.intervals import LEVEL, Floats
+from kiviat.analysis.summary import Summary
+from kiviat.analysis.two_samples import family_p, shifts
+from kiviat.record.errors import InputError
+
+MIN_LAUNCHES = 4
+THRESHOLD = 0.02
+
+# Launches that agree better than this do so by luck or by the resolution of the clock; without a floor
+# they would make any difference "significant". (Tusher, Tibshirani, Chu: PNAS 98 (2001) 5116–5121.)
+_NOISE_FLOOR = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """b against a: `ratio` is b/a, with its 95 % interval and p-value; all None where they cannot be had.
+
+    `verdict` is "better" or "worse"; "same" if the whole interval lies within the threshold; "unclear" if
+    neither; "no verdict" where none is possible, and then `note` says why. `adjusted_p` allows for all
+    cases compared; `survives` says that a better or worse holds even so.
+    """
+
+    ratio: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    adjusted_p: float | None = None
+    verdict: str = "no verdict"
+    survives: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseChange:
+    """One case in both runs."""
+
+    a: Summary
+    b: Summary
+    change: Change
+
+    @property
+    def case(self) -> str:
+        return self.a.case
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChange:
+    """The geometric mean over the `cases` cases of a benchmark, or over all ("all")."""
+
+    name: str
+    cases: int
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Run `b` against run `a`: the cases in both, groups of them, and the cases that only one has."""
+
+    a: str
+    b: str
+    threshold: float
+    cases: tuple[CaseChange, ...]
+    groups: tuple[GroupChange, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """That of the whole: "worse", "better", "no difference" or "no verdict"."""
+        changes = [case.change for case in self.cases] + [group.change for group in self.groups]
+        survivors = {change.verdict for change in changes if change.survives}
+        if "worse" in survivors:
+            return "worse"
+        if "better" in survivors:
+            return "better"
+        return "no difference" if any(change.p is not None for change in changes) else "no verdict"
+
+    @property
+    def exit_code(self) -> int:
+        """0: nothing is worse; 1: something is worse; 2: no case had what a verdict needs."""
+        return {"worse": 1, "no verdict": 2}.get(self.verdict, 0)
+
+
+def compare(
+    a: Sequence[Summary], b: Sequence[Summary], *, metric: str | None = None, threshold: float = THRESHOLD
+) -> Comparison:
+    """Compares the cases that both runs have, by `metric`, or by each case's primary one.
+
+    Primary is `time`; bandwidth and message rate derive from it and would count twice. Cases without
+    `time` are compared by their first metric. `threshold` is the smallest relative change that matters:
+    ratios between 1/(1+threshold) and 1+threshold are not worth a verdict.
+
+    Raises InputError where there is nothing to compare, where a side holds several runs, or where the
+    clocks differ.
+    """
+    if threshold < 0:
+        raise InputError(f"threshold {threshold} is negative; give a relative change such as 0.02")
+    of_a, of_b = _by_case(a, metric), _by_case(b, metric)
+    pairs = [(of_a[case], of_b[case]) for case in of_a if case in of_b]
+    if not pairs:
+        wanted = f" with metric {metric!r}" if metric else ""
+        raise InputError(
+            f"nothing to compare: of {len(of_a)} and {len(of_b)} cases{wanted} none is in both runs; "
+            "run the same plan twice"
+        )
+    changes = [Change(_ratio(*pair), note=_obstacle(*pair) or "") for pair in pairs]
+    blocks: dict[tuple[int, int], list[int]] = {}
+    for index, (before, after) in enumerate(pairs):
+        if not changes[index].note:
+            blocks.setdefault((before.launches, after.launches), []).append(index)
+
+    largest = max(blocks.values(), key=len, default=[])
+    members = _groups([pairs[index] for index in largest])
+    family = sum(map(len, blocks.values())) + len(members)
+    groups: list[GroupChange] = []
+    for block in blocks.values():
+        tested = [pairs[index] for index in block]
+        logs = [_logs(side) for side in zip(*tested, strict=True)]
+        better = [before.better for before, _ in tested]
+        if block is largest:
+            logs = [
+                np.concatenate((x, *(x[rows].mean(axis=0)[None] for rows in members.values()))) for x in logs
+            ]
+            better += [better[rows[0]] for rows in members.values()]
+        results = _changes(logs[0], logs[1], better, threshold, family)
+        for index, change in zip(block, results, strict=False):
+            changes[index] = replace(change, note=_remark(*pairs[index]))
+        groups += [
+            GroupChange(name, len(rows), change)
+            for (name, rows), change in zip(members.items(), results[len(block) :], strict=False)
+        ]
+    return Comparison(
+        a=a[0].run,
+        b=b[0].run,
+        threshold=threshold,
+        cases=tuple(CaseChange(*pair, change) for pair, change in zip(pairs, changes, strict=True)),
+        groups=tuple(groups),
+        only_a=tuple(case for case in of_a if case not in of_b),
+        only_b=tuple(case for case in of_b if case not in of_a),
+    )
+
+
+def _by_case(summaries: Sequence[Summary], metric: str | None) -> dict[str, Summary]:
+    """The summary of `metric`, or of the primary metric, of every case that has it."""
+    runs = sorted({summary.run for summary in summaries})
+    if len(runs) > 1:
+        raise InputError(f"one side of the comparison holds runs {', '.join(runs)}; compare them one by one")
+    chosen: dict[str, Summary] = {}
+    for summary in summaries:
+        if summary.metric == (metric or "time"):
+            chosen[summary.case] = summary
+        elif metric is None:
+            chosen.setdefault(summary.case, summary)
+    return chosen
+
+
+def _obstacle(a: Summary, b: Summary) -> str | None:
+    """Why no verdict is possible. Raises InputError for different clocks."""
+    if a.clock != b.clock:
+        raise InputError(
+            f"case {a.case!r}: clock {a.clock!r} in run {a.run!r}, {b.clock!r} in run {b.run!r}; "
+            "times of different clocks are not compared"
+        )
+    if a.metric != b.metric:
+        return f"{a.metric} against {b.metric}"
+    if a.oversubscribed or b.oversubscribed:
+        return "oversubscribed"
+    if a.sync != b.sync:
+        return f"launches start differently: {a.sync} against {b.sync}"
+    if min(a.launches, b.launches) < MIN_LAUNCHES:
+        return f"too few launches: {a.launches} and {b.launches}, of {MIN_LAUNCHES} needed"
+    if min(*a.launch_medians, *b.launch_medians) <= 0:
+        return "no ratio: not all values are positive"
+    return None
+
+
+def _remark(a: Summary, b: Summary) -> str:
+    return "" if a.mode == b.mode else f"modes differ: {a.mode} against {b.mode}"
+
+
+def _ratio(a: Summary, b: Summary) -> float | None:
+    """Ratio of the medians, where nothing better can be had."""
+    return b.median / a.median if a.metric == b.metric and a.median > 0 and b.median > 0 else None
+
+
+def _logs(summaries: Sequence[Summary]) -> Floats:
+    return np.log([summary.launch_medians for summary in summaries])
+
+
+def _groups(pairs: Sequence[tuple[Summary, Summary]]) -> dict[str, list[int]]:
+    """Which of `pairs` form a group: those of a benchmark, and all, if of one metric and more than one case.
+
+    Their k-th launches are taken together. Where cases lost a launch they may be of different launches,
+    which only makes the test of the family more cautious.
+    """
+    groups: dict[str, list[int]] = {}
+    for index, (a, _) in enumerate(pairs):
+        groups.setdefault(a.benchmark, []).append(index)
+    if len(groups) > 1:
+        groups["all"] = list(range(len(pairs)))
+    return {
+        name: rows
+        for name, rows in groups.items()
+        if len(rows) > 1 and len({pairs[index][0].metric for index in rows}) == 1
+    }
+
+
+def _changes(a: Floats, b: Floats, better: Sequence[str], threshold: float, family: int) -> list[Change]:
+    """The changes of all rows of logarithms; `family` is how many are tested in all, elsewhere too."""
+    adjusted = np.minimum(1.0, family_p(a, b, _NOISE_FLOOR) * family / len(a))
+    limit = math.log1p(threshold)
+    changes = []
+    for direction, shift, low, high, p, adjusted_p in zip(better, *shifts(a, b), adjusted, strict=True):
+        if (low > 0 or high < 0) and abs(shift) > limit:
+            verdict = "better" if (shift < 0) == (direction == "lower") else "worse"
+        else:
+            verdict = "same" if -limit <= low and high <= limit else "unclear"
+        changes.append(
+            Change(
+                ratio=math.exp(shift),
+                low=math.exp(low),
+                high=math.exp(high),
+                p=float(p),
+                adjusted_p=float(adjusted_p),
+                verdict=verdict,
+                survives=verdict in ("better", "worse") and bool(adjusted_p <= 1 - LEVEL),
+            )
+        )
+    return changes

@@ -1,0 +1,219 @@
+"""Comparing two runs: verdicts, false alarms, refusals."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from analysis.rows import case
+from kiviat.analysis.compare import Comparison, compare
+from kiviat.analysis.summary import Summary
+from kiviat.analysis.two_samples import family_p, mann_whitney_cdf, shifts
+from kiviat.record import InputError
+
+SLOW = [1.30, 1.31, 1.32, 1.33, 1.34]
+FAST = [1.00, 1.01, 1.02, 1.03, 1.04]
+
+
+def changed(a: Summary, b: Summary, **options: object) -> Comparison:
+    return compare([a], [b], **options)  # type: ignore[arg-type]
+
+
+def test_slower_is_worse() -> None:
+    result = changed(case(FAST), case(SLOW))
+    change = result.cases[0].change
+    assert (change.verdict, change.survives, result.verdict, result.exit_code) == ("worse", True, "worse", 1)
+    assert change.ratio == pytest.approx(1.32 / 1.02, rel=1e-3)
+    assert change.p == pytest.approx(2 / 252)
+    # Two of the 252 labellings separate the launches as these do.
+    assert change.adjusted_p == pytest.approx(2 / 252)
+
+
+def test_direction_and_order() -> None:
+    assert changed(case(SLOW), case(FAST)).exit_code == 0
+    assert changed(case(SLOW), case(FAST)).verdict == "better"
+    rate = {"metric": "message_rate", "better": "higher"}
+    assert changed(case(SLOW, **rate), case(FAST, **rate)).verdict == "worse"
+
+
+def test_the_mirrored_comparison_has_the_mirrored_result() -> None:
+    there = changed(case(FAST), case(SLOW)).cases[0].change
+    back = changed(case(SLOW), case(FAST)).cases[0].change
+    assert there.ratio is not None and there.low is not None and there.high is not None
+    assert (back.ratio, back.low, back.high) == pytest.approx(
+        (1 / there.ratio, 1 / there.high, 1 / there.low)
+    )
+
+
+def test_a_clear_but_small_change_gets_no_verdict() -> None:
+    a, b = [1.0, 1.0001, 1.0002, 1.0003, 1.0004], [1.01, 1.0101, 1.0102, 1.0103, 1.0104]
+    assert changed(case(a), case(b)).cases[0].change.verdict == "same"
+    assert changed(case(a), case(b), threshold=0.005).cases[0].change.verdict == "worse"
+
+
+def test_a_large_but_noisy_change_is_unclear() -> None:
+    change = changed(case([1.0, 2.0, 3.0, 4.0, 5.0]), case([2.0, 3.0, 4.0, 5.0, 6.0])).cases[0].change
+    assert (change.verdict, change.survives) == ("unclear", False)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "note"),
+    [
+        ({}, {"oversubscribed": True}, "oversubscribed"),
+        ({"sync": "window"}, {"sync": "barrier"}, "window against barrier"),
+        ({"metric": "time"}, {"metric": "message_rate"}, "time against message_rate"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(a: dict[str, str], b: dict[str, str], note: str) -> None:
+    result = changed(case(FAST, **a), case(SLOW, **b))
+    assert result.cases[0].change.verdict == "no verdict"
+    assert note in result.cases[0].change.note
+    assert result.exit_code == 2
+
+
+def test_too_few_launches() -> None:
+    result = changed(case(FAST[:3]), case(SLOW))
+    assert "too few launches: 3 and 5" in result.cases[0].change.note
+    assert result.cases[0].change.ratio == pytest.approx(1.32 / 1.01)  # still shown
+    assert result.exit_code == 2
+    assert changed(case(FAST[:4]), case(SLOW[:4])).exit_code == 1
+
+
+def test_different_modes_are_remarked_upon() -> None:
+    change = changed(case(FAST), case(SLOW, mode="fixed")).cases[0].change
+    assert (change.verdict, change.note) == ("worse", "modes differ: adaptive against fixed")
+
+
+def test_values_without_a_ratio() -> None:
+    overlap = {"metric": "overlap", "unit": "%", "better": "higher"}
+    change = changed(case([0.0] * 5, **overlap), case([10.0] * 5, **overlap)).cases[0].change
+    assert (change.ratio, change.verdict) == (None, "no verdict")
+
+
+def test_refusals() -> None:
+    with pytest.raises(InputError, match="clock"):
+        changed(case(FAST), case(SLOW, clock="simulated"))
+    with pytest.raises(InputError, match="nothing to compare"):
+        changed(case(FAST), case(FAST, case="other"))
+    with pytest.raises(InputError, match="runs r, s"):
+        compare([case(FAST), case(FAST, run="s")], [case(FAST)])
+    with pytest.raises(InputError, match="metric 'nonesuch'"):
+        changed(case(FAST), case(SLOW), metric="nonesuch")
+
+
+def test_cases_of_one_run_only() -> None:
+    result = compare([case(FAST), case(FAST, case="old")], [case(FAST), case(FAST, case="new")])
+    assert (result.only_a, result.only_b) == (("old",), ("new",))
+
+
+def test_a_case_counts_once_by_its_primary_metric() -> None:
+    bandwidth = {"metric": "bandwidth", "better": "higher"}
+    a, b = [case(FAST, **bandwidth), case(FAST)], [case(FAST, **bandwidth), case(SLOW)]
+    assert [entry.a.metric for entry in compare(a, b).cases] == ["time"]
+    assert [entry.a.metric for entry in compare(a, b, metric="bandwidth").cases] == ["bandwidth"]
+
+
+def many(logs: np.ndarray, **changes: object) -> list[Summary]:
+    return [case(np.exp(row).tolist(), case=f"c{i}", **changes) for i, row in enumerate(logs)]
+
+
+def test_one_slower_case_among_two_hundred_is_found() -> None:
+    """Benjamini–Hochberg over Mann–Whitney p-values cannot see it: 0.0079 · 200 > 0.05."""
+    rng = np.random.default_rng(5)
+    a, b = 0.02 * rng.standard_normal((2, 200, 5))
+    b[17] += np.log(1.3)
+    result = compare(many(a), many(b))
+    assert result.exit_code == 1
+    assert [entry.case for entry in result.cases if entry.change.survives] == ["c17"]
+
+
+def test_a_small_change_of_a_whole_benchmark_is_found_in_its_mean() -> None:
+    rng = np.random.default_rng(6)
+    a, b = 0.02 * rng.standard_normal((2, 40, 5))
+    result = compare(many(a), many(b + np.log(1.04)))
+    (group,) = result.groups
+    assert (group.name, group.cases, group.change.verdict, group.change.survives) == (
+        "pingpong",
+        40,
+        "worse",
+        True,
+    )
+    assert result.exit_code == 1
+
+
+def test_a_lost_launch_leaves_the_other_cases_alone() -> None:
+    cases_a = [*many(np.log([FAST] * 3)), case(FAST[:4], case="lossy")]
+    result = compare(cases_a, [*many(np.log([SLOW] * 3)), case(SLOW, case="lossy")])
+    # Four tested cases and the mean of three: the block of one answers for all five.
+    assert [entry.change.verdict for entry in result.cases] == ["worse"] * 4
+    assert result.cases[3].change.adjusted_p == pytest.approx(5 / 126)
+    assert result.cases[0].change.adjusted_p == pytest.approx(2 / 252 * 5 / 4)
+
+
+@pytest.mark.parametrize("kind", ["independent", "shared", "lognormal", "bimodal"])
+def test_equal_runs_alarm_in_five_percent_at_most(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    alarms = 0
+    for _ in range(400):
+        logs = 0.02 * rng.standard_normal((60, 10))
+        if kind == "shared":  # all cases of a launch share its luck
+            logs += 0.02 * rng.standard_normal((1, 10))
+        elif kind == "lognormal":
+            logs = 0.02 * np.exp(rng.standard_normal((60, 10)))
+        elif kind == "bimodal":
+            logs += np.log(0.5) * (rng.random((60, 10)) < 0.2)
+        alarms += bool((family_p(logs[:, :5], logs[:, 5:], 0.002) <= 0.05).any())
+    assert alarms / 400 < 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5
+
+
+def test_equal_runs_as_a_whole() -> None:
+    rng = np.random.default_rng(8)
+    worse = [compare(many(a), many(b)).exit_code for a, b in 0.05 * rng.standard_normal((60, 2, 20, 5))]
+    assert set(worse) <= {0, 1}
+    assert sum(worse) <= 5  # expected: 2.5 % of 60
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 5), (4, 7)])
+def test_the_null_distribution_by_enumeration(n: int, m: int) -> None:
+    counts = np.zeros(n * m + 1)
+    for chosen in combinations(range(n + m), n):
+        counts[sum(rank - i for i, rank in enumerate(chosen))] += 1
+    assert mann_whitney_cdf(n, m) == pytest.approx(np.cumsum(counts) / counts.sum())
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 5), (6, 9)])
+def test_coverage_of_the_shift(n: int, m: int) -> None:
+    rng = np.random.default_rng(9)
+    for draw in (rng.standard_normal, lambda size: rng.exponential(size=size)):
+        shift, low, high, p = shifts(draw((20_000, n)), draw((20_000, m)) + 1)
+        covered = float(np.mean((low <= 1) & (high >= 1)))
+        assert 0.95 - 0.005 < covered < 0.98
+        assert np.array_equal(p > 0.05, (low <= 0) & (high >= 0))
+        assert abs(np.median(shift) - 1) < 0.05
+
+
+def test_ties_err_to_the_safe_side() -> None:
+    _, low, high, p = shifts(np.zeros((1, 5)), np.zeros((1, 5)))
+    assert (low[0], high[0], p[0]) == (0, 0, 1)
+
+
+def test_hodges_lehmann_is_the_median_of_all_differences() -> None:
+    shift, low, high, _ = shifts(np.array([[0.0, 1, 2, 3]]), np.array([[10.0, 20, 30, 40]]))
+    assert (shift[0], low[0], high[0]) == (23.5, 7, 40)
+
+
+def test_the_smallest_family_p_does_not_depend_on_the_number_of_cases() -> None:
+    rng = np.random.default_rng(10)
+    for cases in (1, 10, 1000):
+        logs = 0.01 * rng.standard_normal((cases, 10))
+        logs[0, 5:] += 1
+        assert family_p(logs[:, :5], logs[:, 5:], 0.002)[0] == pytest.approx(2 / 252)
+
+
+def test_many_launches_are_relabelled_at_random() -> None:
+    rng = np.random.default_rng(11)
+    logs = rng.standard_normal((3, 30))
+    logs[0, 15:] += 5
+    p = family_p(logs[:, :15], logs[:, 15:], 0.002)
+    assert p[0] == 1 / 5000
+    assert (p[1:] > 0.05).all()

@@ -1,0 +1,117 @@
+"""From rows to summaries."""
+
+import time
+
+import pytest
+
+from analysis.rows import case, case_rows, row
+from kiviat.analysis.summary import summarise
+from kiviat.record import InputError
+
+
+def test_a_case_over_its_launches() -> None:
+    rows = [
+        row(
+            launch=i,
+            p50=p50,
+            mean=p50 + 1,
+            min=p50 / 2,
+            ci_low=0.9 * p50,
+            ci_high=1.1 * p50,
+            count=10,
+            p99=p99,
+        )
+        for i, (p50, p99) in enumerate([(4.0, None), (2.0, 6.0), (3.0, 8.0), (1.0, 7.0), (5.0, None)])
+    ]
+    (summary,) = summarise(reversed(rows))
+    assert summary.launch_medians == (4.0, 2.0, 3.0, 1.0, 5.0)  # in the order of the launches
+    assert (summary.median, summary.low, summary.high) == (3.0, 1.0, 5.0)
+    assert (summary.minimum, summary.mean, summary.p90, summary.p99) == (0.5, 4.0, None, 7.0)
+    assert (summary.launches, summary.samples) == (5, 50)
+    assert summary.within == pytest.approx(0.1)
+    assert summary.spread == pytest.approx(4 / 3)
+    assert summary.converged
+
+
+def test_the_median_of_what_is_known() -> None:
+    known = case_rows([1.0] * 5)
+    rows = [
+        row(launch=r.launch, p50=1.0, p90=p90)
+        for r, p90 in zip(known, [8.0, None, 2.0, 4.0, 1.0], strict=True)
+    ]
+    assert summarise(rows)[0].p90 == 3.0
+
+
+def test_groups_are_runs_cases_and_metrics_in_order_of_appearance() -> None:
+    rows = [
+        *case_rows([1.0] * 2, case="b"),
+        *case_rows([2.0] * 5, case="a"),
+        *case_rows([3.0], case="b", run="s"),
+    ]
+    rows += case_rows([4.0] * 2, case="b", metric="bandwidth", better="higher", unit="B/s")
+    found = [(s.run, s.case, s.metric, s.median) for s in summarise(rows)]
+    assert found == [
+        ("r", "b", "time", 1),
+        ("r", "a", "time", 2),
+        ("s", "b", "time", 3),
+        ("r", "b", "bandwidth", 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"check": "failed"},
+        {"outcome": "failed"},
+        {"outcome": "skipped", "metric": None},
+        {"p50": None, "mean": None},
+    ],
+)
+def test_unusable_rows_are_left_out(bad: dict[str, object]) -> None:
+    summary = summarise([row(launch=0, p50=1.0), row(**{"launch": 1, "p50": 9.0, **bad})])
+    assert [s.launch_medians for s in summary] == [(1.0,)]
+
+
+def test_an_unchecked_row_counts() -> None:
+    assert case([1.0], check="not run").launches == 1
+
+
+def test_one_launch_has_neither_interval_nor_spread() -> None:
+    summary = case([1.0])
+    assert (summary.low, summary.high, summary.spread) == (None, None, None)
+
+
+def test_a_case_measured_twice_in_a_launch_is_one_launch() -> None:
+    assert summarise([row(p50=1.0), row(p50=2.0)])[0].launch_medians == (2.0,)
+
+
+def test_ingested_rows_are_a_launch_each_and_may_have_a_mean_only() -> None:
+    rows = [row(launch=None, p50=None, mean=value, clock="reported") for value in (3.0, 1.0)]
+    assert summarise(rows)[0].launch_medians == (3.0, 1.0)
+
+
+@pytest.mark.parametrize("mixture", [{"clock": "simulated"}, {"substrate": "emulated"}])
+def test_different_origins_are_not_pooled(mixture: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="pingpong/ranks=2/bytes=8.*mixes"):
+        summarise([row(launch=0), row(launch=1, **mixture)])
+
+
+def test_one_launch_out_of_budget_means_not_converged() -> None:
+    assert not summarise([row(launch=0), row(launch=1, stopped_by="budget")])[0].converged
+    assert case([1.0, 1.0], stopped_by="fixed").converged
+
+
+def test_what_differs_between_launches_is_mixed() -> None:
+    summary = summarise([row(launch=0), row(launch=1, sync="barrier", oversubscribed=True)])[0]
+    assert (summary.sync, summary.mode, summary.oversubscribed) == ("mixed", "adaptive", True)
+
+
+def test_a_hundred_thousand_rows_within_a_second() -> None:
+    rows = [
+        row(launch=launch, case=f"c{i}", ci_low=1.0, ci_high=2.0)
+        for launch in range(5)
+        for i in range(20_000)
+    ]
+    start = time.process_time()
+    assert len(summarise(rows)) == 20_000
+    assert time.process_time() - start < 1.5  # seconds of CPU; about 0.6 on a quiet machine
