@@ -1,0 +1,124 @@
+"""Builds kiviat-bench with a toolchain, once, into the cache of the user."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kiviat.launch.toolchain import Toolchain, answer
+from kiviat.record import InputError, data_path
+
+PROGRAM = "kiviat-bench"
+_FLAG_VARIABLES = ("CXXFLAGS", "LDFLAGS")
+
+
+def build(toolchain: Toolchain, source: Path | None = None, cache: Path | None = None) -> Path:
+    """The path of kiviat-bench for this MPI, built if the cache does not have it."""
+    source = data_path("native") if source is None else source
+    if not (source / "CMakeLists.txt").is_file():
+        raise InputError(f"no native sources in {source}; reinstall kiviat")
+    folder = (cache_folder() if cache is None else cache) / "build"
+    home = folder / _key(toolchain, source)
+    program = home / PROGRAM
+    if program.exists():
+        return program
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _lock(folder / f"{home.name}.lock"):
+            if not program.exists():
+                _build_into(home, toolchain, source)
+    except OSError as error:
+        raise InputError(
+            f"cannot build {PROGRAM} in {folder}: {error.strerror}; set XDG_CACHE_HOME to a folder with room"
+        ) from error
+    return program
+
+
+def cache_folder() -> Path:
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "kiviat"
+
+
+def _key(toolchain: Toolchain, source: Path) -> str:
+    """Changes with everything that the binary depends on."""
+    wrapper = str(toolchain.mpicxx)
+    digest = hashlib.sha256()
+    for fact in (
+        wrapper,
+        str(toolchain.mpicxx.resolve()),
+        toolchain.version,
+        answer([wrapper, "-show"]),
+        answer([wrapper, "--version"]),
+        platform.machine(),
+        *(os.environ.get(name, "") for name in _FLAG_VARIABLES),
+    ):
+        digest.update(fact.encode() + b"\0")
+    for path in sorted(source.rglob("*")):
+        if path.is_file():
+            digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Lets a second kiviat wait instead of building the same.
+
+    Some network file systems have no locks; then both build, and the last rename wins.
+    """
+    with path.open("w") as file:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build_into(home: Path, toolchain: Toolchain, source: Path) -> None:
+    """Builds beside the place and moves the program there, so that no half of one is ever seen."""
+    for tool in ("cmake", "ninja"):
+        if not shutil.which(tool):
+            raise InputError(
+                f"{tool} is needed to build {PROGRAM}; "
+                f"`apt install {_PACKAGES[tool]}` or `pip install {tool}`"
+            )
+    work = Path(tempfile.mkdtemp(prefix=f"{home.name}.", dir=home.parent))
+    try:
+        log = work / "build.log"
+        configure = [
+            *("cmake", "-G", "Ninja", "-S", str(source), "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
+            f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",
+            f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
+            "-DMPI_CXX_SKIP_MPICXX=ON",
+        ]
+        with log.open("w") as output:
+            for command in (configure, ["cmake", "--build", str(work), "--target", PROGRAM]):
+                done = subprocess.run(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                )
+                if done.returncode != 0:
+                    raise InputError(_failure(log, home, toolchain))
+        built = next(path for path in sorted(work.rglob(PROGRAM)) if path.is_file())
+        home.mkdir(exist_ok=True)
+        log.replace(home / "build.log")
+        built.replace(home / PROGRAM)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+_PACKAGES = {"cmake": "cmake", "ninja": "ninja-build"}
+
+
+def _failure(log: Path, home: Path, toolchain: Toolchain) -> str:
+    kept = home.parent / f"{home.name}.log"
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    first = next(
+        (line for line in lines if "error:" in line or "CMake Error" in line), lines[-1] if lines else ""
+    )
+    log.replace(kept)
+    return f"building {PROGRAM} with {toolchain.mpicxx} ({toolchain.name}) failed: {first}; log: {kept}"

@@ -1,0 +1,107 @@
+"""One launch as a process: started in a session of its own, waited for, ended without a trace."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import select
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from kiviat.launch import processes
+from kiviat.launch.processes import VARIABLE, Marker
+from kiviat.record import InputError
+
+# What mpiexec gets to end its ranks, on other nodes too, before we end what is left on this one.
+_GRACE_S = 3.0
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Execution:
+    """`command` runs until it exits or `end` is called; its output goes to files in `folder`."""
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], folder: Path, marker: Marker
+    ) -> None:
+        self.marker = marker
+        self._outputs = [folder / "stderr", folder / "stdout"]
+        parent = os.getpid()
+
+        def die_with_parent() -> None:
+            """If kiviat is killed, mpiexec is told to end its ranks."""
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+            if os.getppid() != parent:
+                os._exit(1)
+
+        with self._outputs[0].open("wb") as stderr, self._outputs[1].open("wb") as stdout:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=stderr,
+                    env={**os.environ, **environment, VARIABLE: str(marker)},
+                    start_new_session=True,
+                    preexec_fn=die_with_parent,
+                )
+            except OSError as error:
+                raise InputError(f"cannot start {command[0]!r}: {error.strerror}; see --mpi") from error
+        self._descriptor = os.pidfd_open(self._process.pid)
+
+    def wait(self, timeout_s: float, wake: int | None = None) -> int | None:
+        """The exit status once mpiexec has exited; None when the time is over or `wake` is readable."""
+        poll = select.poll()
+        for descriptor in (self._descriptor, wake):
+            if descriptor is not None:
+                poll.register(descriptor, select.POLLIN)
+        poll.poll(timeout_s * 1000)
+        return self._process.poll()
+
+    def end(self) -> int:
+        """Ends every process of the launch; returns mpiexec's exit status."""
+        if self._process.poll() is None:
+            self._process.terminate()
+        try:
+            self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        left = processes.end_all(lambda: processes.of_launch(self.marker, self._process.pid))
+        os.close(self._descriptor)
+        status = self._process.wait()
+        if left:
+            raise InputError(f"processes {left} could not be ended: they hang in the kernel; see `ps -l`")
+        return status
+
+    def last_words(self) -> str | None:
+        """The line of the output that says most about why it died. Hydra complains on stdout."""
+        text = ""
+        for path in self._outputs:
+            with suppress(OSError):
+                text += path.read_bytes()[-20_000:].decode(errors="replace") + "\n"
+        return last_words(text)
+
+
+_TELLING = re.compile(
+    r"signal:? \d|exited on|Abort\(|MPI_ABORT|BAD TERMINATION|error|Error|ERROR|cannot|not enough"
+)
+
+
+def last_words(text: str) -> str | None:
+    lines = [line.strip(" =|\t") for line in text.splitlines()]
+    lines = [line for line in lines if re.search(r"\w", line)]
+    telling = [line for line in lines if _TELLING.search(line)]
+    chosen = telling or lines
+    return chosen[-1][:300] if chosen else None
+
+
+def exit_text(status: int) -> str:
+    if status < 0:
+        return f"mpiexec was killed by signal {-status} ({signal.strsignal(-status)})"
+    if 128 < status < 128 + signal.NSIG:
+        return f"exit code {status} (signal {status - 128}, {signal.strsignal(status - 128)})"
+    return f"exit code {status}"

@@ -1,0 +1,41 @@
+"""SIGINT and SIGTERM as something to look at, so that no write is torn in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """While entered, `signal` is the first one that came, and `wake` becomes readable with it.
+
+    Outside the main thread Python delivers no signals, and nothing is changed.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self._previous: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        self.wake, self._write = os.pipe()
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.signal(number, self._note) for number in _SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        os.close(self.wake)
+        os.close(self._write)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is None:
+            self.signal = number
+            os.write(self._write, b"!")
