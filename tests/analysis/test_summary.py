@@ -92,7 +92,7 @@ def test_ingested_rows_are_a_launch_each_and_may_have_a_mean_only() -> None:
 
 @pytest.mark.parametrize("mixture", [{"clock": "simulated"}, {"substrate": "emulated"}])
 def test_different_origins_are_not_pooled(mixture: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="pingpong/ranks=2/bytes=8.*mixes"):
+    with pytest.raises(InputError, match=r"pingpong/ranks=2/bytes=8.*mixes"):
         summarise([row(launch=0), row(launch=1, **mixture)])
 
 
