@@ -63,14 +63,30 @@ def load_plan(
     overrides: Overrides | None = None,
 ) -> Plan:
     """The plan for the benchmarks that `kiviat-bench --describe` knows, on up to `ranks` ranks."""
-    overrides = overrides or Overrides()
     path = _find(name_or_path)
-    data = _read(path)
+    return _expand_all(_read(path), f"plan {path}", describe, ranks, overrides or Overrides())
+
+
+def reload_plan(definition: Mapping[str, Any], describe: Sequence[Mapping[str, Any]]) -> Plan:
+    """The plan of a run that is to go on, from the definition in its run.json."""
+    data = dict(definition)
+    given = dict(data.pop("command_line"))
+    ranks = given.pop("ranks_available")
+    return _expand_all(data, f"plan {data['name']!r} of the run", describe, ranks, Overrides(**given))
+
+
+def _expand_all(
+    data: Mapping[str, Any],
+    where: str,
+    describe: Sequence[Mapping[str, Any]],
+    ranks: int,
+    overrides: Overrides,
+) -> Plan:
     seed = data.get("seed", 1) if overrides.seed is None else overrides.seed
     known = [Benchmark.from_json(entry) for entry in describe]
     cases: dict[str, Case] = {}
     left_out: dict[str, None] = {}
-    for group in _groups(data, path, known, overrides):
+    for group in _groups(data, where, known, overrides):
         for benchmark in group.benchmarks:
             expanded, reason = expand(group, benchmark, ranks, seed)
             if reason:
@@ -79,10 +95,10 @@ def load_plan(
                 cases.setdefault(case.id, case)
     if not cases:
         reasons = "; ".join(left_out) or "it names no benchmark"
-        raise InputError(f"plan {path} has no case on {ranks} ranks: {reasons}")
+        raise InputError(f"{where} has no case on {ranks} ranks: {reasons}")
     return Plan(
-        name=data.get("name", path.stem),
-        launches=_launches(data, overrides, path),
+        name=data["name"],
+        launches=_launches(data, overrides, where),
         seed=seed,
         cases=tuple(cases.values()),
         definition={**data, "command_line": {"ranks_available": ranks} | overrides.to_json()},
@@ -121,10 +137,10 @@ def _read(path: Path) -> dict[str, Any]:
     for index, group in enumerate(data.get("cases", [])):
         if not isinstance(group, dict):
             raise InputError(f"cases[{index}] is {group!r} in plan {path}; write [[cases]] tables")
-        _check(group, _GROUP, _where(path, index))
+        _check(group, _GROUP, f"plan {path}, cases[{index}]")
         if not group.get("benchmarks"):
-            raise InputError(f"benchmarks is missing in {_where(path, index)}; name some, or a pattern")
-    return data
+            raise InputError(f"benchmarks is missing in plan {path}, cases[{index}]; name some or a pattern")
+    return {"name": path.stem, **data}
 
 
 def _check(table: Mapping[str, Any], allowed: Mapping[str, tuple[type, ...]], where: str) -> None:
@@ -137,34 +153,30 @@ def _check(table: Mapping[str, Any], allowed: Mapping[str, tuple[type, ...]], wh
             raise InputError(f"{key} is {value!r} in {where}; give {wanted}")
 
 
-def _where(path: Path, index: int) -> str:
-    return f"plan {path}, cases[{index}]"
-
-
-def _launches(data: Mapping[str, Any], overrides: Overrides, path: Path) -> int:
+def _launches(data: Mapping[str, Any], overrides: Overrides, where: str) -> int:
     launches: int = data.get("launches", 5) if overrides.launches is None else overrides.launches
     if launches < 1:
-        where = f"plan {path}" if overrides.launches is None else COMMAND_LINE
-        raise InputError(f"launches is {launches} in {where}; give at least 1")
+        place = where if overrides.launches is None else COMMAND_LINE
+        raise InputError(f"launches is {launches} in {place}; give at least 1")
     return launches
 
 
 def _groups(
-    data: Mapping[str, Any], path: Path, known: Sequence[Benchmark], overrides: Overrides
+    data: Mapping[str, Any], where: str, known: Sequence[Benchmark], overrides: Overrides
 ) -> list[Group]:
     """The groups of the plan, cut down to the benchmarks that the command line names.
 
     What it names and the plan lacks runs with the plan's own sizes, ranks and controls.
     """
     wanted = {b.name: b for b in find_benchmarks(known, overrides.benchmarks, COMMAND_LINE)}
-    base = _Base.of(data, path, overrides)
+    base = _Base.of(data, where, overrides)
     groups, held = [], set()
     for index, table in enumerate(data.get("cases", [])):
-        where = _where(path, index)
+        place = f"{where}, cases[{index}]"
         names = [table["benchmarks"]] if isinstance(table["benchmarks"], str) else table["benchmarks"]
-        chosen = [b for b in find_benchmarks(known, names, where) if not wanted or b.name in wanted]
+        chosen = [b for b in find_benchmarks(known, names, place) if not wanted or b.name in wanted]
         held |= {benchmark.name for benchmark in chosen}
-        groups.append(base.group(chosen, table, where, any(is_pattern(name) for name in names)))
+        groups.append(base.group(chosen, table, place, any(is_pattern(name) for name in names)))
     missing = [benchmark for name, benchmark in wanted.items() if name not in held]
     groups.append(base.group(missing, {}, COMMAND_LINE, False))
     _refuse_unknown_axes(groups, overrides)
@@ -180,11 +192,9 @@ class _Base:
     overrides: Overrides
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], path: Path, overrides: Overrides) -> _Base:
-        top = {"bytes": "0:4M", "ranks": "all"} | {
-            key: data[key] for key in ("bytes", "ranks") if key in data
-        }
-        return cls(top, checked_controls(data.get("controls", {}), f"plan {path}"), overrides)
+    def of(cls, data: Mapping[str, Any], where: str, overrides: Overrides) -> _Base:
+        top = {"bytes": data.get("bytes", "0:4M"), "ranks": data.get("ranks", "all")}
+        return cls(top, checked_controls(data.get("controls", {}), where), overrides)
 
     def group(
         self, benchmarks: Sequence[Benchmark], table: Mapping[str, Any], where: str, by_pattern: bool

@@ -42,7 +42,7 @@ class RunDirectory:
         now = datetime.now(UTC)
         path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{name}")
         lock(path)
-        run = {
+        run: dict[str, Any] = {
             "schema": RUN_SCHEMA,
             "id": path.name,
             "state": "running",
@@ -76,7 +76,10 @@ class RunDirectory:
             if torn := torn_tail(records):
                 os.truncate(records, torn.start)
             done = _done(records, run)
-            run["state"] = "running"
+            for launch in run["launches"]:
+                if launch["outcome"] == "running":
+                    launch |= {"outcome": "interrupted", "reason": "kiviat ended without a word"}
+            run |= {"state": "running", "finished": None}
             replace_run(path, run)
             return cls(path, run, done)
         except BaseException:

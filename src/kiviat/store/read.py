@@ -84,7 +84,11 @@ def _rows(readable: Path, records: Path) -> list[Row]:
     if any(value[-1] for value in values):
         raise InputError(first_bad_line(readable, records) or f"{records} holds lines that are no records")
     at = _names().index("axes")
-    return [Row(*value[:at], _axes(value[at]), *value[at + 1 : -1]) for value in values]
+    return [_row([*value[:at], _axes(value[at]), *value[at + 1 : -1]]) for value in values]
+
+
+def _row(cells: list[Any]) -> Row:
+    return Row(*cells)
 
 
 def _names() -> list[str]:

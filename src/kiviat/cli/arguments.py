@@ -1,0 +1,179 @@
+"""Every command with its options. Nothing heavy is imported here: `kiviat --help` must answer at once."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from kiviat import __version__
+
+_NAME = "an identifier or the beginning of one, a path, or 'last'"
+_EXAMPLES = """\
+examples:
+  kiviat run                          the quick plan on this machine, then a report
+  kiviat run pingpong allreduce -n 2  two benchmarks on two ranks
+  kiviat run --plan standard -n 8 --dry-run
+  kiviat show last                    results as tables
+  kiviat report last -o report.html   results as a page
+  kiviat compare 20260101-1200 last   is the second run worse?
+
+Runs are kept in ./runs, or in $KIVIAT_RUNS.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """One line about what is wrong, instead of the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"kiviat: {message}; see `{self.prog} --help`\n")
+
+
+def parser() -> Parser:
+    top = Parser(
+        prog="kiviat",
+        description="Measures what the MPI communication of this machine delivers, and explains it.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"kiviat {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, summary: str, module: str | None = None) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        added.set_defaults(module=module or name)
+        return added
+
+    _run(command("run", "run benchmarks and keep the results", "run"))
+    _list(command("list", "list the benchmarks, or what one of them does", "benchmarks"))
+    _show(command("show", "show the results of a run as tables"))
+    _report(command("report", "write a page about one or more runs"))
+    _compare(command("compare", "compare run B with run A, case by case; exit with 1 if something is worse"))
+    command("runs", "list the runs").add_argument("--format", choices=_FORMATS, default="table")
+    _export(command("export", "write results to a file for other programs"))
+    _sql(command("sql", "query results in SQL: tables records, metrics, samples, launches and runs"))
+    _ingest(command("ingest", "make a run of what IMB or OSU benchmarks printed"))
+    machine = command("machine", "describe this machine")
+    machine.add_argument("--format", choices=("table", "json"), default="table")
+    completion = command("completion", "print a completion script for a shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+    return top
+
+
+_FORMATS = ("table", "csv", "json")
+
+
+def _mpi(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    command.add_argument(
+        "--mpi",
+        help="MPI to use: openmpi, mpich, wheel, or the path of an mpicxx (default: MPICXX, PATH, wheel)",
+    )
+
+
+def _run(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "benchmarks", nargs="*", metavar="BENCH", help="only these; IMB's and OSU's names work too"
+    )
+    what = command.add_argument_group("what to run")
+    what.add_argument("--plan", help="quick, standard, full or a file (default: quick)")
+    what.add_argument(
+        "-n", "--ranks", help="ranks: 8, or several: 2,4,8 or 2:8 (default: one per core, 2 at least)"
+    )
+    what.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
+    what.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="AXIS=VALUE",
+        help="an axis of the benchmarks, or several values",
+    )
+    what.add_argument(
+        "--multi", action="store_true", help="groups at once: pairs of ranks, all at the same time"
+    )
+    what.add_argument("--launches", type=int, help="how often the whole plan is launched")
+    what.add_argument("--seed", type=int, help="of order, payload and permutations")
+    how = command.add_argument_group("how to measure")
+    how.add_argument(
+        "--budget", type=float, metavar="S", help="seconds after which a case stops in any event"
+    )
+    how.add_argument(
+        "--target", type=float, metavar="PCT", help="stop when the 95 %% interval is within ± PCT %%"
+    )
+    how.add_argument("-i", "--iterations", type=int, help="a fixed number of iterations, as IMB and OSU do")
+    how.add_argument("-x", "--warmup", type=int, help="warm-up iterations with -i")
+    how.add_argument(
+        "--pallas2", action="store_true", help="back-to-back loops, as Pallas 2.2.1 timed collectives"
+    )
+    how.add_argument("--sync", choices=("window", "barrier"), help="how timed calls start")
+    where = command.add_argument_group("where and with what")
+    _mpi(where)
+    where.add_argument(
+        "--machine", metavar="NAME", help="the machine's name in the results (default: host name)"
+    )
+    where.add_argument(
+        "-o", "--output", metavar="DIR", help="folder for the run (default: $KIVIAT_RUNS or ./runs)"
+    )
+    where.add_argument("--report", metavar="FILE", help="write the report to FILE at the end")
+    where.add_argument("--resume", metavar="RUN", help="go on with an interrupted run: " + _NAME)
+    where.add_argument(
+        "--dry-run", action="store_true", help="print the commands and the estimated time only"
+    )
+
+
+def _list(command: argparse.ArgumentParser) -> None:
+    command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="these in detail")
+    command.add_argument("--format", choices=("table", "json"), default="table")
+    _mpi(command)
+
+
+def _show(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run", nargs="?", default="last", metavar="RUN", help=_NAME)
+    command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="only these")
+    command.add_argument("--format", choices=_FORMATS, default="table")
+
+
+def _report(command: argparse.ArgumentParser) -> None:
+    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=_NAME)
+    command.add_argument(
+        "-o", "--output", default="report.html", metavar="FILE", help="(default: report.html)"
+    )
+
+
+def _compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("a", metavar="A", help=_NAME)
+    command.add_argument("b", metavar="B", help="likewise; B is judged by A")
+    command.add_argument("--metric", help="time, bandwidth, … (default: time, or what a case has instead)")
+    command.add_argument(
+        "--threshold", type=float, metavar="PCT", help="smallest change that matters, in %% (default: 2)"
+    )
+    command.add_argument("--format", choices=_FORMATS, default="table")
+
+
+def _export(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run", nargs="?", default="last", metavar="RUN", help=_NAME)
+    command.add_argument("-o", "--output", metavar="FILE", help="(default: standard output)")
+    command.add_argument(
+        "--format", choices=("csv", "json", "parquet"), help="(default: by the name of the file, else csv)"
+    )
+    command.add_argument(
+        "--samples", action="store_true", help="every sample instead of the metrics of each launch"
+    )
+
+
+def _sql(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "query", metavar="QUERY", help="for example: select benchmark, count(*) from records group by 1"
+    )
+    command.add_argument(
+        "--run", action="append", metavar="RUN", help=f"only this run, may be repeated: {_NAME}"
+    )
+    command.add_argument("--format", choices=_FORMATS, default="table")
+
+
+def _ingest(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "files", nargs="+", metavar="FILE", help="output of IMB-MPI1 or of OSU micro-benchmarks"
+    )
+    command.add_argument("--machine", metavar="NAME", help="the machine it was measured on")
+    command.add_argument(
+        "-o", "--output", metavar="DIR", help="folder for the run (default: $KIVIAT_RUNS or ./runs)"
+    )

@@ -1,0 +1,53 @@
+"""The command line: reads it, hands over to the command, turns errors into one line and an exit code.
+
+0: all went well. 1: a case failed, or a comparison found something worse. 2: it could not be done.
+130 and the like: interrupted by a signal.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from kiviat.cli.arguments import parser
+from kiviat.record.errors import InputError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        # Whoever read us has gone, as `head` does. Python would complain once more at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        return _say("interrupted", 128 + signal.SIGINT)
+    except InputError as error:
+        return _say(str(error), 2)
+    except OSError as error:
+        name = f" {error.filename}" if error.filename else ""
+        return _say(f"cannot read or write{name}: {error.strerror}", 2)
+    except Exception as error:
+        return _say(f"unexpected {type(error).__name__}: {error}; KIVIAT_DEBUG=1 shows where", 2)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parsed = parser().parse_args(arguments)
+    command = import_module(f"kiviat.cli.{parsed.module}")
+    status: int = command.execute(parsed)
+    sys.stdout.flush()
+    return status
+
+
+def _say(message: str, status: int) -> int:
+    if os.environ.get("KIVIAT_DEBUG"):
+        raise
+    print("kiviat:", " ".join(message.split()), file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

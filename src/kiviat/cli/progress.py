@@ -1,0 +1,76 @@
+"""How far a run is: one line that changes on a terminal, a line per launch elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from types import TracebackType
+
+from kiviat.cli.words import duration
+from kiviat.launch import runner
+from kiviat.plan import Plan
+
+_BAR = 24
+_REFRESH_S = 0.2
+
+
+class Progress:
+    def __init__(self, plan: Plan, expected_s: float) -> None:
+        self._launches = plan.launches
+        self._expected_s = expected_s
+        self._live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._began = time.monotonic()
+        self._shown = 0.0
+        self._first: int | None = None
+        self._launch: tuple[int, int] | None = None
+
+    def show(self, news: runner.Progress) -> None:
+        if self._first is None:
+            self._first = news.finished
+        if news.kind == "death":
+            self._print(f"launch died: {news.text}; going on with the next case")
+        elif self._live:
+            self._refresh(news)
+        elif news.kind == "launch" and self._launch != (news.repetition, news.world):
+            self._launch = (news.repetition, news.world)
+            self._print(
+                f"launch {news.repetition + 1} of {self._launches} on {news.world} ranks, "
+                f"{news.finished} of {news.total} results, {self._left(news)}"
+            )
+
+    def _refresh(self, news: runner.Progress) -> None:
+        now = time.monotonic()
+        if now - self._shown < _REFRESH_S and news.finished < news.total:
+            return
+        self._shown = now
+        filled = _BAR * news.finished // max(1, news.total)
+        line = (
+            f"{'█' * filled}{'░' * (_BAR - filled)} {100 * news.finished // max(1, news.total):3} %  "
+            f"launch {news.repetition + 1}/{self._launches}  {self._left(news)}  {news.case or ''}"
+        )
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\033[K{line[:width]}", end="", file=sys.stderr, flush=True)
+
+    def _left(self, news: runner.Progress) -> str:
+        """Trusts the estimate at first, and what was seen more and more."""
+        before = self._first or 0
+        todo = max(1, news.total - before)
+        share = (news.finished - before) / todo
+        elapsed = time.monotonic() - self._began
+        seen = elapsed / share if share > 0 else 0.0
+        total = share * seen + (1 - share) * self._expected_s * todo / max(1, news.total)
+        return f"about {duration(max(0.0, total - elapsed))} left"
+
+    def _print(self, line: str) -> None:
+        print("\r\033[K" * self._live + line, file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,43 @@
+"""`kiviat report`: a page about one or more runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kiviat.record import InputError, Row
+from kiviat.store import find_run
+from kiviat.store.read import load
+
+
+def execute(arguments: Namespace) -> int:
+    runs, rows = [], []
+    for name in arguments.runs:
+        run, its_rows, warnings = load(find_run(name))
+        runs.append(run)
+        rows += its_rows
+        for warning in warnings:
+            print(f"kiviat: {warning}", file=sys.stderr)
+    write_report(runs, rows, Path(arguments.output))
+    print(arguments.output)
+    return 0
+
+
+def write_report(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: Path) -> None:
+    """Readers see the old page or the new one, never a part."""
+    from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures
+
+    page = render(runs, rows)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        new.write_text(page, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise InputError(
+            f"the report cannot be written to {path}: {error.strerror}; name another file"
+        ) from None
