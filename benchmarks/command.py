@@ -1,0 +1,28 @@
+"""Calling `kiviat` as a user does."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def kiviat(*words: str | Path, accepted: Sequence[int] = (0,)) -> str:
+    """Standard output of `kiviat words…`; RuntimeError with what it said if it exits otherwise."""
+    command = [program(), *map(str, words)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode not in accepted:
+        said = " / ".join(done.stderr.strip().splitlines()[-3:])
+        raise RuntimeError(f"kiviat {' '.join(map(str, words))} exited with {done.returncode}: {said}")
+    return done.stdout
+
+
+def program() -> str:
+    """The `kiviat` of the Python that runs us."""
+    beside = Path(sys.executable).with_name("kiviat")
+    found = str(beside) if beside.exists() else shutil.which("kiviat")
+    if not found:
+        raise RuntimeError("kiviat is not installed in this Python; run `make bench`")
+    return found

@@ -1,0 +1,80 @@
+"""What a row found: a figure beside its target, and the detail behind it."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+
+class Verdict(StrEnum):
+    MET = "met"
+    MISSED = "missed"
+    NOT_MEASURED = "not measured"
+    STATED = "stated"
+    """A figure that belongs in the table and has no target of its own."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the table. `detail` is printed below it, `data` goes to the JSON file only."""
+
+    row: str
+    what: str
+    figure: str
+    target: str
+    verdict: Verdict
+    detail: Sequence[str] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def judged(met: bool) -> Verdict:
+    return Verdict.MET if met else Verdict.MISSED
+
+
+def not_measured(row: str, what: str, target: str, reason: str) -> Finding:
+    return Finding(row, what, reason, target, Verdict.NOT_MEASURED)
+
+
+def table(findings: Iterable[Finding]) -> str:
+    """The findings as aligned columns; figures that are long wrap within theirs."""
+    headings = ("row", "what", "figure", "target", "verdict")
+    widths = (9, 44, 40, 26, 12)
+    lines = [_line([[heading] for heading in headings], widths), _rule(widths)]
+    for finding in findings:
+        cells = [getattr(finding, heading) for heading in headings]
+        wrapped = [textwrap.wrap(cell, width) or [""] for cell, width in zip(cells, widths, strict=True)]
+        lines.append(_line(wrapped, widths))
+    return "\n".join(lines)
+
+
+def details(findings: Iterable[Finding]) -> str:
+    """What stands behind the table's figures, one block a finding."""
+    return "\n\n".join(
+        "\n  ".join([f"{finding.row}: {finding.what}", *finding.detail])
+        for finding in findings
+        if finding.detail
+    )
+
+
+def write_json(path: Path, findings: Sequence[Finding], machine: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [asdict(finding) for finding in findings]
+    path.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+def _line(cells: Sequence[Sequence[str]], widths: Sequence[int]) -> str:
+    height = max(len(cell) for cell in cells)
+    padded = [[*cell, *[""] * (height - len(cell))] for cell in cells]
+    return "\n".join(
+        "  ".join(cell[i].ljust(width) for cell, width in zip(padded, widths, strict=True)).rstrip()
+        for i in range(height)
+    )
+
+
+def _rule(widths: Sequence[int]) -> str:
+    return "  ".join("-" * width for width in widths)

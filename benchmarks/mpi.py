@@ -1,0 +1,111 @@
+"""The MPIs of this machine, each with its kiviat-bench; starting programs under them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kiviat.launch.build import build
+from kiviat.launch.cores import oversubscribes
+from kiviat.launch.native import Options, command, environment
+from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.vendors import vendors
+from kiviat.record import InputError
+
+BUILD = Path(__file__).resolve().parents[1] / "build"
+
+
+class LaunchError(RuntimeError):
+    """A program under MPI did not end well: the command and what it said last."""
+
+
+@dataclass(frozen=True)
+class Mpi:
+    toolchain: Toolchain
+    program: Path
+
+    @property
+    def key(self) -> str:
+        return self.toolchain.family
+
+    @property
+    def name(self) -> str:
+        return self.toolchain.name
+
+    def launch(self, program: Sequence[str | Path], ranks: int = 2, timeout_s: float = 600) -> str:
+        """Standard output of `program` on `ranks` ranks, started as `kiviat run` starts it."""
+        options = Options(oversubscribed=oversubscribes(ranks))
+        words = command(self.toolchain, ranks, program, options)
+        done = subprocess.run(
+            words,
+            env=os.environ | environment(self.toolchain, options, os.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+        )
+        if done.returncode:
+            said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-5:]
+            raise LaunchError(f"{' '.join(words)} exited with {done.returncode}: {' / '.join(said)}")
+        return done.stdout
+
+    def measure(self, cases: Sequence[str], ranks: int = 2, timeout_s: float = 600) -> Events:
+        """What kiviat-bench reports of `cases`, lines as in cases.txt, in one launch."""
+        with tempfile.TemporaryDirectory() as folder:
+            asked, told = Path(folder) / "cases.txt", Path(folder) / "events.jsonl"
+            asked.write_text("\n".join(cases) + "\n", encoding="utf-8")
+            self.launch([self.program, "--cases", asked, "--out", told], ranks, timeout_s)
+            events = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
+        return Events({event["case"]: event for event in events if event["event"] == "result"})
+
+    def compile(self, source: Path) -> Path:
+        """The program of one C++ file, with the optimisation that kiviat-bench has."""
+        BUILD.mkdir(exist_ok=True)
+        program = BUILD / f"{source.stem}-{self.key}"
+        words = [str(self.toolchain.mpicxx), "-O3", "-DNDEBUG", "-std=c++20", str(source), "-o", str(program)]
+        subprocess.run(words, check=True)
+        return program
+
+
+@dataclass(frozen=True)
+class Events:
+    """The results of one launch, by case."""
+
+    results: Mapping[str, Mapping[str, Any]]
+
+    def metric(self, case: str, name: str) -> Mapping[str, Any]:
+        """A metric of a case that went well; LaunchError where it did not."""
+        result = self.results[case]
+        if result["outcome"] != "ok":
+            raise LaunchError(f"{case} {result['outcome']}: {result['reason']}")
+        found: Mapping[str, Any] = next(metric for metric in result["metrics"] if metric["name"] == name)
+        return found
+
+
+def linked_mpi(program: Path) -> str | None:
+    """The family of the MPI that a program is linked with; None if it cannot be told."""
+    said = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
+    if re.search(r"libmpich|libmpi\.so\.12\b", said):
+        return "mpich"
+    return "openmpi" if re.search(r"libmpi\.so\.(40|80)\b", said) else None
+
+
+@cache
+def mpis() -> tuple[Mpi, ...]:
+    """Every MPI found here, with kiviat-bench built for it."""
+    found = []
+    for family in vendors():
+        try:
+            toolchain = find_toolchain(family)
+        except InputError:
+            continue
+        found.append(Mpi(toolchain, build(toolchain)))
+    return tuple(found)

@@ -1,0 +1,35 @@
+"""What every row is given: the MPIs, how thorough to be, and a way to say how far it is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from benchmarks.mpi import Mpi
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Setting:
+    mpis: Sequence[Mpi]
+    brief: bool
+
+    def times(self, full: int, least: int) -> int:
+        """How often to repeat: `full`, or `least` where only the workings are tried."""
+        return least if self.brief else full
+
+    def progress(self, items: Sequence[T], title: str) -> Iterator[T]:
+        """The items, with a line on standard error that says how many are done."""
+        begin, live = time.monotonic(), sys.stderr.isatty()
+        for index, item in enumerate(items):
+            if live:
+                print(f"\r{title}: {index}/{len(items)}", end="", file=sys.stderr, flush=True)
+            yield item
+        start = "\r" if live else ""
+        print(
+            f"{start}{title}: {len(items)} in {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True
+        )
