@@ -1,0 +1,126 @@
+"""What the documents say can be typed, followed and compiled."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [
+    path
+    for path in sorted([*CHECKOUT.glob("*.md"), *(CHECKOUT / "docs").rglob("*.md")])
+    if not path.is_symlink()
+]
+each_document = pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=lambda path: path.relative_to(CHECKOUT).as_posix()
+)
+
+
+def code_in(document: Path) -> list[str]:
+    """Everything set as code: `spans`, indented lines and fenced ones."""
+    text = document.read_text()
+    spans = [span for line in text.splitlines() for span in re.findall(r"`([^`]+)`", line)]
+    lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+    fenced = [
+        line for block in re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()
+    ]
+    return spans + lines + fenced
+
+
+def test_there_are_documents() -> None:
+    assert {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "method.md", "architecture.md"} <= {
+        path.name for path in DOCUMENTS
+    }
+
+
+@each_document
+def test_links_lead_somewhere(document: Path) -> None:
+    dead = []
+    prose = re.sub(r"^```.*?^```|`[^`\n]+`|^    .*?$", "", document.read_text(), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"https?://", target):
+            continue
+        name, _, anchor = target.partition("#")
+        place = (document.parent / name).resolve() if name else document
+        if not place.exists() or (anchor and anchor not in anchors(place)):
+            dead.append(target)
+    assert not dead
+
+
+def anchors(document: Path) -> set[str]:
+    """As forges make them of headings: lower case, blanks to dashes, punctuation dropped."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@each_document
+def test_kiviat_commands_parse(document: Path) -> None:
+    """The whole line, by the real parser: an option that was renamed is found here."""
+    from kiviat.cli.arguments import parser
+
+    for code in code_in(document):
+        if not code.startswith("kiviat "):
+            continue
+        words = shlex.split(re.split(r"\s#", code)[0])[1:]
+        words = ["--help" if word == "COMMAND" else word for word in words]
+        if len(words) == 1:  # the name of a command in running text
+            words.append("--help")
+        try:
+            parser().parse_args(words)
+        except SystemExit as left:
+            assert left.code == 0, f"`{code}` in {document.name}"
+
+
+def test_the_readme_names_what_there_is() -> None:
+    """Ten commands a user needs; all of them answer --help."""
+    named = {code.split()[1] for code in code_in(CHECKOUT / "README.md") if re.match(r"kiviat [a-z]+", code)}
+    assert {"run", "list", "runs", "show", "report", "compare", "export", "sql"} <= named
+    for command in sorted(named):
+        done = subprocess.run(
+            [sys.executable, "-m", "kiviat.cli.main", command, "--help"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"usage: kiviat {command}")
+
+
+@each_document
+def test_make_targets_exist(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):.*##", (CHECKOUT / "Makefile").read_text(), re.M))
+    for code in code_in(document):
+        if match := re.match(r"make ([a-z][a-z-]*)(?=$| )", code):
+            assert match[1] in targets, code
+
+
+@each_document
+def test_code_of_a_file_is_that_file(document: Path) -> None:
+    """A sample marked `<!-- file: PATH -->` is what the build compiles, to the letter."""
+    for path, block in re.findall(
+        r"<!-- file: (\S+) -->\n```\w*\n(.*?)^```", document.read_text(), re.M | re.S
+    ):
+        assert block == (CHECKOUT / path).read_text(), f"copy {path} into {document.name} again"
+
+
+def test_contributing_shows_a_whole_benchmark() -> None:
+    assert "<!-- file: native/bench/" in (CHECKOUT / "CONTRIBUTING.md").read_text()
+
+
+def test_the_index_of_decisions_is_complete() -> None:
+    folder = CHECKOUT / "docs" / "adr"
+    index = (folder / "README.md").read_text()
+    for path in folder.glob("[0-9]*.md"):
+        title = path.read_text().splitlines()[0].lstrip("# ").partition(". ")[2]
+        assert f"]({path.name}) | {title} |" in index
+
+
+def test_make_help_lists_every_target() -> None:
+    done = subprocess.run(["make", "-C", CHECKOUT, "help"], capture_output=True, text=True, check=True)
+    for target in ("run", "test", "test-full", "lint", "bench", "clean", "help"):
+        assert re.search(rf"^  make {target} ", done.stdout, re.M)
