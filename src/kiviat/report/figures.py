@@ -28,6 +28,7 @@ class RunLabel:
     run: str
     label: str
     clock: str
+    colour: tuple[str, int]  # a palette of report.css and the place in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +152,13 @@ def _panels(
         if together <= 1 or max(map(len, groups.values())) <= MAX_TRACES:
             break
     for value in sorted(groups, key=_natural):
-        label = ", ".join(_word(dimensions[place], part, runs) for place, part in zip(split, value, strict=True))
+        label = ", ".join(
+            _word(dimensions[place], part, runs) for place, part in zip(split, value, strict=True)
+        )
         keys = sorted(groups[value], key=_natural)
-        yield Panel(label, tuple(_traces(curves, keys, dimensions, varying[: len(varying) - len(split)], runs)))
+        yield Panel(
+            label, tuple(_traces(curves, keys, dimensions, varying[: len(varying) - len(split)], runs))
+        )
 
 
 def _traces(
@@ -169,13 +174,14 @@ def _traces(
         if runs[run].clock == "simulated":
             colour = ("simulated", variant, len(variants))
         elif len(variants) == 1:
-            colour = ("categorical", run, len(runs))
+            colour = (*runs[run].colour, len(runs))
         elif varying[-1] == 1 and len(variants) > 2:  # ranks or sizes alone: an ordered palette
             colour = ("ordinal", variant, len(variants))
         else:
             colour = ("categorical", variant, len(variants))
         yield Trace(
-            name=", ".join(_word(dimensions[place], key[place], runs) for place in varying) or runs[run].label,
+            name=", ".join(_word(dimensions[place], key[place], runs) for place in varying)
+            or runs[run].label,
             dash=run,
             symbol=variant if len(variants) > 1 else run,
             colour=colour,
@@ -206,9 +212,7 @@ def _in_words(table: Sequence[Summary], panel: Panel, x: str) -> str:
     for trace in panel.traces:
         ends = [table[trace.at[0]], table[trace.at[-1]]] if len(trace.at) > 1 else [table[trace.at[0]]]
         described = " to ".join(
-            f"{format_value(end.median, end.unit)} at "
-            + _word(x, getattr(end, x), ())
-            for end in ends
+            f"{format_value(end.median, end.unit)} at " + _word(x, getattr(end, x), ()) for end in ends
         )
         parts.append(f"{trace.name}: {described}")
     return "; ".join(parts)

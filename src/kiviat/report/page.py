@@ -11,57 +11,102 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from kiviat.analysis.summary import Summary, summarise
 from kiviat.record import Row
-from kiviat.record.units import format_bytes, format_value
+from kiviat.record.units import format_value
+from kiviat.report import runs as described
 from kiviat.report import tables
 from kiviat.report.figures import SECTIONS, Figure, RunLabel, figures
 
 ASSETS = Path(__file__).parent / "assets"
 
-_SECTION_TITLES = {
-    "pt2pt": "Point to point",
-    "collective": "Collectives",
-    "rate": "Message rate",
-    "overlap": "Overlap of non-blocking collectives",
+_SECTION_TEXTS = {
+    "pt2pt": (
+        "Point to point",
+        "Curves are medians over launches, bands their 95 % intervals. Axes are logarithmic.",
+    ),
+    "collective": (
+        "Collectives",
+        "From the first rank’s start of the call to the last rank’s exit, against size and against ranks.",
+    ),
+    "rate": ("Message rate", "Messages per second over all pairs, with a window of messages in flight."),
+    "overlap": (
+        "Overlap of non-blocking collectives",
+        "How much of the communication hides behind computation, and the time of communication alone.",
+    ),
 }
 
 
 def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
     """The page for these runs: contents of run.json, and the rows of their records."""
-    summaries = sorted(summarise(rows), key=_order)
-    labels = tables.run_labels(runs)
-    drawn = figures(summaries, labels)
-    data = {
-        "runs": [asdict(label) for label in labels],
-        "table": _columns(summaries, labels),
-        "figures": {figure.id: _figure_data(figure) for figure in drawn},
-    }
-    script = _asset("report.js")
-    plotly = _plotly()
-    return (
-        _template()
-        .render(
-            runs=[tables.run_view(run, label) for run, label in zip(runs, labels, strict=True)],
-            headlines=tables.headlines(summaries, labels),
-            transports=tables.transports(runs, labels),
-            sections=[
-                (name, _SECTION_TITLES[name], [figure for figure in drawn if figure.section == name])
-                for name in SECTIONS
-                if any(figure.section == name for figure in drawn)
-            ],
-            failures=tables.failures(rows, labels),
-            style=Markup(_asset("report.css")),
-            script=Markup(script),
-            plotly=Markup(plotly),
-            hashes=" ".join(_csp_hash(text) for text in (script, plotly)),
-            data=Markup(_embedded(data)),
-        )
+    table = sorted(summarise(rows), key=_order)
+    labels = described.labels(runs)
+    names = {label.run: label.label for label in labels}
+    drawn = figures(table, labels)
+    sections = [
+        (name, *_SECTION_TEXTS[name], of_section)
+        for name in SECTIONS
+        if (of_section := [figure for figure in drawn if figure.section == name])
+    ]
+    scripts = {"theme": _asset("theme.js"), "plotly": _plotly(), "report": _asset("report.js")}
+    return _template().render(
+        title=described.title(runs),
+        labels=labels,
+        names=names,
+        runs=[
+            {
+                "label": label.label,
+                "facts": described.facts(run),
+                "badges": described.badges(run),
+                "origin": described.origin(run),
+                "launches": described.launch_groups(run),
+            }
+            for run, label in zip(runs, labels, strict=True)
+        ],
+        contents=[
+            ("numbers", "Headline figures"),
+            ("transport", "Transport"),
+            *((name, title.split(" of ")[0]) for name, title, _, _ in sections),
+            ("stability", "Stability"),
+            ("missing", "Missing"),
+            ("cases", "All cases"),
+            ("provenance", "Provenance"),
+        ],
+        findings=[],
+        headlines=tables.headlines(table, [label.run for label in labels]),
+        transports=described.transports(runs, names),
+        sections=sections,
+        convergence=tables.convergence(rows, names),
+        unstable=tables.unstable(table),
+        failures=tables.failures(rows, names),
+        benchmarks=tables.benchmarks(table),
+        mark=Markup(_asset("mark.svg")),
+        icon=base64.b64encode(_asset("mark.svg").encode()).decode(),
+        style=Markup(_asset("report.css")),
+        scripts={name: Markup(text) for name, text in scripts.items()},
+        hashes=Markup(" ".join(_csp_hash(text) for text in scripts.values())),
+        data=Markup(
+            embedded(
+                {
+                    "runs": [{"label": label.label, "clock": label.clock} for label in labels],
+                    "table": _columns(table, labels),
+                    "figures": {figure.id: _figure_data(figure) for figure in drawn},
+                }
+            )
+        ),
     )
+
+
+def embedded(data: object) -> str:
+    """JSON that does not end its script element, whatever is in it."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
 
 
 def _order(summary: Summary) -> tuple[Any, ...]:
@@ -70,33 +115,34 @@ def _order(summary: Summary) -> tuple[Any, ...]:
     return summary.benchmark, summary.ranks, axes, size, summary.metric, summary.run
 
 
-def _columns(summaries: Sequence[Summary], labels: Sequence[RunLabel]) -> dict[str, Any]:
-    """The summaries column by column: the one place in the page where values are."""
-    numbers = {label.run: number for number, label in enumerate(labels)}
-    cases = {case: number for number, case in enumerate(dict.fromkeys(summary.case for summary in summaries))}
-    metrics = list(dict.fromkeys((summary.metric, summary.unit) for summary in summaries))
-    metric_numbers = {metric: number for number, metric in enumerate(metrics)}
-    columns: dict[str, Any] = {
-        "cases": list(cases),
-        "metrics": metrics,
-        "case": [cases[summary.case] for summary in summaries],
-        "metric": [metric_numbers[summary.metric, summary.unit] for summary in summaries],
-        "run": [numbers[summary.run] for summary in summaries],
-    }
-    for name in ("bytes", "ranks", "launches", "samples"):
-        columns[name] = [getattr(summary, name) for summary in summaries]
-    for name, digits in _DIGITS.items():
-        columns[name] = [_short(getattr(summary, name), digits) for summary in summaries]
-    columns["flags"] = [
-        (not summary.converged) + 2 * summary.oversubscribed for summary in summaries
-    ]
-    return columns
-
-
 _DIGITS = {"median": 5, "low": 5, "high": 5, "minimum": 5, "p99": 4, "spread": 2}
 
 
-def _short(value: float | None, digits: int) -> float | None:
+def _columns(table: Sequence[Summary], labels: Sequence[RunLabel]) -> dict[str, Any]:
+    """The summaries column by column: the only values in the page."""
+    runs = {label.run: place for place, label in enumerate(labels)}
+    cases = {case: place for place, case in enumerate(dict.fromkeys(summary.case for summary in table))}
+    metrics = dict.fromkeys((summary.metric, summary.unit) for summary in table)
+    metric_places = {metric: place for place, metric in enumerate(metrics)}
+    return {
+        "cases": list(cases),
+        "metrics": list(metrics),
+        "case": [cases[summary.case] for summary in table],
+        "metric": [metric_places[summary.metric, summary.unit] for summary in table],
+        "run": [runs[summary.run] for summary in table],
+        "flags": [(not summary.converged) + 2 * summary.oversubscribed for summary in table],
+        **{
+            name: [getattr(summary, name) for summary in table]
+            for name in ("bytes", "ranks", "launches", "samples")
+        },
+        **{
+            name: [_rounded(getattr(summary, name), digits) for summary in table]
+            for name, digits in _DIGITS.items()
+        },
+    }
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else float(f"{value:.{digits - 1}e}")
 
 
@@ -107,14 +153,6 @@ def _figure_data(figure: Figure) -> dict[str, Any]:
         "log": figure.log,
         "panels": [asdict(panel) for panel in figure.panels],
     }
-
-
-def _embedded(data: object) -> str:
-    """JSON that ends no script element early and is JavaScript as well."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 @cache
@@ -135,10 +173,13 @@ def _csp_hash(script: str) -> str:
 
 
 @cache
-def _template() -> Any:
+def _template() -> Template:
     environment = Environment(
-        loader=FileSystemLoader(ASSETS), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    environment.filters["value"] = format_value
-    environment.filters["bytes"] = format_bytes
+    environment.filters.update(value=format_value, share=tables.share, conditions=tables.conditions)
     return environment.get_template("report.html.j2")

@@ -1,187 +1,168 @@
-"""What the page says in tables and words: selections of summaries, rows and run.json, as texts."""
+"""What the page says about cases in tables: selections of summaries and rows, as texts."""
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
 from kiviat.analysis.summary import Summary
 from kiviat.record import Row
-from kiviat.record.units import format_bytes, format_value
-from kiviat.report.figures import RunLabel
-
-Run = Mapping[str, Any]
-
-
-def run_labels(runs: Sequence[Run]) -> list[RunLabel]:
-    """Names short enough for a legend, and different: machine and MPI, with the identifier if needed."""
-    names = [
-        " · ".join(dict.fromkeys([run["machine"]["name"], *mpi_names(run)])) + _CLOCK_SUFFIX[run["clock"]]
-        for run in runs
-    ]
-    seen = Counter(names)
-    return [
-        RunLabel(run["id"], name if seen[name] == 1 else f"{name} · {run['id']}", run["clock"])
-        for run, name in zip(runs, names, strict=True)
-    ]
-
-
-_CLOCK_SUFFIX = {"wall": "", "simulated": " (simulated)", "reported": " (as reported)"}
-
-
-def mpi_names(run: Run) -> list[str]:
-    """The MPIs of a run, each once."""
-    return list(
-        dict.fromkeys(
-            f"{launch['mpi']} {launch['mpi_version'] or ''}".strip() for launch in run["launches"] if launch["mpi"]
-        )
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Badge:
-    text: str
-    kind: str  # "plain", "warning" or "simulated"
-    meaning: str
-
-
-def badges(run: Run) -> list[Badge]:
-    """What a reader must know before believing a number of this run."""
-    launches = run["launches"]
-    found = []
-    if run["clock"] == "simulated":
-        found.append(Badge("simulated", "simulated", "Times are those of a model, not of a machine."))
-    if run["clock"] == "reported":
-        found.append(Badge("as reported", "plain", "Values were reported by another program; there are no samples."))
-    if run["substrate"] == "emulated":
-        found.append(Badge("emulated network", "warning", "Real MPI over links whose rate we set."))
-    if any(launch["embedded"] for launch in launches):
-        found.append(
-            Badge("embedded MPI: not for publication", "warning", "The MPI comes from a Python wheel, not from this machine.")
-        )
-    if any(launch["oversubscribed"] for launch in launches):
-        found.append(Badge("oversubscribed", "warning", "More ranks than cores: such results get no verdict."))
-    if run["state"] != "complete":
-        found.append(Badge("incomplete run", "warning", f"The run is {run['state']}: cases are missing."))
-    if any(launch["transport"]["fallback_to_tcp"] for launch in launches):
-        found.append(Badge("fell back to TCP", "warning", "MPI did not use the fast network."))
-    return found
-
-
-def run_view(run: Run, label: RunLabel) -> dict[str, Any]:
-    """The head of the page for one run."""
-    plan = run["plan"]
-    return {
-        "id": run["id"],
-        "label": label.label,
-        "machine": run["machine"]["name"],
-        "mpi": ", ".join(mpi_names(run)) or "MPI unknown",
-        "when": f"{run['created'][:16].replace('T', ' ')} UTC",
-        "plan": f"{plan['name']}, {plan['cases']} cases" if plan else "no plan",
-        "launches": len(run["launches"]),
-        "badges": badges(run),
-    }
+from kiviat.record.units import format_bytes
+from kiviat.report.runs import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """One quantity of which every run has one value."""
+    """One quantity, with the place of each run that has it and its best case."""
 
     title: str
-    values: list[tuple[RunLabel, Summary]]
+    values: list[tuple[int, Summary]]
 
 
-def _size(count: int) -> Callable[[Summary], bool]:
+def _of_size(count: int) -> Callable[[Summary], bool]:
     return lambda summary: summary.bytes == count
 
 
-def _any(summary: Summary) -> bool:
+def _of_any_size(summary: Summary) -> bool:
     return True
 
 
-# title, benchmark, metric, which cases count; the best of them is shown, at the most ranks
+# Title, benchmark, metric, and which cases count.
 _HEADLINES: Sequence[tuple[str, str, str, Callable[[Summary], bool]]] = (
-    ("Latency, 1 B", "pingpong", "time", _size(1)),
-    ("Latency, 8 B", "pingpong", "time", _size(8)),
-    ("Bandwidth, ping-pong", "pingpong", "bandwidth", _any),
-    ("Bandwidth, one way", "uniband", "bandwidth", _any),
-    ("Bandwidth, both ways", "biband", "bandwidth", _any),
-    ("Message rate", "uniband", "message_rate", _any),
-    ("Barrier", "barrier", "time", _any),
-    ("Allreduce, 8 B", "allreduce", "time", _size(8)),
-    ("Alltoall, 1 KiB", "alltoall", "time", _size(1024)),
+    ("Latency, 1 B", "pingpong", "time", _of_size(1)),
+    ("Latency, 8 B", "pingpong", "time", _of_size(8)),
+    ("Peak bandwidth, ping-pong", "pingpong", "bandwidth", _of_any_size),
+    ("Peak bandwidth, one way", "uniband", "bandwidth", _of_any_size),
+    ("Peak bandwidth, both ways", "biband", "bandwidth", _of_any_size),
+    ("Peak message rate", "uniband", "message_rate", _of_any_size),
+    ("Barrier", "barrier", "time", _of_any_size),
+    ("Allreduce, 8 B", "allreduce", "time", _of_size(8)),
+    ("Alltoall, 1 KiB", "alltoall", "time", _of_size(1024)),
 )
 
 
-def headlines(summaries: Sequence[Summary], labels: Sequence[RunLabel]) -> list[Headline]:
-    """The figures one asks for first; quantities that no run has are left out."""
+def headlines(summaries: Iterable[Summary], runs: Sequence[str]) -> list[Headline]:
+    """The figures one asks for first; those that no run has are left out."""
+    groups: dict[tuple[str, str, str], list[Summary]] = defaultdict(list)
+    for summary in summaries:
+        groups[summary.benchmark, summary.metric, summary.run].append(summary)
     found = []
     for title, benchmark, metric, counts in _HEADLINES:
-        values = []
-        for label in labels:
-            candidates = [
-                summary
-                for summary in summaries
-                if summary.run == label.run
-                and summary.benchmark == benchmark
-                and summary.metric == metric
-                and counts(summary)
-            ]
-            if candidates:
-                values.append((label, _best(candidates)))
+        values = [
+            (place, _best(candidates))
+            for place, run in enumerate(runs)
+            if (candidates := [each for each in groups.get((benchmark, metric, run), ()) if counts(each)])
+        ]
         if values:
             found.append(Headline(title, values))
     return found
 
 
 def _best(candidates: Sequence[Summary]) -> Summary:
-    """The best median at default axes and the most ranks."""
+    """The best median, of the cases with fewest axes off their default, of those with most ranks."""
     plainest = min(len(summary.axes) for summary in candidates)
-    most = max(summary.ranks for summary in candidates if len(summary.axes) == plainest)
-    rest = [summary for summary in candidates if len(summary.axes) == plainest and summary.ranks == most]
-    pick = min if rest[0].better == "lower" else max
-    return pick(rest, key=lambda summary: summary.median)
+    plain = [summary for summary in candidates if len(summary.axes) == plainest]
+    most = max(summary.ranks for summary in plain)
+    pick = min if plain[0].better == "lower" else max
+    return pick((summary for summary in plain if summary.ranks == most), key=lambda summary: summary.median)
 
 
-def transports(runs: Sequence[Run], labels: Sequence[RunLabel]) -> list[dict[str, Any]]:
-    """What carried the messages, once for each different answer of a run's launches."""
-    found = []
-    for run, label in zip(runs, labels, strict=True):
-        for launches in _alike(run["launches"], lambda launch: launch["transport"]):
-            found.append({"label": label, "launches": _numbers(launches), **launches[0]["transport"]})
-    return found
+def conditions(summary: Summary) -> str:
+    """Under which a value holds: size, ranks, other axes, launches, and what spoils it."""
+    words = [
+        "" if summary.bytes is None else format_bytes(summary.bytes),
+        counted(summary.ranks, "rank"),
+        *(f"{axis} {value}" for axis, value in sorted(summary.axes.items())),
+        counted(summary.launches, "launch"),
+        {"wall": "", "simulated": "simulated", "reported": "as reported"}[summary.clock],
+        "oversubscribed" if summary.oversubscribed else "",
+    ]
+    return ", ".join(filter(None, words))
 
 
-def _alike(launches: Iterable[Run], key: Callable[[Run], object]) -> list[list[Run]]:
-    groups: dict[str, list[Run]] = defaultdict(list)
-    for launch in launches:
-        groups[json.dumps(key(launch), sort_keys=True)].append(launch)
-    return list(groups.values())
+def share(value: float | None) -> str:
+    """A relative quantity in percent."""
+    return "–" if value is None else f"{value:.1%}".replace("%", " %")
 
 
-def _numbers(launches: Sequence[Run]) -> str:
-    """Launch numbers, ranges joined: "0–4, 6"."""
-    parts: list[list[int]] = []
-    for index in sorted(launch["index"] for launch in launches):
-        if parts and parts[-1][-1] == index - 1:
-            parts[-1] = [parts[-1][0], index]
-        else:
-            parts.append([index])
-    return ", ".join("–".join(map(str, part)) for part in parts)
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Cases that gave no result for the same reason; `shown` are the first of them."""
+
+    outcome: str
+    run: str
+    phase: str
+    reason: str
+    count: int
+    shown: tuple[str, ...]
 
 
-def failures(rows: Iterable[Row], labels: Sequence[RunLabel]) -> list[dict[str, Any]]:
-    """Cases without a result, those with the same reason together."""
-    names = {label.run: label.label for label in labels}
+_SHOWN = 40
+
+
+def failures(rows: Iterable[Row], names: Mapping[str, str]) -> list[Failure]:
+    """All cases without a result. `names` maps identifiers of runs to their labels."""
     groups: dict[tuple[str, str, str, str], dict[str, None]] = defaultdict(dict)
     for row in rows:
         if row.outcome != "ok":
-            groups[row.run, row.outcome, row.phase or "unknown", row.reason or "no reason given"][row.case] = None
+            reason = row.phase or "unknown", row.reason or "no reason given"
+            groups[row.outcome, names[row.run], *reason][row.case] = None
     return [
-        {"run": names[run], "outcome": outcome, "phase": phase, "reason": reason, "cases": list(cases)}
-        for (run, outcome, phase, reason), cases in sorted(groups.items())
+        Failure(*key, count=len(cases), shown=tuple(cases)[:_SHOWN]) for key, cases in sorted(groups.items())
     ]
+
+
+def unstable(summaries: Iterable[Summary], most: int = 15) -> list[Summary]:
+    """The cases that differ most between launches, each by its time or else by its first metric."""
+    primary: dict[tuple[str, str], Summary] = {}
+    for summary in summaries:
+        key = summary.run, summary.case
+        if summary.spread is not None and (summary.metric == "time" or key not in primary):
+            primary[key] = summary
+    return sorted(primary.values(), key=lambda summary: -(summary.spread or 0))[:most]
+
+
+_STOPPED = {
+    "target": "reached their target",
+    "budget": "stopped at the time budget",
+    "samples": "stopped at the most samples",
+    "fixed": "had a fixed number of iterations",
+    None: "do not say why they stopped",
+}
+
+
+def convergence(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
+    """For each run, why its measurements stopped."""
+    stops: dict[str, dict[tuple[int | None, str], str | None]] = {run: {} for run in names}
+    for row in rows:
+        if row.outcome == "ok":
+            stops[row.run][row.launch, row.case] = row.stopped_by
+    return [
+        f"{names[run]}: of {counted(len(stopped), 'measurement')}, "
+        + ", ".join(f"{number:,} {_STOPPED[why]}" for why, number in Counter(stopped.values()).most_common())
+        for run, stopped in stops.items()
+        if stopped
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """The summaries of a benchmark: places `first` to `last` in the page's table."""
+
+    name: str
+    first: int
+    last: int
+    words: str
+
+
+def benchmarks(table: Iterable[Summary]) -> list[Benchmark]:
+    """All benchmarks; `table` is sorted by them."""
+    found = []
+    for name, group in groupby(enumerate(table), key=lambda entry: entry[1].benchmark):
+        entries = list(group)
+        cases = len({summary.case for _, summary in entries})
+        words = f"{counted(cases, 'case')}, {counted(len(entries), 'value')}"
+        found.append(Benchmark(name, entries[0][0], entries[-1][0], words))
+    return found

@@ -1,23 +1,23 @@
-// Draws figures and tables from the one table of summaries embedded in the page.
+// Draws figures and tables from the one table of summaries that the page carries.
 (() => {
   "use strict";
   const page = JSON.parse(document.getElementById("kiviat-data").textContent);
   const table = page.table;
   const root = document.documentElement;
-  const $$ = (selector, node = document) => [...node.querySelectorAll(selector)];
+  const all = (selector, node = document) => [...node.querySelectorAll(selector)];
 
-  // ---- words; the same as kiviat.record.units, which the tests compare
+  // ---- Words: what kiviat.record.units says in Python; a test compares the two.
 
   const PREFIX = { "-3": "n", "-2": "µ", "-1": "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P", 6: "E" };
   const SCALED = { s: [-3, 0], "B/s": [0, 6], "1/s": [0, 6], "flop/s": [0, 6], J: [-2, 6], W: [-2, 6] };
   const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-  function digits(value) {
+  function threeDigits(value) {
     if (value === 0) return "0";
     const [, exponent] = value.toExponential(2).split("e");
     return Number(value.toExponential(2)).toFixed(Math.max(0, 2 - Number(exponent)));
   }
-  function quantity(value, unit, write = digits) {
+  function quantity(value, unit, write = threeDigits) {
     if (value === null) return "unavailable";
     const [lowest, highest] = SCALED[unit] || [0, 0];
     let power = 0;
@@ -27,164 +27,285 @@
     }
     const number = write(value / 1000 ** power);
     if (unit === "1") return number;
-    const prefix = PREFIX[power];
-    return unit === "1/s" && prefix ? `${number} ${prefix}/s` : `${number} ${prefix}${unit}`;
+    return unit === "1/s" && power ? `${number} ${PREFIX[power]}/s` : `${number} ${PREFIX[power]}${unit}`;
   }
-  function size(count) {
+  function bytes(count) {
     let power = 0;
-    while (count >= 1024 && power < BINARY.length - 1) { count /= 1024; power += 1; }
-    return `${Number.isInteger(count) ? count : digits(count)} ${BINARY[power]}`;
+    for (; count >= 1024 && power < BINARY.length - 1; power += 1) count /= 1024;
+    return `${Number.isInteger(count) ? count : threeDigits(count)} ${BINARY[power]}`;
   }
+  const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
+  const interval = (place, unit) => (table.low[place] === null ? "–"
+    : `${quantity(table.low[place], unit)} – ${quantity(table.high[place], unit)}`);
   // Plotly reads some HTML in its texts.
   const inert = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
-  // ---- figures
+  // ---- Figures
 
-  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const style = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "hexagon"];
+  const SLOTS = { categorical: 8, ordinal: 8, simulated: 3 };
 
   function colour([palette, place, count]) {
-    const slot = palette === "ordinal" ? Math.round((place * 7) / (count - 1)) : place % (palette === "simulated" ? 3 : 8);
-    return css(`--${palette}-${slot}`);
+    const slot = palette === "ordinal" ? Math.round((place * 7) / (count - 1)) : place % SLOTS[palette];
+    return style(`--${palette}-${slot}`);
   }
-  const faint = (hex) => `${hex}2e`;
-  const abscissa = (figure, place) => {
-    const x = table[figure.x][place];
-    return figure.x === "bytes" && x === 0 ? 0.5 : x; // a logarithmic axis has no zero
-  };
+  const translucent = (hex) => `${hex}2e`;
+  // A logarithmic axis has no zero: messages of 0 B stand at one half.
+  const abscissa = (figure, place) => table[figure.x][place] || 0.5;
 
   function hover(figure, trace, place) {
     const unit = figure.unit;
-    const at = figure.x === "bytes" ? size(table.bytes[place]) : `${table.ranks[place]} ranks`;
-    const lines = [`${at}: <b>${quantity(table.median[place], unit)}</b>`];
-    if (table.low[place] !== null) {
-      lines.push(`95 %: ${quantity(table.low[place], unit)} – ${quantity(table.high[place], unit)}`);
-    }
-    lines.push(`${table.launches[place]} ${table.launches[place] === 1 ? "launch" : "launches"}, ${table.samples[place]} samples`);
-    if (table.minimum[place] !== null) lines.push(`minimum ${quantity(table.minimum[place], unit)}`);
-    if (table.p99[place] !== null) lines.push(`p99 ${quantity(table.p99[place], unit)}`);
-    return `${inert(trace.name)}<br>${lines.join("<br>")}`;
+    const where = figure.x === "bytes" ? bytes(table.bytes[place]) : counted(table.ranks[place], "rank");
+    return [
+      inert(trace.name),
+      `<b>${quantity(table.median[place], unit)}</b> at ${where}`,
+      table.low[place] === null ? "no interval" : `95 %: ${interval(place, unit)}`,
+      `${counted(table.launches[place], "launch")}, ${counted(table.samples[place], "sample")}`,
+      `minimum ${quantity(table.minimum[place], unit)}`,
+      ...(table.p99[place] === null ? [] : [`p99 ${quantity(table.p99[place], unit)}`]),
+    ].join("<br>");
   }
 
   function traces(figure, panel) {
     const bands = [], curves = [];
     for (const trace of panel.traces) {
-      const stroke = colour(trace.colour);
-      const at = trace.at;
-      const sure = at.filter((place) => table.low[place] !== null);
-      const x = at.map((place) => abscissa(figure, place));
-      const y = at.map((place) => table.median[place]);
-      if (sure.length > 1) {
+      const ink = colour(trace.colour);
+      const x = (places) => places.map((place) => abscissa(figure, place));
+      const y = (places, column) => places.map((place) => table[column][place]);
+      const known = trace.at.filter((place) => table.low[place] !== null);
+      const curve = {
+        x: x(trace.at), y: y(trace.at, "median"), mode: "lines+markers",
+        name: inert(trace.name), legendgroup: trace.name,
+        line: { color: ink, width: 1.75, dash: DASHES[trace.dash % DASHES.length] },
+        marker: { color: ink, size: 5, symbol: SYMBOLS[trace.symbol % SYMBOLS.length] },
+        hovertext: trace.at.map((place) => hover(figure, trace, place)), hoverinfo: "text",
+      };
+      if (trace.at.length > 1) {
+        const back = [...known].reverse();
         bands.push({
-          x: [...sure, ...[...sure].reverse()].map((place) => abscissa(figure, place)),
-          y: [...sure.map((place) => table.low[place]), ...sure.map((place) => table.high[place]).reverse()],
-          fill: "toself", fillcolor: faint(stroke), line: { width: 0 }, mode: "lines",
-          hoverinfo: "skip", showlegend: false, legendgroup: trace.name,
+          x: x([...known, ...back]), y: [...y(known, "low"), ...y(back, "high")], mode: "lines", line: { width: 0 },
+          fill: "toself", fillcolor: translucent(ink), hoverinfo: "skip", showlegend: false, legendgroup: trace.name,
         });
+      } else if (known.length) {
+        const [place] = known;
+        curve.error_y = {
+          type: "data", symmetric: false, color: ink, thickness: 1.25,
+          array: [table.high[place] - table.median[place]], arrayminus: [table.median[place] - table.low[place]],
+        };
       }
-      curves.push({
-        x, y, name: inert(trace.name), legendgroup: trace.name, mode: "lines+markers",
-        line: { color: stroke, width: 1.75, dash: DASHES[trace.dash % DASHES.length] },
-        marker: { color: stroke, size: 5, symbol: SYMBOLS[trace.symbol % SYMBOLS.length] },
-        error_y: sure.length === 1 && at.length === 1 ? {
-          type: "data", symmetric: false, thickness: 1.25, color: stroke,
-          array: [table.high[at[0]] - y[0]], arrayminus: [y[0] - table.low[at[0]]],
-        } : undefined,
-        hovertext: at.map((place) => hover(figure, trace, place)), hoverinfo: "text",
-      });
+      curves.push(curve);
     }
     return [...bands, ...curves];
   }
 
-  // Ticks at 1 (2, 5) times powers of ten, as many as fit.
-  function decades([low, high], most, write) {
-    const ticks = (factors) => {
-      const found = [];
-      for (let power = Math.floor(low); power <= Math.ceil(high); power += 1) {
-        for (const factor of factors) {
-          const at = power + Math.log10(factor);
-          if (at >= low - 1e-9 && at <= high + 1e-9) found.push(factor * 10 ** power);
-        }
-      }
-      return found;
-    };
-    let values = ticks([1, 2, 5]);
-    if (values.length > most) values = ticks([1]);
-    const step = Math.ceil(values.length / most);
-    values = values.filter((_, place) => place % step === 0);
+  // Ticks of logarithmic axes: `low` and `high` are powers of ten, `most` is how many fit.
+  function decimalTicks([low, high], most, unit) {
+    let ticks = [];
+    for (let power = Math.floor(low); power <= high; power += 1) {
+      for (const factor of [1, 2, 5]) ticks.push({ factor, value: Number(`${factor}e${power}`) });
+    }
+    ticks = ticks.filter(({ value }) => Math.log10(value) >= low && Math.log10(value) <= high);
+    if (ticks.length > most) ticks = ticks.filter(({ factor }) => factor === 1);
+    const step = Math.ceil(ticks.length / most);
+    const values = ticks.map(({ value }) => value).filter((_, place) => place % step === 0);
+    const write = (value) => quantity(value, unit, (number) => String(Number(number.toPrecision(3))));
     return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
   }
-  function octaves([low, high], most, figure) {
-    const first = Math.ceil(low / Math.log10(2) - 1e-9), last = Math.floor(high / Math.log10(2) + 1e-9);
-    const zero = figure.x === "bytes" && low < Math.log10(0.5) + 1e-9;
-    const step = Math.max(1, Math.ceil((last - first + 1) / most));
-    const values = zero ? [0.5] : [];
-    for (let power = zero ? Math.max(first, 0) : first; power <= last; power += 1) {
-      if (power % step === 0 && !(zero && power < step && power > 0)) values.push(2 ** power);
-    }
-    const write = (value) => (figure.x === "bytes" ? (value < 1 ? "0" : size(value)) : String(value));
-    return { tickmode: "array", tickvals: values.filter((value) => !zero || value !== 1 || step === 1), ticktext: values.filter((value) => !zero || value !== 1 || step === 1).map(write) };
+  function binaryTicks([low, high], most, sizes) {
+    const ticks = [];
+    for (let tick = 2 ** Math.ceil(low / Math.log10(2)); Math.log10(tick) <= high; tick *= 2) ticks.push(tick);
+    const step = Math.max(1, Math.ceil(ticks.length / most));
+    const zero = ticks[0] < 1;
+    const values = ticks.filter((_, place) => (zero && place < step ? place === 0 : (ticks.length - 1 - place) % step === 0));
+    const write = sizes ? (value) => (value < 1 ? "0 B" : bytes(value)) : String;
+    return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
   }
-
-  function extent(values, pad) {
+  function extent(values) {
     const logs = values.filter((value) => value > 0).map(Math.log10);
     if (!logs.length) return [0, 1];
     const low = Math.min(...logs), high = Math.max(...logs);
-    const margin = Math.max((high - low) * pad, 0.06);
+    const margin = Math.max((high - low) * 0.04, 0.08);
     return [low - margin, high + margin];
+  }
+  function ticks(figure, width, x, y) {
+    return {
+      x: binaryTicks(x, width < 460 ? 5 : 8, figure.x === "bytes"),
+      y: figure.log ? decimalTicks(y, width < 460 ? 6 : 8, figure.unit) : {},
+    };
   }
 
   function layout(figure, data, width) {
     const narrow = width < 460;
-    const rangeX = extent(data.flatMap((trace) => trace.x), 0.03);
-    const rangeY = extent(data.flatMap((trace) => trace.y), 0.05);
-    const grid = { gridcolor: css("--grid"), linecolor: css("--rule"), zeroline: false, automargin: true, ticks: "outside", tickcolor: css("--rule"), ticklen: 4 };
+    const x = extent(data.flatMap((trace) => trace.x));
+    const y = extent(data.flatMap((trace) => trace.y));
+    const marks = ticks(figure, width, x, y);
+    const axis = {
+      gridcolor: style("--grid"), linecolor: style("--rule"), tickcolor: style("--rule"),
+      zeroline: false, automargin: true, ticks: "outside", ticklen: 4,
+    };
     return {
-      autosize: true, height: narrow ? 300 : 340, margin: { l: 8, r: 12, t: 8, b: 8 },
+      width, height: narrow ? 300 : 340, margin: { l: 8, r: 16, t: 8, b: 8 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: css("--sans"), size: narrow ? 11 : 12, color: css("--ink-2") },
-      hoverlabel: { bgcolor: css("--paper"), bordercolor: css("--rule"), font: { family: css("--sans"), size: 12, color: css("--ink") }, align: "left" },
-      hovermode: "closest", dragmode: narrow ? false : "zoom",
+      font: { family: style("--sans"), size: narrow ? 11 : 12, color: style("--ink-2") },
+      hoverlabel: {
+        bgcolor: style("--paper"), bordercolor: style("--rule"), align: "left",
+        font: { family: style("--sans"), size: 12, color: style("--ink") },
+      },
+      hovermode: "closest",
+      dragmode: narrow ? false : "zoom", // on a telephone a finger scrolls the page
       showlegend: data.filter((trace) => trace.showlegend !== false).length > 1,
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow ? 11 : 12 } },
-      xaxis: { ...grid, type: "log", range: rangeX, ...octaves(rangeX, narrow ? 5 : 8, figure) },
+      legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom" },
+      xaxis: { ...axis, type: "log", range: x, ...marks.x },
       yaxis: figure.log
-        ? { ...grid, type: "log", range: rangeY, ...decades(rangeY, narrow ? 6 : 8, (value) => quantity(value, figure.unit, String)) }
-        : { ...grid, rangemode: "tozero", ticksuffix: figure.unit === "%" ? " %" : "", nticks: 6 },
+        ? { ...axis, type: "log", range: y, ...marks.y }
+        : { ...axis, rangemode: "tozero", ticksuffix: ` ${figure.unit}`, nticks: 6 },
     };
   }
 
   const CONFIG = {
-    responsive: true, displaylogo: false, showLink: false, typesetMath: false,
-    modeBarButtons: [["toImage", "resetScale2d"]], doubleClick: "reset",
+    displaylogo: false, showLink: false, typesetMath: false, doubleClick: "reset",
+    modeBarButtons: [["toImage", "resetScale2d"]],
   };
 
-  function draw(node) {
-    const figure = page.figures[node.dataset.figure];
-    const data = traces(figure, figure.panels[Number(node.dataset.panel || 0)]);
-    node.dataset.drawn = "yes";
-    return Plotly.react(node, data, layout(figure, data, node.clientWidth), CONFIG);
+  const figureOf = (node) => page.figures[node.dataset.figure];
+  const panelOf = (node) => figureOf(node).panels[Number(node.dataset.panel || 0)];
+
+  function draw(node, width = node.clientWidth) {
+    const figure = figureOf(node);
+    const data = traces(figure, panelOf(node));
+    const first = !node.dataset.drawn;
+    node.dataset.drawn = width;
+    Plotly.react(node, data, layout(figure, data, width), CONFIG);
+    if (first) node.on("plotly_relayout", (change) => zoomed(node, change));
   }
-  const redraw = () => $$("[data-figure][data-drawn]").forEach(draw);
+  function zoomed(node, change) {
+    if (!Object.keys(change).some((key) => key.includes("range"))) return;
+    const { xaxis, yaxis } = node.layout;
+    const marks = ticks(figureOf(node), node.clientWidth, xaxis.range, yaxis.range);
+    const update = { "xaxis.tickvals": marks.x.tickvals, "xaxis.ticktext": marks.x.ticktext };
+    if (yaxis.type === "log") Object.assign(update, { "yaxis.tickvals": marks.y.tickvals, "yaxis.ticktext": marks.y.ticktext });
+    Plotly.relayout(node, update);
+  }
+  const drawn = () => all("[data-drawn]");
 
   const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      if (!target.dataset.drawn) draw(target);
     }
-  }, { rootMargin: "400px" });
-  $$("[data-figure]").forEach((node) => seen.observe(node));
-  $$("select[data-for]").forEach((select) => select.addEventListener("change", () => {
+  }, { rootMargin: "300px" });
+  all("[data-figure]").forEach((node) => seen.observe(node));
+
+  addEventListener("resize", () => drawn().forEach((node) => {
+    if (Number(node.dataset.drawn) !== node.clientWidth) draw(node);
+  }));
+
+  all("select[data-for]").forEach((select) => select.addEventListener("change", () => {
     const node = document.getElementById(select.dataset.for);
     node.dataset.panel = select.value;
     draw(node);
+    all(`details[data-values="${node.id}"][open]`).forEach(fillValues);
   }));
 
-  // ---- theme
+  // ---- Tables, built when they are opened
 
-  document.getElementById("theme").addEventListener("click", () => {
-    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-    try { localStorage.setItem("kiviat-theme", root.dataset.theme); } catch { /* as in theme.js */ }
-    redraw();
+  const FIRST_ROWS = 300;
+  const metric = (place) => table.metrics[table.metric[place]][0];
+  const unit = (place) => table.metrics[table.metric[place]][1];
+  const measure = (name) => ({ write: (place) => quantity(table[name][place], unit(place)), value: (place) => table[name][place] });
+  const flags = (place) => [
+    ...(table.flags[place] & 1 ? ["target not reached"] : []), ...(table.flags[place] & 2 ? ["oversubscribed"] : []),
+    ...(page.runs[table.run[place]].clock === "wall" ? [] : [page.runs[table.run[place]].clock]),
+  ].join(", ");
+  const COLUMNS = [
+    { title: "Case", kind: "case", write: (place) => table.cases[table.case[place]], value: (place) => place },
+    ...(page.runs.length > 1 ? [{ title: "Run", write: (place) => page.runs[table.run[place]].label }] : []),
+    { title: "Metric", write: (place) => metric(place).replaceAll("_", " ") },
+    { title: "Median", kind: "n", ...measure("median") },
+    { title: "95 % interval", kind: "n", write: (place) => interval(place, unit(place)), value: (place) => table.low[place] },
+    { title: "Minimum", kind: "n", ...measure("minimum") },
+    { title: "p99", kind: "n", write: (place) => (table.p99[place] === null ? "–" : quantity(table.p99[place], unit(place))), value: (place) => table.p99[place] },
+    { title: "Launches", kind: "n", write: (place) => String(table.launches[place]), value: (place) => table.launches[place] },
+    { title: "Samples", kind: "n", write: (place) => String(table.samples[place]), value: (place) => table.samples[place] },
+    { title: "Spread", kind: "n", write: (place) => (table.spread[place] === null ? "–" : `${(100 * table.spread[place]).toFixed(1)} %`), value: (place) => table.spread[place] },
+    { title: "Remarks", write: flags },
+  ];
+
+  function element(name, attributes = {}, text = "") {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    return node;
+  }
+
+  function fill(box, places) {
+    const body = element("tbody");
+    const more = element("button", { type: "button", class: "more" }, `Show all ${places.length} rows`);
+    const show = (count) => {
+      body.replaceChildren(...places.slice(0, count).map((place) => {
+        const row = element("tr");
+        row.append(...COLUMNS.map(({ kind = "", write }) => element("td", { class: kind }, write(place))));
+        return row;
+      }));
+      more.hidden = count >= places.length;
+    };
+    const heads = COLUMNS.map(({ title, kind = "", write, value = write }) => {
+      const head = element("th", { scope: "col", class: kind });
+      const button = element("button", { type: "button" }, title);
+      button.addEventListener("click", () => {
+        const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", direction);
+        const sign = direction === "ascending" ? 1 : -1;
+        const order = (a, b) => (a === null) - (b === null) || sign * (a < b ? -1 : a > b ? 1 : 0);
+        places.sort((a, b) => order(value(a), value(b)));
+        show(more.hidden ? places.length : FIRST_ROWS);
+      });
+      head.append(button);
+      return head;
+    });
+    const head = element("thead"), line = element("tr"), whole = element("table");
+    line.append(...heads);
+    head.append(line);
+    whole.append(head, body);
+    more.addEventListener("click", () => show(places.length));
+    show(FIRST_ROWS);
+    box.replaceChildren(whole, more);
+  }
+
+  function fillValues(details) {
+    const panel = panelOf(document.getElementById(details.dataset.values));
+    fill(details.lastElementChild, panel.traces.flatMap((trace) => trace.at));
+  }
+  function fillCases(details) {
+    const { from, to } = details.dataset;
+    fill(details.lastElementChild, Array.from({ length: to - from + 1 }, (_, step) => Number(from) + step));
+  }
+  const whenOpened = (selector, build) => all(selector).forEach((details) => {
+    details.addEventListener("toggle", () => details.open && build(details));
   });
+  whenOpened("details[data-values]", fillValues);
+  whenOpened("details[data-from]", fillCases);
+
+  // ---- Theme and paper
+
+  function setTheme(theme) {
+    root.dataset.theme = theme;
+    drawn().forEach((node) => draw(node));
+  }
+  document.getElementById("theme").addEventListener("click", () => {
+    setTheme(root.dataset.theme === "dark" ? "light" : "dark");
+    try { localStorage.setItem("kiviat-theme", root.dataset.theme); } catch { /* as in theme.js */ }
+  });
+  const PAPER_WIDTH = 640; // pixels within the margins of A4 and Letter
+  let before = null;
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    all("[data-figure]").forEach((node) => draw(node, PAPER_WIDTH));
+  });
+  addEventListener("afterprint", () => setTheme(before));
 })();

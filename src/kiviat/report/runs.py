@@ -1,0 +1,211 @@
+"""What run.json says, in the words of the page: names, machine, badges, transport, provenance."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kiviat.record.units import format_bytes, format_value
+from kiviat.report.figures import RunLabel
+
+Run = Mapping[str, Any]
+Facts = list[tuple[str, str]]
+
+_CLOCK_WORDS = {"wall": "", "simulated": " (simulated)", "reported": " (as reported)"}
+
+
+def labels(runs: Sequence[Run]) -> list[RunLabel]:
+    """Names short enough for a legend, and different: machine and MPI, with the identifier if needed."""
+    names = [" · ".join([run["machine"]["name"], *mpis(run)]) + _CLOCK_WORDS[run["clock"]] for run in runs]
+    seen, palettes = Counter(names), Counter[str]()
+    found = []
+    for run, name in zip(runs, names, strict=True):
+        palette = "simulated" if run["clock"] == "simulated" else "categorical"
+        colour = palette, palettes[palette]
+        palettes[palette] += 1
+        found.append(
+            RunLabel(run["id"], name if seen[name] == 1 else f"{name} · {run['id']}", run["clock"], colour)
+        )
+    return found
+
+
+def title(runs: Sequence[Run]) -> str:
+    """The machines: what the page is about."""
+    machines = list(dict.fromkeys(run["machine"]["name"] for run in runs))
+    if len(machines) > 3:
+        return f"{len(machines)} machines"
+    return " and ".join(filter(None, (", ".join(machines[:-1]), *machines[-1:]))) or "No runs"
+
+
+def mpis(run: Run) -> list[str]:
+    """The MPIs of a run, each once."""
+    names = (f"{launch['mpi']} {launch['mpi_version'] or ''}" for launch in run["launches"] if launch["mpi"])
+    return list(dict.fromkeys(name.strip() for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """What a reader must know before believing a number. `kind` is plain, warning or simulated."""
+
+    text: str
+    kind: str
+    meaning: str
+
+
+_SIMULATED = Badge("Simulated", "simulated", "These times come from a model; nothing was measured.")
+_REPORTED = Badge("As reported", "plain", "Another program reported these values; there are no samples.")
+_EMULATED = Badge("Emulated network", "warning", "Real MPI over links whose rate we set ourselves.")
+_EMBEDDED = Badge(
+    "Embedded MPI, not for publication",
+    "warning",
+    "This MPI came with a Python package, not with the machine.",
+)
+_OVERSUBSCRIBED = Badge("Oversubscribed", "warning", "More ranks than cores: such results get no verdict.")
+_TCP = Badge("Fell back to TCP", "warning", "MPI did not use the faster network.")
+
+
+def badges(run: Run) -> list[Badge]:
+    """All that apply to a run."""
+    launches = run["launches"]
+    unfinished = Badge("Incomplete", "warning", f"This run is {run['state']}; cases are missing.")
+    conditions = (
+        (_SIMULATED, run["clock"] == "simulated"),
+        (_REPORTED, run["clock"] == "reported"),
+        (_EMULATED, run["substrate"] == "emulated"),
+        (_EMBEDDED, any(launch["embedded"] for launch in launches)),
+        (_OVERSUBSCRIBED, any(launch["oversubscribed"] for launch in launches)),
+        (_TCP, any(launch["transport"]["fallback_to_tcp"] for launch in launches)),
+        (unfinished, run["state"] != "complete"),
+    )
+    return [badge for badge, applies in conditions if applies]
+
+
+def facts(run: Run) -> Facts:
+    """The head of the page for one run."""
+    machine, plan = run["machine"], run["plan"]
+    sizes = ("sockets", "socket"), ("cores", "core"), ("threads", "thread")
+    return _known(
+        ("Processor", machine["cpu"]),
+        ("Cores", ", ".join(counted(machine[key], noun) for key, noun in sizes if machine[key])),
+        ("Memory", machine["memory_bytes"] and format_bytes(machine["memory_bytes"])),
+        ("Network", ", ".join(map(_interface, machine["interfaces"]))),
+        ("System", ", ".join(filter(None, (machine["os"], machine["kernel"], machine["virtualization"])))),
+        ("MPI", ", ".join(mpis(run)) or "unknown"),
+        ("Ranks", _ranks(run)),
+        ("Plan", plan and f"{plan['name']}, {counted(plan['cases'], 'case')}"),
+        ("Launches", str(len(run["launches"]))),
+        ("Measured", _when(run)),
+    )
+
+
+def origin(run: Run) -> Facts:
+    """Where the run comes from, for those who repeat it."""
+    plan, machine = run["plan"], run["machine"]
+    return _known(
+        ("Run", run["id"]),
+        ("State", run["state"]),
+        ("Kiviat", run["version"]),
+        ("Schema", run["schema"]),
+        ("Substrate", f"{run['substrate']}, {run['clock']} clock"),
+        ("Plan", plan and plan["name"]),
+        ("Plan hash", plan and plan["hash"]),
+        ("Governor", machine["governor"]),
+        (
+            "Caches",
+            ", ".join(f"L{each['level']} {format_bytes(each['bytes'])}" for each in machine["caches"]),
+        ),
+    )
+
+
+def transports(runs: Sequence[Run], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What carried the messages, once for each different answer of a run's launches."""
+    return [
+        {"run": names[run["id"]], "launches": _numbers(launches), **launches[0]["transport"]}
+        for run in runs
+        for launches in _alike(run["launches"], lambda launch: launch["transport"])
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchGroup:
+    """Launches that differ in nothing but their times and process numbers."""
+
+    numbers: str
+    command: str
+    facts: Facts
+
+
+def launch_groups(run: Run) -> list[LaunchGroup]:
+    groups = _alike(run["launches"], lambda launch: [_command(launch), _launch_facts(launch)])
+    return [LaunchGroup(_numbers(group), _command(group[0]), _launch_facts(group[0])) for group in groups]
+
+
+def counted(number: int, noun: str) -> str:
+    """ "1 launch", "2 launches", "1,024 ranks"."""
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def _interface(interface: Run) -> str:
+    speed = interface.get("speed_bits_per_s")
+    rate = f", {format_value(speed, '1/s').removesuffix('/s')}bit/s" if speed else ""
+    return f"{interface['name']} ({interface['kind']}{rate})"
+
+
+def _ranks(run: Run) -> str:
+    worlds = sorted({launch["world"] for launch in run["launches"] if launch["world"]})
+    hosts = max((len({rank["host"] for rank in launch["ranks"]}) for launch in run["launches"]), default=0)
+    return f"{' and '.join(map(str, worlds))} on {counted(hosts, 'host')}" if worlds and hosts else ""
+
+
+def _when(run: Run) -> str:
+    start, end = (str(run[key] or "")[:16].replace("T", " ") for key in ("created", "finished"))
+    if not end:
+        return f"{start} UTC"
+    return f"{start} to {end[11:] if end[:10] == start[:10] else end} UTC"
+
+
+def _alike(launches: Iterable[Run], key: Callable[[Run], object]) -> list[list[Run]]:
+    groups: dict[str, list[Run]] = defaultdict(list)
+    for launch in launches:
+        groups[json.dumps(key(launch), sort_keys=True)].append(launch)
+    return list(groups.values())
+
+
+def _numbers(launches: Sequence[Run]) -> str:
+    """Launch numbers, ranges joined: "0–4, 6"."""
+    ranges: list[list[int]] = []
+    for index in sorted(launch["index"] for launch in launches):
+        if ranges and ranges[-1][-1] == index - 1:
+            ranges[-1] = [ranges[-1][0], index]
+        else:
+            ranges.append([index])
+    return ", ".join("–".join(map(str, each)) for each in ranges)
+
+
+def _command(launch: Run) -> str:
+    environment = (f"{name}={shlex.quote(value)}" for name, value in sorted(launch["environment"].items()))
+    return " ".join([*environment, shlex.join(launch["command"])])
+
+
+def _launch_facts(launch: Run) -> Facts:
+    binding = (f"rank {rank['rank']} on {rank['host']}, cpus {rank['cpus']}" for rank in launch["ranks"])
+    return _known(
+        ("Outcome", launch["outcome"] + (f": {launch['reason']}" if launch["reason"] else "")),
+        ("Exit", None if launch["exit"] is None else str(launch["exit"])),
+        ("Library", launch["library"]),
+        ("Toolchain", "; ".join(f"{name}: {value}" for name, value in launch["toolchain"].items())),
+        ("Compiler", launch["compiler"]),
+        ("Flags", launch["flags"]),
+        ("Binding", "; ".join(binding)),
+        ("Clock reading", launch["clock_cost_s"] and format_value(launch["clock_cost_s"], "s")),
+    )
+
+
+def _known(*facts: tuple[str, str | None]) -> Facts:
+    """Those that are known; the others are left out."""
+    return [(name, value) for name, value in facts if value]
