@@ -1,0 +1,179 @@
+"""What is told about a run, and what is not."""
+
+from typing import Any
+
+import pytest
+
+from analysis.rows import case, curve, row
+from kiviat.analysis.findings import Finding, findings, top
+from kiviat.analysis.summary import Summary
+from kiviat.record import Row
+
+LINE = [(2**k, 2e-6 + 2**k / 10e9) for k in range(23)]
+PINGPONG = curve(LINE)
+TRANSPORT = {"near": "shm", "far": None, "fallback_to_tcp": False, "evidence": "ucx_info"}
+LAUNCH = {"outcome": "ok", "reason": None, "embedded": False, "mpi": "MPICH", "transport": TRANSPORT}
+
+
+def run(**changes: Any) -> dict[str, Any]:
+    return {"id": "r", "launches": [{**LAUNCH, **changes}] * 5}
+
+
+def found(summaries: list[Summary], kind: str, rows: tuple[Row, ...] = (), **changes: Any) -> list[Finding]:
+    return [finding for finding in findings(summaries, [run(**changes)], rows) if finding.kind == kind]
+
+
+def collective(benchmark: str, time: float, ranks: int, size: int | None = 8, **changes: Any) -> Summary:
+    name = f"{benchmark}/ranks={ranks}/bytes={size}"
+    return case([time] * 5, case=name, benchmark=benchmark, ranks=ranks, bytes=size, **changes)
+
+
+def test_a_sound_run_tells_speed_and_nothing_else() -> None:
+    told = findings(PINGPONG, [run()])
+    assert [finding.kind for finding in told] == ["headline", "half-bandwidth"]
+    assert told[0].headline == "Latency 2.00 µs (1 B), bandwidth up to 9.95 GB/s (4 MiB)"
+    assert told[0].evidence == (
+        ("pingpong/ranks=2/bytes=1", "time"),
+        ("pingpong/ranks=2/bytes=4194304", "time"),
+    )
+    assert told[1].headline == "Half of the peak bandwidth needs messages of 19.3 KiB"
+
+
+def test_nothing_measured_nothing_told() -> None:
+    assert findings([], [run()]) == []
+
+
+def test_bandwidth_that_falls_again_is_told() -> None:
+    falling = curve((size, time * (1 + size / 2e6)) for size, time in LINE)
+    assert "At 4 MiB the bandwidth is down to" in found(falling, "headline")[0].detail
+
+
+def test_protocol_switch() -> None:
+    jumping = curve((size, time * (1.5 if size >= 65536 else 1)) for size, time in LINE)
+    (finding,) = found(jumping, "protocol-switch")
+    assert finding.headline == "Protocol switch between 32 KiB and 64 KiB: messages take 1.50 times as long"
+
+
+def test_messages_both_ways() -> None:
+    pingping = curve([(8, 2.1e-6), (65536, 2 * PINGPONG[16].median)], "pingping")
+    exchange = curve([(8, 4.2e-6)], "exchange")
+    told = found([*PINGPONG, *pingping, *exchange], "both-ways")
+    assert (
+        "pingping: messages both ways at once take up to 2.00 times as long as one way (64 KiB)"
+        in told[0].headline
+    )
+    assert "exchange: messages both ways at once take up to 1.05 times" in told[1].headline
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "messages"),
+    [
+        ("bcast", 2),
+        ("allreduce", 4),
+        ("iallreduce", 4),
+        ("alltoallv", 3),
+        ("gather", 3),
+        ("ireduce_scatter", 4),
+    ],
+)
+def test_slow_collectives(benchmark: str, messages: int) -> None:
+    one = PINGPONG[3].median
+    assert not found([*PINGPONG, collective(benchmark, 2.9 * messages * one, 4)], "slow-collective")
+    (finding,) = found([*PINGPONG, collective(benchmark, 6 * messages * one, 4)], "slow-collective")
+    assert f"{benchmark} of 8 B on 4 ranks takes 6.00 times as long" in finding.headline
+    assert f"the {messages} messages" in finding.detail
+    assert finding.severity == "warning"
+
+
+def test_a_barrier_has_no_size() -> None:
+    (finding,) = found([*PINGPONG, collective("barrier", 100e-6, 2, None)], "slow-collective")
+    assert "barrier on 2 ranks" in finding.headline
+
+
+def test_ranks_that_are_no_power_of_two() -> None:
+    sweep = [
+        collective("allreduce", time, ranks) for ranks, time in [(2, 1e-6), (3, 4e-6), (4, 2e-6), (5, 9e-6)]
+    ]
+    (finding,) = found(sweep, "power-of-two")
+    assert finding.headline == "allreduce of 8 B on 3 ranks takes 2.00 times as long as on 4"
+    assert not found([*sweep[:1], collective("allreduce", 2.1e-6, 3), *sweep[2:]], "power-of-two")
+    shaky = case([1.9e-6, 2e-6, 3e-6, 3e-6, 3e-6], case="x", benchmark="allreduce", ranks=3)
+    assert not found([sweep[0], shaky, sweep[2]], "power-of-two")  # intervals touch
+
+
+def test_oversubscribed_results_are_not_judged() -> None:
+    crowded = [*curve(LINE, oversubscribed=True), collective("allreduce", 1.0, 4, oversubscribed=True)]
+    told = findings(crowded, [run()])
+    assert [finding.kind for finding in told] == ["oversubscribed", "headline"]
+    assert "100 %" in told[0].headline
+    assert told[1].headline.endswith("oversubscribed")
+
+
+def test_two_modes() -> None:
+    bimodal = case([1.0e-6, 1.01e-6, 0.5e-6, 1.02e-6, 1.0e-6])
+    (finding,) = found([bimodal], "two-modes")
+    assert (
+        finding.headline == "1 of 5 launches is 2.00 times as fast as the others (pingpong/ranks=2/bytes=8)"
+    )
+    assert "kiviat binding" in finding.detail
+    assert not found([bimodal], "unstable")
+
+
+def test_instability() -> None:
+    (finding,) = found([case([1.0e-6, 1.03e-6, 1.06e-6, 1.09e-6, 1.12e-6]), *PINGPONG[4:]], "unstable")
+    assert finding.headline == "1 of 20 cases differ by more than 10 % between launches"
+    assert "1.00 µs to 1.12 µs" in finding.detail
+    assert not found([case([1.0e-6, 1.02e-6, 1.04e-6, 1.06e-6, 1.08e-6])], "unstable")
+
+
+def test_cases_that_did_not_converge() -> None:
+    (finding,) = found([*PINGPONG, case([1e-6] * 5, stopped_by="budget")], "not-converged")
+    assert finding.headline.startswith("1 of 24 cases ended before")
+    assert not found([case([1e-6] * 5, stopped_by="budget", mode="fixed")], "not-converged")
+    assert not found([case([1e-6] * 5, stopped_by=None, clock="reported")], "not-converged")
+
+
+def test_too_few_launches() -> None:
+    (finding,) = found([case([1e-6] * 4), *PINGPONG], "too-few-launches")
+    assert finding.headline.startswith("1 of 24 cases have fewer than 5 launches")
+    assert not found([case([1e-6], clock="simulated")], "too-few-launches")
+
+
+def test_what_a_launch_warns_of() -> None:
+    (embedded,) = found(PINGPONG, "embedded-mpi", embedded=True)
+    assert embedded.headline == "Embedded MPICH: not for publication"
+    (tcp,) = found(PINGPONG, "tcp-fallback", transport={**TRANSPORT, "fallback_to_tcp": True})
+    assert "TCP" in tcp.headline and "ucx_info" in tcp.detail
+    (failed,) = found(PINGPONG, "failed-launches", outcome="failed", reason="exit 9")
+    assert "5 of 5 launches failed" in failed.headline and "exit 9" in failed.detail
+
+
+def test_failures_and_skips() -> None:
+    rows = (
+        row(case="a", outcome="failed", phase="check", reason="byte 3 is 7, not 8", check="failed"),
+        row(case="b", outcome="failed", phase="timing", reason="timed out", metric=None),
+        row(case="b", launch=1, outcome="failed", phase="timing", reason="timed out", metric=None),
+        row(case="c", outcome="skipped", phase="setup", reason="needs 4 ranks", metric=None),
+        row(case="d"),
+        row(case="e", run="another", outcome="failed"),
+    )
+    told = found([], "failures", rows)
+    assert [finding.headline for finding in told] == [
+        "Wrong data arrived in 1 case: byte 3 is 7, not 8",
+        "1 case failed in timing: timed out",
+        "1 case skipped: needs 4 ranks",
+    ]
+    assert [finding.severity for finding in told] == ["warning", "warning", "info"]
+    assert told[1].evidence == (("b", "time"),)
+
+
+def test_the_most_important_first() -> None:
+    told = findings(PINGPONG, [run(embedded=True)], [row(check="failed")])
+    assert [finding.kind for finding in top(told, 2)] == ["failures", "headline"]
+    assert all(0 <= finding.importance <= 1 for finding in told)
+
+
+def test_several_runs_are_told_apart() -> None:
+    summaries = [*PINGPONG, *curve(LINE, run="s")]
+    told = findings(summaries, [run(), {**run(), "id": "s"}])
+    assert [finding.headline[:3] for finding in told] == ["r: ", "s: ", "r: ", "s: "]

@@ -1,0 +1,87 @@
+"""Model parameters from measured curves."""
+
+import pytest
+
+from analysis.rows import case, curve
+from kiviat.analysis.curves import curve as pick
+from kiviat.analysis.curves import half_bandwidth_size, time_at
+from kiviat.analysis.loggp import fit_loggp
+
+SIZES = [2**k for k in range(23)]
+LINE = [(size, 2e-6 + size / 10e9) for size in SIZES]
+
+
+def rate(value: float, ranks: int) -> object:
+    return case(
+        [value] * 5,
+        case=f"uniband/ranks={ranks}",
+        benchmark="uniband",
+        ranks=ranks,
+        metric="message_rate",
+        unit="1/s",
+        better="higher",
+    )
+
+
+def test_parameters_of_a_line() -> None:
+    model = fit_loggp([*curve(LINE), rate(8e6, 4)])  # type: ignore[list-item]
+    assert model is not None
+    assert (model.latency_s, 1 / model.s_per_byte) == pytest.approx((2e-6, 10e9))
+    assert model.gap_s == pytest.approx(2 / 8e6)  # two pairs at once
+    assert model.max_error < 1e-9
+    assert model.switches == ()
+    assert (model.peak_bytes, model.peak_bandwidth) == (1 << 22, pytest.approx(4194304 / LINE[-1][1]))
+
+
+def test_each_protocol_has_its_line() -> None:
+    model = fit_loggp(curve((size, time * (1.5 if size >= 8192 else 1)) for size, time in LINE))
+    assert model is not None
+    assert [(s.below, s.above) for s in model.switches] == [(4096, 8192)]
+    assert [1 / s.s_per_byte for s in model.segments] == pytest.approx([10e9, 10e9 / 1.5])
+    assert model.latency_s == pytest.approx(2e-6)
+    assert 1 / model.s_per_byte == pytest.approx(10e9 / 1.5)
+    assert model.max_error < 1e-9
+    assert model.gap_s is None
+
+
+def test_errors_are_those_of_the_whole() -> None:
+    model = fit_loggp(curve([(1, 1.0), (2, 2.0), (3, 3.3)]))
+    assert model is not None
+    assert 0.01 < model.median_error < model.max_error < 0.1
+
+
+def test_no_model_without_data() -> None:
+    assert fit_loggp([]) is None
+    assert fit_loggp(curve(LINE[:2])) is None
+    assert fit_loggp(curve([(1, 3e-6), (2, 2e-6), (4, 1e-6)])) is None  # faster with size: nonsense
+
+
+def test_half_bandwidth_by_hand() -> None:
+    # 1, 2 and 8 B/s. Between 2 and 4 B the time is 1.5 s − b/4 s, so that 4 B/s are reached at b = 3 B.
+    points = curve([(1, 1.0), (2, 1.0), (4, 0.5)])
+    assert half_bandwidth_size(points) == pytest.approx(3)
+    assert half_bandwidth_size(points[2:]) is None
+    assert half_bandwidth_size([]) is None
+
+
+def test_half_bandwidth_of_a_line_is_near_latency_times_bandwidth() -> None:
+    """Hockney's n½ = r∞·t0 = 20 kB; against the measured peak, a little less."""
+    size = half_bandwidth_size(curve(LINE))
+    assert size == pytest.approx(20_000, rel=0.02)
+
+
+def test_a_curve_is_of_default_axes_and_fewest_ranks() -> None:
+    plain = curve([(2, 1.0), (1, 1.0)])
+    others = (
+        curve([(1, 9.0)], ranks=4)
+        + curve([(1, 9.0)], axes={"distance": 2})
+        + curve([(1, 9.0)], metric="rate")
+    )
+    assert pick([*others, *plain], "pingpong") == [plain[1], plain[0]]
+    assert pick(others, "pingping") == []
+
+
+def test_times_between_sizes() -> None:
+    points = curve([(2, 1.0), (4, 3.0)])
+    assert [time_at(points, size) for size in (0, 2, 3, 4, 5)] == [1.0, 1.0, 2.0, 3.0, None]
+    assert time_at([], 1) is None
