@@ -35,7 +35,8 @@ def pytest_runtest_makereport(
 def own_folders() -> Iterator[None]:
     """The native program is cached inside the checkout, keyed by its sources; nobody's home is touched."""
     patch = pytest.MonkeyPatch()
-    patch.setenv("XDG_CACHE_HOME", str(CHECKOUT / "build" / "cache"))
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        patch.setenv(name, str(CHECKOUT / "build" / "cache"))
     for name in ("MPICXX", "NO_COLOR"):
         patch.delenv(name, raising=False)
     yield

@@ -5,6 +5,8 @@ What a stub is asked to do is written to a log, and the log is what the tests lo
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -38,7 +40,10 @@ class Machine:
     user: int = 1000
     release: str = "ID=debian\nVERSION_CODENAME=bookworm\n"
 
-    def setup(self, mode: str, answer: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    def setup(
+        self, mode: str, answer: str | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs tools/setup; with an answer, standard input is a terminal on which someone types it."""
         commands = self.root / "bin"
         shutil.rmtree(commands, ignore_errors=True)
         commands.mkdir()
@@ -50,19 +55,25 @@ class Machine:
             (commands / name).write_text(f"#!/bin/bash\n{script}")
             (commands / name).chmod(0o755)
         (self.root / "os-release").write_text(self.release)
-        return subprocess.run(
-            [commands / "bash", self.root / "tools" / "setup", mode],
-            input=answer,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={
-                "PATH": str(commands),
-                "LOG": str(self.log_path),
-                "KIVIAT_OS_RELEASE": str(self.root / "os-release"),
-            }
-            | environment,
-        )
+        ours, theirs = pty.openpty()
+        os.write(ours, (answer or "").encode())
+        try:
+            return subprocess.run(
+                [commands / "bash", self.root / "tools" / "setup", mode],
+                stdin=subprocess.DEVNULL if answer is None else theirs,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env={
+                    "PATH": str(commands),
+                    "LOG": str(self.log_path),
+                    "KIVIAT_OS_RELEASE": str(self.root / "os-release"),
+                }
+                | environment,
+            )
+        finally:
+            os.close(ours)
+            os.close(theirs)
 
     @property
     def log_path(self) -> Path:
@@ -204,6 +215,31 @@ def test_without_an_answer_nothing_is_installed_and_nobody_is_asked_twice(debian
     # ... until someone says yes.
     debian.setup("run", YES="1")
     assert any("openmpi-bin" in line for line in debian.log)
+
+
+@pytest.mark.parametrize("answer", ["\n", "y\n", "Yes\n"])
+def test_one_yes_installs(debian: Machine, answer: str) -> None:
+    debian.user = 0
+    done = debian.setup("run", answer)
+    assert done.returncode == 0
+    assert done.stderr.count("install them now?") == 1
+    assert any("install --no-install-recommends cmake ninja-build openmpi-bin" in line for line in debian.log)
+    assert debian.log[-1] == "pip -q --disable-pip-version-check -e ."
+
+
+def test_a_no_is_taken_and_remembered(debian: Machine) -> None:
+    debian.user = 0
+    debian.setup("run", "n\n")
+    assert debian.log == ["pip -q --disable-pip-version-check -e .[mpi] cmake ninja"]
+    assert "install them now?" not in debian.setup("run", "y\n").stderr
+
+
+def test_a_user_with_sudo_installs_with_it(debian: Machine) -> None:
+    debian.programs["sudo"] = 'echo "sudo" >>"$LOG"; [ "$1" = -n ] || exec "$@"\n'
+    done = debian.setup("run", "y\n")
+    assert done.returncode == 0
+    assert debian.log[0] == "sudo"
+    assert debian.log[-1] == "pip -q --disable-pip-version-check -e ."
 
 
 def test_a_user_without_sudo_is_told_what_an_administrator_would_type(debian: Machine) -> None:
