@@ -7,6 +7,9 @@ PLAN ?= quick
 REPORT ?= report.html
 ARGS ?=
 
+# Last, so that the system's own come first: CMake, Ninja and MPI from PyPI where there are no others.
+export PATH := $(PATH):$(CURDIR)/.venv/bin
+
 python := .venv/bin/python
 pytest := $(python) -m pytest
 
