@@ -152,10 +152,15 @@ def _export(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", nargs="?", default="last", metavar="RUN", help=_NAME)
     command.add_argument("-o", "--output", metavar="FILE", help="(default: standard output)")
     command.add_argument(
-        "--format", choices=("csv", "json", "parquet"), help="(default: by the name of the file, else csv)"
+        "--format",
+        choices=("csv", "json", "parquet", "openmetrics"),
+        help="(default: by the name of the file, else csv)",
     )
     command.add_argument(
-        "--samples", action="store_true", help="every sample instead of the metrics of each launch"
+        "--what",
+        choices=("summaries", "metrics", "samples"),
+        default="summaries",
+        help="over all launches, of each launch, or every sample (default: summaries)",
     )
 
 

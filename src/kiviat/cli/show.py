@@ -11,7 +11,7 @@ from typing import Any
 
 from kiviat.analysis.summary import Summary, summarise
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
-from kiviat.cli.words import failures, interval, notes, setting
+from kiviat.cli.words import failures, interval, notes, order
 from kiviat.record import InputError, Row
 from kiviat.record.units import format_bytes, format_value
 from kiviat.store import find_run
@@ -52,17 +52,15 @@ def _provenance(run: Mapping[str, Any]) -> str:
 
 
 def _print_tables(summaries: Sequence[Summary]) -> None:
-    def table(summary: Summary) -> tuple[str, int, str]:
-        return summary.benchmark, summary.ranks, setting(summary)
-
-    for (benchmark, ranks, axes), found in groupby(sorted(summaries, key=table), key=table):
+    by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
+    for (benchmark, ranks, axes), found in by_table:
         print(f"\n{bold(benchmark)} on {ranks} ranks{axes and ', '}{axes}")
         _print_table(list(found))
 
 
 def _print_table(summaries: Sequence[Summary]) -> None:
     """One line per size: the time with its interval, then the medians of the other metrics."""
-    sizes = sorted({summary.bytes for summary in summaries}, key=lambda size: -1 if size is None else size)
+    sizes = list(dict.fromkeys(summary.bytes for summary in summaries))
     metrics = list(dict.fromkeys(summary.metric for summary in summaries))
     values = {(summary.bytes, summary.metric): summary for summary in summaries}
     first, *others = sorted(metrics, key=lambda metric: metric != "time")

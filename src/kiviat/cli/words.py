@@ -17,6 +17,11 @@ def interval(summary: Summary) -> str:
     return f"{low[0]} – {' '.join(high)}" if low[1:] == high[1:] else f"{' '.join(low)} – {' '.join(high)}"
 
 
+def order(summary: Summary) -> tuple[str, int, str, int]:
+    """Tables go by benchmark, ranks, setting and size, whatever the order of measurement."""
+    return summary.benchmark, summary.ranks, setting(summary), -1 if summary.bytes is None else summary.bytes
+
+
 def setting(summary: Summary) -> str:
     """The axes off their default, and the mode where it changes what is measured."""
     words = [f"{name} {value}" for name, value in sorted(summary.axes.items())]

@@ -1,0 +1,56 @@
+"""`kiviat list`: the benchmarks, as the native program describes them."""
+
+from __future__ import annotations
+
+import textwrap
+from argparse import Namespace
+from collections.abc import Sequence
+
+from kiviat.cli.program import described, program
+from kiviat.cli.table import bold, print_json, print_table
+from kiviat.plan import Benchmark, find_benchmarks
+
+
+def execute(arguments: Namespace) -> int:
+    known = described(program(arguments.mpi)[1])
+    benchmarks = [Benchmark.from_json(entry) for entry in known]
+    chosen = find_benchmarks(benchmarks, arguments.benchmarks, "the command line") or benchmarks
+    if arguments.format == "json":
+        names = {benchmark.name for benchmark in chosen}
+        print_json([entry for entry in known if entry["name"] in names])
+    elif arguments.benchmarks:
+        for benchmark in chosen:
+            _print_one(benchmark)
+    else:
+        _print_all(chosen)
+    return 0
+
+
+def _print_all(benchmarks: Sequence[Benchmark]) -> None:
+    rows = [
+        [benchmark.file, benchmark.summary, ", ".join(benchmark.aka)]
+        for benchmark in sorted(benchmarks, key=lambda benchmark: benchmark.file)
+    ]
+    print_table(["benchmark", "what it measures", "elsewhere"], rows, left=3)
+    print("\n`kiviat list BENCH` tells more about one, `kiviat run BENCH` runs it.")
+
+
+def _print_one(benchmark: Benchmark) -> None:
+    print(f"{bold(benchmark.name)}: {benchmark.summary}")
+    facts = {
+        "elsewhere": ", ".join(benchmark.aka),
+        "defined in": benchmark.source,
+        "runs on": str(benchmark.ranks),
+        "measures": ", ".join(benchmark.metrics),
+        "timed": {"batched": "in batches", "per_call": "call by call"}.get(
+            benchmark.sampling, "call by call, beside computation"
+        ),
+    }
+    for name, fact in facts.items():
+        if fact:
+            print(f"  {name:12}{fact}")
+    for axis in benchmark.axes.values():
+        values = f" ({', '.join(str(value) for value in axis.values)})" if axis.values else ""
+        text = f"--set {axis.name}={axis.default}: {axis.help}{values}"
+        print(textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="      "))
+    print()
