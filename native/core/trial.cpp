@@ -7,6 +7,7 @@
 
 #include "core/failure.hpp"
 #include "core/payload.hpp"
+#include "core/random.hpp"
 #include "core/work.hpp"
 
 namespace kiviat {
@@ -46,9 +47,9 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   const auto group = static_cast<int>(integer("group"));
   if (group < 0 || (group > 0 && all_ranks_ % group != 0))
     throw UsageError("group=" + std::to_string(group) + " does not divide " + std::to_string(all_ranks_) + " ranks");
-  if (!benchmark.traits.ranks.allows(group ? group : all_ranks_))
-    throw Skip(benchmark.name + " needs " + benchmark.traits.ranks.text() + " ranks, not " +
-               std::to_string(group ? group : all_ranks_));
+  const int group_ranks = group ? group : all_ranks_;
+  if (!benchmark.traits.ranks.allows(group_ranks))
+    throw Skip(benchmark.name + " needs " + benchmark.traits.ranks.text() + " ranks, not " + std::to_string(group_ranks));
   bytes_ = benchmark.traits.sized ? spec.integer("bytes", 0) : 0;
   if (bytes_ < 0) throw UsageError("bytes=" + std::to_string(bytes_) + " is negative");
   if (bytes_ % benchmark.traits.element_bytes != 0)
@@ -66,20 +67,33 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   limits_.max_samples = static_cast<std::size_t>(std::max<std::int64_t>(1, spec.integer("max_samples", 1000)));
   seed_ = static_cast<std::uint64_t>(spec.integer("seed", 1));
 
+  if (benchmark.axis("root")) {
+    const std::int64_t root = integer("root"), shift = spec.integer("shift", result_.mode == "pallas2" ? 1 : 0);
+    if (root < 0 || root >= group_ranks)
+      throw UsageError("root=" + std::to_string(root) + " is none of the " + std::to_string(group_ranks) + " ranks");
+    if (shift < 0) throw UsageError("shift=" + std::to_string(shift) + " is negative");
+    root_ = static_cast<int>(root), shift_ = static_cast<int>(shift % group_ranks);
+  }
+
   MPI_Comm_split(all_, group ? all_rank_ / group : 0, all_rank_, &comm_);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
+  // Groups carry different payloads: what strays from one into another is noticed.
+  if (group) seed_ = mix(seed_ + static_cast<std::uint64_t>(all_rank_ / group));
 }
 
 Trial::~Trial() {
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
-int Trial::count() const {
-  if (bytes_ > INT_MAX)
-    throw Skip(std::to_string(bytes_) + " B exceeds what one MPI call can count (" + std::to_string(INT_MAX) + ")");
-  return static_cast<int>(bytes_);
+int Trial::fitting(std::int64_t number, std::string_view what) {
+  if (number > INT_MAX)
+    throw Skip(std::to_string(number) + ' ' + std::string(what) + " exceeds what one MPI call can count (" +
+               std::to_string(INT_MAX) + ")");
+  return static_cast<int>(number);
 }
+
+int Trial::count() const { return fitting(bytes_, "B"); }
 
 std::int64_t Trial::integer(std::string_view axis) const { return to_integer(text(axis), axis); }
 
@@ -88,7 +102,9 @@ std::string Trial::text(std::string_view axis) const { return spec_.text(axis, b
 Buffer& Trial::buffer(std::size_t bytes) {
   const auto source = text("buffer") == "alloc_mem" ? Buffer::Source::alloc_mem : Buffer::Source::malloc;
   const std::size_t rotate = text("cache") == "off" ? 2 * session_.cache_bytes : 0;
-  return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate, session_.memory_share_bytes));
+  std::size_t left = session_.memory_share_bytes;
+  for (const auto& other : buffers_) left -= std::min(left, other->total_bytes());
+  return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate, left));
 }
 
 void Trial::sends(Buffer& buffer) { sent_.push_back(&buffer); }
@@ -305,13 +321,15 @@ struct Trial::Starts {
   static constexpr int most_widenings = 4;
 };
 
-void Trial::per_call(Operation operation) {
+void Trial::per_call(Operation operation, Calls how) {
   if (result_.mode == "pallas2") {
     run_batched([&](std::int64_t first, std::int64_t calls) {
       for (std::int64_t i = first; i < first + calls; ++i) operation(i);
-    }, {});
+    }, {.divisor = how.divisor});
     return;
   }
+  if (!spec_.words.contains("min_samples") && limits_.min_samples < how.min_samples)
+    limits_.min_samples = std::min(how.min_samples, limits_.max_samples);
   begin(operation);
   Metric& time = add_metric("time", "s", "lower", true);
   Metric& mean = add_metric("time_rank_mean", "s", "lower", true);
@@ -338,13 +356,22 @@ void Trial::per_call(Operation operation) {
   const std::string sync = spec_.text("sync", "window");
   if (sync != "window" && sync != "barrier") throw UsageError("sync is '" + sync + "': give window or barrier");
   // Ranks that share a processor cannot all spin towards one moment.
-  Starts starts{sync == "window" && !session_.oversubscribed, 2 * call_s + 5e-6, std::max(0.1 * call_s, 2e-7)};
+  Starts starts{sync == "window" && !session_.oversubscribed && !how.round_trip, 2 * call_s + 5e-6, std::max(0.1 * call_s, 2e-7)};
 
+  const double timed_ranks = [&] {
+    double ranks = how.timed;
+    MPI_Allreduce(MPI_IN_PLACE, &ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
+    return ranks;
+  }();
   std::vector<double> extremes, sums, reduced, reduced_sums;
   const auto take = [&](std::int64_t calls) {
     const auto n = static_cast<std::size_t>(calls);
-    extremes.assign(5 * n, 0), reduced.assign(5 * n, 0), sums.assign(n, 0), reduced_sums.assign(n, 0);
+    extremes.assign(5 * n, -INFINITY), reduced.assign(5 * n, 0), sums.assign(n, 0), reduced_sums.assign(n, 0);
     double first_s = 0;
+    if (how.round_trip) {
+      together();
+      operation(call);  // absorbs the skew of the barrier
+    }
     if (starts.window) {
       first_s = session_.global_clock.to_global(clock::now()) + 50e-6 + 4 * starts.length_s;
       MPI_Bcast(&first_s, 1, MPI_DOUBLE, 0, all_);
@@ -356,11 +383,12 @@ void Trial::per_call(Operation operation) {
         start = clock::wait_until(due);
         late = start - due;
       } else {
-        together();
+        if (!how.round_trip) together();
         start = clock::now();
       }
       operation(call + static_cast<std::int64_t>(i));
       const double end = clock::now();
+      if (!how.timed) continue;
       extremes[i] = session_.global_clock.to_global(end);
       extremes[n + i] = -session_.global_clock.to_global(start);
       extremes[2 * n + i] = end - start;
@@ -378,10 +406,11 @@ void Trial::per_call(Operation operation) {
           ++missed;
           continue;
         }
-        time.samples.add(reduced[i] + reduced[n + i]);
-        mean.samples.add(reduced_sums[i] / all_ranks_);
-        most.samples.add(reduced[2 * n + i]);
-        least.samples.add(-reduced[3 * n + i]);
+        const double slowest = reduced[2 * n + i];
+        time.samples.add((how.round_trip ? slowest : reduced[i] + reduced[n + i]) / how.divisor);
+        mean.samples.add(reduced_sums[i] / timed_ranks / how.divisor);
+        most.samples.add(slowest / how.divisor);
+        least.samples.add(-reduced[3 * n + i] / how.divisor);
       }
     }
     MPI_Bcast(&missed, 1, MPI_LONG, 0, all_);
@@ -403,14 +432,24 @@ void Trial::per_call(Operation operation) {
     result_.stopped_by = "fixed";
   } else {
     sample_until_stopped(starts.length_s, time, take);
+    // A machine too busy to start any call together in time still gets an answer.
+    int missed_all = starts.window && starts.missed > 0 && time.samples.count() == 0;
+    MPI_Bcast(&missed_all, 1, MPI_INT, 0, all_);
+    if (missed_all) {
+      starts.window = false;
+      sample_until_stopped(starts.length_s, time, take);
+    }
   }
-  result_.sync = starts.window ? "window" : "barrier";
-  if (sync == "window") result_.missed_windows = starts.missed;
+  result_.sync = how.round_trip ? "back-to-back" : starts.window ? "window" : "barrier";
+  if (sync == "window" && !how.round_trip) result_.missed_windows = starts.missed;
   result_.batch = 1;
   finish(operation);
 }
 
 void Trial::overlapped(Start start) {
+  const std::int64_t tests = integer("progress");
+  if (tests < 0) throw UsageError("progress=" + std::to_string(tests) + " is negative");
+  if (result_.mode == "pallas2") throw Skip("Pallas 2.2.1 had no non-blocking collectives: give mode=fixed");
   const Operation operation = [&](std::int64_t call) {
     MPI_Request request = start(call);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -420,7 +459,6 @@ void Trial::overlapped(Start start) {
   Metric& compute = add_metric("time_compute", "s", "lower", true);
   Metric& both = add_metric("time_overlapped", "s", "lower", true);
   Metric& overlap = add_metric("overlap", "%", "higher", true);
-  const std::int64_t tests = integer("progress");
 
   // The computation is made as long as the communication (IMB's NBC convention).
   constexpr std::int64_t probe_steps = 20'000;

@@ -24,6 +24,14 @@ inline Axis progress_axis() {
   return {"progress", "0", "calls", "calls of MPI_Test during the computation, for libraries that progress in calls only"};
 }
 
+// The axes of all benchmarks with a root, before `more` of their own: see Trial::root_of.
+inline std::vector<Axis> root_axes(std::vector<Axis> more = {}) {
+  more.insert(more.begin(), {{"root", "0", "rank", "root of the first call"},
+                             {"shift", "0", "ranks", "root of call i is root + shift * i, modulo the ranks; in mode pallas2 "
+                                                     "1 unless given, as Pallas 2.2.1 rotated"}});
+  return more;
+}
+
 // Bytes [offset, offset + length) of what `sender` sends should arrive at `at` of the buffer.
 struct Piece {
   std::size_t at, length;
@@ -45,6 +53,12 @@ class Trial {
   int ranks() const { return ranks_; }
   std::int64_t bytes() const { return bytes_; }
   int count() const;  // bytes() as an MPI count; Skip if it does not fit
+  // `number`, which is `what`, as the int that MPI wants; Skip if it does not fit. To be asked before buffers are.
+  static int fitting(std::int64_t number, std::string_view what);
+  int root_of(std::int64_t call) const {
+    return shift_ == 0 ? root_ : static_cast<int>((root_ + shift_ * (call % ranks_)) % ranks_);
+  }
+  bool may_be_root() const { return shift_ != 0 || rank_ == root_; }  // in some call
   std::int64_t integer(std::string_view axis) const;
   std::string text(std::string_view axis) const;
 
@@ -74,8 +88,15 @@ class Trial {
       for (std::int64_t i = first; i < first + calls; ++i) operation(i);
     }, how);
   }
+  struct Calls {
+    double divisor = 1;           // operations in one call: time = elapsed / divisor
+    bool round_trip = false;      // calls synchronise themselves: they follow each other, and the slowest timed rank counts
+    bool timed = true;            // whether this rank's clock counts: in a round trip the initiator's
+    std::size_t min_samples = 0;  // where the case does not say: percentiles want more than a median
+  };
   // Times each call by itself, all ranks starting together: last exit - first start.
-  void per_call(Operation operation);
+  void per_call(Operation operation, Calls how);
+  void per_call(Operation operation) { per_call(std::move(operation), Calls{}); }
   // Times a non-blocking operation: alone, computation alone, and both together. `start` starts it.
   using Start = std::function<MPI_Request(std::int64_t call)>;
   void overlapped(Start start);
@@ -103,6 +124,7 @@ class Trial {
   MPI_Comm all_, comm_ = MPI_COMM_NULL;
   int all_rank_ = 0, all_ranks_ = 1, rank_ = 0, ranks_ = 1;
   std::int64_t bytes_ = 0;
+  int root_ = 0, shift_ = 0;
   std::uint64_t seed_;
   Limits limits_;
   double started_s_;

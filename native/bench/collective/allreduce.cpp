@@ -1,15 +1,13 @@
 // Allreduce: the sum of everybody's vector, on every rank. FLOAT and SUM as in IMB.
-#include "core/trial.hpp"
+#include "bench/collective/layouts.hpp"
 
 using namespace kiviat;
 
 static void allreduce(Trial& t) {
-  Buffer& in = t.buffer(t.bytes());
-  Buffer& out = t.buffer(t.bytes());
-  const int elements = t.count() / static_cast<int>(sizeof(float));
-  t.contributes(in, elements);
-  t.expects_sum(out, elements);
-  t.per_call([&](std::int64_t) { MPI_Allreduce(in.next(), out.next(), elements, MPI_FLOAT, MPI_SUM, t.comm()); });
+  const Vectors v = allreduce_vectors(t);
+  t.per_call([&](std::int64_t) {
+    MPI_Allreduce(v.in.next(), v.out.next(), v.elements, MPI_FLOAT, MPI_SUM, t.comm());
+  });
 }
 
 BENCHMARK(allreduce,

@@ -1,17 +1,13 @@
 // Iallreduce: how much of an allreduce hides behind computation.
-#include "core/trial.hpp"
+#include "bench/collective/layouts.hpp"
 
 using namespace kiviat;
 
 static void iallreduce(Trial& t) {
-  Buffer& in = t.buffer(t.bytes());
-  Buffer& out = t.buffer(t.bytes());
-  const int elements = t.count() / static_cast<int>(sizeof(float));
-  t.contributes(in, elements);
-  t.expects_sum(out, elements);
+  const Vectors v = allreduce_vectors(t);
   t.overlapped([&](std::int64_t) {
     MPI_Request request;
-    MPI_Iallreduce(in.next(), out.next(), elements, MPI_FLOAT, MPI_SUM, t.comm(), &request);
+    MPI_Iallreduce(v.in.next(), v.out.next(), v.elements, MPI_FLOAT, MPI_SUM, t.comm(), &request);
     return request;
   });
 }

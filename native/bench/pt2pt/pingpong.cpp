@@ -1,5 +1,5 @@
 // PingPong: a message goes to the other rank and comes back; the time is half of the round trip.
-#include "core/trial.hpp"
+#include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;
 
@@ -30,4 +30,4 @@ BENCHMARK(pingpong,
           .aka = {"PingPong", "osu_latency"},
           .ranks = exactly(2),
           .bandwidth = true,
-          .axes = {{"distance", "1", "ranks", "the other rank is 0 + distance"}});
+          .axes = {distance_axis()});

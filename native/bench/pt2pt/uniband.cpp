@@ -1,16 +1,16 @@
 // Uniband: each rank of the first half keeps a window of messages in flight to its partner in the
 // second half, which answers when the window is complete. Bandwidth and message rate over all pairs.
-#include "core/trial.hpp"
+#include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;
 
 static void uniband(Trial& t) {
-  const auto window = static_cast<int>(t.integer("window"));
-  Buffer& data = t.buffer(t.bytes());
-  const int count = t.count(), pairs = t.ranks() / 2;
-  const bool sender = t.rank() < pairs;
-  const int peer = sender ? t.rank() + pairs : t.rank() - pairs;
+  const int count = t.count(), window = window_of(t);
+  const Halves halves(t);
+  const bool sender = halves.first;
+  const int peer = halves.partner;
   const MPI_Comm comm = t.comm();
+  Buffer& data = t.buffer(t.bytes());
   if (sender) t.sends(data);
   else t.expects(data, {{0, data.first().size(), peer}});
 
@@ -27,7 +27,7 @@ static void uniband(Trial& t) {
           MPI_Send(nullptr, 0, MPI_BYTE, peer, 1, comm);
         }
       },
-      {.divisor = static_cast<double>(window), .messages = static_cast<double>(pairs)});
+      {.divisor = static_cast<double>(window), .messages = static_cast<double>(halves.pairs)});
 }
 
 BENCHMARK(uniband,
@@ -37,4 +37,4 @@ BENCHMARK(uniband,
           .ranks = pairs(),
           .bandwidth = true,
           .message_rate = true,
-          .axes = {{"window", "64", "messages", "messages in flight per pair (IMB uses 256)"}});
+          .axes = {window_axis()});

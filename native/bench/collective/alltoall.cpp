@@ -1,0 +1,17 @@
+// Alltoall: every rank has a block of its own for every rank.
+#include "bench/collective/layouts.hpp"
+
+using namespace kiviat;
+
+static void alltoall(Trial& t) {
+  const Blocks b = alltoall_blocks(t);
+  t.per_call([&](std::int64_t) {
+    MPI_Alltoall(b.in.next(), b.count, MPI_BYTE, b.out.next(), b.count, MPI_BYTE, t.comm());
+  });
+}
+
+BENCHMARK(alltoall,
+          .summary = "every rank sends a block of its own to every rank",
+          .source = "Intel MPI Benchmarks, Alltoall; OSU micro-benchmarks, osu_alltoall",
+          .aka = {"Alltoall", "osu_alltoall"},
+          .sampling = Sampling::per_call);

@@ -1,0 +1,27 @@
+// Ibarrier: how much of a barrier hides behind computation.
+#include "core/trial.hpp"
+
+using namespace kiviat;
+
+static void ibarrier(Trial& t) {
+  const auto start = [&](std::int64_t) {
+    MPI_Request request;
+    MPI_Ibarrier(t.comm(), &request);
+    return request;
+  };
+  t.check_by([&] {
+    return t.separates([&] {
+      MPI_Request request = start(0);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    });
+  });
+  t.overlapped(start);
+}
+
+BENCHMARK(ibarrier,
+          .summary = "barrier beside computation",
+          .source = "Intel MPI Benchmarks, Ibarrier (IMB-NBC); OSU micro-benchmarks, osu_ibarrier",
+          .aka = {"Ibarrier", "osu_ibarrier"},
+          .sampling = Sampling::overlapped,
+          .sized = false,
+          .axes = {progress_axis()});

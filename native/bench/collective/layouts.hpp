@@ -1,0 +1,134 @@
+// What each collective sends, and what must arrive where: one layout serves its blocking form, its
+// non-blocking one and the one with counts. `bytes` is a block of one rank (or pair), or a whole vector.
+#pragma once
+
+#include <algorithm>
+
+#include "core/trial.hpp"
+
+namespace kiviat {
+
+// --- bytes ----------------------------------------------------------------------------------------
+
+struct Blocks {
+  Buffer &in, &out;
+  int count;  // bytes of one block
+};
+
+// A block of every rank, in rank order; of each one the bytes from `offset` of what it sends.
+inline std::vector<Piece> one_of_each(const Trial& t, std::size_t offset) {
+  const auto bytes = static_cast<std::size_t>(t.bytes());
+  std::vector<Piece> pieces;
+  for (int rank = 0; rank < t.ranks(); ++rank) pieces.push_back({rank * bytes, bytes, rank, offset});
+  return pieces;
+}
+
+// Bytes of all blocks. Only a rank that may be root has those of a root.
+inline std::size_t all_blocks(const Trial& t) { return static_cast<std::size_t>(t.bytes()) * t.ranks(); }
+inline std::size_t all_blocks_if_root(const Trial& t) { return t.may_be_root() ? all_blocks(t) : 0; }
+
+// The root's vector reaches everybody; it lies in the same buffer on all ranks.
+inline Buffer& bcast_buffer(Trial& t) {
+  Buffer& data = t.buffer(t.bytes());
+  const int root = t.root_of(0);
+  if (t.rank() == root) t.sends(data);
+  else t.expects(data, {{0, data.first().size(), root}});
+  return data;
+}
+
+inline Blocks gather_blocks(Trial& t) {
+  const int count = t.count();
+  const Blocks blocks{t.buffer(t.bytes()), t.buffer(all_blocks_if_root(t)), count};
+  t.sends(blocks.in);
+  if (t.rank() == t.root_of(0)) t.expects(blocks.out, one_of_each(t, 0));
+  return blocks;
+}
+
+inline Blocks scatter_blocks(Trial& t) {
+  const int count = t.count();
+  const Blocks blocks{t.buffer(all_blocks_if_root(t)), t.buffer(t.bytes()), count};
+  if (t.rank() == t.root_of(0)) t.sends(blocks.in);
+  const auto bytes = static_cast<std::size_t>(t.bytes());
+  t.expects(blocks.out, {{0, bytes, t.root_of(0), t.rank() * bytes}});
+  return blocks;
+}
+
+inline Blocks allgather_blocks(Trial& t) {
+  const int count = t.count();
+  const Blocks blocks{t.buffer(t.bytes()), t.buffer(all_blocks(t)), count};
+  t.sends(blocks.in);
+  t.expects(blocks.out, one_of_each(t, 0));
+  return blocks;
+}
+
+inline Blocks alltoall_blocks(Trial& t) {
+  const int count = t.count();
+  const Blocks blocks{t.buffer(all_blocks(t)), t.buffer(all_blocks(t)), count};
+  t.sends(blocks.in);
+  t.expects(blocks.out, one_of_each(t, t.rank() * static_cast<std::size_t>(t.bytes())));
+  return blocks;
+}
+
+// What the v forms want: equal counts as in IMB, blocks without gaps. To be made before the blocks,
+// so that displacements beyond an int are noticed before memory is asked for.
+struct EqualCounts {
+  explicit EqualCounts(const Trial& t) : counts(t.ranks(), t.count()) {
+    Trial::fitting((t.ranks() - 1) * t.bytes(), "B before the last block");
+    for (int rank = 0; rank < t.ranks(); ++rank) displacements.push_back(rank * t.count());
+  }
+  std::vector<int> counts, displacements;
+};
+
+// --- sums -----------------------------------------------------------------------------------------
+
+// FLOAT and SUM, as in IMB.
+struct Vectors {
+  Buffer &in, &out;
+  int elements;
+};
+
+inline int elements_of(const Trial& t) {
+  return Trial::fitting(t.bytes() / static_cast<std::int64_t>(sizeof(float)), "elements");
+}
+
+inline Vectors allreduce_vectors(Trial& t) {
+  const int elements = elements_of(t);
+  const Vectors vectors{t.buffer(t.bytes()), t.buffer(t.bytes()), elements};
+  t.contributes(vectors.in, elements);
+  t.expects_sum(vectors.out, elements);
+  return vectors;
+}
+
+inline Vectors reduce_vectors(Trial& t) {
+  const int elements = elements_of(t);
+  const Vectors vectors{t.buffer(t.bytes()), t.buffer(t.may_be_root() ? t.bytes() : 0), elements};
+  t.contributes(vectors.in, elements);
+  if (t.rank() == t.root_of(0)) t.expects_sum(vectors.out, elements);
+  return vectors;
+}
+
+inline Axis meaning_axis() {
+  return {"meaning", "split", "", "bytes is the vector that is split over the ranks, or what each rank gets", {"split", "per_rank"}};
+}
+
+struct SplitVectors {
+  Buffer &in, &out;
+  std::vector<int> counts;  // elements that each rank gets
+};
+
+// Every rank gets its part of the sum. Where elements are left over, the first ranks get one more each.
+inline SplitVectors reduce_scatter_vectors(Trial& t) {
+  const std::int64_t given = elements_of(t), ranks = t.ranks();
+  const std::int64_t total = t.text("meaning") == "split" ? given : given * ranks;
+  Trial::fitting(total, "elements");  // libraries add the counts up
+  std::vector<int> counts;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) counts.push_back(static_cast<int>(total / ranks + (rank < total % ranks)));
+  const std::int64_t mine = counts[t.rank()], first = t.rank() * (total / ranks) + std::min<std::int64_t>(t.rank(), total % ranks);
+
+  const SplitVectors vectors{t.buffer(total * sizeof(float)), t.buffer(mine * sizeof(float)), std::move(counts)};
+  t.contributes(vectors.in, total);
+  t.expects_sum(vectors.out, mine, first);
+  return vectors;
+}
+
+}  // namespace kiviat

@@ -1,0 +1,28 @@
+// Who talks to whom, in what is common to several point-to-point benchmarks.
+#pragma once
+
+#include "core/failure.hpp"
+#include "core/trial.hpp"
+
+namespace kiviat {
+
+// Rank r of the first half and rank r + P/2 of the second.
+struct Halves {
+  explicit Halves(const Trial& t)
+      : pairs(t.ranks() / 2), first(t.rank() < pairs), partner(first ? t.rank() + pairs : t.rank() - pairs) {}
+  int pairs;
+  bool first;  // this rank is in the first half
+  int partner;
+};
+
+inline Axis distance_axis() { return {"distance", "1", "ranks", "the other rank is 0 + distance"}; }
+
+inline Axis window_axis() { return {"window", "64", "messages", "messages in flight per pair (IMB uses 256)"}; }
+
+inline int window_of(const Trial& t) {
+  const std::int64_t window = t.integer("window");
+  if (window < 1 || window > 1'000'000) throw UsageError("window=" + std::to_string(window) + ": give 1 to 1000000");
+  return static_cast<int>(window);
+}
+
+}  // namespace kiviat
