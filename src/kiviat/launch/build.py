@@ -9,7 +9,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,11 +17,17 @@ from kiviat.launch.toolchain import Toolchain, answer
 from kiviat.record import InputError, data_path
 
 PROGRAM = "kiviat-bench"
-_FLAG_VARIABLES = ("CXXFLAGS", "LDFLAGS")
+_VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
 
 
-def build(toolchain: Toolchain, source: Path | None = None, cache: Path | None = None) -> Path:
-    """The path of kiviat-bench for this MPI, built if the cache does not have it."""
+def build(
+    toolchain: Toolchain,
+    *,
+    source: Path | None = None,
+    cache: Path | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Path:
+    """The path of kiviat-bench for this MPI, built if the cache does not have it; `tell` hears of that."""
     source = data_path("native") if source is None else source
     if not (source / "CMakeLists.txt").is_file():
         raise InputError(f"no native sources in {source}; reinstall kiviat")
@@ -34,6 +40,7 @@ def build(toolchain: Toolchain, source: Path | None = None, cache: Path | None =
         folder.mkdir(parents=True, exist_ok=True)
         with _lock(folder / f"{home.name}.lock"):
             if not program.exists():
+                tell(f"building {PROGRAM} with {toolchain.name} ({toolchain.mpicxx}), once")
                 _build_into(home, toolchain, source)
     except OSError as error:
         raise InputError(
@@ -56,13 +63,13 @@ def _key(toolchain: Toolchain, source: Path) -> str:
         str(toolchain.mpicxx.resolve()),
         toolchain.version,
         answer([wrapper, "-show"]),
-        answer([wrapper, "--version"]),
+        answer([os.environ.get("CXX", "c++"), "--version"]),
         platform.machine(),
-        *(os.environ.get(name, "") for name in _FLAG_VARIABLES),
+        *(os.environ.get(name, "") for name in _VARIABLES),
     ):
         digest.update(fact.encode() + b"\0")
     for path in sorted(source.rglob("*")):
-        if path.is_file():
+        if path.is_file() and path.relative_to(source).parts[0] != "tests":
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
     return f"{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
 

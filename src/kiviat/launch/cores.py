@@ -25,7 +25,12 @@ def oversubscribes(ranks: int) -> bool:
     In a scheduler's allocation other nodes may take ranks as well, so nothing is claimed before the
     launch; kiviat-bench counts the ranks and cores of each node and has the last word.
     """
-    return ranks > available_cores() and not any(name in os.environ for name in _ALLOCATIONS)
+    return ranks > available_cores() and not in_allocation()
+
+
+def in_allocation() -> bool:
+    """Whether a scheduler decides where ranks go."""
+    return any(name in os.environ for name in _ALLOCATIONS)
 
 
 def _core(cpu: int) -> str:

@@ -77,13 +77,17 @@ class Execution:
             raise InputError(f"processes {left} could not be ended: they hang in the kernel; see `ps -l`")
         return status
 
-    def last_words(self) -> str | None:
-        """The line of the output that says most about why it died. Hydra complains on stdout."""
+    def output(self) -> str:
+        """What it wrote to stderr and stdout. Hydra complains on stdout."""
         text = ""
         for path in self._outputs:
             with suppress(OSError):
-                text += path.read_bytes()[-20_000:].decode(errors="replace") + "\n"
-        return last_words(text)
+                text += path.read_text(errors="replace") + "\n"
+        return text
+
+    def last_words(self) -> str | None:
+        """The line of the output that says most about why it died."""
+        return last_words(self.output())
 
 
 _TELLING = re.compile(

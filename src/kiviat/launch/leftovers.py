@@ -129,9 +129,8 @@ def _uses(pid: int, programs: Sequence[str], path: Path) -> bool:
     with suppress(OSError):
         if (home / "comm").read_text().strip() in programs:
             return True
-    with suppress(OSError):
-        if str(path) in (home / "maps").read_text():
-            return True
+    if any(name.startswith(str(path)) for name in processes.mapped(pid)):
+        return True
     with suppress(OSError):
         for descriptor in (home / "fd").iterdir():
             with suppress(OSError):

@@ -110,6 +110,15 @@ def marker_of(pid: int) -> Marker | None:
     return None
 
 
+def mapped(pid: int) -> set[str]:
+    """The files that a process has mapped; empty when it is gone."""
+    try:
+        lines = (_PROC / str(pid) / "maps").read_text().splitlines()
+    except OSError:
+        return set()
+    return {line.split(None, 5)[5] for line in lines if line.count("/")}
+
+
 def of_launch(marker: Marker, session: int | None = None) -> list[int]:
     """The living processes of a launch, by its marker or by the session of its mpiexec."""
     return [

@@ -5,7 +5,8 @@
 `on_launch` gets a launch as `run.json` holds it, once before its first record and once at its end; the
 `index` is the same. `on_record` gets each record as its case ends. Both are called from this thread,
 between two looks at the events, and may take the time to sync. `done` holds what earlier sessions of the
-run have finished, as (repetition, case); `first_launch` is the number of launches they made.
+run have finished, as (repetition, case); `first_launch` is the number of launches they made. `transport`
+is found by a small launch of its own unless it is given.
 
 Each launch has a folder `launches/INDEX` in the run's directory: all nodes must see it, so it cannot be
 a temporary one. The folders of launches that ended well are removed again.
@@ -26,7 +27,9 @@ from kiviat.launch.attempt import Attempt, Ended, Setting, Sinks
 from kiviat.launch.cores import oversubscribes
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.native import Options
+from kiviat.launch.probe import probe, ranks_to_probe
 from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.transport import UNKNOWN
 from kiviat.plan.case import Case
 from kiviat.plan.plan import Plan
 from kiviat.record import InputError, Record
@@ -34,7 +37,6 @@ from kiviat.record import InputError, Record
 _MAX_DEATHS = 3
 _MAX_BARREN = 2
 _LEAST_ROOM_BYTES = 64 * 1024
-_NOT_LOOKED_AT = {"near": None, "far": None, "fallback_to_tcp": None, "evidence": "not looked at"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def run_plan(
     """Runs what is not `done`; returns when it is complete or interrupted. InputError ends it early."""
     run = _Run(
         plan, toolchain, binary, run_id, directory, on_launch, on_record, on_progress or _silent,
-        options or Options(), transport or _NOT_LOOKED_AT, timeout_s, first_launch,
+        options or Options(), transport, timeout_s, first_launch,
     )  # fmt: skip
     return run.execute(done)
 
@@ -130,7 +132,7 @@ class _Run:
         on_record: Callable[[Record], None],
         on_progress: Callable[[Progress], None],
         options: Options,
-        transport: Mapping[str, Any],
+        transport: Mapping[str, Any] | None,
         timeout_s: float | None,
         first_launch: int,
     ) -> None:
@@ -139,11 +141,13 @@ class _Run:
         self._binary = binary.absolute()
         self._run_id = run_id
         self._directory = directory.absolute()
+        self._launches_folder = self._directory / "launches"
         self._on_launch = on_launch
         self._on_record = on_record
         self._on_progress = on_progress
         self._options = options
-        self._transport = transport
+        self._transport = transport or UNKNOWN
+        self._probe = transport is None
         self._timeout_s = timeout_s
         self._first_launch = first_launch
         self._launches = 0
@@ -159,6 +163,8 @@ class _Run:
         self._finished = self._total - sum(len(cases) for _, _, cases in groups)
         try:
             with Interrupts() as interrupts:
+                if self._probe and groups:
+                    self._transport = self._seen_transport(max(world for _, world, _ in groups), interrupts)
                 for self._repetition, self._world, cases in groups:
                     if interrupts.signal is None:
                         self._group(cases, interrupts)
@@ -173,6 +179,13 @@ class _Run:
             records=self._outcomes.total(),
             failed=self._outcomes["failed"],
             skipped=self._outcomes["skipped"],
+        )
+
+    def _seen_transport(self, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
+        world = ranks_to_probe(largest)
+        options = _settled(self._options, world)
+        return probe(
+            self._toolchain, self._binary, world, self._launches_folder / "probe", options, interrupts
         )
 
     def _group(self, cases: list[Case], interrupts: Interrupts) -> None:
@@ -199,7 +212,7 @@ class _Run:
     def _setting(self) -> Setting:
         index = self._first_launch + self._launches
         self._launches += 1
-        folder = self._directory / "launches" / str(index)
+        folder = self._launches_folder / str(index)
         options = _settled(self._options, self._world)
         return Setting(
             index=index,

@@ -1,0 +1,88 @@
+"""A small launch of its own, whose only purpose is to see which transport MPI uses."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kiviat.launch import native, processes
+from kiviat.launch.cores import available_cores, in_allocation
+from kiviat.launch.events import Tail
+from kiviat.launch.execution import Execution
+from kiviat.launch.interrupts import Interrupts
+from kiviat.launch.leftovers import Journal
+from kiviat.launch.native import Options
+from kiviat.launch.processes import Marker
+from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.transport import UNKNOWN, Seen, parse
+
+# Long enough to look at the ranks while they run. Every rank talks to near and far ones.
+_CASE = "probe allreduce ranks={ranks} bytes=8 target=0.0001 budget_s=0.3 max_samples=1000000"
+_TIMEOUT_S = 60.0
+_POLL_S = 0.05
+_DEVICES = ("/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1")
+
+
+def ranks_to_probe(world: int) -> int:
+    """As few as show near and far pairs: in an allocation, one more than this node holds."""
+    cores = available_cores()
+    return min(world, cores + 1 if in_allocation() else max(cores, 2))
+
+
+def probe(
+    toolchain: Toolchain,
+    binary: Path,
+    world: int,
+    folder: Path,
+    options: Options,
+    interrupts: Interrupts,
+    timeout_s: float = _TIMEOUT_S,
+) -> dict[str, Any]:
+    """The transports of a launch of `world` ranks; `evidence` says so where the probe failed."""
+    if world < 2:
+        return {**UNKNOWN, "evidence": "one rank talks to nobody"}
+    folder.mkdir(parents=True, exist_ok=True)
+    cases, events = folder / "cases.txt", folder / "events.jsonl"
+    cases.write_text(_CASE.format(ranks=world) + "\n")
+    options = replace(options, probe=True)
+    command = native.command(toolchain, world, [binary, "--cases", cases, "--out", events], options)
+    marker = Marker.new()
+    journal = Journal.open(marker, toolchain.vendor, time.time())
+    tail, maps, hosts = Tail(events), set[str](), set[str]()
+    deadline = time.monotonic() + timeout_s
+    try:
+        execution = Execution(command, native.environment(toolchain, options, os.environ), folder, marker)
+        try:
+            status = None
+            while status is None and interrupts.signal is None and time.monotonic() < deadline:
+                status = execution.wait(_POLL_S, interrupts.wake)
+                for event in tail.read():
+                    if event["event"] == "launch":
+                        hosts |= {str(rank["host"]) for rank in event["ranks"]}
+                    elif event["event"] == "start":
+                        maps |= _mapped(marker, binary)
+        finally:
+            execution.end()
+        output = execution.output()
+    finally:
+        journal.close()
+    shutil.rmtree(folder, ignore_errors=True)
+    if status != 0 or not hosts:
+        reason = execution.last_words() or f"no result within {timeout_s:g} s"
+        return {**UNKNOWN, "evidence": f"the probe launch failed: {reason}"}
+    fast = any(Path(device).is_dir() and any(Path(device).iterdir()) for device in _DEVICES)
+    return parse(toolchain.family, Seen(output, len(hosts), frozenset(maps) or None, fast))
+
+
+def _mapped(marker: Marker, binary: Path) -> set[str]:
+    """The files that the ranks on this node have mapped."""
+    paths = set()
+    for pid in processes.of_launch(marker):
+        mapped = processes.mapped(pid)
+        if str(binary.resolve()) in mapped:
+            paths |= mapped
+    return paths

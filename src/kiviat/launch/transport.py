@@ -1,0 +1,119 @@
+"""Which transport MPI uses between ranks of one node (near) and of two (far), read from a probe launch.
+
+MPI has no call that tells. Open MPI 5 prints a table of connections; Open MPI 4 says, when asked to be
+verbose, which BTL carries which pair; UCX logs the lanes of each kind of endpoint; MPICH's summary names
+the provider of libfabric. What none of them says is None. `parse` is pure; `probe` is in probe.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+UNKNOWN: Mapping[str, Any] = {"near": None, "far": None, "fallback_to_tcp": None, "evidence": "not looked at"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a probe launch showed: its output, on how many hosts it ran, and what its ranks had mapped.
+
+    `maps` is None where no rank could be looked at. `fast_network` says whether this node has a network
+    device better than Ethernet.
+    """
+
+    output: str
+    hosts: int
+    maps: frozenset[str] | None
+    fast_network: bool
+
+
+def parse(family: str, seen: Seen) -> dict[str, Any]:
+    """`transport` as run.json holds it."""
+    near, far, evidence = (_openmpi if family == "openmpi" else _mpich)(seen)
+    if seen.hosts == 1:
+        far = None
+    return {
+        "near": near,
+        "far": far,
+        "fallback_to_tcp": _falls_back(near, far, seen.fast_network),
+        "evidence": evidence if near or far else f"{evidence}: nothing found",
+    }
+
+
+_Found = tuple[str | None, str | None, str]
+
+_SUMMARY = re.compile(r"^\s*(on|off)-host:\s+all connections are (\S+)", re.MULTILINE)
+_PML = re.compile(r"selected (\w+) best priority")
+_BTL = re.compile(r"^\[([^:\]]+):\d+\] mca: bml: Using (\w+) btl for send to \S+ on node (\S+)", re.MULTILINE)
+_MTL = re.compile(r"mtl:ofi:provider: (\S+)")
+
+
+def _openmpi(seen: Seen) -> _Found:
+    table = {side: name for side, name in _SUMMARY.findall(seen.output) if name != "n/a"}
+    if table and "ucx" not in table.values():
+        return table.get("on"), table.get("off"), "ompi_display_comm: table of connections"
+    if pairs := [pair for pair in _BTL.findall(seen.output) if pair[1] != "self"]:
+        near = _joined(btl for host, btl, other in pairs if host == other)
+        far = _joined(btl for host, btl, other in pairs if host != other)
+        return near, far, "btl_base_verbose: BTL of each pair of ranks"
+    if domains := _joined(_MTL.findall(seen.output)):
+        # One MTL carries everything, near and far.
+        return f"libfabric {domains}", f"libfabric {domains}", "mtl_base_verbose: domain of libfabric"
+    if "ucx" in (*table.values(), *_PML.findall(seen.output)):
+        return *_ucx(seen), "UCX_LOG_LEVEL=info: lanes of each endpoint"
+    return None, None, "pml_base_verbose, btl_base_verbose and mtl_base_verbose"
+
+
+_LIBFABRIC = re.compile(r"^libfabric provider: (\S+)", re.MULTILINE)
+_OWN_SEGMENT = "/dev/shm/mpich_shm_"
+
+
+def _mpich(seen: Seen) -> _Found:
+    near: str | None
+    far: str | None
+    if provider := _joined(_LIBFABRIC.findall(seen.output)):
+        near = far = f"libfabric {provider}"
+        evidence = "MPIR_CVAR_DEBUG_SUMMARY=1: provider of libfabric"
+    else:
+        near, far = _ucx(seen)
+        evidence = "UCX_LOG_LEVEL=info: lanes of each endpoint"
+    # Where MPICH was built with shared memory of its own, it has endpoints to near ranks and uses none.
+    if seen.maps is None:
+        return None, far, f"{evidence}; no rank could be looked at for near ones"
+    if any(path.startswith(_OWN_SEGMENT) for path in seen.maps):
+        return "MPICH shared memory", far, f"{evidence}; ranks map {_OWN_SEGMENT}*"
+    return near, far, f"{evidence}; ranks map no {_OWN_SEGMENT}*"
+
+
+# UCX 1.13 "ep_cfg[1]: tag(sysv/memory cma/memory) …"; 1.20 "intra-node cfg#1 tag(sysv/memory cma/memory)  …".
+_ENDPOINT = re.compile(r"(?:ep_cfg\[\d+\]:|(self|intra-node|inter-node) cfg#\d+) tag\(([^)]*)\)")
+_NEAR_LANES = {"sysv", "posix", "cma", "knem", "xpmem"}
+
+
+def _ucx(seen: Seen) -> tuple[str | None, str | None]:
+    near, far = set[str](), set[str]()
+    for kind, lanes in _ENDPOINT.findall(seen.output):
+        names = [lane.partition("/")[0] for lane in lanes.split()]
+        if kind == "self" or "self" in names:
+            continue
+        is_near = kind == "intra-node" or seen.hosts == 1 or (not kind and bool(_NEAR_LANES & set(names)))
+        (near if is_near else far).add(f"UCX {'+'.join(dict.fromkeys(names))}")
+    return _joined(near), _joined(far)
+
+
+def _joined(names: Iterable[str]) -> str | None:
+    return ", ".join(sorted(set(names))) or None
+
+
+_TCP = re.compile(r"\b(tcp|sockets|udp|eth\d*|en[ops]\w+)\b")
+
+
+def _falls_back(near: str | None, far: str | None, fast_network: bool) -> bool | None:
+    """Whether messages go over TCP although there is something better."""
+    if near and _TCP.search(near):
+        return True
+    if far:
+        return bool(_TCP.search(far)) and fast_network
+    return False if near else None
