@@ -43,20 +43,31 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """Points that are not in the table of summaries. Equal names share an entry of the legend."""
+
+    name: str
+    mode: str  # "lines", "markers" or "lines+markers"
+    colour: tuple[str, int, int]
+    symbol: int
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Panel:
     """What is shown at once; a figure of several panels has a selector."""
 
     label: str
     traces: tuple[Trace, ...]
+    lines: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     id: str
     section: str
-    benchmark: str
     title: str
-    x: str  # "bytes" or "ranks"
+    x: str  # "bytes", "ranks" or "launch"
     unit: str
     log: bool
     words: str  # what the figure shows, for those who do not see it
@@ -76,6 +87,35 @@ def figures(table: Sequence[Summary], runs: Sequence[RunLabel]) -> list[Figure]:
                 for x in _abscissae(section, [table[place] for place in places]):
                     result.append(_figure(table, runs, section, x, places))
     return sorted(result, key=lambda figure: SECTIONS.index(figure.section))
+
+
+def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Figure:
+    """What each launch measured of one case; `chosen` gives it for each run, by the run's place."""
+    lines = tuple(
+        Line(
+            name=runs[place].label,
+            mode="lines+markers",
+            colour=(*runs[place].colour, len(runs)),
+            symbol=place,
+            points=tuple(enumerate(summary.launch_medians)),
+        )
+        for place, summary in chosen.items()
+    )
+    first = next(iter(chosen.values()))
+    return Figure(
+        id="fig-launches",
+        section="stability",
+        title=f"{first.case}: {first.metric} of each launch",
+        x="launch",
+        unit=first.unit,
+        log=False,
+        words="; ".join(
+            f"{runs[place].label}: {format_value(min(summary.launch_medians), summary.unit)} to "
+            f"{format_value(max(summary.launch_medians), summary.unit)}"
+            for place, summary in chosen.items()
+        ),
+        panels=(Panel("", (), lines),),
+    )
 
 
 def _section(metric: str, metrics: Iterable[str]) -> str | None:
@@ -121,7 +161,6 @@ def _figure(
     return Figure(
         id=f"fig-{first.benchmark}-{first.metric}-{x}",
         section=section,
-        benchmark=first.benchmark,
         title=f"{first.benchmark}: {metric} against {'message size' if x == 'bytes' else 'number of ranks'}",
         x=x,
         unit=first.unit,

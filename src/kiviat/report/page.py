@@ -15,12 +15,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from kiviat.analysis.findings import Finding, findings
 from kiviat.analysis.summary import Summary, summarise
 from kiviat.record import Row
 from kiviat.record.units import format_value
 from kiviat.report import runs as described
 from kiviat.report import tables
-from kiviat.report.figures import SECTIONS, Figure, RunLabel, figures
+from kiviat.report.figures import SECTIONS, Figure, RunLabel, figures, launch_figure
+from kiviat.report.models import models
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -46,6 +48,10 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
     table = sorted(summarise(rows), key=_order)
     labels = described.labels(runs)
     names = {label.run: label.label for label in labels}
+    by_run = {run: [summary for summary in table if summary.run == run] for run in names}
+    headlines = tables.headlines(by_run)
+    fitted, model_figures = models(by_run, labels)
+    stability_figures = [launch_figure(headlines[0].values, labels)] if headlines else []
     drawn = figures(table, labels)
     sections = [
         (name, *_SECTION_TEXTS[name], of_section)
@@ -68,16 +74,21 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
             for run, label in zip(runs, labels, strict=True)
         ],
         contents=[
-            ("numbers", "Headline figures"),
+            ("findings", "Findings"),
+            ("numbers", "Figures"),
             ("transport", "Transport"),
             *((name, title.split(" of ")[0]) for name, title, _, _ in sections),
+            *([("model", "LogGP")] if fitted else []),
             ("stability", "Stability"),
             ("missing", "Missing"),
             ("cases", "All cases"),
             ("provenance", "Provenance"),
         ],
-        findings=[],
-        headlines=tables.headlines(table, [label.run for label in labels]),
+        findings=tables.told(_findings(runs, rows, by_run), table, drawn),
+        headlines=headlines,
+        models=fitted,
+        model_figures=model_figures,
+        stability_figures=stability_figures,
         transports=described.transports(runs, names),
         sections=sections,
         convergence=tables.convergence(rows, names),
@@ -94,11 +105,27 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
                 {
                     "runs": [{"label": label.label, "clock": label.clock} for label in labels],
                     "table": _columns(table, labels),
-                    "figures": {figure.id: _figure_data(figure) for figure in drawn},
+                    "figures": {
+                        figure.id: _figure_data(figure)
+                        for figure in (*drawn, *model_figures, *stability_figures)
+                    },
                 }
             )
         ),
     )
+
+
+def _findings(
+    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], by_run: Mapping[str, Sequence[Summary]]
+) -> list[tuple[int, Finding]]:
+    """The findings of all runs with the places of these, the most important first."""
+    missing = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
+    found = [
+        (place, finding)
+        for place, run in enumerate(runs)
+        for finding in findings(by_run[run["id"]], [run], [row for row in missing if row.run == run["id"]])
+    ]
+    return sorted(found, key=lambda entry: -entry[1].importance)
 
 
 def embedded(data: object) -> str:

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from kiviat.analysis.finding import Finding
 from kiviat.analysis.summary import Summary
 from kiviat.record import Row
 from kiviat.record.units import format_bytes
+from kiviat.report.figures import Figure
 from kiviat.report.runs import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """One quantity, with the place of each run that has it and its best case."""
+    """One quantity: the best case of each run that has it, by the place of the run."""
 
     title: str
-    values: list[tuple[int, Summary]]
+    values: dict[int, Summary]
 
 
 def _of_size(count: int) -> Callable[[Summary], bool]:
@@ -43,18 +45,19 @@ _HEADLINES: Sequence[tuple[str, str, str, Callable[[Summary], bool]]] = (
 )
 
 
-def headlines(summaries: Iterable[Summary], runs: Sequence[str]) -> list[Headline]:
+def headlines(by_run: Mapping[str, Iterable[Summary]]) -> list[Headline]:
     """The figures one asks for first; those that no run has are left out."""
     groups: dict[tuple[str, str, str], list[Summary]] = defaultdict(list)
-    for summary in summaries:
-        groups[summary.benchmark, summary.metric, summary.run].append(summary)
+    for run, summaries in by_run.items():
+        for summary in summaries:
+            groups[summary.benchmark, summary.metric, run].append(summary)
     found = []
     for title, benchmark, metric, counts in _HEADLINES:
-        values = [
-            (place, _best(candidates))
-            for place, run in enumerate(runs)
+        values = {
+            place: _best(candidates)
+            for place, run in enumerate(by_run)
             if (candidates := [each for each in groups.get((benchmark, metric, run), ()) if counts(each)])
-        ]
+        }
         if values:
             found.append(Headline(title, values))
     return found
@@ -85,6 +88,56 @@ def conditions(summary: Summary) -> str:
 def share(value: float | None) -> str:
     """A relative quantity in percent."""
     return "–" if value is None else f"{value:.1%}".replace("%", " %")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finding, the place of its run, links to what shows it, and the first of its cases."""
+
+    finding: Finding
+    run: int
+    links: list[tuple[str, str]]
+    cases: list[str]
+    more: int
+
+
+_LINKS, _CASES = 3, 3
+_SHOWN_ELSEWHERE = {
+    "failures": [("missing", "cases without a result")],
+    "failed-launches": [("provenance", "launches")],
+    "tcp-fallback": [("transport", "transport")],
+    "embedded": [("provenance", "provenance")],
+    "protocol-switch": [("model", "LogGP and protocol switches")],
+    "two-modes": [("stability", "stability")],
+    "unstable": [("stability", "stability")],
+}
+
+
+def told(
+    found: Sequence[tuple[int, Finding]], table: Sequence[Summary], drawn: Iterable[Figure]
+) -> list[Told]:
+    """Findings with links to their evidence."""
+    where: dict[tuple[str, str], Figure] = {}
+    for figure in drawn:
+        for panel in figure.panels:
+            for trace in panel.traces:
+                for place in trace.at:
+                    where.setdefault((table[place].case, table[place].metric), figure)
+    result = []
+    for run, finding in found:
+        shown = dict.fromkeys(where[key] for key in finding.evidence if key in where)
+        links = [(figure.id, figure.title) for figure in shown][:_LINKS]
+        cases = list(dict.fromkeys(case for case, _ in finding.evidence))
+        result.append(
+            Told(
+                finding=finding,
+                run=run,
+                links=_SHOWN_ELSEWHERE.get(finding.kind, []) + links,
+                cases=cases[:_CASES],
+                more=len(cases) - len(cases[:_CASES]),
+            )
+        )
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +193,8 @@ def convergence(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
         if row.outcome == "ok":
             stops[row.run][row.launch, row.case] = row.stopped_by
     return [
-        f"{names[run]}: of {counted(len(stopped), 'measurement')}, "
+        (f"{names[run]}: " if len(names) > 1 else "")
+        + f"{counted(len(stopped), 'measurement')}: "
         + ", ".join(f"{number:,} {_STOPPED[why]}" for why, number in Counter(stopped.values()).most_common())
         for run, stopped in stops.items()
         if stopped

@@ -55,9 +55,11 @@
   // A logarithmic axis has no zero: messages of 0 B stand at one half.
   const abscissa = (figure, place) => table[figure.x][place] || 0.5;
 
+  const WHERE = { bytes, ranks: (count) => counted(count, "rank"), launch: (index) => `launch ${index}` };
+
   function hover(figure, trace, place) {
     const unit = figure.unit;
-    const where = figure.x === "bytes" ? bytes(table.bytes[place]) : counted(table.ranks[place], "rank");
+    const where = WHERE[figure.x](table[figure.x][place]);
     return [
       inert(trace.name),
       `<b>${quantity(table.median[place], unit)}</b> at ${where}`,
@@ -97,11 +99,24 @@
       }
       curves.push(curve);
     }
+    const named = new Set();
+    for (const line of panel.lines) {
+      const ink = colour(line.colour);
+      const x = line.points.map(([at]) => at), y = line.points.map(([, value]) => value);
+      curves.push({
+        x: figure.x === "bytes" ? x.map((size) => size || 0.5) : x, y, mode: line.mode,
+        name: inert(line.name), legendgroup: line.name, showlegend: !named.has(line.name),
+        line: { color: ink, width: 1.25 }, marker: { color: ink, size: 6, symbol: SYMBOLS[line.symbol % SYMBOLS.length] },
+        hovertext: line.points.map(([at, value]) => `${inert(line.name)}<br>${quantity(value, figure.unit)} at ${WHERE[figure.x](at)}`),
+        hoverinfo: "text",
+      });
+      named.add(line.name);
+    }
     return [...bands, ...curves];
   }
 
-  // Ticks of logarithmic axes: `low` and `high` are powers of ten, `most` is how many fit.
-  function decimalTicks([low, high], most, unit) {
+  // Ticks; `low` and `high` of logarithmic axes are powers of ten, `most` is how many fit.
+  function decimalTicks([low, high], most, write) {
     let ticks = [];
     for (let power = Math.floor(low); power <= high; power += 1) {
       for (const factor of [1, 2, 5]) ticks.push({ factor, value: Number(`${factor}e${power}`) });
@@ -110,7 +125,6 @@
     if (ticks.length > most) ticks = ticks.filter(({ factor }) => factor === 1);
     const step = Math.ceil(ticks.length / most);
     const values = ticks.map(({ value }) => value).filter((_, place) => place % step === 0);
-    const write = (value) => quantity(value, unit, (number) => String(Number(number.toPrecision(3))));
     return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
   }
   function binaryTicks([low, high], most, sizes) {
@@ -119,27 +133,40 @@
     const step = Math.max(1, Math.ceil(ticks.length / most));
     const zero = ticks[0] < 1;
     const values = ticks.filter((_, place) => (zero && place < step ? place === 0 : (ticks.length - 1 - place) % step === 0));
-    const write = sizes ? (value) => (value < 1 ? "0 B" : bytes(value)) : String;
+    const write = (value) => (!sizes ? String(value) : value < 1 ? "0 B" : bytes(value));
     return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
   }
-  function extent(values) {
-    const logs = values.filter((value) => value > 0).map(Math.log10);
-    if (!logs.length) return [0, 1];
-    const low = Math.min(...logs), high = Math.max(...logs);
-    const margin = Math.max((high - low) * 0.04, 0.08);
-    return [low - margin, high + margin];
+  function linearTicks([low, high], most, write) {
+    const rough = (high - low) / most;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+    const values = [];
+    for (let tick = Math.ceil(low / step); tick * step <= high; tick += 1) values.push(tick * step);
+    return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
+  }
+  // The range of an axis, in powers of ten if it is logarithmic.
+  function span(values, log, zero = false) {
+    const shown = log ? values.filter((value) => value > 0).map(Math.log10) : values;
+    if (!shown.length) return [0, 1];
+    const low = zero ? 0 : Math.min(...shown), high = Math.max(...shown);
+    const margin = Math.max((high - low) * 0.05, log ? 0.08 : Math.abs(high) * 0.01, 1e-12);
+    return [zero ? 0 : low - margin, high + margin];
   }
   function ticks(figure, width, x, y) {
+    const narrow = width < 460;
+    const write = (value) => quantity(value, figure.unit, (number) => String(Number(number.toPrecision(3))));
     return {
-      x: binaryTicks(x, width < 460 ? 5 : 8, figure.x === "bytes"),
-      y: figure.log ? decimalTicks(y, width < 460 ? 6 : 8, figure.unit) : {},
+      x: figure.x === "launch" ? linearTicks(x, narrow ? 5 : 8, String)
+        : binaryTicks(x, narrow ? 5 : 8, figure.x === "bytes"),
+      y: figure.log ? decimalTicks(y, narrow ? 6 : 8, write) : linearTicks(y, 6, write),
     };
   }
 
   function layout(figure, data, width) {
     const narrow = width < 460;
-    const x = extent(data.flatMap((trace) => trace.x));
-    const y = extent(data.flatMap((trace) => trace.y));
+    const logX = figure.x !== "launch";
+    const x = span(data.flatMap((trace) => trace.x), logX);
+    const y = span(data.flatMap((trace) => trace.y), figure.log, figure.unit === "%");
     const marks = ticks(figure, width, x, y);
     const axis = {
       gridcolor: style("--grid"), linecolor: style("--rule"), tickcolor: style("--rule"),
@@ -157,10 +184,8 @@
       dragmode: narrow ? false : "zoom", // on a telephone a finger scrolls the page
       showlegend: data.filter((trace) => trace.showlegend !== false).length > 1,
       legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom" },
-      xaxis: { ...axis, type: "log", range: x, ...marks.x },
-      yaxis: figure.log
-        ? { ...axis, type: "log", range: y, ...marks.y }
-        : { ...axis, rangemode: "tozero", ticksuffix: ` ${figure.unit}`, nticks: 6 },
+      xaxis: { ...axis, type: logX ? "log" : "linear", range: x, ...marks.x },
+      yaxis: { ...axis, type: figure.log ? "log" : "linear", range: y, ...marks.y },
     };
   }
 
@@ -184,8 +209,10 @@
     if (!Object.keys(change).some((key) => key.includes("range"))) return;
     const { xaxis, yaxis } = node.layout;
     const marks = ticks(figureOf(node), node.clientWidth, xaxis.range, yaxis.range);
-    const update = { "xaxis.tickvals": marks.x.tickvals, "xaxis.ticktext": marks.x.ticktext };
-    if (yaxis.type === "log") Object.assign(update, { "yaxis.tickvals": marks.y.tickvals, "yaxis.ticktext": marks.y.ticktext });
+    const update = {};
+    for (const name of ["x", "y"]) {
+      for (const part of ["tickvals", "ticktext"]) update[`${name}axis.${part}`] = marks[name][part];
+    }
     Plotly.relayout(node, update);
   }
   const drawn = () => all("[data-drawn]");
