@@ -5,19 +5,18 @@
 using namespace kiviat;
 
 static void biband(Trial& t) {
-  const int count = t.count(), window = window_of(t);
+  const int window = window_of(t);
   const Halves halves(t);
   const MPI_Comm comm = t.comm();
-  Buffer& out = t.buffer(t.bytes());
-  Buffer& in = t.buffer(t.bytes());
-  t.sends(out);
-  t.expects(in, {{0, in.first().size(), halves.partner}});
+  const Messages m(t, halves.partner);
 
   std::vector<MPI_Request> requests(2 * static_cast<std::size_t>(window));
   t.batched(
       [&](std::int64_t) {
-        for (int i = 0; i < window; ++i) MPI_Irecv(in.next(), count, MPI_BYTE, halves.partner, 0, comm, &requests[i]);
-        for (int i = 0; i < window; ++i) MPI_Isend(out.next(), count, MPI_BYTE, halves.partner, 0, comm, &requests[window + i]);
+        for (int i = 0; i < window; ++i)
+          MPI_Irecv(m.in.next(), m.count, MPI_BYTE, halves.partner, 0, comm, &requests[i]);
+        for (int i = 0; i < window; ++i)
+          MPI_Isend(m.out.next(), m.count, MPI_BYTE, halves.partner, 0, comm, &requests[window + i]);
         MPI_Waitall(2 * window, requests.data(), MPI_STATUSES_IGNORE);
       },
       {.divisor = static_cast<double>(window), .messages = 2.0 * halves.pairs});

@@ -1,20 +1,21 @@
 // Exchange: every rank exchanges messages with both neighbours in a periodic chain, as codes do that
-// refresh the boundary of a grid. What goes to the right and to the left is the same memory, as in
-// IMB; what comes from either side has its own, so that each message is checked.
-#include "core/trial.hpp"
+// refresh the boundary of a grid. All four messages have memory of their own, so that each is checked.
+#include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;
 
 static void exchange(Trial& t) {
   const int count = t.count();
-  const int right = (t.rank() + 1) % t.ranks(), left = (t.rank() + t.ranks() - 1) % t.ranks();
+  const Chain chain(t);
+  const int left = chain.left, right = chain.right;
   const MPI_Comm comm = t.comm();
-  Buffer& out = t.buffer(t.bytes());
+  const std::size_t bytes = t.bytes();
+  Buffer& out = t.buffer(2 * bytes);  // for the right neighbour, then for the left one
   Buffer& from_left = t.buffer(t.bytes());
   Buffer& from_right = t.buffer(t.bytes());
   t.sends(out);
-  t.expects(from_left, {{0, from_left.first().size(), left}});
-  t.expects(from_right, {{0, from_right.first().size(), right}});
+  t.expects(from_left, {{0, bytes, left, 0}});
+  t.expects(from_right, {{0, bytes, right, bytes}});
 
   constexpr int rightward = 0, leftward = 1;  // tags: of two ranks, both neighbours are the same
   t.batched(
@@ -22,7 +23,7 @@ static void exchange(Trial& t) {
         MPI_Request requests[2];
         const std::byte* data = out.next();
         MPI_Isend(data, count, MPI_BYTE, right, rightward, comm, &requests[0]);
-        MPI_Isend(data, count, MPI_BYTE, left, leftward, comm, &requests[1]);
+        MPI_Isend(data + bytes, count, MPI_BYTE, left, leftward, comm, &requests[1]);
         MPI_Recv(from_left.next(), count, MPI_BYTE, left, rightward, comm, MPI_STATUS_IGNORE);
         MPI_Recv(from_right.next(), count, MPI_BYTE, right, leftward, comm, MPI_STATUS_IGNORE);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);

@@ -5,16 +5,12 @@
 using namespace kiviat;
 
 static void latency(Trial& t) {
-  const int count = t.count();
   const Halves halves(t);
   const MPI_Comm comm = t.comm();
-  Buffer& out = t.buffer(t.bytes());
-  Buffer& in = t.buffer(t.bytes());
-  t.sends(out);
-  t.expects(in, {{0, in.first().size(), halves.partner}});
+  const Messages m(t, halves.partner);
 
-  const auto send = [&] { MPI_Send(out.next(), count, MPI_BYTE, halves.partner, 0, comm); };
-  const auto receive = [&] { MPI_Recv(in.next(), count, MPI_BYTE, halves.partner, 0, comm, MPI_STATUS_IGNORE); };
+  const auto send = [&] { MPI_Send(m.out.next(), m.count, MPI_BYTE, halves.partner, 0, comm); };
+  const auto receive = [&] { MPI_Recv(m.in.next(), m.count, MPI_BYTE, halves.partner, 0, comm, MPI_STATUS_IGNORE); };
   t.per_call(
       [&](std::int64_t) {
         if (halves.first) {

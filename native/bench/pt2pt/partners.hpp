@@ -1,4 +1,4 @@
-// Who talks to whom, in what is common to several point-to-point benchmarks.
+// Who talks to whom and with what: common to several point-to-point benchmarks.
 #pragma once
 
 #include "core/failure.hpp"
@@ -13,6 +13,22 @@ struct Halves {
   int pairs;
   bool first;  // this rank is in the first half
   int partner;
+};
+
+// The neighbours of a periodic chain.
+struct Chain {
+  explicit Chain(const Trial& t) : left((t.rank() + t.ranks() - 1) % t.ranks()), right((t.rank() + 1) % t.ranks()) {}
+  int left, right;
+};
+
+// Room for a message out, and for one that `sender` should send.
+struct Messages {
+  Messages(Trial& t, int sender) : count(t.count()), out(t.buffer(t.bytes())), in(t.buffer(t.bytes())) {
+    t.sends(out);
+    t.expects(in, {{0, in.first().size(), sender}});
+  }
+  int count;
+  Buffer &out, &in;
 };
 
 inline Axis distance_axis() { return {"distance", "1", "ranks", "the other rank is 0 + distance"}; }

@@ -4,18 +4,15 @@
 using namespace kiviat;
 
 static void pingping(Trial& t) {
-  const int count = t.count(), peer = 1 - t.rank();
+  const int peer = 1 - t.rank();
   const MPI_Comm comm = t.comm();
-  Buffer& out = t.buffer(t.bytes());
-  Buffer& in = t.buffer(t.bytes());
-  t.sends(out);
-  t.expects(in, {{0, in.first().size(), peer}});
+  const Messages m(t, peer);
 
   t.batched(
       [&](std::int64_t) {
         MPI_Request request;
-        MPI_Isend(out.next(), count, MPI_BYTE, peer, 0, comm, &request);
-        MPI_Recv(in.next(), count, MPI_BYTE, peer, 0, comm, MPI_STATUS_IGNORE);
+        MPI_Isend(m.out.next(), m.count, MPI_BYTE, peer, 0, comm, &request);
+        MPI_Recv(m.in.next(), m.count, MPI_BYTE, peer, 0, comm, MPI_STATUS_IGNORE);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
       },
       {.messages = 1});

@@ -4,15 +4,12 @@
 using namespace kiviat;
 
 static void pingpong(Trial& t) {
-  Buffer& out = t.buffer(t.bytes());
-  Buffer& in = t.buffer(t.bytes());
-  const int count = t.count(), peer = 1 - t.rank();
+  const int peer = 1 - t.rank();
   const MPI_Comm comm = t.comm();
-  t.sends(out);
-  t.expects(in, {{0, out.first().size(), peer}});
+  const Messages m(t, peer);
 
-  const auto send = [&] { MPI_Send(out.next(), count, MPI_BYTE, peer, 0, comm); };
-  const auto receive = [&] { MPI_Recv(in.next(), count, MPI_BYTE, peer, 0, comm, MPI_STATUS_IGNORE); };
+  const auto send = [&] { MPI_Send(m.out.next(), m.count, MPI_BYTE, peer, 0, comm); };
+  const auto receive = [&] { MPI_Recv(m.in.next(), m.count, MPI_BYTE, peer, 0, comm, MPI_STATUS_IGNORE); };
   t.batched(
       [&](std::int64_t) {
         if (t.rank() == 0) {
