@@ -117,25 +117,33 @@ def test_two_modes() -> None:
     )
     assert "kiviat binding" in finding.detail
     assert not found([bimodal], "unstable")
+    (finding,) = found([case([1e-6, 1e-6, 3e-6, 1e-6, 1e-6])], "two-modes")
+    assert finding.headline.startswith("1 of 5 launches is 3.00 times as slow as the others")
+
+
+def test_scattered_launches_have_no_two_modes() -> None:
+    scattered = case([1.0e-6, 1.4e-6, 2.1e-6, 2.9e-6, 4.0e-6])
+    assert not found([scattered], "two-modes")
+    assert found([scattered], "unstable")
 
 
 def test_instability() -> None:
     (finding,) = found([case([1.0e-6, 1.03e-6, 1.06e-6, 1.09e-6, 1.12e-6]), *PINGPONG[4:]], "unstable")
-    assert finding.headline == "1 of 20 cases differ by more than 10 % between launches"
+    assert finding.headline == "Launches differ by more than 10 % in 1 of 20 cases"
     assert "1.00 µs to 1.12 µs" in finding.detail
     assert not found([case([1.0e-6, 1.02e-6, 1.04e-6, 1.06e-6, 1.08e-6])], "unstable")
 
 
 def test_cases_that_did_not_converge() -> None:
     (finding,) = found([*PINGPONG, case([1e-6] * 5, stopped_by="budget")], "not-converged")
-    assert finding.headline.startswith("1 of 24 cases ended before")
+    assert finding.headline == "The median is less certain than wanted in 1 of 24 cases"
     assert not found([case([1e-6] * 5, stopped_by="budget", mode="fixed")], "not-converged")
     assert not found([case([1e-6] * 5, stopped_by=None, clock="reported")], "not-converged")
 
 
 def test_too_few_launches() -> None:
     (finding,) = found([case([1e-6] * 4), *PINGPONG], "too-few-launches")
-    assert finding.headline.startswith("1 of 24 cases have fewer than 5 launches")
+    assert finding.headline == "Fewer than 5 launches, thus no interval, in 1 of 24 cases"
     assert not found([case([1e-6], clock="simulated")], "too-few-launches")
 
 
@@ -174,6 +182,9 @@ def test_the_most_important_first() -> None:
 
 
 def test_several_runs_are_told_apart() -> None:
-    summaries = [*PINGPONG, *curve(LINE, run="s")]
+    summaries = [*PINGPONG, *curve([(size, 3 * time) for size, time in LINE], run="s")]
     told = findings(summaries, [run(), {**run(), "id": "s"}])
-    assert [finding.headline[:3] for finding in told] == ["r: ", "s: ", "r: ", "s: "]
+    assert [finding.headline[:21] for finding in told[:2]] == [
+        "r: Latency 2.00 µs (1",
+        "s: Latency 6.00 µs (1",
+    ]

@@ -44,6 +44,16 @@ def test_each_protocol_has_its_line() -> None:
     assert model.gap_s is None
 
 
+@pytest.mark.parametrize("launches", [3, 5])
+def test_no_switch_where_launches_differ_as_much(launches: int) -> None:
+    jumping = [(size, time * (1.5 if size >= 8192 else 1)) for size, time in LINE]
+    for spread, switches in ((0.01, 1), (0.5, 0)):
+        values = [1 - spread, *[1.0] * (launches - 2), 1 + spread]
+        points = [case([t * v for v in values], case=f"pingpong/{b}", bytes=b) for b, t in jumping]
+        model = fit_loggp(points)
+        assert model is not None and len(model.switches) == switches
+
+
 def test_errors_are_those_of_the_whole() -> None:
     model = fit_loggp(curve([(1, 1.0), (2, 2.0), (3, 3.3)]))
     assert model is not None

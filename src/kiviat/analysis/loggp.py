@@ -74,9 +74,11 @@ def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
 
 
 def protocol_switches(points: Sequence[Summary]) -> list[Switch]:
-    """The switches of a curve, as far as its intervals over launches leave no doubt."""
+    """The switches of a curve, as far as its intervals over launches (or their range) leave no doubt."""
     half_widths = [
-        0.0 if point.low is None or point.high is None else (point.high - point.low) / 2 / point.median
+        (point.spread or 0.0) / 2
+        if point.low is None or point.high is None
+        else (point.high - point.low) / 2 / point.median
         for point in points
     ]
     return switches([size_of(point) for point in points], [point.median for point in points], half_widths)

@@ -119,7 +119,7 @@ def _too_few_launches(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "too-few-launches",
             0.5,
-            f"{len(lacking)} of {len(times)} cases have fewer than {MIN_LAUNCHES} launches and no interval",
+            f"Fewer than {MIN_LAUNCHES} launches, thus no interval, in {len(lacking)} of {len(times)} cases",
             "Launches differ more than samples within one. Use at least five; eight or more to compare runs.",
             _evidence(lacking),
             "warning",
@@ -139,6 +139,13 @@ def _modes(launch_medians: Sequence[float]) -> tuple[int, float] | None:
     return (fast, math.exp(gap)) if gap > math.log(_MODES_APART) and width < gap / 2 else None
 
 
+def _apart(fast: int, launches: int, factor: float) -> str:
+    """Which launches are the odd ones, told from the side of the majority."""
+    odd, how = (fast, "as fast") if 2 * fast <= launches else (launches - fast, "as slow")
+    verb = "is" if odd == 1 else "are"
+    return f"{odd} of {launches} launches {verb} {three_digits(factor)} times {how} as the others"
+
+
 def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
     found = [(modes, summary) for summary in times if (modes := _modes(summary.launch_medians))]
     if not found:
@@ -147,10 +154,9 @@ def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
     yield Finding(
         "two-modes",
         min(0.85, 0.7 + 0.15 * len(found) / len(times)),
-        f"{fast} of {worst.launches} launches {'is' if fast == 1 else 'are'} {three_digits(factor)} times "
-        f"as fast as the others ({worst.case})",
-        f"{len(found)} of {len(times)} cases have launches that stand apart. Often it is chance where ranks "
-        "land: pin them, see `kiviat binding`.",
+        f"{_apart(fast, worst.launches, factor)} ({worst.case})",
+        f"Launches stand apart in {len(found)} of {len(times)} cases. Often it is chance where ranks land: "
+        "pin them, see `kiviat binding`.",
         _evidence([summary for _, summary in found]),
         "warning",
     )
@@ -167,7 +173,7 @@ def _unstable(times: Sequence[Summary]) -> Iterator[Finding]:
     yield Finding(
         "unstable",
         0.45 + 0.3 * len(unstable) / len(times),
-        f"{len(unstable)} of {len(times)} cases differ by more than {100 * _SPREAD:.0f} % between launches",
+        f"Launches differ by more than {100 * _SPREAD:.0f} % in {len(unstable)} of {len(times)} cases",
         f"Most of all {worst.case}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
         "Pin the ranks (see `kiviat binding`), keep the machine to yourself, fix its frequency, or use more "
         "launches.",
@@ -183,7 +189,7 @@ def _not_converged(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "not-converged",
             0.3 + 0.3 * len(short) / len(adaptive),
-            f"{len(short)} of {len(adaptive)} cases ended before their medians were known as well as wanted",
+            f"The median is less certain than wanted in {len(short)} of {len(adaptive)} cases",
             "Their time or their number of samples ran out in some launch. Give them more (`budget_s`, "
             "`max_samples`) or a quieter machine; if launches differ more than that anyway, more launches.",
             _evidence(short),
