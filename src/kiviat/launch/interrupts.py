@@ -14,7 +14,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interrupts:
     """While entered, `signal` is the first one that came, and `wake` becomes readable with it.
 
-    Outside the main thread Python delivers no signals, and nothing is changed.
+    A signal that was ignored, as under nohup, stays so. Outside the main thread Python delivers no
+    signals, and nothing is changed.
     """
 
     def __init__(self) -> None:
@@ -24,7 +25,8 @@ class Interrupts:
     def __enter__(self) -> Interrupts:
         self.wake, self._write = os.pipe()
         if threading.current_thread() is threading.main_thread():
-            self._previous = {number: signal.signal(number, self._note) for number in _SIGNALS}
+            wanted = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+            self._previous = {number: signal.signal(number, self._note) for number in wanted}
         return self
 
     def __exit__(

@@ -26,6 +26,7 @@ from kiviat.launch import native
 from kiviat.launch.attempt import Attempt, Ended, Setting, Sinks
 from kiviat.launch.cores import oversubscribes
 from kiviat.launch.interrupts import Interrupts
+from kiviat.launch.leftovers import clean_dead
 from kiviat.launch.native import Options
 from kiviat.launch.probe import probe, ranks_to_probe
 from kiviat.launch.toolchain import Toolchain
@@ -41,7 +42,7 @@ _LEAST_ROOM_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class Progress:
-    """`kind` is "launch", "case", "record" or "death"; `finished` of `total` records are there."""
+    """`kind` is "cleaned", "launch", "case", "record" or "death"; `finished` of `total` records are there."""
 
     kind: str
     repetition: int
@@ -140,6 +141,7 @@ class _Run:
         self._toolchain = toolchain
         self._binary = binary.absolute()
         self._run_id = run_id
+        self._resumable = f"what is finished is kept, and `kiviat run --resume {run_id}` goes on from there"
         self._directory = directory.absolute()
         self._launches_folder = self._directory / "launches"
         self._on_launch = on_launch
@@ -161,6 +163,8 @@ class _Run:
         groups = list(_groups(self._plan, done))
         self._total = self._plan.launches * len(self._plan.cases)
         self._finished = self._total - sum(len(cases) for _, _, cases in groups)
+        for line in clean_dead():
+            self._tell("cleaned", None, line)
         try:
             with Interrupts() as interrupts:
                 if self._probe and groups:
@@ -169,10 +173,8 @@ class _Run:
                     if interrupts.signal is None:
                         self._group(cases, interrupts)
         except OSError as error:
-            raise InputError(
-                f"cannot write {error.filename or self._directory}: {error.strerror}; what is finished "
-                "is kept, and `kiviat resume` goes on from there"
-            ) from error
+            where = error.filename or self._directory
+            raise InputError(f"cannot write {where}: {error.strerror}; {self._resumable}") from error
         return Outcome(
             signal=interrupts.signal,
             launches=self._launches,
@@ -237,10 +239,7 @@ class _Run:
         self._directory.mkdir(parents=True, exist_ok=True)
         room = os.statvfs(self._directory)
         if room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES:
-            raise InputError(
-                f"no room in {self._directory}: the disk is full; what is finished is kept, free some space "
-                "and `kiviat resume`"
-            )
+            raise InputError(f"the disk of {self._directory} is full; {self._resumable}")
 
     def _record(self, record: Record) -> None:
         self._on_record(record)

@@ -1,0 +1,134 @@
+"""A stub of kiviat-bench built with each MPI, plans for it, and the rule that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.launch.processes import marker_of, our_processes
+from kiviat.launch.runner import Outcome, Progress, run_plan
+from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.transport import UNKNOWN
+from kiviat.plan import Case, Plan
+from kiviat.record import Record
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture(scope="session")
+def stubs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], Path]:
+    """Builds the stub once for each MPI."""
+    folder = tmp_path_factory.mktemp("stubs")
+
+    def stub(toolchain: Toolchain) -> Path:
+        program = folder / toolchain.name.replace(" ", "-")
+        if not program.exists():
+            source = Path(__file__).with_name("stub.cpp")
+            subprocess.run([toolchain.mpicxx, "-std=c++20", "-w", source, "-o", program], check=True)
+        return program
+
+    return stub
+
+
+@pytest.fixture
+def stub(toolchain: Toolchain, stubs: Callable[[Toolchain], Path]) -> Path:
+    return stubs(toolchain)
+
+
+def case(name: str, act: str = "", *, ranks: int = 2, benchmark: str | None = None, **controls: Any) -> Case:
+    return Case(
+        id=name,
+        benchmark=benchmark or name.partition("/")[0],
+        ranks=ranks,
+        bytes=None,
+        axes={"act": act} if act else {},
+        controls=controls,
+        world=ranks,
+    )
+
+
+def plan(*cases: Case, launches: int = 1) -> Plan:
+    """A plan that runs its cases in the order of their names."""
+    return _InOrder(name="stub", launches=launches, seed=1, cases=cases, definition={})
+
+
+class _InOrder(Plan):
+    def ordered(self, repetition: int) -> list[Case]:
+        return [case for cases in self.worlds().values() for case in sorted(cases, key=lambda case: case.id)]
+
+
+@dataclass
+class Run:
+    """Executes plans in a folder and keeps all that comes of it."""
+
+    toolchain: Toolchain
+    binary: Path
+    directory: Path
+    launches: dict[int, dict[str, Any]] = field(default_factory=dict)
+    published: list[tuple[int, str]] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+
+    def __call__(self, plan: Plan, **options: Any) -> Outcome:
+        return run_plan(
+            plan,
+            self.toolchain,
+            self.binary,
+            **{
+                "run_id": "r",
+                "directory": self.directory,
+                "done": set(),
+                "on_launch": self._launch,
+                "on_record": self.records.append,
+                "on_progress": self.progress.append,
+                "transport": UNKNOWN,
+                **options,
+            },
+        )
+
+    def _launch(self, launch: dict[str, Any]) -> None:
+        self.launches[launch["index"]] = launch
+        self.published.append((launch["index"], launch["outcome"]))
+
+    def outcomes(self) -> list[tuple[str, str]]:
+        return [(record.case, record.outcome) for record in self.records]
+
+
+@pytest.fixture
+def run(toolchain: Toolchain, stub: Path, tmp_path: Path) -> Run:
+    return Run(toolchain, stub, tmp_path / "run")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test does to a launch, no process and no file of it may remain."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    before = _segments()
+    yield
+    assert [pid for pid in our_processes() if _is_of_this_test(pid)] == []
+    assert _segments() - before == set()
+    assert not list((tmp_path / "state").rglob("*.json")), "a journal of a launch was left"
+
+
+def _is_of_this_test(pid: int) -> bool:
+    marker = marker_of(pid)
+    return marker is not None and marker.owner == os.getpid()
+
+
+def _segments() -> set[Path]:
+    """Shared memory of dead MPI programs; that of living ones belongs to somebody else."""
+    used = ""
+    for pid in our_processes():
+        try:
+            used += Path(f"/proc/{pid}/maps").read_text()
+        except OSError:
+            continue
+    patterns = ("vader_segment.*", "mpich_shm_*", "mpich_shar_tmp*", "ucx_shm_posix_*", "sm_segment.*")
+    found = {path for pattern in patterns for path in SHARED_MEMORY.glob(pattern)}
+    return {path for path in found if str(path) not in used}

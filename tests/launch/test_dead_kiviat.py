@@ -1,0 +1,159 @@
+"""A kiviat that was killed leaves ranks and files; the next command removes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch import processes
+from kiviat.launch.execution import Execution
+from kiviat.launch.leftovers import Journal, clean_dead
+from kiviat.launch.processes import Marker
+from kiviat.launch.toolchain import Toolchain
+
+from .conftest import SHARED_MEMORY
+
+RUN = """
+import sys
+from pathlib import Path
+from kiviat.launch import execution
+from kiviat.launch.runner import run_plan
+from kiviat.launch.toolchain import find_toolchain
+from kiviat.launch.transport import UNKNOWN
+from kiviat.plan import Case, Plan
+
+family, stub, directory, tied = sys.argv[1:]
+if tied == "no":
+    execution._libc.prctl = lambda *arguments: 0  # as if mpiexec had lost the tie to us
+case = Case("a", "a", 2, None, {"act": "stubborn"}, {}, 2)
+plan = Plan(name="p", launches=1, seed=1, cases=(case,), definition={})
+run_plan(plan, find_toolchain(family), Path(stub), run_id="r", directory=Path(directory), done=set(),
+         on_launch=lambda launch: print("launched", flush=True), on_record=print, transport=UNKNOWN)
+"""
+
+
+def start(toolchain: Toolchain, stub: Path, directory: Path, tied: str) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-c", RUN, toolchain.family, str(stub), str(directory), tied]
+    kiviat = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    assert kiviat.stdout is not None and kiviat.stdout.readline() == "launched\n"
+    return kiviat
+
+
+def wait_until(condition: object, limit_s: float = 10) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "too late"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("tied", ["yes", "no"])
+def test_the_next_command_cleans_up(toolchain: Toolchain, stub: Path, tmp_path: Path, tied: str) -> None:
+    kiviat = start(toolchain, stub, tmp_path / "run", tied)
+    mine = [
+        pid for pid in processes.our_processes() if (m := processes.marker_of(pid)) and m.owner == kiviat.pid
+    ]
+    assert len(mine) >= 3, "mpiexec and two ranks"
+    assert processes.orphans() == [], "their kiviat lives"
+    assert clean_dead() == []
+    kiviat.kill()
+    kiviat.wait()
+    if tied == "no":
+        assert set(mine) <= set(processes.orphans())
+    lines = clean_dead()
+    assert processes.orphans() == []
+    assert all(not Path(f"/proc/{pid}").exists() or processes._is_zombie(pid) for pid in mine)
+    assert tied == "yes" or any("ended process" in line for line in lines)
+    assert clean_dead() == []
+
+
+def test_mpiexec_ends_by_itself_when_kiviat_is_killed(
+    toolchain: Toolchain, stub: Path, tmp_path: Path
+) -> None:
+    """Somebody who kills kiviat may never start it again."""
+    kiviat = start(toolchain, stub, tmp_path / "run", "yes")
+    kiviat.kill()
+    kiviat.wait()
+    wait_until(lambda: processes.orphans() == [])
+    clean_dead()
+
+
+def test_files_are_ours_only_if_they_are_new_and_unused(openmpi: Toolchain, tmp_path: Path) -> None:
+    name = f"vader_segment.kiviat-test.{os.getpid()}"
+    old, new, used = (SHARED_MEMORY / f"{name}.{number}" for number in range(3))
+    other = SHARED_MEMORY / f"kiviat-test.{os.getpid()}"
+    try:
+        old.touch()
+        journal = Journal.open(Marker.new(), openmpi.vendor, time.time())
+        for path in (new, used, other):
+            path.touch()
+        with subprocess.Popen(["sleep", "60"], stdin=used.open()) as sleeper:
+            assert journal.close() == [new]
+            sleeper.kill()
+        assert [path.exists() for path in (old, new, used, other)] == [True, False, True, True]
+    finally:
+        for path in (old, new, used, other):
+            path.unlink(missing_ok=True)
+
+
+def test_session_folders_of_open_mpi(
+    openmpi: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They carry the number of their mpiexec."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    parent = tmp_path / "tmp" / "ompi.here.0"
+    parent.mkdir(parents=True)
+    journal = Journal.open(Marker.new(), openmpi.vendor, time.time())
+    with subprocess.Popen(["sleep", "60"]) as living:
+        (parent / f"pid.{living.pid}").mkdir()
+        (parent / "pid.4194999").mkdir()
+        assert journal.close() == [parent / "pid.4194999"]
+        assert (parent / f"pid.{living.pid}").is_dir()
+        living.kill()
+
+
+def test_a_journal_that_cannot_be_read_harms_nobody(tmp_path: Path) -> None:
+    folder = tmp_path / "state/kiviat/launches"
+    folder.mkdir(parents=True)
+    for number, text in enumerate(("", "[]", "{}", json.dumps({"marker": "x", "family": "openmpi"}))):
+        (folder / f"{number}.json").write_text(text)
+    assert clean_dead() == []
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def test_a_marker_is_orphaned_only_here_and_only_when_its_kiviat_is_gone() -> None:
+    marker = Marker.new()
+    assert Marker.parse(str(marker)) == marker
+    assert not marker.is_orphaned()
+    with subprocess.Popen(["sleep", "60"]) as process:
+        process.kill()
+        process.wait()
+    gone = Marker(marker.host, marker.namespace, process.pid, 1, "x")
+    assert gone.is_orphaned()
+    reused = Marker(marker.host, marker.namespace, marker.owner, marker.owner_started - 1, "x")
+    assert reused.is_orphaned(), "our number, but started at another time"
+    assert not Marker("elsewhere", marker.namespace, process.pid, 1, "x").is_orphaned()
+    assert not Marker(marker.host, "other", process.pid, 1, "x").is_orphaned()
+    assert Marker.parse("nonsense") is None
+
+
+def test_every_process_of_a_launch_is_ended(tmp_path: Path) -> None:
+    """One that left the session, one that left it and ignores SIGTERM, one whose parent is gone."""
+    script = "setsid sleep 60 & setsid sh -c 'trap \"\" TERM; sleep 61; sleep 61' & (sleep 62 &) ; sleep 63"
+    execution = Execution(["sh", "-c", script], {}, tmp_path, Marker.new())
+    wait_until(lambda: len(processes.of_launch(execution.marker)) == 6)
+    stranger = subprocess.Popen(["sleep", "64"])
+    try:
+        execution.end()
+        assert processes.of_launch(execution.marker) == []
+        assert stranger.poll() is None, "nobody else is touched"
+    finally:
+        stranger.send_signal(signal.SIGKILL)
+        stranger.wait()

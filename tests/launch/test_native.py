@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.native import Options, command, environment, shell_line, that_matter
+from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.vendors import fits, vendors
+
+
+def made(family: str, version: str) -> Toolchain:
+    return Toolchain("", family, version, Path("/m/mpicxx"), Path("/m/mpiexec"), "PATH", False)
+
+
+OPENMPI_4 = made("openmpi", "4.1.4")
+OPENMPI_5 = made("openmpi", "5.0.11")
+MPICH_4 = made("mpich", "4.0.2")
+MPICH_5 = made("mpich", "5.0.2")
+ALL = [OPENMPI_4, OPENMPI_5, MPICH_4, MPICH_5]
+PLAIN = Options(root=False)
+
+
+@pytest.mark.parametrize("toolchain", ALL)
+def test_nothing_is_added_that_is_not_needed(toolchain: Toolchain) -> None:
+    assert command(toolchain, 2, ["bench", "--list"], PLAIN) == ["/m/mpiexec", "-n", "2", "bench", "--list"]
+    assert environment(toolchain, PLAIN, {}) == {}
+
+
+@pytest.mark.parametrize("toolchain", ALL)
+def test_binding_is_never_added_silently(toolchain: Toolchain) -> None:
+    everything_else = Options(root=True, oversubscribed=True, probe=True)
+    assert not any("bind" in word for word in command(toolchain, 4, ["bench"], everything_else))
+    assert not any("bind" in name.lower() for name in environment(toolchain, everything_else, {}))
+    assert any("bind" in word for word in command(toolchain, 4, ["bench"], Options(bind=True)))
+
+
+def test_what_oversubscription_needs() -> None:
+    options = Options(root=False, oversubscribed=True)
+    assert command(OPENMPI_4, 4, ["b"], options) == ["/m/mpiexec", "-n", "4", "--oversubscribe", "b"]
+    assert command(OPENMPI_5, 4, ["b"], options) == [
+        "/m/mpiexec",
+        "-n",
+        "4",
+        "--map-by",
+        ":OVERSUBSCRIBE",
+        "b",
+    ]
+    assert environment(MPICH_4, options, {}) == {}
+    assert environment(MPICH_5, options, {}) == {"MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD": "2000000000"}
+
+
+def test_root_needs_to_be_allowed_by_open_mpi() -> None:
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    assert environment(OPENMPI_4, Options(root=True), {}) == allowed
+    assert environment(MPICH_4, Options(root=True), {}) == {}
+
+
+def test_what_the_user_set_stays() -> None:
+    options = Options(root=False, oversubscribed=True, environment={"UCX_TLS": "tcp"})
+    user = {"MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD": "5"}
+    assert environment(MPICH_5, options, user) == {"UCX_TLS": "tcp"}
+
+
+def test_another_launcher() -> None:
+    options = Options(launcher="srun --mpi=pmix -n {ranks}", oversubscribed=True)
+    assert command(OPENMPI_4, 8, ["b", "-x"], options) == ["srun", "--mpi=pmix", "-n", "8", "b", "-x"]
+
+
+def test_arguments_of_the_user_go_to_mpiexec() -> None:
+    words = command(OPENMPI_4, 2, ["b"], Options(root=False, arguments=("--map-by", "node")))
+    assert words == ["/m/mpiexec", "-n", "2", "--map-by", "node", "b"]
+
+
+def test_only_variables_that_matter_to_mpi() -> None:
+    user = {"UCX_TLS": "tcp", "OMPI_MCA_pml": "ob1", "HOME": "/root", "FILE_TOKEN": "x", "LD_PRELOAD": "a.so"}
+    assert set(that_matter(user)) == {"UCX_TLS", "OMPI_MCA_pml", "LD_PRELOAD"}
+
+
+def test_a_line_for_the_shell() -> None:
+    assert shell_line({"A": "b c"}, ["run", "x y"]) == "A='b c' run 'x y'"
+
+
+@pytest.mark.parametrize(
+    ("version", "predicate", "holds"),
+    [
+        ("4.1.4", "<5", True),
+        ("5.0.0", "<5", False),
+        ("5", ">=5.0", True),
+        ("4.10", ">4.9", True),
+        ("4.1.4", ">=4,<4.1", False),
+        ("4.1.4", "==4.1.4", True),
+        ("4.1.4", "<=4.1", False),
+        ("4.1.4", "", True),
+    ],
+)
+def test_version_predicates(version: str, predicate: str, holds: bool) -> None:
+    assert fits(version, predicate) is holds
+
+
+def test_the_files_of_the_vendors_can_be_read() -> None:
+    """Every predicate is one that `fits` knows, and every need says why."""
+    assert set(vendors()) == {"mpich", "openmpi"}
+    for vendor in vendors().values():
+        for need in vendor.needs:
+            fits("1.0", need.versions)
+            assert need.why and (need.arguments or need.environment)

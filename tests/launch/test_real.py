@@ -1,0 +1,61 @@
+"""The real kiviat-bench under real MPIs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from kiviat.launch import processes
+from kiviat.launch.toolchain import Toolchain
+from kiviat.plan import Case
+from kiviat.record import schema
+
+from .conftest import Run, plan
+from .test_runner import as_json
+
+
+def case(benchmark: str, size: int, budget_s: float = 0.1) -> Case:
+    name = f"{benchmark}/ranks=2/bytes={size}"
+    return Case(
+        name, benchmark, 2, size, {}, {"budget_s": budget_s, "target": 0.0001, "max_samples": 10**6}, 2
+    )
+
+
+@pytest.fixture
+def real(toolchain: Toolchain, kiviat_bench: Path, tmp_path: Path) -> Run:
+    return Run(toolchain, kiviat_bench, tmp_path / "run")
+
+
+def test_records_transport_and_context(real: Run) -> None:
+    outcome = real(plan(case("allreduce", 8), case("pingpong", 1024)), transport=None)
+    assert (outcome.records, outcome.failed) == (2, 0), [record.reason for record in real.records]
+    for record in real.records:
+        jsonschema.validate(as_json(record.to_json()), schema("record"))
+        assert record.check == "passed"
+    launch = real.launches[0]
+    launches = {"type": "array", "items": schema("run")["properties"]["launches"]["items"]}
+    jsonschema.validate(as_json([launch]), launches)
+    assert launch["mpi"] == real.toolchain.vendor.title
+    assert launch["mpi_version"] == real.toolchain.version
+    assert len(launch["ranks"]) == launch["world"] == 2
+    assert launch["transport"]["near"] is not None, launch["transport"]
+    assert launch["transport"]["far"] is None, "there is one host only"
+
+
+def test_a_rank_killed_in_the_middle_of_a_case(real: Run) -> None:
+    threading.Timer(2.0, _kill_a_rank, [real]).start()
+    real(plan(case("allreduce", 8, budget_s=8), case("pingpong", 1024)))
+    assert real.outcomes() == [("allreduce/ranks=2/bytes=8", "failed"), ("pingpong/ranks=2/bytes=1024", "ok")]
+
+
+def _kill_a_rank(run: Run) -> None:
+    for pid in processes.our_processes():
+        marker = processes.marker_of(pid)
+        if marker and marker.owner == os.getpid() and str(run.binary) in processes.mapped(pid):
+            os.kill(pid, signal.SIGKILL)
+            return

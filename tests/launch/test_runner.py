@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from kiviat.launch.native import Options
+from kiviat.launch.runner import dry_run
+from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.record import InputError, schema
+
+from .conftest import Run, case, plan
+
+
+def as_json(value: object) -> object:
+    return json.loads(json.dumps(value))
+
+
+def test_cases_become_records_and_launches_that_fit_the_schemas(run: Run) -> None:
+    outcome = run(plan(case("a/1"), case("b/1"), case("c/1", ranks=1), launches=2))
+    assert (outcome.signal, outcome.launches, outcome.records, outcome.failed) == (None, 4, 6, 0)
+    assert [(record.launch, record.case) for record in run.records] == [
+        *((0, "c/1"), (1, "a/1"), (1, "b/1")),
+        *((2, "c/1"), (3, "a/1"), (3, "b/1")),
+    ]
+    for record in run.records:
+        jsonschema.validate(as_json(record.to_json()), schema("record"))
+        assert record.started is not None
+    launches = {"type": "array", "items": schema("run")["properties"]["launches"]["items"]}
+    jsonschema.validate(as_json(list(run.launches.values())), launches)
+    assert run.published[:2] == [(0, "running"), (0, "ok")]
+    assert [launch["repetition"] for launch in run.launches.values()] == [0, 0, 1, 1]
+    assert run.launches[1]["world"] == 2
+    assert not list((run.directory / "launches").iterdir()), "launches that ended well leave no folder"
+
+
+def test_a_launch_is_published_before_its_first_record(run: Run) -> None:
+    """run.json must hold the context before records.jsonl refers to it."""
+    seen = []
+    run(
+        plan(case("a/1")),
+        on_launch=lambda launch: seen.append("launch"),
+        on_record=lambda r: seen.append("record"),
+    )
+    assert seen == ["launch", "record", "launch"]
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        ("kill", "signal 9"),
+        ("abort", "signal 6|buffer overflow"),
+        ("mpi_abort", "exit code 3|MPI_ABORT|Abort"),
+        ("exit", "exit|without saying so"),
+    ],
+)
+def test_a_rank_that_dies_costs_its_case_only(run: Run, act: str, words: str) -> None:
+    outcome = run(plan(case("a/1"), case("b/1", act), case("c/1")), timeout_s=5)
+    assert run.outcomes() == [("a/1", "ok"), ("b/1", "failed"), ("c/1", "ok")]
+    assert (outcome.launches, outcome.failed) == (2, 1)
+    failed = run.records[1]
+    jsonschema.validate(as_json(failed.to_json()), schema("record"))
+    assert failed.phase in ("launch", "watchdog")
+    assert any(word in str(failed.reason) for word in words.split("|")) or failed.phase == "watchdog"
+    assert run.launches[0]["outcome"] == "failed" and run.launches[1]["outcome"] == "ok"
+    assert (run.directory / "launches/0/stderr").exists(), "the output of a failed launch is kept"
+
+
+@pytest.mark.parametrize("act", ["hang", "stubborn"])
+def test_the_watchdog_ends_a_case_that_hangs(run: Run, act: str) -> None:
+    run(plan(case("a/1", act), case("b/1")), timeout_s=1.0)
+    assert run.outcomes() == [("a/1", "failed"), ("b/1", "ok")]
+    assert run.records[0].phase == "watchdog"
+    assert "1 s" in str(run.records[0].reason)
+
+
+def test_the_watchdog_counts_from_the_start_of_the_case(run: Run) -> None:
+    """Six cases of 0.3 s each, under a limit of 1 s for one."""
+    cases = [case(f"a/{number}", "slow") for number in range(6)]
+    run(plan(*cases), timeout_s=1.0)
+    assert {outcome for _, outcome in run.outcomes()} == {"ok"}
+
+
+def test_the_launcher_killed(run: Run) -> None:
+    """Nobody is left to end the ranks but we."""
+    threading.Timer(1.0, _kill_launcher, [run]).start()
+    run(plan(case("a/1"), case("b/1", "hang"), case("c/1")), timeout_s=20)
+    assert run.outcomes() == [("a/1", "ok"), ("b/1", "failed"), ("c/1", "ok")]
+    assert "mpiexec was killed by signal 9" in str(run.records[1].reason)
+
+
+def _kill_launcher(run: Run) -> None:
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    for child in children:
+        if run.toolchain.mpiexec.name in Path(f"/proc/{child}/cmdline").read_text():
+            os.kill(int(child), signal.SIGKILL)
+
+
+def test_a_torn_line_costs_nothing_but_is_said(run: Run) -> None:
+    run(plan(case("a/1", "torn"), case("b/1")))
+    assert run.outcomes() == [("a/1", "ok"), ("b/1", "ok")]
+    assert run.launches[0]["outcome"] == "failed"
+    assert "torn event" in run.launches[0]["reason"]
+
+
+def test_a_line_cut_short_by_death(run: Run) -> None:
+    run(plan(case("a/1", "cut"), case("b/1")), timeout_s=5)
+    assert run.outcomes() == [("a/1", "failed"), ("b/1", "ok")]
+
+
+@pytest.mark.parametrize(
+    ("act", "reason"), [("forgotten", "without its result"), ("incomplete", "KeyError: 'metrics'")]
+)
+def test_a_result_that_is_missing_or_incomplete(run: Run, act: str, reason: str) -> None:
+    outcome = run(plan(case("a/1", act), case("b/1")))
+    assert sorted(run.outcomes()) == [("a/1", "failed"), ("b/1", "ok")]
+    assert outcome.launches == 1
+    assert reason in next(str(record.reason) for record in run.records if record.outcome == "failed")
+
+
+def test_a_benchmark_that_dies_three_times_is_given_up(run: Run) -> None:
+    cases = [case(f"a/{number}", "kill") for number in range(5)]
+    outcome = run(plan(*cases, case("b/1")), timeout_s=5)
+    assert run.outcomes() == [*((f"a/{number}", "failed") for number in range(5)), ("b/1", "ok")]
+    assert outcome.launches == 4
+    assert [("not tried again" in str(record.reason)) for record in run.records] == [
+        *[False] * 3,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_launch_that_dies_before_its_first_case_is_tried_twice(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STUB_DIES_EARLY", "1")
+    outcome = run(plan(case("a/1"), case("b/1"), launches=1))
+    assert outcome.launches == 2
+    assert run.outcomes() == [("a/1", "failed"), ("b/1", "failed")]
+    assert "no licence" in str(run.records[0].reason)
+    assert run.launches[1]["mpi"] is None and run.launches[1]["outcome"] == "failed"
+
+
+def test_a_bad_exit_after_the_last_result_costs_no_record(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STUB_FAILS_AT_THE_END", "1")
+    outcome = run(plan(case("a/1")))
+    assert run.outcomes() == [("a/1", "ok")] and outcome.launches == 1
+    assert run.launches[0]["outcome"] == "failed" and "all results are there" in run.launches[0]["reason"]
+
+
+def test_a_run_goes_on_where_it_was(run: Run) -> None:
+    whole = plan(case("a/1"), case("b/1"), launches=2)
+    outcome = run(whole, done={(0, "a/1"), (0, "b/1"), (1, "a/1")}, first_launch=7)
+    assert (outcome.launches, outcome.records) == (1, 1)
+    assert [(record.launch, record.case) for record in run.records] == [(7, "b/1")]
+    assert run.launches[7]["repetition"] == 1
+    assert (run.progress[-1].finished, run.progress[-1].total) == (4, 4)
+    assert (
+        run(whole, done={(repetition, name) for repetition in (0, 1) for name in ("a/1", "b/1")}).launches
+        == 0
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_is_finished(run: Run, number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    threading.Timer(1.5, os.kill, [os.getpid(), number]).start()
+    started = time.monotonic()
+    outcome = run(plan(case("a/1"), case("b/1", "stubborn"), case("c/1"), launches=3))
+    assert time.monotonic() - started < 10
+    assert outcome.signal == number
+    assert run.outcomes() == [("a/1", "ok")], "the case in progress has no record: it will be run again"
+    assert run.launches[0]["outcome"] == "interrupted"
+    assert signal.getsignal(number) is before
+
+
+def test_the_launcher_of_another_mpi_is_found_out(stub: Path, toolchain: Toolchain, tmp_path: Path) -> None:
+    """It starts N worlds of one rank, each of which would write results."""
+    other = find_toolchain("mpich" if toolchain.family == "openmpi" else "openmpi")
+    run = Run(replace(toolchain, mpiexec=other.mpiexec), stub, tmp_path / "run")
+    options = Options(environment={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    with pytest.raises(InputError, match=r"sees 1 .* not of one MPI; choose with --mpi"):
+        run(plan(case("a/1")), options=options)
+    assert run.records == []
+    assert run.launches[0]["outcome"] == "failed"
+
+
+def test_a_full_disk_is_one_line(run: Run) -> None:
+    def append(record: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "records.jsonl")
+
+    with pytest.raises(
+        InputError, match=r"cannot write records\.jsonl: No space left on device; .* --resume r"
+    ):
+        run(plan(case("a/1"), case("b/1", "hang")), on_record=append)
+    assert run.launches[0]["outcome"] == "failed"
+
+
+def test_a_disk_that_fills_up_under_kiviat_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kiviat-bench dies of it, and so would every launch after it."""
+    full = os.statvfs_result((4096, 4096, 100, 0, 0, 9, 9, 9, 0, 255))
+    room = iter([os.statvfs("/"), full])
+    monkeypatch.setattr("kiviat.launch.runner.os.statvfs", lambda path: next(room))
+    with pytest.raises(InputError, match="disk of .* is full; .* --resume r"):
+        run(plan(case("a/1"), case("b/1", "kill"), case("c/1")), timeout_s=5)
+    assert run.outcomes()[0] == ("a/1", "ok")
+    assert len(run.launches) == 1
+
+
+def test_a_folder_that_cannot_be_written(run: Run) -> None:
+    run.directory = Path("/proc/kiviat")
+    with pytest.raises(InputError, match="cannot write /proc/kiviat"):
+        run(plan(case("a/1")))
+
+
+def test_more_ranks_than_cores_are_marked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kiviat.launch.runner.oversubscribes", lambda ranks: ranks > 1)
+    run(plan(case("a/1"), case("b/1", ranks=1)))
+    assert [(record.case, record.oversubscribed) for record in run.records] == [("b/1", False), ("a/1", True)]
+    assert run.launches[1]["oversubscribed"] is True
+    if run.toolchain.family == "openmpi":
+        assert "--oversubscribe" in run.launches[1]["command"]
+        assert "--oversubscribe" not in run.launches[0]["command"]
+
+
+def test_the_dry_run_shows_what_is_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kiviat.launch.native.os.geteuid", lambda: 0)
+    shown = plan(case("a/1"), case("b/1", ranks=1), launches=2)
+    lines = dry_run(shown, run.toolchain, run.binary)
+    assert len(lines) == 4
+    assert f"{run.toolchain.mpiexec} -n 1 {run.binary} --cases launches/0/cases.txt" in lines[0]
+    if run.toolchain.family == "openmpi":
+        assert lines[0].startswith("OMPI_ALLOW_RUN_AS_ROOT=1 ")
+    run(shown)
+    for launch, line in zip(run.launches.values(), lines, strict=True):
+        words = [word.replace(f"{run.directory}/", "") for word in launch["command"]]
+        assert " ".join(words) in line
+
+
+def test_variables_that_matter_to_mpi_are_recorded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCX_TLS", "all")
+    monkeypatch.setenv("SECRET_TOKEN", "hidden")
+    run(plan(case("a/1")))
+    assert run.launches[0]["environment"]["UCX_TLS"] == "all"
+    assert "hidden" not in json.dumps(run.launches[0])
+
+
+def test_no_mpiexec_at_all(run: Run, stubs: Callable[[Toolchain], Path]) -> None:
+    run.toolchain = replace(run.toolchain, mpiexec=Path("/nowhere/mpiexec"))
+    with pytest.raises(InputError, match=r"cannot start '/nowhere/mpiexec': No such file"):
+        run(plan(case("a/1")))

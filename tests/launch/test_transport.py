@@ -1,0 +1,75 @@
+"""What MPIs really printed: on one host, and between two hosts joined by TCP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.launch.transport import Seen, parse
+
+CAPTURED = Path(__file__).with_name("captured")
+OWN_SEGMENT = frozenset({"/dev/shm/mpich_shm_8d8a5a01_0"})
+NO_SEGMENT = frozenset({"/usr/lib/libmpich.so", "/dev/shm/mpich_shar_tmpM7As0u (deleted)"})
+
+
+def parsed(name: str, maps: frozenset[str] | None = NO_SEGMENT, fast_network: bool = False) -> dict[str, Any]:
+    hosts = 2 if "two-hosts" in name else 1
+    output = (CAPTURED / f"{name}.txt").read_text()
+    return parse(name.partition("-")[0], Seen(output, hosts, maps, fast_network))
+
+
+@pytest.mark.parametrize(
+    ("name", "near", "far"),
+    [
+        ("openmpi-4.1.4-one-host", "vader", None),
+        ("openmpi-4.1.4-two-hosts", "vader", "tcp"),
+        ("openmpi-4.1.4-two-hosts-tcp-only", "tcp", "tcp"),
+        ("openmpi-4.1.4-two-hosts-libfabric", "libfabric eth0", "libfabric eth0"),
+        ("openmpi-5.0.11-two-hosts", "sm", "tcp"),
+        ("mpich-4.0.2-one-host", "UCX sysv+cma", None),
+        ("mpich-4.0.2-two-hosts", "UCX sysv+cma", "UCX tcp"),
+    ],
+)
+def test_what_was_captured(name: str, near: str, far: str | None) -> None:
+    found = parsed(name)
+    assert (found["near"], found["far"]) == (near, far)
+
+
+def test_mpich_with_shared_memory_of_its_own() -> None:
+    """UCX has lanes to near ranks as well, but counting its calls showed that none is used."""
+    assert parsed("mpich-5.0.2-one-host", OWN_SEGMENT)["near"] == "MPICH shared memory"
+    assert parsed("mpich-5.0.2-two-hosts", OWN_SEGMENT)["far"] == "UCX tcp"
+    assert parsed("mpich-5.0.2-two-hosts-libfabric", OWN_SEGMENT)["far"] == "libfabric sockets"
+    assert parsed("mpich-5.0.2-two-hosts", maps=None)["near"] is None, "no rank was seen: not known"
+
+
+@pytest.mark.parametrize(
+    ("name", "fast_network", "falls_back"),
+    [
+        ("openmpi-4.1.4-one-host", True, False),
+        ("openmpi-4.1.4-two-hosts", False, False),
+        ("openmpi-4.1.4-two-hosts", True, True),
+        ("openmpi-4.1.4-two-hosts-tcp-only", False, True),
+        ("mpich-4.0.2-two-hosts", True, True),
+    ],
+)
+def test_tcp_is_a_fallback_where_there_is_something_better(
+    name: str, fast_network: bool, falls_back: bool
+) -> None:
+    assert parsed(name, fast_network=fast_network)["fallback_to_tcp"] is falls_back
+
+
+@pytest.mark.parametrize("family", ["openmpi", "mpich"])
+def test_what_was_not_seen_is_unknown(family: str) -> None:
+    found = parse(family, Seen("something else\n", 1, NO_SEGMENT, True))
+    assert (found["near"], found["far"], found["fallback_to_tcp"]) == (None, None, None)
+    assert "nothing found" in found["evidence"]
+
+
+def test_infiniband_as_ucx_names_it() -> None:
+    """Not captured: written after UCX's format, as no such device was at hand."""
+    line = "ucp_context_0 inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)  rma(rc_mlx5/mlx5_0:1)"
+    found = parse("mpich", Seen(line, 2, OWN_SEGMENT, True))
+    assert (found["far"], found["fallback_to_tcp"]) == ("UCX rc_mlx5", False)
