@@ -40,6 +40,15 @@ double Case::real(std::string_view key, double fallback) const {
   return found == words.end() ? fallback : to_real(found->second, key);
 }
 
+std::optional<std::int64_t> Case::bytes() const {
+  try {
+    const std::int64_t given = integer("bytes", 0);
+    return given < 0 ? std::nullopt : std::optional(given);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 std::optional<Case> parse_case(const std::string& line, int line_number) {
   std::istringstream words(line);
   Case parsed;
@@ -62,8 +71,10 @@ std::vector<std::int64_t> parse_sizes(std::string_view text) {
     if (low < 0 || high < low)
       throw UsageError("sizes '" + std::string(text) + "': give LOW:HIGH with 0 <= LOW <= HIGH");
     if (low == 0) sizes.push_back(0);
-    for (std::int64_t size = 1; size <= high && size > 0; size *= 2)
-      if (size >= low) sizes.push_back(size);
+    for (int power = 0; power < 63; ++power)
+      if (const std::int64_t size = std::int64_t{1} << power; size >= low && size <= high) sizes.push_back(size);
+    if (sizes.empty())
+      throw UsageError("sizes '" + std::string(text) + "': no power of two lies there; give 0, 1, 2, 4, ... or a list");
     return sizes;
   }
   for (std::size_t begin = 0; begin <= text.size();) {

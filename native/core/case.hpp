@@ -19,6 +19,8 @@ struct Case {
   std::string text(std::string_view key, std::string_view fallback) const;
   std::int64_t integer(std::string_view key, std::int64_t fallback) const;
   double real(std::string_view key, double fallback) const;
+  // The message size, where it makes sense as one.
+  std::optional<std::int64_t> bytes() const;
 };
 
 // Reads `ID BENCHMARK key=value...`; nothing for blank lines and comments.

@@ -24,7 +24,7 @@ class Tabular : public Format {
       std::printf("# %s: %s: %s\n", spec.id.c_str(), outcome.result.outcome.c_str(),
                   outcome.result.reason.value_or("unknown").c_str());
     } else {
-      row(spec.integer("bytes", 0), outcome);
+      row(spec.bytes().value_or(0), outcome);
     }
     std::fflush(stdout);
   }
@@ -107,8 +107,9 @@ class Csv final : public Format {
   void result(const Case& spec, const Outcome& outcome, bool) override {
     const auto cell = [](std::optional<double> value) { value ? std::printf(",%.9g", *value) : std::printf(","); };
     const auto head = [&] {
+      const auto bytes = outcome.sized ? spec.bytes() : std::nullopt;
       std::printf("%s,%s,%d,%s,%s,%s", spec.id.c_str(), outcome.benchmark.c_str(), outcome.ranks,
-                  outcome.sized ? std::to_string(spec.integer("bytes", 0)).c_str() : "", outcome.result.outcome.c_str(),
+                  bytes ? std::to_string(*bytes).c_str() : "", outcome.result.outcome.c_str(),
                   outcome.result.check.c_str());
     };
     if (outcome.result.metrics.empty()) head(), std::printf(",,,,,,,,,,,\n");

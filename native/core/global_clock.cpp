@@ -13,7 +13,7 @@ constexpr double shortest_baseline_s = 0.2;  // below this a slope is noise
 
 }  // namespace
 
-GlobalClock::GlobalClock(MPI_Comm comm, unsigned long domain, Reading local) : local_(local) {
+GlobalClock::GlobalClock(MPI_Comm comm, unsigned long domain, Reading local) : local_(local), started_(local()) {
   MPI_Comm_dup(comm, &comm_);
   int rank, size;
   MPI_Comm_rank(comm_, &rank);
@@ -42,7 +42,7 @@ double GlobalClock::to_local(double global_s) const {
 
 void GlobalClock::refresh(double age_s) {
   if (shared_) return;
-  int stale = local_() - last_ > age_s;
+  int stale = local_() - last_ > std::min(age_s, std::max(0.05, 0.5 * (last_ - started_)));
   MPI_Bcast(&stale, 1, MPI_INT, 0, comm_);
   if (!stale) return;
 

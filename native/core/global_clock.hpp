@@ -24,7 +24,8 @@ class GlobalClock {
   GlobalClock(const GlobalClock&) = delete;
   GlobalClock& operator=(const GlobalClock&) = delete;
 
-  // Estimates the offset anew when the last estimate is older than `age_s`. Collective.
+  // Estimates the offset anew when the last estimate is older than `age_s`, more often in the first
+  // seconds, when the drift is hardly known. Collective.
   void refresh(double age_s = 2.0);
 
   double to_global(double local_s) const { return local_s + offset_at(local_s); }
@@ -46,7 +47,7 @@ class GlobalClock {
   MPI_Comm leaders_ = MPI_COMM_NULL;  // rank 0 of each domain; null elsewhere
   Reading local_;
   bool shared_ = false;
-  double last_ = 0;
+  double started_, last_ = 0;
   std::vector<Estimate> estimates_;
   double offset_ = 0, drift_ = 0, reference_ = 0;
 };

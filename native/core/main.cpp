@@ -172,21 +172,22 @@ int run(const Options& options) {
   }
   for (const Case& spec : cases) {
     if (root && driven) record(json::Object().field("event", "start").field("case", spec.id).text());
+    MPI_Bcast(&proceed, 1, MPI_INT, 0, session.world);
+    if (!proceed) return 1;
     const Outcome outcome = run_case(spec, session);
     if (root) {
       record(result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, session.oversubscribed, outcome.result));
       if (format) format->result(spec, outcome, session.oversubscribed);
       if (outcome.result.outcome == "failed") failed = 1;
     }
-    MPI_Bcast(&proceed, 1, MPI_INT, 0, session.world);
-    if (!proceed) return 1;
   }
   if (root) {
     if (driven) record(json::Object().field("event", "end").text());
     if (format) format->end();
+    failed = !proceed || (failed && !driven);
   }
   MPI_Bcast(&failed, 1, MPI_INT, 0, session.world);
-  return driven ? 0 : failed;
+  return failed;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ Recorder::Recorder(const std::string& path)
 Recorder::~Recorder() { close(descriptor_); }
 
 bool Recorder::line(const std::string& json) {
+  if (failed_) return false;
   const std::string text = json + '\n';
   for (std::size_t written = 0; written < text.size();) {
     const auto n = write(descriptor_, text.data() + written, text.size() - written);
@@ -28,6 +29,7 @@ bool Recorder::line(const std::string& json) {
     if (n <= 0) {
       std::fprintf(stderr, "kiviat-bench: cannot write '%s': %s; free space and resume the run\n", path_.c_str(),
                    std::strerror(errno));
+      failed_ = true;
       return false;
     }
     written += static_cast<std::size_t>(n);
@@ -42,12 +44,15 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
   json::Object axes;
   for (const auto& [key, value] : spec.words)
     if (std::ranges::find(elsewhere, key) == std::end(elsewhere)) {
-      const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+      // JSON has no numbers with leading zeros.
+      const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos &&
+                          (value[0] != '0' || value.size() == 1);
       number ? axes.raw(key, value) : axes.field(key, value);
     }
   json::Object event;
   event.field("event", "result").field("case", spec.id).field("benchmark", benchmark).field("ranks", ranks);
-  sized ? event.field("bytes", spec.integer("bytes", 0)) : event.field("bytes", nullptr);
+  // A size that makes no sense is told by the reason; here it must not throw on one rank only.
+  event.field("bytes", sized ? spec.bytes() : std::nullopt);
   return event.raw("axes", axes.text())
       .field("mode", result.mode)
       .field("sync", result.sync)

@@ -17,12 +17,13 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // False once a line could not be written whole (a full disk); the reason is on stderr.
+  // False from the first line on that could not be written whole (a full disk); the reason is on stderr, once.
   bool line(const std::string& json);
 
  private:
   std::string path_;
   int descriptor_;
+  bool failed_ = false;
 };
 
 std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,

@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+
 #include "core/failure.hpp"
 #include "core/registry.hpp"
 #include "core/trial.hpp"
@@ -11,19 +15,21 @@ namespace {
 
 // The ranks that take part: the first ones, or 0 and `distance`.
 struct Members {
-  int ranks, stride = 1;
-  int last() const { return (ranks - 1) * stride; }
-  bool contain(int rank) const { return rank <= last() && rank % stride == 0; }
+  std::int64_t ranks, stride = 1;
+  std::int64_t last() const { return (ranks - 1) * stride; }
+  bool contain(int rank) const { return rank % stride == 0 && rank / stride < ranks; }
 };
 
 Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
   const RankRule& rule = benchmark.traits.ranks;
-  const auto group = static_cast<int>(spec.integer("group", 0));
-  const int natural = group || !rule.max ? world / rule.multiple * rule.multiple : std::min(rule.max, world);
-  const Members members{static_cast<int>(spec.integer("ranks", natural)), static_cast<int>(spec.integer("distance", 1))};
+  // As many as there are, if the rule can do with them at all.
+  const int most = std::max(world / rule.multiple * rule.multiple, std::min(world, rule.min));
+  const int natural = spec.integer("group", 0) || !rule.max ? most : std::min(rule.max, world);
+  const Members members{spec.integer("ranks", natural), spec.integer("distance", 1)};
   if (members.ranks < 1 || members.stride < 1) throw UsageError("ranks and distance must be at least 1");
-  if (members.last() >= world)
-    throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, the launch has " + std::to_string(world));
+  if (members.ranks > INT_MAX || members.stride > INT_MAX)
+    throw UsageError("ranks=" + std::to_string(members.ranks) + " distance=" + std::to_string(members.stride) +
+                     ": no MPI has that many ranks");
   return members;
 }
 
@@ -43,10 +49,14 @@ void wait_for_all(MPI_Comm world, bool idle) {
 Outcome run_case(const Case& spec, Session& session) {
   Outcome outcome;
   outcome.benchmark = spec.benchmark;
+  outcome.ranks = session.size;
+  const double begun_s = clock::now();
   const auto end_as = [&](const char* how, const std::exception& why) {
+    outcome.result = Result();
     outcome.result.outcome = how, outcome.result.phase = "setup", outcome.result.reason = why.what();
     outcome.result.check_reason = "did not run";
-    outcome.result.metrics.clear();
+    outcome.result.clock_cost_s = session.clock_cost_s;
+    outcome.result.elapsed_s = clock::now() - begun_s;
   };
   MPI_Comm members_comm = MPI_COMM_NULL;
   bool member = true;
@@ -55,7 +65,9 @@ Outcome run_case(const Case& spec, Session& session) {
     outcome.benchmark = benchmark.name, outcome.sized = benchmark.traits.sized;
     session.global_clock.refresh();
     const Members members = members_of(spec, benchmark, session.size);
-    outcome.ranks = members.ranks;
+    outcome.ranks = static_cast<int>(members.ranks);
+    if (members.last() >= session.size)
+      throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, the launch has " + std::to_string(session.size));
     member = members.contain(session.rank);
     MPI_Comm_split(session.world, member ? 0 : MPI_UNDEFINED, session.rank, &members_comm);
     if (member) {

@@ -44,10 +44,10 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
     }
   }
 
-  const auto group = static_cast<int>(integer("group"));
+  const std::int64_t group = integer("group");
   if (group < 0 || (group > 0 && all_ranks_ % group != 0))
     throw UsageError("group=" + std::to_string(group) + " does not divide " + std::to_string(all_ranks_) + " ranks");
-  const int group_ranks = group ? group : all_ranks_;
+  const int group_ranks = group ? static_cast<int>(group) : all_ranks_;
   if (!benchmark.traits.ranks.allows(group_ranks))
     throw Skip(benchmark.name + " needs " + benchmark.traits.ranks.text() + " ranks, not " + std::to_string(group_ranks));
   bytes_ = benchmark.traits.sized ? spec.integer("bytes", 0) : 0;
@@ -65,6 +65,9 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   limits_.budget_s = spec.real("budget_s", limits_.budget_s);
   limits_.min_samples = static_cast<std::size_t>(std::max<std::int64_t>(1, spec.integer("min_samples", 16)));
   limits_.max_samples = static_cast<std::size_t>(std::max<std::int64_t>(1, spec.integer("max_samples", 1000)));
+  iterations_ = spec.integer("iterations", default_iterations(bytes_));
+  warmup_ = spec.integer("warmup", std::max<std::int64_t>(iterations_ / 10, 10));
+  if (iterations_ < 1 || warmup_ < 0) throw UsageError("iterations must be at least 1 and warmup at least 0");
   seed_ = static_cast<std::uint64_t>(spec.integer("seed", 1));
 
   if (benchmark.axis("root")) {
@@ -75,11 +78,11 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
     root_ = static_cast<int>(root), shift_ = static_cast<int>(shift % group_ranks);
   }
 
-  MPI_Comm_split(all_, group ? all_rank_ / group : 0, all_rank_, &comm_);
+  MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
   // Groups carry different payloads: what strays from one into another is noticed.
-  if (group) seed_ = mix(seed_ + static_cast<std::uint64_t>(all_rank_ / group));
+  if (group) seed_ = mix(seed_ + static_cast<std::uint64_t>(all_rank_ / group_ranks));
 }
 
 Trial::~Trial() {
@@ -284,23 +287,24 @@ void Trial::run_batched(const Loop& loop, Batch how) {
     // is the warm-up as well.
     const double batch_s = std::max(400 * session_.clock_cost_s, 20e-6), warm_s = std::min(2e-3, limits_.budget_s / 10);
     double total_s = 0;
+    // A rank that loses its processor for a moment makes any batch look long: it must be so twice in a row.
+    int confirmed = 0;
     for (calls = 1;;) {
       together();
       const double seconds = worst(elapsed(calls));
       total_s += seconds;
       const bool long_enough = seconds >= batch_s || calls >= (1 << 22);
-      if (long_enough && total_s >= warm_s) {
+      confirmed = long_enough ? confirmed + 1 : 0;
+      if ((confirmed >= 2 && total_s >= warm_s) || seconds >= limits_.budget_s) {
         sample_until_stopped(seconds, time, [&](std::int64_t block) { take(block, calls); });
         break;
       }
       if (!long_enough) calls = std::max(calls + 1, static_cast<std::int64_t>(calls * std::min(8.0, 1.2 * batch_s / std::max(seconds, 1e-9))));
     }
   } else {
-    calls = spec_.integer("iterations", default_iterations(bytes_));
-    const std::int64_t warmup = spec_.integer("warmup", std::max<std::int64_t>(calls / 10, 10));
-    if (calls < 1 || warmup < 0) throw UsageError("iterations must be at least 1 and warmup at least 0");
+    calls = iterations_;
     together();
-    if (warmup > 0) elapsed(warmup);
+    if (warmup_ > 0) elapsed(warmup_);
     take(1, calls);
     result_.stopped_by = "fixed";
   }
@@ -338,8 +342,7 @@ void Trial::per_call(Operation operation, Calls how) {
 
   // Warm-up, which also tells about how long one call takes.
   const bool fixed = result_.mode == "fixed";
-  const std::int64_t iterations = spec_.integer("iterations", default_iterations(bytes_));
-  const std::int64_t warmup = fixed ? spec_.integer("warmup", std::max<std::int64_t>(iterations / 10, 10)) : INT64_MAX;
+  const std::int64_t warmup = fixed ? warmup_ : INT64_MAX;
   const double warm_s = std::min(2e-3, limits_.budget_s / 10), begun_s = clock::now();
   std::int64_t call = 0;
   double call_s = 1e-6;
@@ -424,8 +427,8 @@ void Trial::per_call(Operation operation, Calls how) {
 
   if (fixed) {
     // Missed windows are repeated; a bound on the repeats keeps a hopeless case finite.
-    for (std::int64_t taken = 0, rounds = 0; taken < iterations && rounds < 1000; ++rounds) {
-      take(std::min<std::int64_t>(iterations - taken, 256));
+    for (std::int64_t taken = 0, rounds = 0; taken < iterations_ && rounds < 1000; ++rounds) {
+      take(std::min<std::int64_t>(iterations_ - taken, 256));
       taken = static_cast<std::int64_t>(time.samples.count());
       MPI_Bcast(&taken, 1, MPI_INT64_T, 0, all_);
     }
@@ -511,7 +514,7 @@ void Trial::overlapped(Start start) {
   if (result_.mode == "adaptive") {
     sample_until_stopped(3 * call_s, pure, take);
   } else {
-    take(spec_.integer("iterations", default_iterations(bytes_)));
+    for (std::int64_t taken = 0; taken < iterations_; taken += 256) take(std::min<std::int64_t>(iterations_ - taken, 256));
     result_.stopped_by = "fixed";
   }
   result_.sync = "barrier";

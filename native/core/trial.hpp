@@ -125,6 +125,7 @@ class Trial {
   int all_rank_ = 0, all_ranks_ = 1, rank_ = 0, ranks_ = 1;
   std::int64_t bytes_ = 0;
   int root_ = 0, shift_ = 0;
+  std::int64_t iterations_, warmup_;  // of modes fixed and pallas2
   std::uint64_t seed_;
   Limits limits_;
   double started_s_;

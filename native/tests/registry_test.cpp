@@ -1,0 +1,68 @@
+#include "core/registry.hpp"
+
+#include <algorithm>
+
+#include "helpers.hpp"
+#include "ranked_test.hpp"
+
+using namespace kiviat;
+using namespace kiviat::test;
+
+RANKED_TEST(benchmarks_are_found_by_name_alias_and_any_case, 1) {
+  EXPECT(find_benchmark("pingpong").name == "pingpong");
+  EXPECT(find_benchmark("PingPong").name == "pingpong");
+  EXPECT(find_benchmark("osu_latency").name == "pingpong");
+  EXPECT(find_benchmark("ALLREDUCE").name == "allreduce");
+  EXPECT(find_benchmark("pingpong").file == "pt2pt/pingpong");
+}
+
+RANKED_TEST(an_unknown_benchmark_names_the_nearest, 1) {
+  const auto trouble = [](const char* name) { return thrown<UsageError>([&] { find_benchmark(name); }); };
+  EXPECT(contains(trouble("pingpog"), "'pingpog'; nearest is 'pingpong'"));
+  EXPECT(contains(trouble("osu_latencies"), "nearest is 'pingpong'"));
+  EXPECT(contains(trouble("alreduce"), "nearest is 'allreduce'"));
+  EXPECT(contains(trouble("x"), "--list"));
+  EXPECT(!contains(trouble("x"), "nearest"));  // nothing is near
+  EXPECT(contains(trouble(""), "--list"));
+}
+
+RANKED_TEST(names_and_aliases_are_unique, 1) {
+  std::vector<std::string> names;
+  for (const Benchmark& benchmark : benchmarks()) {
+    names.push_back(benchmark.name);
+    EXPECT(std::ranges::all_of(benchmark.name, [](char c) { return std::islower(c) || std::isdigit(c) || c == '_'; }));
+    EXPECT(!benchmark.traits.summary.empty());
+    EXPECT(!benchmark.traits.source.empty());
+    EXPECT(&find_benchmark(benchmark.name) == &benchmark);
+    for (const std::string& alias : benchmark.traits.aka) EXPECT(find_benchmark(alias).name == benchmark.name);
+    for (const Axis& axis : benchmark.traits.axes) {
+      EXPECT(!axis.help.empty());
+      if (!axis.values.empty()) EXPECT(std::ranges::count(axis.values, axis.fallback) == 1);
+    }
+  }
+  EXPECT(std::ranges::is_sorted(names));
+  EXPECT(std::ranges::adjacent_find(names) == names.end());
+}
+
+RANKED_TEST(rank_rules, 1) {
+  EXPECT(exactly(2).allows(2));
+  EXPECT(!exactly(2).allows(1));
+  EXPECT(!exactly(2).allows(4));
+  EXPECT(at_least(2).allows(40));
+  EXPECT(!at_least(2).allows(1));
+  EXPECT(pairs().allows(6));
+  EXPECT(!pairs().allows(5));
+  EXPECT(!pairs().allows(0));
+  EXPECT((RankRule{3, 9, 3}.allows(9)));
+  EXPECT((!RankRule{3, 9, 3}.allows(12)));
+  EXPECT(exactly(2).text() == "exactly 2");
+  EXPECT(pairs().text() == "at least 2, a multiple of 2");
+  EXPECT((RankRule{3, 9, 3}.text() == "at least 3, at most 9, a multiple of 3"));
+}
+
+RANKED_TEST(axes_are_found, 1) {
+  const Benchmark& benchmark = find_benchmark("pingpong");
+  EXPECT(benchmark.axis("distance")->fallback == "1");
+  EXPECT(benchmark.axis("cache")->values.size() == 2);  // common to all
+  EXPECT(benchmark.axis("nonsense") == nullptr);
+}

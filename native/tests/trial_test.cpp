@@ -1,0 +1,556 @@
+// The sampler from end to end, with operations whose cost and faults are known.
+#include "core/trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/clock.hpp"
+#include "core/runner.hpp"
+#include "helpers.hpp"
+#include "ranked_test.hpp"
+
+using namespace kiviat;
+using namespace kiviat::test;
+
+namespace {
+
+using Words = std::map<std::string, std::string, std::less<>>;
+
+void spin(double seconds) { clock::wait_until(clock::now() + seconds); }
+
+Benchmark fabricated(Traits traits = {}) {
+  traits.ranks = at_least(1);
+  return {"fabricated", "tests/fabricated", nullptr, std::move(traits)};
+}
+
+// Runs `body` as a benchmark would run; the message of what it threw is the reason.
+Result run_trial(Session& session, const Words& words, const std::function<void(Trial&)>& body,
+                 const Traits& traits = {.sampling = Sampling::per_call}) {
+  const Case spec{"fabricated/case", "fabricated", words};
+  const Benchmark benchmark = fabricated(traits);
+  Result result;
+  try {
+    Trial trial(spec, benchmark, session, session.world);
+    body(trial);
+    result = trial.take_result();
+  } catch (const Skip& why) {
+    result.outcome = "skipped", result.reason = why.what();
+  } catch (const UsageError& why) {
+    result.outcome = "refused", result.reason = why.what();
+  }
+  return result;
+}
+
+std::string said(const Result& result) { return result.outcome + ": " + result.reason.value_or("-"); }
+
+std::string stopped_by(const Result& result) { return result.stopped_by.value_or("-"); }
+
+Summary of(const Result& result, const char* metric) {
+  const Metric* found = result.metric(metric);
+  return found ? result.summary(*found) : Summary{};
+}
+
+// Whether the ranks of this test have processors to themselves: else they miss windows for good reasons.
+bool quiet(MPI_Comm comm) {
+  int late = 0;
+  double due = clock::now();
+  for (int i = 0; i < 500; ++i) {
+    due += 200e-6;
+    late += clock::wait_until(due) - due > 10e-6;
+  }
+  return maximum(late, comm) < 10;
+}
+
+// Each rank sends its payload to the next; what a correct benchmark looks like.
+struct Ring {
+  explicit Ring(Trial& t)
+      : trial(t), out(t.buffer(t.bytes())), in(t.buffer(t.bytes())), next((t.rank() + 1) % t.ranks()),
+        last((t.rank() + t.ranks() - 1) % t.ranks()) {
+    t.sends(out);
+    t.expects(in, {{0, out.first().size(), last}});
+  }
+  void operator()(std::int64_t) {
+    MPI_Sendrecv(out.next(), trial.count(), MPI_BYTE, next, 0, in.next(), trial.count(), MPI_BYTE, last, 0,
+                 trial.comm(), MPI_STATUS_IGNORE);
+  }
+  Trial& trial;
+  Buffer &out, &in;
+  int next, last;
+};
+
+}  // namespace
+
+// --- who takes part, and who cannot ----------------------------------------------------------------
+
+RANKED_TEST(too_few_ranks_skip_on_all_ranks_alike, 1, 2) {
+  Session session(world.comm);
+  for (const Words& words : {Words{{"ranks", "8"}}, Words{{"ranks", "2"}, {"distance", "5"}},
+                             Words{{"ranks", "65537"}, {"distance", "65537"}}}) {
+    const Outcome outcome = run_case({"id", "pingpong", words}, session);
+    EXPECT(outcome.result.outcome == "skipped");
+    EXPECT(same_everywhere(said(outcome.result), world.comm));
+  }
+  EXPECT(contains(said(run_case({"id", "pingpong", {{"ranks", "8"}}}, session).result), "needs 8 ranks, the launch has"));
+}
+
+RANKED_TEST(a_single_rank_skips_what_needs_more, 1) {
+  // The story: for benchmarks of pairs a single rank was rounded down to none, and the reason was
+  // "ranks and distance must be at least 1".
+  Session session(world.comm);
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (benchmark.traits.ranks.allows(1)) continue;
+    const Result result = run_case({"id", benchmark.name, {}}, session).result;
+    EXPECT(result.outcome == "skipped");
+    EXPECT(contains(said(result), "needs"));
+  }
+}
+
+RANKED_TEST(what_makes_no_sense_fails_on_all_ranks_alike, 2) {
+  Session session(world.comm);
+  const auto reason = [&](const char* benchmark, const Words& words) {
+    const Result result = run_case({"id", benchmark, words}, session).result;
+    EXPECT(result.outcome == "failed");
+    EXPECT(result.phase.value_or("-") == "setup");
+    EXPECT(result.check == "not run");
+    EXPECT(result.metrics.empty());
+    EXPECT(same_everywhere(said(result), world.comm));
+    return said(result);
+  };
+  EXPECT(contains(reason("pingpog", {}), "nearest is 'pingpong'"));
+  EXPECT(contains(reason("pingpong", {{"flavour", "3"}}), "no axis 'flavour'"));
+  EXPECT(contains(reason("pingpong", {{"cache", "cold"}}), "give one of hot, off"));
+  EXPECT(contains(reason("pingpong", {{"bytes", "many"}}), "'many'"));
+  EXPECT(contains(reason("pingpong", {{"bytes", "-1"}}), "negative"));
+  EXPECT(contains(reason("pingpong", {{"mode", "fast"}}), "adaptive, fixed or pallas2"));
+  EXPECT(contains(reason("allreduce", {{"sync", "luck"}}), "window or barrier"));
+  EXPECT(contains(reason("pingpong", {{"ranks", "0"}}), "at least 1"));
+  EXPECT(contains(reason("pingpong", {{"ranks", "2"}, {"group", "3"}}), "group=3 does not divide 2 ranks"));
+  // 2 ranks, if cut off at 32 bits.
+  EXPECT(contains(reason("pingpong", {{"ranks", "4294967298"}}), "no MPI has that many ranks"));
+  EXPECT(contains(reason("pingpong", {{"group", "4294967298"}}), "does not divide"));
+  for (const char* benchmark : {"pingpong", "allreduce", "iallreduce"}) {
+    EXPECT(contains(reason(benchmark, {{"mode", "fixed"}, {"iterations", "0"}, {"bytes", "8"}}), "iterations"));
+    EXPECT(contains(reason(benchmark, {{"mode", "fixed"}, {"iterations", "-3"}, {"bytes", "8"}}), "iterations"));
+    EXPECT(contains(reason(benchmark, {{"mode", "fixed"}, {"warmup", "-3"}, {"bytes", "8"}}), "warmup"));
+  }
+}
+
+RANKED_TEST(memory_missing_on_one_rank_skips_on_all, 1, 2, 4) {
+  Session session(world.comm);
+  bool called = false;
+  const Result result = run_trial(session, {{"bytes", "8"}}, [&](Trial& t) {
+    t.buffer(world.rank == world.size - 1 ? std::size_t{1} << 50 : 8);
+    t.per_call([&](std::int64_t) { called = true; });
+  });
+  EXPECT(result.outcome == "skipped");
+  EXPECT(contains(said(result), "do not fit into the memory available"));
+  EXPECT(contains(said(result), std::to_string(std::size_t{1} << 50)));
+  EXPECT(!called);
+  EXPECT(same_everywhere(said(result), world.comm));
+}
+
+RANKED_TEST(messages_beyond_an_mpi_count_are_skipped, 2) {
+  Session session(world.comm);
+  const Result result = run_case({"id", "pingpong", {{"bytes", "3000000000"}}}, session).result;
+  EXPECT(contains(said(result), "skipped: 3000000000 B exceeds"));
+}
+
+RANKED_TEST(sizes_that_are_no_whole_number_of_elements_are_skipped, 2) {
+  Session session(world.comm);
+  const Result result = run_case({"id", "allreduce", {{"bytes", "6"}}}, session).result;
+  EXPECT(contains(said(result), "skipped: 6 B is no whole number of elements of 4 B"));
+}
+
+RANKED_TEST(idle_ranks_wait_for_those_that_take_part, 4) {
+  Session session(world.comm);
+  const Words quick = {{"mode", "fixed"}, {"iterations", "5"}, {"bytes", "64"}};
+  Words two = quick, far = quick;
+  two["ranks"] = "2", far["distance"] = "3";
+  for (const Words& words : {two, far, quick}) {
+    const Outcome outcome = run_case({"id", "pingpong", words}, session);
+    EXPECT(outcome.ranks == 2);
+    if (world.rank == 0) EXPECT(said(outcome.result) == "ok: -");
+    if (world.rank == 0) EXPECT(outcome.result.check == "passed");
+    if (world.rank == 2) EXPECT(outcome.result.metrics.empty());
+    // Rank 1 takes part in its turn; at a distance of 3 it is rank 3.
+    const int other = words.count("distance") ? 3 : 1;
+    if (world.rank == other) EXPECT(outcome.result.check == "passed");
+  }
+}
+
+RANKED_TEST(groups_run_at_once_and_apart, 4) {
+  Session session(world.comm);
+  int ranks = 0, rank = -1, sum = 0;
+  const Result result = run_trial(session, {{"group", "2"}, {"bytes", "16"}, {"mode", "fixed"}, {"iterations", "3"}}, [&](Trial& t) {
+    ranks = t.ranks(), rank = t.rank();
+    MPI_Allreduce(&world.rank, &sum, 1, MPI_INT, MPI_SUM, t.comm());
+    Ring ring(t);
+    t.per_call(ring);
+  });
+  EXPECT(ranks == 2);
+  EXPECT(rank == world.rank % 2);
+  EXPECT(sum == (world.rank < 2 ? 0 + 1 : 2 + 3));
+  EXPECT(said(result) == "ok: -");
+  EXPECT(result.check == "passed");
+  const Outcome both = run_case({"id", "pingpong", {{"group", "2"}, {"bytes", "16"}, {"mode", "fixed"}}}, session);
+  EXPECT(both.ranks == 4);
+  EXPECT(both.result.check == "passed");
+}
+
+RANKED_TEST(the_slowest_group_counts, 4) {
+  Session session(world.comm);
+  for (const bool batched : {true, false}) {
+    const Result result = run_trial(session, {{"group", "2"}, {"mode", "fixed"}, {"iterations", "5"}, {"sync", "barrier"}}, [&](Trial& t) {
+      const auto operation = [&](std::int64_t) { spin(world.rank < 2 ? 0 : 200e-6); };
+      batched ? t.batched(operation) : t.per_call(operation);
+    });
+    if (world.rank == 0) EXPECT(*of(result, "time").min >= 200e-6);
+  }
+}
+
+// --- the check ---------------------------------------------------------------------------------------
+
+RANKED_TEST(what_arrives_passes, 1, 2, 4) {
+  Session session(world.comm);
+  for (const char* bytes : {"1", "7", "4096", "100000"})
+    for (const char* cache : {"hot", "off"}) {
+      if (session.cache_bytes > (4 << 20)) session.cache_bytes = 4 << 20;
+      const Result result = run_trial(session, {{"bytes", bytes}, {"cache", cache}, {"mode", "fixed"}, {"iterations", "3"}},
+                                      [&](Trial& t) {
+                                        Ring ring(t);
+                                        t.batched(ring);
+                                      });
+      EXPECT(result.check == "passed");
+      EXPECT(result.outcome == "ok");
+    }
+}
+
+RANKED_TEST(what_goes_wrong_on_one_rank_is_known_to_all, 1, 2, 4) {
+  Session session(world.comm);
+  const int victim = world.size - 1;
+  const Result result = run_trial(session, {{"bytes", "100"}, {"mode", "fixed"}, {"iterations", "3"}}, [&](Trial& t) {
+    Ring ring(t);
+    t.batched([&](std::int64_t call) {
+      ring(call);
+      if (world.rank == victim) ring.in.first()[41] ^= std::byte{4};
+    });
+  });
+  EXPECT(result.outcome == "failed");
+  EXPECT(result.phase.value_or("-") == "check");
+  EXPECT(result.check == "failed");
+  const int sender = (victim + world.size - 1) % world.size;
+  EXPECT(said(result) == "failed: rank " + std::to_string(victim) + ": byte 41 of 100 from rank " + std::to_string(sender) + " is wrong");
+  if (world.rank == 0) EXPECT(of(result, "time").count > 0);  // kept for diagnosis
+}
+
+RANKED_TEST(what_goes_wrong_after_the_first_check_is_found_by_the_second, 2) {
+  Session session(world.comm);
+  const Result result = run_trial(session, {{"bytes", "100"}, {"mode", "fixed"}, {"iterations", "3"}}, [&](Trial& t) {
+    Ring ring(t);
+    int calls = 0;
+    t.batched([&](std::int64_t call) {
+      if (++calls < 10) ring(call);  // no message is sent after a while
+    });
+  });
+  EXPECT(result.check == "failed");
+  EXPECT(contains(said(result), "failed: rank 0: byte 0 of 100 from rank 1"));
+}
+
+RANKED_TEST(sums_are_checked, 2, 4) {
+  Session session(world.comm);
+  const auto check = [&](int addends) {
+    return run_trial(session, {{"bytes", "64"}, {"mode", "fixed"}, {"iterations", "2"}}, [&](Trial& t) {
+      Buffer &in = t.buffer(64), &out = t.buffer(64);
+      t.contributes(in, 16);
+      t.expects_sum(out, 16);
+      t.per_call([&](std::int64_t) {
+        std::vector<float> mine(16);
+        if (t.rank() < addends) std::copy_n(reinterpret_cast<float*>(in.next()), 16, mine.data());
+        MPI_Allreduce(mine.data(), out.next(), 16, MPI_FLOAT, MPI_SUM, t.comm());
+      });
+    });
+  };
+  EXPECT(check(world.size).check == "passed");
+  const Result without_last = check(world.size - 1);
+  EXPECT(without_last.check == "failed");
+  EXPECT(contains(said(without_last), "is not the sum over the ranks"));
+}
+
+RANKED_TEST(without_payload_there_is_no_check, 2) {
+  Session session(world.comm);
+  const Result result = run_trial(session, {{"bytes", "0"}, {"mode", "fixed"}, {"iterations", "2"}}, [&](Trial& t) {
+    Ring ring(t);
+    t.batched(ring);
+  });
+  EXPECT(result.check == "not run");
+  EXPECT(result.check_reason.value_or("-") == "no payload");
+  EXPECT(result.outcome == "ok");
+}
+
+RANKED_TEST(a_barrier_that_does_not_wait_is_found, 2, 4) {
+  Session session(world.comm);
+  const auto check = [&](bool waits) {
+    return run_trial(session, {{"mode", "fixed"}, {"iterations", "2"}}, [&](Trial& t) {
+      const auto operation = [&] {
+        if (waits) MPI_Barrier(t.comm());
+      };
+      t.check_by([&] { return t.separates(operation); });
+      t.per_call([&](std::int64_t) { operation(); });
+    }, {.sampling = Sampling::per_call, .sized = false}).check;
+  };
+  EXPECT(check(true) == "passed");
+  EXPECT(check(false) == "failed");
+}
+
+// --- how often, how long --------------------------------------------------------------------------
+
+RANKED_TEST(batches_outlast_the_clock, 1, 2) {
+  Session session(world.comm);
+  const Result result = run_trial(session, {{"budget_s", "0.3"}}, [](Trial& t) {
+    t.batched([](std::int64_t) { asm volatile(""); });
+  });
+  if (world.rank != 0) return;
+  EXPECT(said(result) == "ok: -");
+  EXPECT(result.sync == "batched");
+  EXPECT(*of(result, "time").p50 * static_cast<double>(*result.batch) >= 100 * result.clock_cost_s);
+  EXPECT(!of(result, "time").p90);
+}
+
+RANKED_TEST(one_slow_call_does_not_shorten_the_batches, 1) {
+  // The story: a rank that lost its processor while the batch length was sought made a batch of a
+  // few calls look long enough, and then the clock cost more than what it timed.
+  Session session(world.comm);
+  int calls = 0;
+  const Result result = run_trial(session, {}, [&](Trial& t) {
+    t.batched([&](std::int64_t) {
+      if (++calls == 2) spin(10e-3);
+    });
+  });
+  EXPECT(*of(result, "time").p50 * static_cast<double>(*result.batch) >= 100 * result.clock_cost_s);
+}
+
+RANKED_TEST(long_operations_are_not_batched, 1) {
+  Session session(world.comm);
+  const Result result = run_trial(session, {{"budget_s", "0.05"}}, [](Trial& t) {
+    t.batched([](std::int64_t) { spin(1e-3); });
+  });
+  EXPECT(*result.batch == 1);
+  EXPECT(*of(result, "time").min >= 1e-3);
+}
+
+RANKED_TEST(fixed_mode_makes_the_calls_it_was_told, 1, 2, 4) {
+  Session session(world.comm);
+  const Words words = {{"mode", "fixed"}, {"iterations", "37"}, {"warmup", "5"}, {"sync", "barrier"}, {"bytes", "8"}};
+  int calls = 0;
+  std::int64_t highest = -1;
+  const auto count = [&](std::int64_t call) { ++calls, highest = std::max(highest, call); };
+  const auto run = [&](const Words& with, auto sample) {
+    calls = 0, highest = -1;
+    return run_trial(session, with, sample);
+  };
+
+  Result result = run(words, [&](Trial& t) { t.per_call(count); });
+  EXPECT(calls == 5 + 37);
+  EXPECT(highest == 41);  // calls are numbered throughout, so that roots rotate
+  EXPECT(result.sync == "barrier");
+  EXPECT(stopped_by(result) == "fixed");
+  if (world.rank == 0) EXPECT(of(result, "time").count == 37);
+
+  result = run(words, [&](Trial& t) { t.batched(count); });
+  EXPECT(calls == 5 + 37);
+  EXPECT(*result.batch == 37);
+  if (world.rank == 0) EXPECT(of(result, "time").count == 1);
+
+  run(words, [&](Trial& t) { t.batched(count, {.initiator = true}); });
+  EXPECT(calls == 5 + 1 + 37);  // one, untimed, absorbs the skew of the barrier
+
+  Words back_to_back = words;
+  back_to_back["mode"] = "pallas2";
+  result = run(back_to_back, [&](Trial& t) { t.per_call(count); });
+  EXPECT(calls == 5 + 37);
+  EXPECT(result.sync == "back-to-back");
+  EXPECT(result.mode == "pallas2");
+  if (world.rank == 0) EXPECT(of(result, "time").count == 1);
+
+  // With payload, one call more before and after for the check.
+  run(words, [&](Trial& t) {
+    Ring ring(t);
+    t.per_call([&, ring](std::int64_t call) mutable { ring(call), count(call); });
+  });
+  EXPECT(calls == 1 + 5 + 37 + 1);
+
+  Words no_warmup = words;
+  no_warmup["warmup"] = "0";
+  run(no_warmup, [&](Trial& t) { t.per_call(count); });
+  EXPECT(calls == 37);
+}
+
+RANKED_TEST(fixed_mode_repeats_missed_windows, 2) {
+  Session session(world.comm);
+  int calls = 0;
+  const Result result = run_trial(session, {{"mode", "fixed"}, {"iterations", "40"}, {"warmup", "3"}, {"sync", "window"}},
+                                  [&](Trial& t) { t.per_call([&](std::int64_t) { ++calls, spin(5e-6); }); });
+  const long missed = result.missed_windows.value_or(-1);
+  EXPECT(missed >= 0);
+  EXPECT(calls == 3 + 40 + missed);
+  if (world.rank == 0) EXPECT(of(result, "time").count == 40);
+}
+
+RANKED_TEST(adaptive_mode_says_why_it_stopped, 1, 2) {
+  Session session(world.comm);
+  const auto stop = [&](Words words, double seconds) {
+    words.try_emplace("sync", "barrier");
+    // Calls of two lengths, so that the interval of the median has some width.
+    return run_trial(session, words, [&](Trial& t) { t.per_call([&](std::int64_t i) { spin(seconds * (1 + 0.3 * (i % 2))); }); });
+  };
+  Result result = stop({{"target", "0.5"}, {"budget_s", "5"}}, 50e-6);
+  if (world.rank == 0) EXPECT(stopped_by(result) == "target");
+  if (world.rank == 0) EXPECT(of(result, "time").count >= 16);
+
+  result = stop({{"target", "0"}, {"min_samples", "20"}, {"max_samples", "50"}, {"budget_s", "5"}}, 10e-6);
+  if (world.rank == 0) EXPECT(stopped_by(result) == "samples");
+  if (world.rank == 0) EXPECT(of(result, "time").count == 50);
+
+  result = stop({{"target", "0"}, {"max_samples", "100000000"}, {"budget_s", "0.05"}}, 10e-6);
+  if (world.rank == 0) EXPECT(stopped_by(result) == "budget");
+  EXPECT(result.elapsed_s >= 0.05);
+  EXPECT(result.elapsed_s < 2);
+}
+
+RANKED_TEST(rank_0_alone_times_a_round_trip, 2) {
+  Session session(world.comm);
+  const auto time = [&](bool initiator) {
+    const Result result = run_trial(session, {{"budget_s", "0.1"}}, [&](Trial& t) {
+      t.batched([&](std::int64_t) { spin(t.rank() == 0 ? 1e-6 : 300e-6); }, {.initiator = initiator});
+    });
+    return of(result, "time").p50.value_or(0);
+  };
+  const double alone = time(true), slowest = time(false);
+  if (world.rank == 0) EXPECT(alone < 150e-6);
+  if (world.rank == 0) EXPECT(slowest >= 300e-6);
+}
+
+RANKED_TEST(rates_derive_from_time, 1) {
+  Session session(world.comm);
+  const Result result = run_trial(session, {{"bytes", "1000"}, {"mode", "fixed"}, {"iterations", "10"}}, [&](Trial& t) {
+    t.batched([](std::int64_t) { spin(100e-6); }, {.divisor = 4, .messages = 3});
+  }, {.bandwidth = true, .message_rate = true});
+  const double time = *of(result, "time").p50;
+  EXPECT(time >= 25e-6);
+  EXPECT(std::abs(*of(result, "bandwidth").p50 * time / 3000 - 1) < 1e-9);
+  EXPECT(std::abs(*of(result, "message_rate").p50 * time / 3 - 1) < 1e-9);
+}
+
+// --- starting together ------------------------------------------------------------------------------
+
+RANKED_TEST(calls_start_in_windows_where_ranks_have_processors, 2) {
+  Session session(world.comm);
+  if (session.oversubscribed) {
+    EXPECT(session.size > 1);
+    return;
+  }
+  // On a busy machine ranks miss windows, and a barrier may be right: it is not right every time.
+  Result result;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    result = run_trial(session, {{"budget_s", "0.1"}}, [&](Trial& t) {
+      t.per_call([&](std::int64_t) { spin(t.rank() == 0 ? 50e-6 : 150e-6); });
+    });
+    if (result.sync == "window") break;
+  }
+  EXPECT(result.sync == (quiet(world.comm) ? "window" : result.sync));
+  if (result.sync != "window") return;
+  EXPECT(result.missed_windows.has_value());
+  if (world.rank != 0) return;
+  // Rank 0 leaves 50 µs after the common start, rank 1 150 µs after it.
+  EXPECT(*of(result, "time").min >= 150e-6);
+  EXPECT(*of(result, "time").p50 < 250e-6);
+  EXPECT(*of(result, "time_rank_min").min >= 50e-6);
+  EXPECT(*of(result, "time_rank_min").p50 < 150e-6);
+  EXPECT(*of(result, "time_rank_max").min >= 150e-6);
+  EXPECT(*of(result, "time_rank_mean").min >= 100e-6);
+  EXPECT(*of(result, "time_rank_mean").p50 < 200e-6);
+  EXPECT(of(result, "time").p99.has_value());
+}
+
+RANKED_TEST(calls_start_at_a_barrier_when_asked_or_oversubscribed, 1, 2, 4) {
+  Session session(world.comm);
+  const auto run = [&](const char* sync) {
+    return run_trial(session, {{"sync", sync}, {"budget_s", "0.05"}},
+                     [&](Trial& t) { t.per_call([](std::int64_t) { spin(20e-6); }); });
+  };
+  const Result asked = run("barrier");
+  EXPECT(asked.sync == "barrier");
+  EXPECT(!asked.missed_windows);
+  session.oversubscribed = true;
+  const Result forced = run("window");
+  EXPECT(forced.sync == "barrier");
+  EXPECT(forced.missed_windows.value_or(-1) == 0);
+}
+
+RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
+  Session session(world.comm);
+  session.oversubscribed = false;
+  const auto run = [&](double later_s) {
+    int calls = 0;
+    return run_trial(session, {{"budget_s", "0.5"}, {"target", "0"}, {"max_samples", "300"}}, [&](Trial& t) {
+      // Only the first calls, of which the window's length is made, are quick.
+      const double begun = clock::now();
+      t.per_call([&, begun](std::int64_t) { spin(++calls < 4 || clock::now() - begun < 2e-3 ? 20e-6 : later_s); });
+    });
+  };
+  Result widened;
+  for (int attempt = 0; attempt < 8; ++attempt)
+    if (widened = run(150e-6); widened.sync == "window") break;
+  EXPECT(widened.sync == (quiet(world.comm) ? "window" : widened.sync));
+  EXPECT(*widened.missed_windows > 0);
+  if (world.rank == 0) EXPECT(of(widened, "time").count > 0);
+
+  Result hopeless;
+  for (int attempt = 0; attempt < 8; ++attempt)
+    if (hopeless = run(3e-3); hopeless.sync == "barrier") break;
+  EXPECT(hopeless.sync == "barrier");
+  EXPECT(*hopeless.missed_windows > 0);
+  if (world.rank == 0) EXPECT(hopeless.outcome == "ok");
+  if (world.rank == 0) EXPECT(*of(hopeless, "time").p50 >= 3e-3);
+}
+
+// --- overlap ------------------------------------------------------------------------------------------
+
+RANKED_TEST(communication_in_the_caller_hides_nothing, 1, 2) {
+  Session session(world.comm);
+  Traits traits{.sampling = Sampling::overlapped, .axes = {progress_axis()}};
+  const Result result = run_trial(session, {{"budget_s", "0.1"}}, [&](Trial& t) {
+    t.overlapped([&](std::int64_t) {
+      spin(100e-6);  // all of the work is done in the call that should only start it
+      MPI_Request request = MPI_REQUEST_NULL;
+      return request;
+    });
+  }, traits);
+  if (world.rank != 0) return;
+  EXPECT(said(result) == "ok: -");
+  EXPECT(*of(result, "time").min >= 100e-6);
+  EXPECT(*of(result, "time_overlapped").min >= *of(result, "time").min);
+  EXPECT(*of(result, "overlap").p50 < 40);
+  EXPECT(*of(result, "overlap").min >= 0);
+  EXPECT(*of(result, "overlap").max <= 100);
+}
+
+RANKED_TEST(overlapped_operations_are_checked_too, 2) {
+  Session session(world.comm);
+  Traits traits{.sampling = Sampling::overlapped, .axes = {progress_axis()}};
+  for (const bool loses : {false, true}) {
+    const Result result = run_trial(session, {{"bytes", "64"}, {"mode", "fixed"}, {"iterations", "3"}, {"progress", "2"}}, [&](Trial& t) {
+      Buffer& data = t.buffer(64);
+      if (t.rank() == 0) t.sends(data);
+      else t.expects(data, {{0, 64, 0}});
+      t.overlapped([&](std::int64_t) {
+        MPI_Request request;
+        MPI_Ibcast(data.next(), loses ? 63 : 64, MPI_BYTE, 0, t.comm(), &request);
+        return request;
+      });
+    }, traits);
+    EXPECT(result.check == (loses ? "failed" : "passed"));
+    if (world.rank == 0) EXPECT(of(result, "time").count == 3);
+  }
+}
