@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,8 @@ def execute(arguments: Namespace) -> int:
 def _run(
     plan: Plan, toolchain: Toolchain, binary: Path, directory: RunDirectory, expected: Estimate
 ) -> Outcome:
+    # The plan knows one axis that the native program does not: the size of the launch.
+    axes = {case.id: case.axes for case in plan.cases}
     with Progress(plan, expected.likely_s) as progress:
         return run_plan(
             plan,
@@ -61,7 +64,7 @@ def _run(
             directory=directory.path,
             done=directory.done,
             on_launch=directory.set_launch,
-            on_record=directory.append,
+            on_record=lambda record: directory.append(replace(record, axes=axes[record.case])),
             on_progress=progress.show,
             first_launch=len(directory.run["launches"]),
         )

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kiviat.analysis.findings import findings, top
+from kiviat.analysis.summary import summarise
 from kiviat.cli.report import write_report
 from kiviat.cli.words import failures
 from kiviat.store.read import load
+
+_MOST_IMPORTANT = 3
 
 
 def print_verdict(path: Path, report: Path | None) -> None:
     run, rows, _ = load(path)
     report = report or path / "report.html"
     write_report([run], rows, report)
-    print(f"run {run['id']}: {len({row.case for row in rows if row.outcome == 'ok'})} cases measured")
+    measured = len({row.case for row in rows if row.outcome == "ok"})
+    print(f"{measured} cases measured in {len(run['launches'])} launches")
     for line in failures(rows):
         print(f"  {line}")
+    for number, finding in enumerate(top(findings(summarise(rows), [run], rows), _MOST_IMPORTANT), 1):
+        print(f"{number}. {finding.headline}")
     print(f"results  {path}  (`kiviat show {path.name}`)")
     print(f"report   {report}")

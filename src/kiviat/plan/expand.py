@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from kiviat.plan.benchmark import Axis, Benchmark, number_or_text, suggestion
+from kiviat.plan.benchmark import Axis, Benchmark, RankRule, number_or_text, suggestion
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.ranges import doubling, expand_ranks, expand_sizes
 from kiviat.record import InputError
@@ -33,32 +33,45 @@ class Group:
 
 
 def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tuple[list[Case], str | None]:
-    """The cases, and if there are none the reason."""
-    numbers = _ranks(group, benchmark, available)
-    if not numbers:
-        return [], f"{benchmark.name} needs {benchmark.ranks}"
+    """The cases, and why some or all that one might expect are not there."""
     sizes = _sizes(group, benchmark)
     if not sizes:
         return [], f"{benchmark.name} needs sizes in multiples of {benchmark.element_bytes} bytes"
-    settings = list(_settings(group, benchmark, available))
     marks = _marks(group, benchmark)
     controls = {**group.controls, "seed": seed}
     cases = []
-    for ranks, size, axes in product(numbers, sizes, settings):
-        world = _world(group, ranks, axes, available)
-        if group.subset and world != ranks:
-            axes = {**axes, "world": world}
-        name = case_id(benchmark.name, ranks, size, axes | marks)
-        cases.append(Case(name, benchmark.name, ranks, size, axes, controls, world))
-    return cases, None
+    reason = None
+    for axes in _settings(group, benchmark, available):
+        rule = _rank_rule(group, benchmark, axes)
+        numbers = _ranks(group, benchmark, rule, available)
+        if not numbers:
+            reason = f"{benchmark.name} needs {rule}"
+        for ranks, size in product(numbers, sizes):
+            world = _world(group, ranks, axes, available)
+            named = {**axes, "world": world} if group.subset and world != ranks else axes
+            name = case_id(benchmark.name, ranks, size, named | marks)
+            cases.append(Case(name, benchmark.name, ranks, size, named, controls, world))
+    return cases, reason
 
 
-def _ranks(group: Group, benchmark: Benchmark, available: int) -> tuple[int, ...]:
+def _rank_rule(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) -> RankRule:
+    """In groups, the benchmark's own rule is for each group."""
+    members = axes.get("group", 0)
+    if not isinstance(members, int) or members < 1:
+        return benchmark.ranks
+    if not benchmark.ranks.fits(members):
+        raise InputError(
+            f"group is {members} in {group.where}, but {benchmark.name} runs on {benchmark.ranks}"
+        )
+    return RankRule(min=members, multiple=members)
+
+
+def _ranks(group: Group, benchmark: Benchmark, rule: RankRule, available: int) -> tuple[int, ...]:
     where = f"{group.where}, for {benchmark.name}"
     if group.asked_ranks is None:
-        return expand_ranks(group.ranks, available, benchmark.ranks, where, strict=not group.by_pattern)
-    asked = expand_ranks(group.asked_ranks, available, benchmark.ranks, COMMAND_LINE, strict=False)
-    return asked or expand_ranks("all", available, benchmark.ranks, where)
+        return expand_ranks(group.ranks, available, rule, where, strict=not group.by_pattern)
+    asked = expand_ranks(group.asked_ranks, available, rule, COMMAND_LINE, strict=False)
+    return asked or expand_ranks("all", available, rule, where)
 
 
 def _sizes(group: Group, benchmark: Benchmark) -> tuple[int | None, ...]:

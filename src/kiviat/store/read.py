@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache, lru_cache
@@ -62,7 +62,7 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
             yield copy
 
 
-def read_json(types: dict[str, str], *files: Path) -> str:
+def read_json(types: Mapping[str, str], *files: Path) -> str:
     """The table function that reads files of one JSON object a line."""
     names = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
     return (
