@@ -22,7 +22,16 @@ def make_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
         {
             "index": index,
             "repetition": index,
-            "command": ["mpiexec", "-n", "4", "kiviat-bench", "--cases", "cases.txt", "--out", "events.jsonl"],
+            "command": [
+                "mpiexec",
+                "-n",
+                "4",
+                "kiviat-bench",
+                "--cases",
+                "cases.txt",
+                "--out",
+                "events.jsonl",
+            ],
             "environment": {"OMPI_ALLOW_RUN_AS_ROOT": "1", "UCX_TLS": "self,sm"},
             "started": f"2026-03-01T10:0{index % 10}:00Z",
             "ended": f"2026-03-01T10:0{index % 10}:40Z",
@@ -33,7 +42,11 @@ def make_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
             "mpi_version": "4.1.4",
             "library": "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4",
             "embedded": False,
-            "toolchain": {"mpicxx": "/usr/bin/mpicxx.openmpi", "mpiexec": "/usr/bin/mpiexec.openmpi", "chosen": "PATH"},
+            "toolchain": {
+                "mpicxx": "/usr/bin/mpicxx.openmpi",
+                "mpiexec": "/usr/bin/mpiexec.openmpi",
+                "chosen": "PATH",
+            },
             "compiler": "GCC 12.2.0",
             "flags": "-O3 -DNDEBUG",
             "transport": {
@@ -44,7 +57,8 @@ def make_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
             },
             "world": 4,
             "ranks": [
-                {"rank": rank, "host": f"n{rank // 2}", "pid": 4700 + rank, "cpus": f"{rank % 2}"} for rank in range(4)
+                {"rank": rank, "host": f"n{rank // 2}", "pid": 4700 + rank, "cpus": f"{rank % 2}"}
+                for rank in range(4)
             ],
             "clock_cost_s": 2.2e-08,
             "oversubscribed": False,
@@ -61,7 +75,12 @@ def make_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
         "finished": "2026-03-01T10:12:00Z",
         "substrate": "native",
         "clock": "wall",
-        "plan": {"name": "standard", "hash": "9f2c" * 16, "definition": {"file": "standard.toml"}, "cases": 240},
+        "plan": {
+            "name": "standard",
+            "hash": "9f2c" * 16,
+            "definition": {"file": "standard.toml"},
+            "cases": 240,
+        },
         "machine": {
             "name": "hermes",
             "cpu": "AMD EPYC 7543 32-Core Processor",
@@ -118,41 +137,43 @@ def make_rows(
     return rows
 
 
-def row(run: str, metric: str | None, unit: str | None, better: str | None, value: float | None, **fields: Any) -> Row:
+def row(
+    run: str, metric: str | None, unit: str | None, better: str | None, value: float | None, **fields: Any
+) -> Row:
     """One row; fields not given get ordinary values."""
 
     def scaled(factor: float) -> float | None:
         return None if value is None else value * factor
 
     per_call = fields.get("per_call", False)
-    defaults: dict[str, Any] = dict(
-        launch=0,
-        substrate="native",
-        clock="wall",
-        case="pingpong/ranks=2/bytes=8",
-        benchmark="pingpong",
-        ranks=2,
-        bytes=8,
-        axes={},
-        mode="adaptive",
-        sync="batched",
-        outcome="ok",
-        phase=None,
-        reason=None,
-        check="passed",
-        stopped_by="target",
-        oversubscribed=False,
-        per_call=False,
-        count=25,
-        mean=scaled(1.02),
-        min=scaled(0.95),
-        max=scaled(1.6),
-        p50=value,
-        p90=scaled(1.1) if per_call else None,
-        p99=scaled(1.4) if per_call else None,
-        ci_low=scaled(0.99),
-        ci_high=scaled(1.01),
-    )
+    defaults: dict[str, Any] = {
+        "launch": 0,
+        "substrate": "native",
+        "clock": "wall",
+        "case": "pingpong/ranks=2/bytes=8",
+        "benchmark": "pingpong",
+        "ranks": 2,
+        "bytes": 8,
+        "axes": {},
+        "mode": "adaptive",
+        "sync": "batched",
+        "outcome": "ok",
+        "phase": None,
+        "reason": None,
+        "check": "passed",
+        "stopped_by": "target",
+        "oversubscribed": False,
+        "per_call": False,
+        "count": 25,
+        "mean": scaled(1.02),
+        "min": scaled(0.95),
+        "max": scaled(1.6),
+        "p50": value,
+        "p90": scaled(1.1) if per_call else None,
+        "p99": scaled(1.4) if per_call else None,
+        "ci_low": scaled(0.99),
+        "ci_high": scaled(1.01),
+    }
     return Row(run=run, metric=metric, unit=unit, better=better, **{**defaults, **fields})
 
 
@@ -189,7 +210,13 @@ def many_rows(records: int) -> list[Row]:
     for launch in range(10):
         for case, benchmark, ranks, size in cases:
             seconds = _loggp(size) * math.log2(ranks) * (1 + rng.gauss(0, 0.03))
-            fields: dict[str, Any] = dict(launch=launch, case=case, benchmark=benchmark, ranks=ranks, bytes=size)
+            fields: dict[str, Any] = {
+                "launch": launch,
+                "case": case,
+                "benchmark": benchmark,
+                "ranks": ranks,
+                "bytes": size,
+            }
             rows.append(row("run-a", "time", "s", "lower", seconds, **fields))
             rows.append(row("run-a", "bandwidth", "B/s", "higher", (size or 1) / seconds, **fields))
     return rows
@@ -201,7 +228,9 @@ def _loggp(size: int) -> float:
     return eager if size < 16384 else 2.4e-6 + size / 11.5e9
 
 
-def _cases(sizes: tuple[int, ...], ranks: tuple[int, ...]) -> Iterator[tuple[str, str, int, int | None, float]]:
+def _cases(
+    sizes: tuple[int, ...], ranks: tuple[int, ...]
+) -> Iterator[tuple[str, str, int, int | None, float]]:
     for size in sizes:
         time = _loggp(size)
         for benchmark, factor in zip(POINT_TO_POINT, (1, 1.1, 1.3, 2.2), strict=True):
@@ -213,6 +242,12 @@ def _cases(sizes: tuple[int, ...], ranks: tuple[int, ...]) -> Iterator[tuple[str
                 steps = count - 1 if benchmark.startswith("all") else math.log2(count)
                 yield f"{benchmark}/ranks={count}/bytes={size}", benchmark, count, size, time * steps * 1.2
             for benchmark in NON_BLOCKING:
-                yield f"{benchmark}/ranks={count}/bytes={size}", benchmark, count, size, time * math.log2(count) * 1.6
+                yield (
+                    f"{benchmark}/ranks={count}/bytes={size}",
+                    benchmark,
+                    count,
+                    size,
+                    time * math.log2(count) * 1.6,
+                )
     for count in ranks:
         yield f"barrier/ranks={count}", "barrier", count, None, 0.8e-6 * math.log2(count)

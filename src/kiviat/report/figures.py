@@ -6,15 +6,18 @@ The page holds every summary once, in one table; a trace is a list of places in 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kiviat.analysis.summary import Summary
 from kiviat.record.units import format_bytes, format_value
 
 MAX_TRACES = 8  # more in one figure cannot be told apart
 MAX_SIZES = 6  # curves against the number of ranks
+
+_DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")  # dots are for what is simulated
 
 SECTIONS = ("pt2pt", "collective", "rate", "overlap")
 
@@ -36,7 +39,7 @@ class Trace:
     """A curve. `colour` names a palette of report.js, the place in it, and how many share it."""
 
     name: str
-    dash: int
+    dash: str
     symbol: int
     colour: tuple[str, int, int]
     at: tuple[int, ...]
@@ -47,7 +50,7 @@ class Line:
     """Points that are not in the table of summaries. Equal names share an entry of the legend."""
 
     name: str
-    mode: str  # "lines", "markers" or "lines+markers"
+    mode: str  # "lines" or "markers"
     colour: tuple[str, int, int]
     symbol: int
     points: tuple[tuple[float, float], ...]
@@ -73,6 +76,11 @@ class Figure:
     words: str  # what the figure shows, for those who do not see it
     panels: tuple[Panel, ...]
 
+    @property
+    def shown(self) -> int:
+        """The place of the panel that is shown first: the fullest, of equal ones the last."""
+        return max(range(len(self.panels)), key=lambda place: (len(self.panels[place].traces), place))
+
 
 def figures(table: Sequence[Summary], runs: Sequence[RunLabel]) -> list[Figure]:
     """All figures in the order of the page."""
@@ -86,7 +94,13 @@ def figures(table: Sequence[Summary], runs: Sequence[RunLabel]) -> list[Figure]:
             if section := _section(metric, metrics):
                 for x in _abscissae(section, [table[place] for place in places]):
                     result.append(_figure(table, runs, section, x, places))
-    return sorted(result, key=lambda figure: SECTIONS.index(figure.section))
+    result.sort(key=lambda figure: SECTIONS.index(figure.section))
+    return [replace(figure, id=f"fig-{number}-{_slug(figure.id)}") for number, figure in enumerate(result, 1)]
+
+
+def _slug(text: str) -> str:
+    """Names of foreign benchmarks can hold anything; an identifier cannot."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text)
 
 
 def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Figure:
@@ -94,7 +108,7 @@ def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Fi
     lines = tuple(
         Line(
             name=runs[place].label,
-            mode="lines+markers",
+            mode="markers",
             colour=(*runs[place].colour, len(runs)),
             symbol=place,
             points=tuple(enumerate(summary.launch_medians)),
@@ -159,45 +173,67 @@ def _figure(
     first = table[places[0]]
     metric = first.metric.replace("_", " ")
     return Figure(
-        id=f"fig-{first.benchmark}-{first.metric}-{x}",
+        id=f"{first.benchmark}-{first.metric}-{x}",
         section=section,
         title=f"{first.benchmark}: {metric} against {'message size' if x == 'bytes' else 'number of ranks'}",
         x=x,
         unit=first.unit,
         log=first.unit != "%",
-        words=_in_words(table, panels[0], x),
+        words="; ".join(_in_words(table, trace, x) for trace in panels[-1].traces),
         panels=panels,
     )
 
 
 def _few_sizes(table: Sequence[Summary], places: Sequence[int]) -> list[int]:
-    """The places whose message size is one of a few, evenly chosen from all sizes there are."""
-    sizes = sorted({size for place in places if (size := table[place].bytes) is not None})
-    if len(sizes) > MAX_SIZES:
-        sizes = [sizes[step * (len(sizes) - 1) // (MAX_SIZES - 1)] for step in range(MAX_SIZES)]
-    return [place for place in places if table[place].bytes in {None, *sizes}]
+    """The places whose message size is one of a few, evenly chosen from those that all runs have."""
+    of_run: dict[str, set[int]] = defaultdict(set)
+    for place in places:
+        size = table[place].bytes
+        if size is not None:
+            of_run[table[place].run].add(size)
+    sizes = sorted(set.intersection(*of_run.values()) or set.union(*of_run.values())) if of_run else []
+    return [place for place in places if table[place].bytes in {None, *_evenly(sizes, MAX_SIZES)}]
 
 
 def _panels(
     curves: Mapping[Key, list[int]], dimensions: Sequence[str], runs: Sequence[RunLabel]
 ) -> Iterable[Panel]:
-    """Curves split along as few dimensions, from the last, as leave at most MAX_TRACES together."""
+    """Curves split along as few dimensions, from the last, as leave at most MAX_TRACES together.
+
+    Runs stay together however many they are.
+    """
     varying = [place for place in range(len(dimensions)) if len({key[place] for key in curves}) > 1]
-    for together in range(len(varying), -1, -1):
-        split = varying[together:]
-        groups: dict[Key, list[Key]] = defaultdict(list)
+    groups: dict[Key, list[Key]] = {}
+    for together in range(len(varying), 0 if 0 in varying else -1, -1):
+        kept, split = varying[:together], varying[together:]
+        groups = defaultdict(list)
         for key in curves:
             groups[tuple(key[place] for place in split)].append(key)
-        if together <= 1 or max(map(len, groups.values())) <= MAX_TRACES:
+        if max(map(len, groups.values())) <= MAX_TRACES:
             break
+    if 1 in split and 1 < len(overview := _overview(curves)) <= MAX_TRACES:
+        first_two = [place for place in varying if place < 2]
+        yield Panel("overview", tuple(_traces(curves, overview, dimensions, first_two, runs)))
     for value in sorted(groups, key=_natural):
-        label = ", ".join(
-            _word(dimensions[place], part, runs) for place, part in zip(split, value, strict=True)
-        )
+        words = (_word(dimensions[place], part, runs) for place, part in zip(split, value, strict=True))
         keys = sorted(groups[value], key=_natural)
-        yield Panel(
-            label, tuple(_traces(curves, keys, dimensions, varying[: len(varying) - len(split)], runs))
-        )
+        yield Panel(", ".join(words), tuple(_traces(curves, keys, dimensions, kept, runs)))
+
+
+def _overview(curves: Iterable[Key]) -> list[Key]:
+    """All runs at a few numbers of ranks (or sizes), with the other axes at their defaults."""
+    plain = [key for key in curves if set(key[2:]) <= {None}]
+    runs = {key[0] for key in plain}
+    numbers = sorted({key[1] for key in plain if isinstance(key[1], int)})
+    few = _evenly(numbers, max(2, MAX_TRACES // max(1, len(runs))))
+    return sorted((key for key in plain if key[1] in few), key=_natural)
+
+
+def _evenly(values: Sequence[int], most: int) -> Sequence[int]:
+    """At most so many of the values, with the first and the last."""
+    if len(values) <= most:
+        return values
+    return [values[step * (len(values) - 1) // (most - 1)] for step in range(most)]
 
 
 def _traces(
@@ -221,7 +257,7 @@ def _traces(
         yield Trace(
             name=", ".join(_word(dimensions[place], key[place], runs) for place in varying)
             or runs[run].label,
-            dash=run,
+            dash="dot" if runs[run].clock == "simulated" else _DASHES[run % len(_DASHES)],
             symbol=variant if len(variants) > 1 else run,
             colour=colour,
             at=tuple(curves[key]),
@@ -246,12 +282,7 @@ def _word(dimension: str, value: object, runs: Sequence[RunLabel]) -> str:
     return f"default {dimension}" if value is None else f"{dimension} {value}"
 
 
-def _in_words(table: Sequence[Summary], panel: Panel, x: str) -> str:
-    parts = []
-    for trace in panel.traces:
-        ends = [table[trace.at[0]], table[trace.at[-1]]] if len(trace.at) > 1 else [table[trace.at[0]]]
-        described = " to ".join(
-            f"{format_value(end.median, end.unit)} at " + _word(x, getattr(end, x), ()) for end in ends
-        )
-        parts.append(f"{trace.name}: {described}")
-    return "; ".join(parts)
+def _in_words(table: Sequence[Summary], trace: Trace, x: str) -> str:
+    ends = [table[place] for place in dict.fromkeys((trace.at[0], trace.at[-1]))]
+    described = (f"{format_value(end.median, end.unit)} at {_word(x, getattr(end, x), ())}" for end in ends)
+    return f"{trace.name}: {' to '.join(described)}"

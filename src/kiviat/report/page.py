@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from kiviat.analysis.findings import Finding, findings
@@ -23,6 +24,9 @@ from kiviat.report import runs as described
 from kiviat.report import tables
 from kiviat.report.figures import SECTIONS, Figure, RunLabel, figures, launch_figure
 from kiviat.report.models import models
+
+# Beyond this the page leaves the times of single ranks and of overlap to the records, to stay below 8 MB.
+MAX_SUMMARIES = 25_000
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -45,7 +49,11 @@ _SECTION_TEXTS = {
 
 def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
     """The page for these runs: contents of run.json, and the rows of their records."""
-    table = sorted(summarise(rows), key=_order)
+    summaries = summarise(rows)
+    shortened = len(summaries) > MAX_SUMMARIES
+    if shortened:
+        summaries = [summary for summary in summaries if not summary.metric.startswith("time_")]
+    table = sorted(summaries, key=_order)
     labels = described.labels(runs)
     names = {label.run: label.label for label in labels}
     by_run = {run: [summary for summary in table if summary.run == run] for run in names}
@@ -86,6 +94,7 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
         ],
         findings=tables.told(_findings(runs, rows, by_run), table, drawn),
         headlines=headlines,
+        shortened=shortened,
         models=fitted,
         model_figures=model_figures,
         stability_figures=stability_figures,
@@ -182,6 +191,11 @@ def _figure_data(figure: Figure) -> dict[str, Any]:
     }
 
 
+def _prose(text: str) -> Markup:
+    """A sentence whose `commands` are marked; all else is escaped."""
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
+
+
 @cache
 def _asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
@@ -208,5 +222,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(value=format_value, share=tables.share, conditions=tables.conditions)
+    environment.filters.update(
+        value=format_value, share=tables.share, conditions=tables.conditions, prose=_prose
+    )
     return environment.get_template("report.html.j2")

@@ -95,6 +95,7 @@ class Told:
     """A finding, the place of its run, links to what shows it, and the first of its cases."""
 
     finding: Finding
+    kind: str
     run: int
     links: list[tuple[str, str]]
     cases: list[str]
@@ -102,6 +103,7 @@ class Told:
 
 
 _LINKS, _CASES = 3, 3
+_KINDS = {"headline": "speed", "tcp-fallback": "fallback to TCP", "half-bandwidth": "half of the bandwidth"}
 _SHOWN_ELSEWHERE = {
     "failures": [("missing", "cases without a result")],
     "failed-launches": [("provenance", "launches")],
@@ -131,6 +133,7 @@ def told(
         result.append(
             Told(
                 finding=finding,
+                kind=_KINDS.get(finding.kind, finding.kind.replace("-", " ")).capitalize(),
                 run=run,
                 links=_SHOWN_ELSEWHERE.get(finding.kind, []) + links,
                 cases=cases[:_CASES],

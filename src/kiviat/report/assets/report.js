@@ -4,6 +4,12 @@
   const page = JSON.parse(document.getElementById("kiviat-data").textContent);
   const table = page.table;
   const root = document.documentElement;
+  function element(name, attributes = {}, text = "") {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    return node;
+  }
   const all = (selector, node = document) => [...node.querySelectorAll(selector)];
 
   // ---- Words: what kiviat.record.units says in Python; a test compares the two.
@@ -43,8 +49,9 @@
   // ---- Figures
 
   const style = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+  const STROKES = { solid: "", dash: "6 4", dot: "1.5 3", dashdot: "6 3 1.5 3", longdash: "10 4", longdashdot: "10 3 1.5 3" };
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "hexagon"];
+  const GLYPHS = ["●", "■", "◆", "▲", "✚", "★", "▼", "⬢"];
   const SLOTS = { categorical: 8, ordinal: 8, simulated: 3 };
 
   function colour([palette, place, count]) {
@@ -80,7 +87,7 @@
       const curve = {
         x: x(trace.at), y: y(trace.at, "median"), mode: "lines+markers",
         name: inert(trace.name), legendgroup: trace.name,
-        line: { color: ink, width: 1.75, dash: DASHES[trace.dash % DASHES.length] },
+        line: { color: ink, width: 1.75, dash: trace.dash },
         marker: { color: ink, size: 5, symbol: SYMBOLS[trace.symbol % SYMBOLS.length] },
         hovertext: trace.at.map((place) => hover(figure, trace, place)), hoverinfo: "text",
       };
@@ -88,7 +95,7 @@
         const back = [...known].reverse();
         bands.push({
           x: x([...known, ...back]), y: [...y(known, "low"), ...y(back, "high")], mode: "lines", line: { width: 0 },
-          fill: "toself", fillcolor: translucent(ink), hoverinfo: "skip", showlegend: false, legendgroup: trace.name,
+          fill: "toself", fillcolor: translucent(ink), hoverinfo: "skip", legendgroup: trace.name,
         });
       } else if (known.length) {
         const [place] = known;
@@ -99,18 +106,16 @@
       }
       curves.push(curve);
     }
-    const named = new Set();
     for (const line of panel.lines) {
       const ink = colour(line.colour);
       const x = line.points.map(([at]) => at), y = line.points.map(([, value]) => value);
       curves.push({
         x: figure.x === "bytes" ? x.map((size) => size || 0.5) : x, y, mode: line.mode,
-        name: inert(line.name), legendgroup: line.name, showlegend: !named.has(line.name),
+        name: inert(line.name), legendgroup: line.name,
         line: { color: ink, width: 1.25 }, marker: { color: ink, size: 6, symbol: SYMBOLS[line.symbol % SYMBOLS.length] },
         hovertext: line.points.map(([at, value]) => `${inert(line.name)}<br>${quantity(value, figure.unit)} at ${WHERE[figure.x](at)}`),
         hoverinfo: "text",
       });
-      named.add(line.name);
     }
     return [...bands, ...curves];
   }
@@ -127,14 +132,12 @@
     const values = ticks.map(({ value }) => value).filter((_, place) => place % step === 0);
     return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
   }
-  function binaryTicks([low, high], most, sizes) {
-    const ticks = [];
-    for (let tick = 2 ** Math.ceil(low / Math.log10(2)); Math.log10(tick) <= high; tick *= 2) ticks.push(tick);
-    const step = Math.max(1, Math.ceil(ticks.length / most));
-    const zero = ticks[0] < 1;
-    const values = ticks.filter((_, place) => (zero && place < step ? place === 0 : (ticks.length - 1 - place) % step === 0));
-    const write = (value) => (!sizes ? String(value) : value < 1 ? "0 B" : bytes(value));
-    return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
+  // Ticks at values that occur, thinned from the largest down; the smallest stays.
+  function valueTicks(values, most, write) {
+    const occurring = [...new Set(values)].sort((a, b) => a - b);
+    const step = Math.max(1, Math.ceil(occurring.length / most));
+    const kept = occurring.filter((_, place) => (place < step ? place === 0 : (occurring.length - 1 - place) % step === 0));
+    return { tickmode: "array", tickvals: kept, ticktext: kept.map(write) };
   }
   function linearTicks([low, high], most, write) {
     const rough = (high - low) / most;
@@ -149,15 +152,18 @@
     const shown = log ? values.filter((value) => value > 0).map(Math.log10) : values;
     if (!shown.length) return [0, 1];
     const low = zero ? 0 : Math.min(...shown), high = Math.max(...shown);
-    const margin = Math.max((high - low) * 0.05, log ? 0.08 : Math.abs(high) * 0.01, 1e-12);
+    const margin = Math.max((high - low) * 0.04, log ? 0.08 : Math.abs(high) * 0.01, 1e-12);
     return [zero ? 0 : low - margin, high + margin];
   }
-  function ticks(figure, width, x, y) {
+  const X_TICK = { bytes: (size) => (size < 1 ? "0 B" : bytes(size)), ranks: String, launch: String };
+  const X_TITLE = { bytes: "message size", ranks: "ranks", launch: "launch" };
+  function ticks(figure, data, width, [low, high], y) {
     const narrow = width < 460;
     const write = (value) => quantity(value, figure.unit, (number) => String(Number(number.toPrecision(3))));
+    const scale = figure.x === "launch" ? Number : Math.log10;
+    const shown = data.flatMap((trace) => trace.x).filter((value) => scale(value) >= low && scale(value) <= high);
     return {
-      x: figure.x === "launch" ? linearTicks(x, narrow ? 5 : 8, String)
-        : binaryTicks(x, narrow ? 5 : 8, figure.x === "bytes"),
+      x: valueTicks(shown, narrow ? 5 : 8, X_TICK[figure.x]),
       y: figure.log ? decimalTicks(y, narrow ? 6 : 8, write) : linearTicks(y, 6, write),
     };
   }
@@ -167,7 +173,7 @@
     const logX = figure.x !== "launch";
     const x = span(data.flatMap((trace) => trace.x), logX);
     const y = span(data.flatMap((trace) => trace.y), figure.log, figure.unit === "%");
-    const marks = ticks(figure, width, x, y);
+    const marks = ticks(figure, data, width, x, y);
     const axis = {
       gridcolor: style("--grid"), linecolor: style("--rule"), tickcolor: style("--rule"),
       zeroline: false, automargin: true, ticks: "outside", ticklen: 4,
@@ -182,9 +188,8 @@
       },
       hovermode: "closest",
       dragmode: narrow ? false : "zoom", // on a telephone a finger scrolls the page
-      showlegend: data.filter((trace) => trace.showlegend !== false).length > 1,
-      legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom" },
-      xaxis: { ...axis, type: logX ? "log" : "linear", range: x, ...marks.x },
+      showlegend: false, // ours is outside, where it takes nothing from the plot
+      xaxis: { ...axis, type: logX ? "log" : "linear", range: x, title: { text: X_TITLE[figure.x], standoff: 8, font: { size: 12 } }, ...marks.x },
       yaxis: { ...axis, type: figure.log ? "log" : "linear", range: y, ...marks.y },
     };
   }
@@ -195,8 +200,40 @@
   };
 
   const figureOf = (node) => page.figures[node.dataset.figure];
-  const panelOf = (node) => figureOf(node).panels[Number(node.dataset.panel || 0)];
+  const panelOf = (node) => figureOf(node).panels[Number(node.dataset.panel)];
 
+  function swatch({ colour: which, mode = "lines+markers", dash = "solid", symbol }) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const part = (name, attributes) => {
+      const node = document.createElementNS(svg.namespaceURI, name);
+      for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+      return svg.appendChild(node);
+    };
+    const ink = colour(which);
+    svg.setAttribute("aria-hidden", "true");
+    if (mode.includes("lines")) part("path", { d: "M0 6H30", stroke: ink, "stroke-width": 1.75, "stroke-dasharray": STROKES[dash] });
+    if (mode.includes("markers")) {
+      part("text", { x: 15, y: 9.5, "text-anchor": "middle", "font-size": 10, fill: ink }).textContent = GLYPHS[symbol % GLYPHS.length];
+    }
+    return svg;
+  }
+  function legend(node) {
+    const { traces: curves, lines } = panelOf(node);
+    const entries = new Map([...curves, ...lines].map((entry) => [entry.name, entry]));
+    const items = entries.size < 2 ? [] : [...entries].map(([name, entry]) => {
+      const item = element("li"), button = element("button", { type: "button", "aria-pressed": "true" });
+      button.append(swatch(entry), element("span", {}, name));
+      button.addEventListener("click", () => {
+        const visible = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", visible);
+        const places = node.data.flatMap((trace, place) => (trace.legendgroup === name ? [place] : []));
+        Plotly.restyle(node, { visible }, places);
+      });
+      item.append(button);
+      return item;
+    });
+    node.closest("figure").querySelector(".legend").replaceChildren(...items);
+  }
   function draw(node, width = node.clientWidth) {
     const figure = figureOf(node);
     const data = traces(figure, panelOf(node));
@@ -208,7 +245,7 @@
   function zoomed(node, change) {
     if (!Object.keys(change).some((key) => key.includes("range"))) return;
     const { xaxis, yaxis } = node.layout;
-    const marks = ticks(figureOf(node), node.clientWidth, xaxis.range, yaxis.range);
+    const marks = ticks(figureOf(node), node.data, node.clientWidth, xaxis.range, yaxis.range);
     const update = {};
     for (const name of ["x", "y"]) {
       for (const part of ["tickvals", "ticktext"]) update[`${name}axis.${part}`] = marks[name][part];
@@ -224,7 +261,10 @@
       if (!target.dataset.drawn) draw(target);
     }
   }, { rootMargin: "300px" });
-  all("[data-figure]").forEach((node) => seen.observe(node));
+  all("[data-figure]").forEach((node) => {
+    legend(node); // now, so that nothing moves later
+    seen.observe(node);
+  });
 
   addEventListener("resize", () => drawn().forEach((node) => {
     if (Number(node.dataset.drawn) !== node.clientWidth) draw(node);
@@ -233,6 +273,7 @@
   all("select[data-for]").forEach((select) => select.addEventListener("change", () => {
     const node = document.getElementById(select.dataset.for);
     node.dataset.panel = select.value;
+    legend(node);
     draw(node);
     all(`details[data-values="${node.id}"][open]`).forEach(fillValues);
   }));
@@ -260,13 +301,6 @@
     { title: "Spread", kind: "n", write: (place) => (table.spread[place] === null ? "–" : `${(100 * table.spread[place]).toFixed(1)} %`), value: (place) => table.spread[place] },
     { title: "Remarks", write: flags },
   ];
-
-  function element(name, attributes = {}, text = "") {
-    const node = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    node.textContent = text;
-    return node;
-  }
 
   function fill(box, places) {
     const body = element("tbody");
@@ -321,6 +355,7 @@
 
   function setTheme(theme) {
     root.dataset.theme = theme;
+    all("[data-figure]").forEach(legend);
     drawn().forEach((node) => draw(node));
   }
   document.getElementById("theme").addEventListener("click", () => {
@@ -332,7 +367,10 @@
   addEventListener("beforeprint", () => {
     before = root.dataset.theme;
     root.dataset.theme = "light";
-    all("[data-figure]").forEach((node) => draw(node, PAPER_WIDTH));
+    all("[data-figure]").forEach((node) => {
+      legend(node);
+      draw(node, PAPER_WIDTH);
+    });
   });
   addEventListener("afterprint", () => setTheme(before));
 })();

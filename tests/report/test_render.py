@@ -1,0 +1,182 @@
+"""The page as text: what it holds for which runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+
+from kiviat.analysis.summary import summarise
+from kiviat.record import schema
+from kiviat.report import render
+from kiviat.report.figures import MAX_TRACES, figures
+from kiviat.report.page import embedded
+from kiviat.report.runs import labels
+
+from .synthetic import failed, make_rows, make_run, many_rows, row
+
+SIZES = [0, 8, 1024, 65536]
+
+
+def words(html: str) -> str:
+    """The text of the page without its scripts, styles and tags."""
+    body = re.sub(r"<(script|style)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]*>", " ", body).split())
+
+
+def data(html: str) -> Any:
+    found = re.search(r'<script type="application/json" id="kiviat-data">(.*?)</script>', html, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_synthetic_runs_are_runs() -> None:
+    jsonschema.validate(make_run(), schema("run"))
+
+
+def test_no_runs() -> None:
+    assert "There are no runs to report" in words(render([], []))
+
+
+def test_run_without_launches_or_results() -> None:
+    run = make_run(state="running", finished=None, launches=0)
+    text = words(render([run], []))
+    assert "This run is running; cases are missing" in text
+    assert "No case gave a result" in text
+
+
+def test_all_failed() -> None:
+    rows = [
+        failed("run-a", "pingpong/ranks=2/bytes=8", "rank 1 died of signal 9", launch=launch)
+        for launch in range(3)
+    ]
+    text = words(render([make_run()], rows))
+    assert "rank 1 died of signal 9" in text
+    assert "No case gave a result" in text
+
+
+def test_a_single_case_of_a_single_launch() -> None:
+    page = render([make_run(launches=1)], [row("run-a", "time", "s", "lower", 1.5e-6)])
+    assert "1.50 µs" in words(page) and "no interval below 5 launches" in words(page)
+    assert data(page)["table"]["median"] == [1.5e-6]
+
+
+def test_unavailable_is_never_zero() -> None:
+    rows = [
+        row(
+            "run-a",
+            "time",
+            "s",
+            "lower",
+            1.5e-6,
+            launch=launch,
+            ci_low=None,
+            ci_high=None,
+            min=None,
+            mean=None,
+        )
+        for launch in range(6)
+    ]
+    table = data(render([make_run()], rows))["table"]
+    assert table["minimum"] == [None] and table["p99"] == [None]
+
+
+@pytest.mark.parametrize(
+    ("changes", "warning"),
+    [
+        ({"launch": {"embedded": True}}, "Embedded MPI, not for publication"),
+        ({"launch": {"oversubscribed": True}}, "Oversubscribed"),
+        ({"state": "interrupted"}, "This run is interrupted; cases are missing"),
+        ({"substrate": "emulated"}, "Emulated network"),
+        ({"substrate": "simulated", "clock": "simulated"}, "Simulated"),
+        ({"substrate": "ingested", "clock": "reported", "plan": None, "launches": 0}, "As reported"),
+        (
+            {
+                "launch": {
+                    "transport": {"near": None, "far": "tcp", "fallback_to_tcp": True, "evidence": "log"}
+                }
+            },
+            "MPI fell back to TCP",
+        ),
+    ],
+)
+def test_what_a_reader_must_know_first(changes: dict[str, Any], warning: str) -> None:
+    run = make_run(**changes)
+    rows = make_rows(sizes=SIZES, substrate=run["substrate"], clock=run["clock"])
+    text = words(render([run], rows))
+    assert warning in text
+    assert warning not in words(render([make_run()], make_rows(sizes=SIZES)))
+
+
+def test_simulated_times_are_never_called_measured() -> None:
+    simulated = make_run("sim", substrate="simulated", clock="simulated")
+    rows = [*make_rows(sizes=SIZES), *make_rows("sim", sizes=SIZES, substrate="simulated", clock="simulated")]
+    page = render([make_run(), simulated], rows)
+    curves = [
+        trace
+        for figure in data(page)["figures"].values()
+        for panel in figure["panels"]
+        for trace in (*panel["traces"], *panel["lines"])
+    ]
+    for trace in curves:
+        assert ("(simulated)" in trace["name"]) == (trace["colour"][0] == "simulated")
+    assert 'class="value simulated"' in page
+
+
+def test_each_summary_is_in_the_page_once() -> None:
+    rows = [*make_rows(sizes=SIZES), *make_rows("run-b", sizes=SIZES, seed=2)]
+    table = data(render([make_run(), make_run("run-b")], rows))["table"]
+    found = {
+        (run, table["cases"][case], *table["metrics"][metric]): value
+        for run, case, metric, value in zip(
+            table["run"], table["case"], table["metric"], table["median"], strict=True
+        )
+    }
+    runs = ["run-a", "run-b"]
+    wanted = {
+        (runs.index(each.run), each.case, each.metric, each.unit): each.median for each in summarise(rows)
+    }
+    assert found == pytest.approx(wanted, rel=1e-4)
+
+
+def test_no_panel_holds_more_curves_than_can_be_told_apart() -> None:
+    rows = [
+        *make_rows(sizes=SIZES, ranks=[2 << power for power in range(10)], launches=1),
+        *(
+            row("run-a", "time", "s", "lower", 1e-6, case=f"p/{distance}/{buffer}/{size}", bytes=size,
+                axes={"distance": distance, "buffer": buffer})
+            for distance in range(1, 20) for buffer in ("alloc", "ordinary") for size in (1, 2)
+        ),
+    ]  # fmt: skip
+    drawn = figures(summarise(rows), labels([make_run()]))
+    assert all(len(panel.traces) <= MAX_TRACES for figure in drawn for panel in figure.panels)
+    assert len({figure.id for figure in drawn}) == len(drawn)
+    (distances,) = (figure for figure in drawn if figure.title == "pingpong: time against message size")
+    shown = {place for panel in distances.panels for trace in panel.traces for place in trace.at}
+    assert len(shown) == 4 + 19 * 2 * 2
+
+
+def test_equal_runs_are_told_apart() -> None:
+    names = [label.label for label in labels([make_run(), make_run("run-b")])]
+    assert names == ["hermes · Open MPI 4.1.4 · run-a", "hermes · Open MPI 4.1.4 · run-b"]
+
+
+def test_launches_that_differ_are_told_apart() -> None:
+    run = make_run(launches=5)
+    run["launches"][3]["command"] = ["mpiexec", "--bind-to", "core", "-n", "4", "kiviat-bench"]
+    text = words(render([run], []))
+    assert "Launches 0–2, 4" in text and "Launches 3 " in text
+
+
+def test_data_cannot_end_its_script() -> None:
+    text = embedded({"</script><!--": "\u2028&<script>"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"</script><!--": "\u2028&<script>"}
+
+
+def test_a_hundred_thousand_records_stay_small() -> None:
+    page = render([make_run(launches=10)], many_rows(100_000))
+    assert len(page.encode()) <= 8_000_000
