@@ -21,25 +21,35 @@ ROWS: Mapping[str, Row] = {
 }
 WITHOUT_MPI = {report.ROW, startup.ROW}
 
+# Processes that want to run, averaged over a minute, above which others disturb us.
+_BUSY = 0.5
+
 
 def main() -> int:
     arguments = _arguments()
     chosen = arguments.rows or list(ROWS)
+    load = os.getloadavg()[0]  # before we are a load ourselves
     setting = Setting(mpis() if set(chosen) - WITHOUT_MPI else (), arguments.brief)
+    if caution := _caution(setting, load):
+        print(caution, file=sys.stderr)
     findings: list[Finding] = []
     broken = False
     for name in chosen:
+        before = len(findings)
         try:
-            found = list(ROWS[name](setting))
+            for finding in ROWS[name](setting):
+                findings.append(finding)
         except Exception as error:
             broken = True
-            found = [not_measured(name, "could not run", "", f"{type(error).__name__}: {error}")]
-        findings += found or [not_measured(name, "everything", "", "no MPI found")]
-    print(_heading(setting))
+            findings.append(not_measured(name, "could not run", "", f"{type(error).__name__}: {error}"))
+        if len(findings) == before:
+            findings.append(not_measured(name, "all of it", "", "no MPI found"))
+    machine = _machine(setting, load)
+    print(f"{machine['cpu']}, {machine['cores']} cores{caution and ': '}{caution}\n")
     print(table(findings))
     if below := details(findings):
         print(f"\n{below}")
-    write_json(BUILD / "bench.json", findings, _machine(setting))
+    write_json(BUILD / "bench.json", findings, machine)
     print(f"\nAll values: {BUILD / 'bench.json'}")
     return 1 if broken else 0
 
@@ -55,21 +65,24 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _heading(setting: Setting) -> str:
-    machine = _machine(setting)
-    note = "\nBrief: too few repetitions for a verdict to mean anything." if setting.brief else ""
-    return f"{machine['cpu']}, {machine['cores']} cores, load {machine['load']:.1f} at the end{note}\n"
+def _caution(setting: Setting, load: float) -> str:
+    """Why the figures prove little; empty where nothing is known to spoil them."""
+    reasons = []
+    if load > _BUSY:
+        reasons.append(f"the machine was busy (load {load:.1f})")
+    if setting.brief:
+        reasons.append("few repetitions (--brief)")
+    return f"these figures prove little: {' and '.join(reasons)}" if reasons else ""
 
 
-def _machine(setting: Setting) -> dict[str, object]:
+def _machine(setting: Setting, load: float) -> dict[str, object]:
     return {
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)),
-        "load": os.getloadavg()[0],
+        "load_before": load,
         "kernel": platform.release(),
         "python": platform.python_version(),
         "mpis": [mpi.name for mpi in setting.mpis],
-        "brief": setting.brief,
     }
 
 
