@@ -1,0 +1,366 @@
+// A transport that damages messages: preloaded, it stands between a program and its MPI.
+//
+//     mpirun -n 2 env KIVIAT_FAULT=drop LD_PRELOAD=libkiviat-faults.so kiviat-bench ...
+//
+// KIVIAT_FAULT=corrupt   one bit of what was received is another
+//              drop      what was received never arrived, though the call returns: the memory is as it
+//                        was before; a barrier returns without waiting
+//              truncate  the second half never arrived
+//
+// Only what benchmarks send is damaged, for the core has to go on talking. Theirs are calls
+//   - on a trial's communicator, a split of a split of the world (the ranks that take part, then the
+//     groups). The core splits the world once per case, and a duplicate of it for the clock;
+//   - of MPI_BYTE or MPI_FLOAT. The core speaks MPI_DOUBLE where it uses that communicator itself.
+// What a rank would have received from itself stays as it is: a check has to look at the others' data.
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum class Mode { none, corrupt, drop, truncate };
+
+Mode mode() {
+  static const Mode chosen = [] {
+    const char* given = std::getenv("KIVIAT_FAULT");
+    const std::string name = given ? given : "";
+    if (name == "corrupt") return Mode::corrupt;
+    if (name == "drop") return Mode::drop;
+    if (name == "truncate") return Mode::truncate;
+    return Mode::none;
+  }();
+  return chosen;
+}
+
+// --- whose communicator -----------------------------------------------------------------------------
+
+int generation_key() {
+  static const int key = [] {
+    int made;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &made, nullptr);
+    return made;
+  }();
+  return key;
+}
+
+// How many splits lie between the world and a communicator.
+std::size_t generation(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(comm, generation_key(), &value, &found);
+  return found ? reinterpret_cast<std::size_t>(value) : 0;
+}
+
+void set_generation(MPI_Comm comm, std::size_t splits) {
+  if (comm != MPI_COMM_NULL) PMPI_Comm_set_attr(comm, generation_key(), reinterpret_cast<void*>(splits));
+}
+
+bool of_a_trial(MPI_Comm comm) { return mode() != Mode::none && generation(comm) >= 2; }
+bool payload(MPI_Comm comm, MPI_Datatype type) { return of_a_trial(comm) && (type == MPI_BYTE || type == MPI_FLOAT); }
+
+// --- what is received, and how it is damaged -------------------------------------------------------------
+
+struct Part {
+  std::byte* at;
+  std::size_t bytes;
+};
+using Parts = std::vector<Part>;
+
+class Received {
+ public:
+  explicit Received(const Parts& parts) {
+    for (const Part& part : parts)
+      if (part.at && part.bytes > 0) parts_.push_back({part, {part.at, part.at + part.bytes}});
+  }
+  void damage() {
+    for (auto& [part, before] : parts_) {
+      if (mode() == Mode::corrupt) {
+        part.at[part.bytes / 2] ^= std::byte{1};
+        return;
+      }
+      const std::size_t arrived = mode() == Mode::truncate ? part.bytes / 2 : 0;
+      std::memcpy(part.at + arrived, before.data() + arrived, part.bytes - arrived);
+    }
+  }
+  void* where() const { return parts_.empty() ? nullptr : parts_.front().part.at; }
+
+ private:
+  struct Saved {
+    Part part;
+    std::vector<std::byte> before;
+  };
+  std::vector<Saved> parts_;
+};
+
+// Several messages under way to the same memory are damaged as one when the last of them is complete:
+// else one would bring again what another had lost.
+struct UnderWay {
+  Received received;
+  int messages = 0;
+};
+std::map<void*, std::shared_ptr<UnderWay>> by_place;
+std::multimap<MPI_Request, std::shared_ptr<UnderWay>> by_request;
+
+template <class Call>
+int blocking(const Parts& parts, Call call) {
+  Received received(parts);
+  const int code = call();
+  received.damage();
+  return code;
+}
+
+template <class Call>
+int starting(const Parts& parts, MPI_Request* request, Call call) {
+  Received received(parts);  // before the call: it may complete at once
+  const int code = call();
+  if (void* where = received.where()) {
+    auto& under_way = by_place[where];
+    if (!under_way) under_way = std::make_shared<UnderWay>(UnderWay{std::move(received)});
+    ++under_way->messages;
+    by_request.emplace(*request, under_way);
+  }
+  return code;
+}
+
+void completed(MPI_Request request) {
+  const auto found = by_request.find(request);
+  if (found == by_request.end()) return;
+  const std::shared_ptr<UnderWay> under_way = found->second;
+  by_request.erase(found);
+  if (--under_way->messages > 0) return;
+  by_place.erase(under_way->received.where());
+  under_way->received.damage();
+}
+
+// --- the parts of each operation that come from others ----------------------------------------------------
+
+int rank_in(MPI_Comm comm) {
+  int rank;
+  PMPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size;
+  PMPI_Comm_size(comm, &size);
+  return size;
+}
+
+std::size_t bytes_of(int count, MPI_Datatype type) {
+  int size;
+  PMPI_Type_size(type, &size);
+  return static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
+}
+
+Parts all(void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
+  if (!payload(comm, type)) return {};
+  return {{static_cast<std::byte*>(buffer), bytes_of(count, type)}};
+}
+
+Parts at(int root, void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
+  return rank_in(comm) == root ? all(buffer, count, type, comm) : Parts{};
+}
+
+Parts except(int root, void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
+  return rank_in(comm) != root ? all(buffer, count, type, comm) : Parts{};
+}
+
+Parts blocks(void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
+  if (!payload(comm, type)) return {};
+  Parts parts;
+  const std::size_t bytes = bytes_of(count, type);
+  for (int rank = 0; rank < size_of(comm); ++rank)
+    if (rank != rank_in(comm)) parts.push_back({static_cast<std::byte*>(buffer) + rank * bytes, bytes});
+  return parts;
+}
+
+Parts blocks(void* buffer, const int* counts, const int* displacements, MPI_Datatype type, MPI_Comm comm) {
+  if (!payload(comm, type)) return {};
+  Parts parts;
+  for (int rank = 0; rank < size_of(comm); ++rank)
+    if (rank != rank_in(comm))
+      parts.push_back({static_cast<std::byte*>(buffer) + bytes_of(displacements[rank], type), bytes_of(counts[rank], type)});
+  return parts;
+}
+
+// Only the root's arguments mean anything.
+template <class... Arguments>
+Parts blocks_at(int root, MPI_Comm comm, Arguments... arguments) {
+  return rank_in(comm) == root ? blocks(arguments..., comm) : Parts{};
+}
+
+}  // namespace
+
+// --- MPI, as programs see it ---------------------------------------------------------------------------
+
+extern "C" {
+
+int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
+  const int code = PMPI_Comm_split(comm, colour, key, made);
+  set_generation(*made, generation(comm) + 1);
+  return code;
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+  const int code = PMPI_Comm_dup(comm, made);
+  // The clock's: a duplicate of the world, which it then splits once.
+  set_generation(*made, generation(comm));
+  return code;
+}
+
+// Point to point.
+
+int MPI_Recv(void* in, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  return blocking(all(in, count, type, comm), [&] { return PMPI_Recv(in, count, type, source, tag, comm, status); });
+}
+
+int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in, int count,
+                 MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  return blocking(all(in, count, type, comm), [&] {
+    return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, count, type, source, tag, comm, status);
+  });
+}
+
+int MPI_Irecv(void* in, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  return starting(all(in, count, type, comm), request,
+                  [&] { return PMPI_Irecv(in, count, type, source, tag, comm, request); });
+}
+
+// Completion.
+
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  const MPI_Request before = *request;
+  const int code = PMPI_Wait(request, status);
+  completed(before);
+  return code;
+}
+
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  const std::vector<MPI_Request> before(requests, requests + count);
+  const int code = PMPI_Waitall(count, requests, statuses);
+  for (const MPI_Request& request : before) completed(request);
+  return code;
+}
+
+int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  const std::vector<MPI_Request> before(requests, requests + count);
+  const int code = PMPI_Waitany(count, requests, index, status);
+  if (*index != MPI_UNDEFINED) completed(before[*index]);
+  return code;
+}
+
+int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
+  const MPI_Request before = *request;
+  const int code = PMPI_Test(request, done, status);
+  if (*done) completed(before);
+  return code;
+}
+
+int MPI_Testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]) {
+  const std::vector<MPI_Request> before(requests, requests + count);
+  const int code = PMPI_Testall(count, requests, done, statuses);
+  if (*done)
+    for (const MPI_Request& request : before) completed(request);
+  return code;
+}
+
+// Collectives, each with its non-blocking form.
+
+int MPI_Barrier(MPI_Comm comm) { return mode() == Mode::drop && of_a_trial(comm) ? MPI_SUCCESS : PMPI_Barrier(comm); }
+
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  if (mode() != Mode::drop || !of_a_trial(comm)) return PMPI_Ibarrier(comm, request);
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
+}
+
+// The blocking and the non-blocking form: parameters, arguments, what is received from others.
+#define KIVIAT_LIST(...) __VA_ARGS__
+#define KIVIAT_BOTH(blocking_name, name, parameters, arguments, parts)                                       \
+  int MPI_##blocking_name(KIVIAT_LIST parameters) {                                                          \
+    return blocking(parts, [&] { return PMPI_##blocking_name(KIVIAT_LIST arguments); });                     \
+  }                                                                                                          \
+  int MPI_I##name(KIVIAT_LIST parameters, MPI_Request* request) {                                            \
+    return starting(parts, request, [&] { return PMPI_I##name(KIVIAT_LIST arguments, request); });           \
+  }
+
+KIVIAT_BOTH(Bcast, bcast,
+            (void* in, int count, MPI_Datatype type, int root, MPI_Comm comm),
+            (in, count, type, root, comm),
+            (except(root, in, count, type, comm)))
+
+KIVIAT_BOTH(Reduce, reduce,
+            (const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+            (out, in, count, type, op, root, comm),
+            (at(root, in, count, type, comm)))
+
+KIVIAT_BOTH(Allreduce, allreduce,
+            (const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+            (out, in, count, type, op, comm),
+            (all(in, count, type, comm)))
+
+KIVIAT_BOTH(Reduce_scatter, reduce_scatter,
+            (const void* out, void* in, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+            (out, in, counts, type, op, comm),
+            (all(in, counts[rank_in(comm)], type, comm)))
+
+KIVIAT_BOTH(Reduce_scatter_block, reduce_scatter_block,
+            (const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+            (out, in, count, type, op, comm),
+            (all(in, count, type, comm)))
+
+KIVIAT_BOTH(Gather, gather,
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, int
+             root, MPI_Comm comm),
+            (out, out_count, out_type, in, count, type, root, comm),
+            (blocks_at(root, comm, in, count, type)))
+
+KIVIAT_BOTH(Gatherv, gatherv,
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, const int counts[], const int
+             displacements[], MPI_Datatype type, int root, MPI_Comm comm),
+            (out, out_count, out_type, in, counts, displacements, type, root, comm),
+            (blocks_at(root, comm, in, counts, displacements, type)))
+
+KIVIAT_BOTH(Scatter, scatter,
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, int
+             root, MPI_Comm comm),
+            (out, out_count, out_type, in, count, type, root, comm),
+            (except(root, in, count, type, comm)))
+
+KIVIAT_BOTH(Scatterv, scatterv,
+            (const void* out, const int out_counts[], const int displacements[], MPI_Datatype out_type, void* in,
+             int count, MPI_Datatype type, int root, MPI_Comm comm),
+            (out, out_counts, displacements, out_type, in, count, type, root, comm),
+            (except(root, in, count, type, comm)))
+
+KIVIAT_BOTH(Allgather, allgather,
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, MPI_Comm
+             comm),
+            (out, out_count, out_type, in, count, type, comm),
+            (blocks(in, count, type, comm)))
+
+KIVIAT_BOTH(Allgatherv, allgatherv,
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, const int counts[], const int
+             displacements[], MPI_Datatype type, MPI_Comm comm),
+            (out, out_count, out_type, in, counts, displacements, type, comm),
+            (blocks(in, counts, displacements, type, comm)))
+
+KIVIAT_BOTH(Alltoall, alltoall,
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, MPI_Comm
+             comm),
+            (out, out_count, out_type, in, count, type, comm),
+            (blocks(in, count, type, comm)))
+
+KIVIAT_BOTH(Alltoallv, alltoallv,
+            (const void* out, const int out_counts[], const int out_displacements[], MPI_Datatype out_type, void*
+             in, const int counts[], const int displacements[], MPI_Datatype type, MPI_Comm comm),
+            (out, out_counts, out_displacements, out_type, in, counts, displacements, type, comm),
+            (blocks(in, counts, displacements, type, comm)))
+
+}  // extern "C"
