@@ -88,13 +88,13 @@ def test_missing_tools_are_named(
     openmpi: Toolchain, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kiviat.launch.build.shutil.which", lambda tool: None if tool == "ninja" else tool)
-    with pytest.raises(InputError, match="ninja is needed to build .*apt install ninja-build"):
+    with pytest.raises(InputError, match=r"ninja is needed to build .*apt install ninja-build"):
         build(openmpi, source=source, cache=tmp_path / "cache")
 
 
 def test_a_cache_that_cannot_be_written(openmpi: Toolchain, source: Path) -> None:
     with pytest.raises(
-        InputError, match="cannot build kiviat-bench in /proc/cache/build: .*; set XDG_CACHE_HOME"
+        InputError, match=r"cannot build kiviat-bench in /proc/cache/build: .*; set XDG_CACHE_HOME"
     ):
         build(openmpi, source=source, cache=Path("/proc/cache"))
 

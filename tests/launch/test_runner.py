@@ -211,7 +211,7 @@ def test_a_disk_that_fills_up_under_kiviat_bench(run: Run, monkeypatch: pytest.M
     full = os.statvfs_result((4096, 4096, 100, 0, 0, 9, 9, 9, 0, 255))
     room = iter([os.statvfs("/"), full])
     monkeypatch.setattr("kiviat.launch.runner.os.statvfs", lambda path: next(room))
-    with pytest.raises(InputError, match="disk of .* is full; .* --resume r"):
+    with pytest.raises(InputError, match=r"disk of .* is full; .* --resume r"):
         run(plan(case("a/1"), case("b/1", "kill"), case("c/1")), timeout_s=5)
     assert run.outcomes()[0] == ("a/1", "ok")
     assert len(run.launches) == 1

@@ -21,7 +21,7 @@ from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.transport import UNKNOWN, Seen, parse
 
 # Long enough to look at the ranks while they run. Every rank talks to near and far ones.
-_CASE = "probe allreduce ranks={ranks} bytes=8 target=0.0001 budget_s=0.3 max_samples=1000000"
+_CASE = "probe allreduce ranks={ranks} bytes=8 target=1e-9 budget_s=0.3 max_samples=1000000"
 _TIMEOUT_S = 60.0
 _POLL_S = 0.05
 _DEVICES = ("/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1")
