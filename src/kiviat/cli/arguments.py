@@ -178,6 +178,9 @@ def _ingest(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files", nargs="+", metavar="FILE", help="output of IMB-MPI1 or of OSU micro-benchmarks"
     )
+    command.add_argument(
+        "-n", "--ranks", type=int, help="number of ranks, where the output does not tell (OSU)"
+    )
     command.add_argument("--machine", metavar="NAME", help="the machine it was measured on")
     command.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the run (default: $KIVIAT_RUNS or ./runs)"

@@ -31,7 +31,7 @@ def _print_all(benchmarks: Sequence[Benchmark]) -> None:
         [benchmark.file, benchmark.summary, ", ".join(benchmark.aka)]
         for benchmark in sorted(benchmarks, key=lambda benchmark: benchmark.file)
     ]
-    print_table(["benchmark", "what it measures", "elsewhere"], rows, left=3)
+    print_table("<<<", ["benchmark", "what it measures", "elsewhere"], rows)
     print("\n`kiviat list BENCH` tells more about one, `kiviat run BENCH` runs it.")
 
 

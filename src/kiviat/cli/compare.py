@@ -56,7 +56,7 @@ def _print(result: Comparison) -> None:
         for entry in sorted(result.cases, key=lambda entry: order(entry.a))
     ]
     rows += [[f"{group.name}, {group.cases} cases", "", "", *_cells(group.change)] for group in result.groups]
-    print_table(["case", "A", "B", "ratio", "95 % interval", "verdict"], rows)
+    print_table("<>>>><", ["case", "A", "B", "ratio", "95 % interval", "verdict"], rows)
     for name, only in (("A", result.only_a), ("B", result.only_b)):
         if only:
             print(f"\nonly in {name}: {_some(only)}")

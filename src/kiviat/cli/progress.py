@@ -14,6 +14,7 @@ from kiviat.plan import Plan
 
 _BAR = 24
 _REFRESH_S = 0.2
+_TRUST = 0.05
 
 
 class Progress:
@@ -54,14 +55,14 @@ class Progress:
         print(f"\r\033[K{line[:width]}", end="", file=sys.stderr, flush=True)
 
     def _left(self, news: runner.Progress) -> str:
-        """Trusts the estimate at first, and what was seen more and more."""
+        """The estimate counts for as much as a twentieth of the run that was seen."""
         before = self._first or 0
         todo = max(1, news.total - before)
         share = (news.finished - before) / todo
         elapsed = time.monotonic() - self._began
-        seen = elapsed / share if share > 0 else 0.0
-        total = share * seen + (1 - share) * self._expected_s * todo / max(1, news.total)
-        return f"about {duration(max(0.0, total - elapsed))} left"
+        expected = self._expected_s * todo / max(1, news.total)
+        total = (elapsed + _TRUST * expected) / (share + _TRUST)
+        return f"about {duration((1 - share) * total)} left"
 
     def _print(self, line: str) -> None:
         print("\r\033[K" * self._live + line, file=sys.stderr, flush=True)

@@ -22,7 +22,7 @@ def execute(arguments: Namespace) -> int:
     else:
         headings = ["run", "state", "plan", "cases", "launches", "machine", "MPI"]
         cells = [["–" if value is None else str(value) for value in entry.values()][:7] for entry in found]
-        print_table(headings, cells, left=len(headings))
+        print_table("<<<>><<", headings, cells)
     return 0
 
 

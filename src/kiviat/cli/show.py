@@ -64,6 +64,8 @@ def _print_table(summaries: Sequence[Summary]) -> None:
     metrics = list(dict.fromkeys(summary.metric for summary in summaries))
     values = {(summary.bytes, summary.metric): summary for summary in summaries}
     first, *others = sorted(metrics, key=lambda metric: metric != "time")
+    syncs = {summary.sync for summary in summaries}
+    expected_sync = syncs.pop() if len(syncs) == 1 else None
     lines = []
     for size in sizes:
         main = values.get((size, first))
@@ -72,7 +74,14 @@ def _print_table(summaries: Sequence[Summary]) -> None:
         for metric in others:
             other = values.get((size, metric))
             cells.append(format_value(other.median, other.unit) if other else "")
-        cells += [str(main.launches), notes(main)] if main else ["", ""]
+        cells += [str(main.launches), notes(main, expected_sync)] if main else ["", ""]
         lines.append(cells)
-    headings = ["bytes", first, "95 % interval", *(name.replace("_", " ") for name in others), "launches", ""]
-    print_table(headings, lines, left=0)
+    headings = [
+        "bytes",
+        first.replace("_", " "),
+        "95 % interval",
+        *(name.replace("_", " ") for name in others),
+        "launches",
+        "",
+    ]
+    print_table(">" * (len(headings) - 1) + "<", headings, lines)

@@ -20,7 +20,7 @@ def execute(arguments: Namespace) -> int:
         rows = result.fetchall()
     if arguments.format == "table":
         cells = [["" if value is None else str(value) for value in row] for row in rows]
-        print_table(names, cells, left=len(names))
+        print_table("<" * len(names), names, cells)
         return 0
     dictionaries = [dict(zip(names, row, strict=True)) for row in rows]
     (print_csv if arguments.format == "csv" else print_json)(dictionaries)

@@ -13,20 +13,17 @@ from typing import Any
 _BOLD, _DIM, _PLAIN = "\033[1m", "\033[2m", "\033[0m"
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
-    """The first `left` columns are flush left, the others flush right."""
+def print_table(alignment: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """`alignment` has a letter for each column, "<" for flush left and ">" for flush right."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    print(bold(_line(headings, widths, left)))
+    print(bold(_line(alignment, headings, widths)))
     for row in rows:
-        print(_line(row, widths, left))
+        print(_line(alignment, row, widths))
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
-    padded = (
-        cell.ljust(width) if index < left else cell.rjust(width)
-        for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    )
-    return "  ".join(padded).rstrip()
+def _line(alignment: str, cells: Sequence[str], widths: Sequence[int]) -> str:
+    columns = zip(alignment, cells, widths, strict=True)
+    return "  ".join(f"{cell:{side}{width}}" for side, cell, width in columns).rstrip()
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:

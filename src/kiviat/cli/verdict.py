@@ -20,8 +20,10 @@ def print_verdict(path: Path, report: Path | None) -> None:
     measured = len({row.case for row in rows if row.outcome == "ok"})
     print(f"{measured} cases measured in {len(run['launches'])} launches")
     for line in failures(rows):
-        print(f"  {line}")
-    for number, finding in enumerate(top(findings(summarise(rows), [run], rows), _MOST_IMPORTANT), 1):
+        print(line)
+    # What failed has just been told.
+    found = [one for one in findings(summarise(rows), [run], rows) if one.kind != "failures"]
+    for number, finding in enumerate(top(found, _MOST_IMPORTANT), 1):
         print(f"{number}. {finding.headline}")
     print(f"results  {path}  (`kiviat show {path.name}`)")
     print(f"report   {report}")

@@ -25,14 +25,18 @@ def order(summary: Summary) -> tuple[str, int, str, int]:
 def setting(summary: Summary) -> str:
     """The axes off their default, and the mode where it changes what is measured."""
     words = [f"{name} {value}" for name, value in sorted(summary.axes.items())]
-    words += ["back to back"] if summary.sync == "back-to-back" else []
-    words += ["started by a barrier"] if summary.sync == "barrier" else []
-    return ", ".join(words)
+    return ", ".join(words + (["back to back"] if summary.mode == "pallas2" else []))
 
 
-def notes(summary: Summary) -> str:
-    words = [] if summary.converged else ["not converged"]
+_FALLBACKS = {"barrier": "started by a barrier", "mixed": "started by a barrier in some launches"}
+
+
+def notes(summary: Summary, expected_sync: str | None) -> str:
+    """What a reader should know about one line of a table."""
+    words = [] if summary.converged or summary.clock == "reported" else ["not converged"]
     words += ["oversubscribed"] if summary.oversubscribed else []
+    if summary.sync != expected_sync and summary.sync in _FALLBACKS:
+        words.append(_FALLBACKS[summary.sync])
     return ", ".join(words)
 
 

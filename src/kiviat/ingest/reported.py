@@ -1,0 +1,89 @@
+"""A record of numbers that another program reported: summaries without samples, and a clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat import __version__
+from kiviat.record import RECORD_SCHEMA, Metric, Record
+from kiviat.record.types import Scalar
+
+_BETTER = {"s": "lower", "B/s": "higher", "1/s": "higher", "%": "higher"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured, in our terms. `axes` are those off our default."""
+
+    benchmark: str
+    ranks: int
+    bytes: int | None
+    axes: Mapping[str, Scalar]
+
+    @property
+    def id(self) -> str:
+        words: dict[str, Scalar] = {"ranks": self.ranks}
+        if self.bytes is not None:
+            words["bytes"] = self.bytes
+        words |= dict(sorted(self.axes.items()))
+        return "/".join([self.benchmark, *(f"{name}={value}" for name, value in words.items())])
+
+
+def metric(
+    name: str, unit: str, mean: float, count: int, percentiles: Mapping[int, float] | None = None
+) -> Metric:
+    known = percentiles or {}
+    return Metric(
+        name=name,
+        unit=unit,
+        better=_BETTER[unit],
+        per_call=bool(known),
+        count=count,
+        mean=mean,
+        min=None,
+        max=None,
+        p50=known.get(50),
+        p90=known.get(90),
+        p99=known.get(99),
+        ci_low=None,
+        ci_high=None,
+        from_=None,
+        samples=None,
+    )
+
+
+def record(
+    case: Case, metrics: Sequence[Metric], *, check: bool | None = None, skipped: str | None = None
+) -> Record:
+    """`check` is what the other program says of the payload; `skipped` why there is no result."""
+    outcome = "skipped" if skipped else "failed" if check is False else "ok"
+    return Record(
+        schema=RECORD_SCHEMA,
+        run="",
+        launch=None,
+        case=case.id,
+        plan=None,
+        version=__version__,
+        substrate="ingested",
+        clock="reported",
+        benchmark=case.benchmark,
+        ranks=case.ranks,
+        bytes=case.bytes,
+        axes=case.axes,
+        mode="reported",
+        sync="reported",
+        outcome=outcome,
+        phase="setup" if skipped else "check" if check is False else None,
+        reason=skipped or ("the payload was wrong" if check is False else None),
+        check="not run" if check is None else "passed" if check else "failed",
+        check_reason="not reported" if check is None else None,
+        stopped_by=None,
+        batch=None,
+        missed_windows=None,
+        clock_cost_s=None,
+        elapsed_s=None,
+        oversubscribed=False,
+        started=None,
+        metrics=tuple(metrics),
+    )
