@@ -106,6 +106,13 @@ def _run(command: argparse.ArgumentParser) -> None:
     how.add_argument("--sync", choices=("window", "barrier"), help="how timed calls start")
     where = command.add_argument_group("where and with what")
     _mpi(where)
+    where.add_argument("--launcher", metavar="CMD", help='instead of mpiexec, such as "srun -n {ranks}"')
+    where.add_argument(
+        "--bind", action="store_true", help="bind ranks to cores (default: as the MPI does it)"
+    )
+    where.add_argument(
+        "--timeout", type=float, metavar="S", help="end a case that takes longer than S seconds"
+    )
     where.add_argument(
         "--machine", metavar="NAME", help="the machine's name in the results (default: host name)"
     )

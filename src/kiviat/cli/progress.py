@@ -32,6 +32,8 @@ class Progress:
             self._first = news.finished
         if news.kind == "death":
             self._print(f"launch died: {news.text}; going on with the next case")
+        elif news.kind == "cleaned":
+            self._print(news.text or "")
         elif self._live:
             self._refresh(news)
         elif news.kind == "launch" and self._launch != (news.repetition, news.world):

@@ -14,6 +14,7 @@ from kiviat.cli.progress import Progress
 from kiviat.cli.verdict import print_verdict
 from kiviat.cli.words import duration
 from kiviat.launch.cores import available_cores
+from kiviat.launch.native import Options
 from kiviat.launch.runner import Outcome, dry_run, run_plan
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine import describe_host
@@ -32,12 +33,13 @@ def execute(arguments: Namespace) -> int:
     resumed = find_run(arguments.resume, _home(arguments)) if arguments.resume else None
     plan = _plan_of(resumed, known) if resumed else _plan(arguments, known)
     expected = estimate(plan)
+    options = Options(launcher=arguments.launcher, bind=arguments.bind)
     if arguments.dry_run:
-        _print_dry_run(plan, toolchain, binary, expected)
+        _print_dry_run(plan, toolchain, binary, expected, options)
         return 0
     _announce(plan, toolchain, expected)
     with _directory(arguments, plan, resumed) as directory:
-        outcome = _run(plan, toolchain, binary, directory, expected)
+        outcome = _run(plan, toolchain, binary, directory, expected, options, arguments.timeout)
         directory.finish("complete" if outcome.signal is None else "interrupted")
     if outcome.signal is not None:
         print(
@@ -51,7 +53,13 @@ def execute(arguments: Namespace) -> int:
 
 
 def _run(
-    plan: Plan, toolchain: Toolchain, binary: Path, directory: RunDirectory, expected: Estimate
+    plan: Plan,
+    toolchain: Toolchain,
+    binary: Path,
+    directory: RunDirectory,
+    expected: Estimate,
+    options: Options,
+    timeout_s: float | None,
 ) -> Outcome:
     # The plan knows one axis that the native program does not: the size of the launch.
     axes = {case.id: case.axes for case in plan.cases}
@@ -66,6 +74,8 @@ def _run(
             on_launch=directory.set_launch,
             on_record=lambda record: directory.append(replace(record, axes=axes[record.case])),
             on_progress=progress.show,
+            options=options,
+            timeout_s=timeout_s,
             first_launch=len(directory.run["launches"]),
         )
 
@@ -135,7 +145,10 @@ def _plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
     return reload_plan(run["plan"]["definition"], known)
 
 
-_ALONGSIDE_RESUME = ("resume", "mpi", "report", "output", "dry_run", "module", "command", "machine")
+_ALONGSIDE_RESUME = {
+    *("resume", "mpi", "report", "output", "dry_run", "module", "command"),
+    *("launcher", "bind", "timeout"),
+}
 
 
 def _refuse_other_options(arguments: Namespace) -> None:
@@ -157,10 +170,13 @@ def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
     sys.stdout.flush()
 
 
-def _print_dry_run(plan: Plan, toolchain: Toolchain, binary: Path, expected: Estimate) -> None:
+def _print_dry_run(
+    plan: Plan, toolchain: Toolchain, binary: Path, expected: Estimate, options: Options
+) -> None:
     _announce(plan, toolchain, expected)
-    for command in dry_run(plan, toolchain, binary):
-        print(command)
-    print("where cases.txt of the first launch holds:" if plan.worlds() else "")
+    print("\ncommands:")
+    for command in dry_run(plan, toolchain, binary, options):
+        print(" ", command)
+    print("\ncases of the first repetition:")
     for case in plan.ordered(0):
         print(" ", case.line())

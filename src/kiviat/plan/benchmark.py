@@ -115,11 +115,17 @@ def _means(name: str, benchmark: Benchmark) -> bool:
 
 
 def _all_names(known: Sequence[Benchmark]) -> list[str]:
-    return [name for benchmark in known for name in (benchmark.name, *benchmark.aka)]
+    """Our names first: they win over equal ones of others."""
+    return [
+        *(benchmark.name for benchmark in known),
+        *(name for benchmark in known for name in benchmark.aka),
+    ]
 
 
 def suggestion(name: str, known: Sequence[str], otherwise: str = "`kiviat list` shows them all") -> str:
     """The end of a sentence about an unknown name: the nearest known one."""
-    lowered = {other.lower(): other for other in known}
+    lowered: dict[str, str] = {}
+    for other in known:
+        lowered.setdefault(other.lower(), other)
     near = get_close_matches(name.lower(), lowered, n=1)
     return f"; did you mean {lowered[near[0]]!r}?" if near else f"; {otherwise}"

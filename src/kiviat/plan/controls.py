@@ -56,10 +56,12 @@ def checked_controls(given: Mapping[str, Any], where: str) -> dict[str, Scalar]:
 def refuse_contradictions(controls: Mapping[str, Scalar], where: str) -> None:
     """Raises InputError where the controls, all together, cannot be meant."""
     settled = {**DEFAULTS, **controls}
-    if settled["mode"] == "adaptive" and "iterations" in controls:
-        raise InputError(
-            f'iterations is {controls["iterations"]} in {where}, but mode is "adaptive"; say mode = "fixed"'
-        )
+    for key in ("iterations", "warmup"):
+        if settled["mode"] == "adaptive" and key in controls:
+            raise InputError(
+                f'{key} is {controls[key]} in {where}, but mode is "adaptive": give mode "fixed" and '
+                "iterations (-i), or leave it out"
+            )
     if settled["mode"] == "fixed" and "iterations" not in controls:
         raise InputError(f'mode is "fixed" in {where} without iterations; say how many')
     if settled["min_samples"] > settled["max_samples"]:  # type: ignore[operator]

@@ -93,7 +93,10 @@ def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[di
         hint = suggestion(foreign[0], list(benchmark.axes), "its axes: " + ", ".join(benchmark.axes))
         raise InputError(f"{benchmark.name} has no axis {foreign[0]!r} in {group.where}{hint}")
     axes = [benchmark.axes[name] for name in wanted]
-    choices = [_values(axis, wanted[axis.name], available, group.where) for axis in axes]
+    choices = [
+        _values(axis, wanted[axis.name], available, COMMAND_LINE if axis.name in given else group.where)
+        for axis in axes
+    ]
     for chosen in product(*choices):
         yield {axis.name: value for axis, value in zip(axes, chosen, strict=True) if value != axis.default}
 

@@ -94,8 +94,8 @@ def _expand_all(
             for case in expanded:
                 cases.setdefault(case.id, case)
     if not cases:
-        reasons = "; ".join(left_out) or "it names no benchmark"
-        raise InputError(f"{where} has no case on {ranks} ranks: {reasons}")
+        reason = next(iter(left_out), "it names no benchmark")
+        raise InputError(f"{where} has no case that fits {ranks} ranks: {reason}; give more with -n")
     return Plan(
         name=data["name"],
         launches=_launches(data, overrides, where),
