@@ -115,7 +115,7 @@ def test_two_modes() -> None:
     assert (
         finding.headline == "1 of 5 launches is 2.00 times as fast as the others (pingpong/ranks=2/bytes=8)"
     )
-    assert "kiviat binding" in finding.detail
+    assert "kiviat run --bind" in finding.detail
     assert not found([bimodal], "unstable")
     (finding,) = found([case([1e-6, 1e-6, 3e-6, 1e-6, 1e-6])], "two-modes")
     assert finding.headline.startswith("1 of 5 launches is 3.00 times as slow as the others")

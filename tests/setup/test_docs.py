@@ -76,6 +76,18 @@ def test_kiviat_commands_parse(document: Path) -> None:
             assert left.code == 0, f"`{code}` in {document.name}"
 
 
+def test_messages_name_commands_that_exist() -> None:
+    """A finding told users to see `kiviat binding`, which there has never been."""
+    from kiviat.cli.arguments import parser
+
+    usage = parser().format_help()
+    for path in sorted((CHECKOUT / "src").rglob("*")):
+        if path.suffix not in (".py", ".j2", ".html", ".js"):
+            continue
+        for name in re.findall(r"(?:`|<code>)kiviat ([a-z]+)", path.read_text()):
+            assert re.search(rf"^    {name} ", usage, re.M), f"`kiviat {name}` in {path}"
+
+
 def test_the_readme_names_what_there_is() -> None:
     """Ten commands a user needs; all of them answer --help."""
     named = {code.split()[1] for code in code_in(CHECKOUT / "README.md") if re.match(r"kiviat [a-z]+", code)}

@@ -156,7 +156,7 @@ def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
         min(0.85, 0.7 + 0.15 * len(found) / len(times)),
         f"{_apart(fast, worst.launches, factor)} ({worst.case})",
         f"Launches stand apart in {len(found)} of {len(times)} cases. Often it is chance where ranks land: "
-        "pin them, see `kiviat binding`.",
+        "pin them with `kiviat run --bind`.",
         _evidence([summary for _, summary in found]),
         "warning",
     )
@@ -175,7 +175,7 @@ def _unstable(times: Sequence[Summary]) -> Iterator[Finding]:
         0.45 + 0.3 * len(unstable) / len(times),
         f"Launches differ by more than {100 * _SPREAD:.0f} % in {len(unstable)} of {len(times)} cases",
         f"Most of all {worst.case}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
-        "Pin the ranks (see `kiviat binding`), keep the machine to yourself, fix its frequency, or use more "
+        "Pin the ranks (`kiviat run --bind`), keep the machine to yourself, fix its frequency, or use more "
         "launches.",
         _evidence(unstable),
         "warning",
