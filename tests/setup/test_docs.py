@@ -85,7 +85,7 @@ def test_messages_name_commands_that_exist() -> None:
         if path.suffix not in (".py", ".j2", ".html", ".js"):
             continue
         for name in re.findall(r"(?:`|<code>)kiviat ([a-z]+)", path.read_text()):
-            assert re.search(rf"^    {name} ", usage, re.M), f"`kiviat {name}` in {path}"
+            assert re.search(rf"^    {name}\s", usage, re.M), f"`kiviat {name}` in {path}"
 
 
 def test_the_readme_names_what_there_is() -> None:
