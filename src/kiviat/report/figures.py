@@ -70,6 +70,7 @@ class Figure:
     id: str
     section: str
     title: str
+    conditions: str  # what all its curves have in common
     x: str  # "bytes", "ranks" or "launch"
     unit: str
     log: bool
@@ -120,6 +121,7 @@ def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Fi
         id="fig-launches",
         section="stability",
         title=f"{first.case}: {first.metric} of each launch",
+        conditions="",
         x="launch",
         unit=first.unit,
         log=False,
@@ -157,6 +159,7 @@ def _abscissae(section: str, summaries: Sequence[Summary]) -> list[str]:
 def _figure(
     table: Sequence[Summary], runs: Sequence[RunLabel], section: str, x: str, places: Sequence[int]
 ) -> Figure:
+    places = [place for place in places if getattr(table[place], x) is not None]
     if x == "ranks":
         places = _few_sizes(table, places)
     other = "ranks" if x == "bytes" else "bytes"
@@ -169,13 +172,17 @@ def _figure(
         curves[key].append(place)
     for curve in curves.values():
         curve.sort(key=lambda place: getattr(table[place], x))
-    panels = tuple(_panels(curves, ["run", other, *axes], runs))
+    dimensions = ["run", other, *axes]
+    panels = tuple(_panels(curves, dimensions, runs))
+    common = next(iter(curves))
+    fixed = [at for at in _places(curves, varying=False) if at and common[at] is not None]
     first = table[places[0]]
     metric = first.metric.replace("_", " ")
     return Figure(
         id=f"{first.benchmark}-{first.metric}-{x}",
         section=section,
         title=f"{first.benchmark}: {metric} against {'message size' if x == 'bytes' else 'number of ranks'}",
+        conditions=", ".join(_word(dimensions[at], common[at], runs) for at in fixed),
         x=x,
         unit=first.unit,
         log=first.unit != "%",
@@ -202,7 +209,7 @@ def _panels(
 
     Runs stay together however many they are.
     """
-    varying = [place for place in range(len(dimensions)) if len({key[place] for key in curves}) > 1]
+    varying = _places(curves, varying=True)
     groups: dict[Key, list[Key]] = {}
     for together in range(len(varying), 0 if 0 in varying else -1, -1):
         kept, split = varying[:together], varying[together:]
@@ -218,6 +225,13 @@ def _panels(
         words = (_word(dimensions[place], part, runs) for place, part in zip(split, value, strict=True))
         keys = sorted(groups[value], key=_natural)
         yield Panel(", ".join(words), tuple(_traces(curves, keys, dimensions, kept, runs)))
+
+
+def _places(curves: Iterable[Key], *, varying: bool) -> list[int]:
+    """The dimensions along which curves differ, or else those along which they do not."""
+    return [
+        place for place, values in enumerate(zip(*curves, strict=True)) if (len(set(values)) > 1) == varying
+    ]
 
 
 def _overview(curves: Iterable[Key]) -> list[Key]:
@@ -243,22 +257,23 @@ def _traces(
     varying: Sequence[int],
     runs: Sequence[RunLabel],
 ) -> Iterable[Trace]:
+    """With one run, colours tell the variants apart; with several, colours are the runs' and dashes do."""
     variants = list(dict.fromkeys(key[1:] for key in keys))
     for key in keys:
-        run, variant = int(str(key[0])), variants.index(key[1:])
-        if runs[run].clock == "simulated":
+        run, variant = runs[int(str(key[0]))], variants.index(key[1:])
+        if len(variants) == 1 or len(runs) > 1:
+            colour = (*run.colour, len(runs))
+        elif run.clock == "simulated":
             colour = ("simulated", variant, len(variants))
-        elif len(variants) == 1:
-            colour = (*runs[run].colour, len(runs))
         elif varying[-1] == 1 and len(variants) > 2:  # ranks or sizes alone: an ordered palette
             colour = ("ordinal", variant, len(variants))
         else:
             colour = ("categorical", variant, len(variants))
+        dash = _DASHES[variant % len(_DASHES)] if len(runs) > 1 else "solid"
         yield Trace(
-            name=", ".join(_word(dimensions[place], key[place], runs) for place in varying)
-            or runs[run].label,
-            dash="dot" if runs[run].clock == "simulated" else _DASHES[run % len(_DASHES)],
-            symbol=variant if len(variants) > 1 else run,
+            name=", ".join(_word(dimensions[place], key[place], runs) for place in varying) or run.label,
+            dash="dot" if run.clock == "simulated" else dash,
+            symbol=variant if len(variants) > 1 else int(str(key[0])),
             colour=colour,
             at=tuple(curves[key]),
         )

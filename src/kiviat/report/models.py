@@ -143,6 +143,7 @@ def _figure(found: Sequence[Model], lines: Sequence[Line]) -> Figure:
         id=FIGURE,
         section="model",
         title="pingpong: measured (points) and modelled (lines)",
+        conditions="",
         x="bytes",
         unit="s",
         log=True,

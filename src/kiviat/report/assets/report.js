@@ -4,13 +4,13 @@
   const page = JSON.parse(document.getElementById("kiviat-data").textContent);
   const table = page.table;
   const root = document.documentElement;
+  const all = (selector) => [...document.querySelectorAll(selector)];
   function element(name, attributes = {}, text = "") {
     const node = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
     node.textContent = text;
     return node;
   }
-  const all = (selector, node = document) => [...node.querySelectorAll(selector)];
 
   // ---- Words: what kiviat.record.units says in Python; a test compares the two.
 
@@ -43,6 +43,14 @@
   const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
   const interval = (place, unit) => (table.low[place] === null ? "–"
     : `${quantity(table.low[place], unit)} – ${quantity(table.high[place], unit)}`);
+  function remarks(place) {
+    const { clock } = page.runs[table.run[place]];
+    return [
+      ...(table.flags[place] & 1 ? ["target not reached"] : []),
+      ...(table.flags[place] & 2 ? ["oversubscribed"] : []),
+      ...(clock === "wall" ? [] : [clock]),
+    ];
+  }
   // Plotly reads some HTML in its texts.
   const inert = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
@@ -74,6 +82,7 @@
       `${counted(table.launches[place], "launch")}, ${counted(table.samples[place], "sample")}`,
       `minimum ${quantity(table.minimum[place], unit)}`,
       ...(table.p99[place] === null ? [] : [`p99 ${quantity(table.p99[place], unit)}`]),
+      ...remarks(place),
     ].join("<br>");
   }
 
@@ -132,11 +141,16 @@
     const values = ticks.map(({ value }) => value).filter((_, place) => place % step === 0);
     return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
   }
-  // Ticks at values that occur, thinned from the largest down; the smallest stays.
-  function valueTicks(values, most, write) {
-    const occurring = [...new Set(values)].sort((a, b) => a - b);
-    const step = Math.max(1, Math.ceil(occurring.length / most));
-    const kept = occurring.filter((_, place) => (place < step ? place === 0 : (occurring.length - 1 - place) % step === 0));
+  // Ticks at values that occur, the largest and the smallest among them, as many as fit.
+  function valueTicks(values, scale, most, write) {
+    const occurring = [...new Set(values)].sort((a, b) => b - a);
+    const smallest = occurring.at(-1);
+    const apart = (scale(occurring[0]) - scale(smallest)) / most;
+    const kept = [];
+    for (const value of occurring) {
+      if (!kept.length || scale(kept.at(-1)) - scale(value) >= apart) kept.push(value);
+    }
+    if (kept.at(-1) !== smallest) kept.splice(kept.length > 1 ? -1 : 1, 1, smallest);
     return { tickmode: "array", tickvals: kept, ticktext: kept.map(write) };
   }
   function linearTicks([low, high], most, write) {
@@ -148,12 +162,13 @@
     return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
   }
   // The range of an axis, in powers of ten if it is logarithmic.
-  function span(values, log, zero = false) {
+  function span(values, log, zero) {
     const shown = log ? values.filter((value) => value > 0).map(Math.log10) : values;
     if (!shown.length) return [0, 1];
-    const low = zero ? 0 : Math.min(...shown), high = Math.max(...shown);
+    const low = Math.min(...shown), high = Math.max(...shown);
+    if (zero) return [0, Math.max(1, high * 1.05)];
     const margin = Math.max((high - low) * 0.04, log ? 0.08 : Math.abs(high) * 0.01, 1e-12);
-    return [zero ? 0 : low - margin, high + margin];
+    return [low - margin, high + margin];
   }
   const X_TICK = { bytes: (size) => (size < 1 ? "0 B" : bytes(size)), ranks: String, launch: String };
   const X_TITLE = { bytes: "message size", ranks: "ranks", launch: "launch" };
@@ -163,7 +178,7 @@
     const scale = figure.x === "launch" ? Number : Math.log10;
     const shown = data.flatMap((trace) => trace.x).filter((value) => scale(value) >= low && scale(value) <= high);
     return {
-      x: valueTicks(shown, narrow ? 5 : 8, X_TICK[figure.x]),
+      x: valueTicks(shown, scale, narrow ? 5 : 8, X_TICK[figure.x]),
       y: figure.log ? decimalTicks(y, narrow ? 6 : 8, write) : linearTicks(y, 6, write),
     };
   }
@@ -171,7 +186,7 @@
   function layout(figure, data, width) {
     const narrow = width < 460;
     const logX = figure.x !== "launch";
-    const x = span(data.flatMap((trace) => trace.x), logX);
+    const x = span(data.flatMap((trace) => trace.x), logX, false);
     const y = span(data.flatMap((trace) => trace.y), figure.log, figure.unit === "%");
     const marks = ticks(figure, data, width, x, y);
     const axis = {
@@ -284,10 +299,6 @@
   const metric = (place) => table.metrics[table.metric[place]][0];
   const unit = (place) => table.metrics[table.metric[place]][1];
   const measure = (name) => ({ write: (place) => quantity(table[name][place], unit(place)), value: (place) => table[name][place] });
-  const flags = (place) => [
-    ...(table.flags[place] & 1 ? ["target not reached"] : []), ...(table.flags[place] & 2 ? ["oversubscribed"] : []),
-    ...(page.runs[table.run[place]].clock === "wall" ? [] : [page.runs[table.run[place]].clock]),
-  ].join(", ");
   const COLUMNS = [
     { title: "Case", kind: "case", write: (place) => table.cases[table.case[place]], value: (place) => place },
     ...(page.runs.length > 1 ? [{ title: "Run", write: (place) => page.runs[table.run[place]].label }] : []),
@@ -299,7 +310,7 @@
     { title: "Launches", kind: "n", write: (place) => String(table.launches[place]), value: (place) => table.launches[place] },
     { title: "Samples", kind: "n", write: (place) => String(table.samples[place]), value: (place) => table.samples[place] },
     { title: "Spread", kind: "n", write: (place) => (table.spread[place] === null ? "–" : `${(100 * table.spread[place]).toFixed(1)} %`), value: (place) => table.spread[place] },
-    { title: "Remarks", write: flags },
+    { title: "Remarks", write: (place) => remarks(place).join(", ") },
   ];
 
   function fill(box, places) {
@@ -361,6 +372,11 @@
   document.getElementById("theme").addEventListener("click", () => {
     setTheme(root.dataset.theme === "dark" ? "light" : "dark");
     try { localStorage.setItem("kiviat-theme", root.dataset.theme); } catch { /* as in theme.js */ }
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ({ matches }) => {
+    let chosen = null;
+    try { chosen = localStorage.getItem("kiviat-theme"); } catch { /* as in theme.js */ }
+    if (!chosen) setTheme(matches ? "dark" : "light");
   });
   const PAPER_WIDTH = 640; // pixels within the margins of A4 and Letter
   let before = null;
