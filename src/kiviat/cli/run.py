@@ -37,8 +37,8 @@ def execute(arguments: Namespace) -> int:
     if arguments.dry_run:
         _print_dry_run(plan, toolchain, binary, expected, options)
         return 0
-    _announce(plan, toolchain, expected)
     with _directory(arguments, plan, resumed) as directory:
+        _announce(plan, toolchain, expected)
         outcome = _run(plan, toolchain, binary, directory, expected, options, arguments.timeout)
         directory.finish("complete" if outcome.signal is None else "interrupted")
     if outcome.signal is not None:

@@ -135,5 +135,7 @@ def _world(group: Group, ranks: int, axes: Mapping[str, Scalar], available: int)
     reach = axes.get("distance")
     beyond = isinstance(reach, int) and reach >= ranks
     if beyond and isinstance(reach, int) and reach >= available:
-        raise InputError(f"distance is {reach} in {group.where}, beyond {available} ranks; give more with -n")
+        raise InputError(
+            f"distance is {reach}, which {available} ranks do not reach; give more ranks with -n"
+        )
     return max(available, ranks) if group.subset or beyond else ranks

@@ -205,7 +205,7 @@ class _Base:
             **checked_controls(table.get("controls", {}), where),
             **checked_controls(self.overrides.controls, COMMAND_LINE),
         }
-        refuse_contradictions(controls, where)
+        refuse_contradictions(controls, COMMAND_LINE if self.overrides.controls else where)
         return Group(
             benchmarks=benchmarks,
             by_pattern=by_pattern,

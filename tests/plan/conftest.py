@@ -1,0 +1,57 @@
+"""What a small kiviat-bench would say of itself: one benchmark for each kind of rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.plan import Overrides, Plan, load_plan
+
+COMMON_AXES = [
+    {"name": "group", "default": "0", "values": None},
+    {"name": "cache", "default": "hot", "values": ["hot", "off"]},
+]
+
+
+def benchmark(
+    file: str, rule: tuple[int, int | None, int], *axes: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    return {
+        "name": file.rpartition("/")[2],
+        "file": file,
+        "ranks": dict(zip(("min", "max", "multiple"), rule, strict=True)),
+        "axes": [*axes, *COMMON_AXES],
+        "sampling": "batched" if file.startswith("pt2pt") else "per_call",
+        **more,
+    }
+
+
+@pytest.fixture
+def describe() -> list[dict[str, Any]]:
+    return [
+        benchmark(
+            "pt2pt/pingpong",
+            (2, 2, 1),
+            {"name": "distance", "default": "1", "values": None},
+            aka=["PingPong", "osu_latency"],
+        ),
+        benchmark("pt2pt/uniband", (2, None, 2), {"name": "window", "default": "64", "values": None}),
+        benchmark("collective/allreduce", (2, None, 1), element_bytes=4, aka=["osu_allreduce"]),
+        benchmark("collective/barrier", (2, None, 1), sized=False),
+        benchmark("collective/iallreduce", (2, None, 1), element_bytes=4, sampling="overlapped"),
+    ]
+
+
+@pytest.fixture
+def load(tmp_path: Path, describe: list[dict[str, Any]]) -> Callable[..., Plan]:
+    """Loads a plan of which only the interesting part is given."""
+
+    def loaded(text: str, ranks: int = 4, asked_ranks: str | None = None, **overrides: Any) -> Plan:
+        path = tmp_path / "mine.toml"
+        path.write_text(f'schema = "kiviat.plan/1"\n{text}')
+        return load_plan(path, describe, ranks, Overrides(ranks=asked_ranks, **overrides))
+
+    return loaded

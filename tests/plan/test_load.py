@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.plan import Plan, load_plan, reload_plan
+from kiviat.record import InputError
+
+Load = Callable[..., Plan]
+
+
+def ids(plan: Plan) -> list[str]:
+    return [case.id for case in plan.cases]
+
+
+def test_a_case_is_named_and_spelled_as_the_native_program_reads_it(load: Load) -> None:
+    plan = load(
+        """
+        seed = 17
+        [[cases]]
+        benchmarks = "uniband"
+        bytes = 8
+        axes.window = 16
+        controls = { target = 0.05, budget_s = 2 }
+        """
+    )
+    (case,) = plan.cases
+    assert case.id == "uniband/ranks=4/bytes=8/window=16"
+    assert case.line() == (
+        "uniband/ranks=4/bytes=8/window=16 uniband ranks=4 bytes=8 window=16 target=0.05 budget_s=2 seed=17"
+    )
+
+
+def test_axes_at_their_default_are_left_out_and_lists_multiply(load: Load) -> None:
+    plan = load(
+        '[[cases]]\nbenchmarks = "uniband"\nbytes = [8, 16]\naxes = { window = [64, 1], cache = "off" }'
+    )
+    assert ids(plan) == [
+        "uniband/ranks=4/bytes=8/cache=off",
+        "uniband/ranks=4/bytes=16/cache=off",
+        "uniband/ranks=4/bytes=8/cache=off/window=1",
+        "uniband/ranks=4/bytes=16/cache=off/window=1",
+    ]
+
+
+def test_sizes_of_reductions_are_whole_elements_and_a_barrier_has_none(load: Load) -> None:
+    plan = load('[[cases]]\nbenchmarks = ["allreduce", "barrier"]\nbytes = "0:8"')
+    assert ids(plan) == ["allreduce/ranks=4/bytes=4", "allreduce/ranks=4/bytes=8", "barrier/ranks=4"]
+
+
+def test_a_case_that_two_groups_give_stays_as_the_first_gives_it(load: Load) -> None:
+    plan = load(
+        """
+        [[cases]]
+        benchmarks = "pingpong"
+        bytes = 8
+        controls.budget_s = 5
+        [[cases]]
+        benchmarks = "pt2pt/*"
+        bytes = [8, 16]
+        """
+    )
+    assert [(case.id, case.controls.get("budget_s")) for case in plan.cases if case.bytes == 8] == [
+        ("pingpong/ranks=2/bytes=8", 5),
+        ("uniband/ranks=4/bytes=8", None),
+    ]
+
+
+def test_patterns_take_what_fits_and_leave_the_rest(load: Load) -> None:
+    plan = load('[[cases]]\nbenchmarks = "*"\nbytes = 8\nranks = 4\naxes.window = 1')
+    assert ids(plan) == ["uniband/ranks=4/bytes=8/window=1"]
+    plan = load('[[cases]]\nbenchmarks = "collective/[!i]*"\nbytes = 8')
+    assert {case.benchmark for case in plan.cases} == {"allreduce", "barrier"}
+
+
+def test_names_of_other_suites_are_understood(load: Load) -> None:
+    assert ids(load("cases = []", benchmarks=["OSU_latency"], bytes="8")) == ["pingpong/ranks=2/bytes=8"]
+
+
+def test_back_to_back_collectives_are_cases_of_their_own(load: Load) -> None:
+    text = '[[cases]]\nbenchmarks = ["pingpong", "allreduce"]\nbytes = 8'
+    assert ids(load(text, controls={"mode": "pallas2"})) == [
+        "pingpong/ranks=2/bytes=8",
+        "allreduce/ranks=4/bytes=8/mode=pallas2",
+    ]
+
+
+def test_in_groups_the_rule_is_for_each_group(load: Load) -> None:
+    text = '[[cases]]\nbenchmarks = "pingpong"\nbytes = 8\naxes.group = 2'
+    assert ids(load(text, ranks=5)) == ["pingpong/ranks=4/bytes=8/group=2"]
+    with pytest.raises(InputError, match=r"group is 3 .* pingpong runs on exactly 2 ranks"):
+        load(text.replace("= 2", "= 3"))
+
+
+def test_each_number_of_ranks_has_its_own_launch_unless_a_subset_is_asked_for(load: Load) -> None:
+    text = '[[cases]]\nbenchmarks = "allreduce"\nbytes = 8\nranks = "doubling"\n'
+    assert [(case.id, case.world) for case in load(text).cases] == [
+        ("allreduce/ranks=2/bytes=8", 2),
+        ("allreduce/ranks=4/bytes=8", 4),
+    ]
+    subset = load(text + "subset = true")
+    assert [(case.id, case.world) for case in subset.cases] == [
+        ("allreduce/ranks=2/bytes=8/world=4", 4),
+        ("allreduce/ranks=4/bytes=8", 4),
+    ]
+    assert "world" not in subset.cases[0].line().split(" ", 1)[1]
+
+
+def test_a_distance_needs_a_launch_that_reaches_as_far(load: Load) -> None:
+    plan = load('[[cases]]\nbenchmarks = "pingpong"\nbytes = 8\naxes.distance = "doubling"', ranks=8)
+    assert [(case.axes.get("distance", 1), case.ranks, case.world) for case in plan.cases] == [
+        (1, 2, 2),
+        (2, 2, 8),
+        (4, 2, 8),
+        (7, 2, 8),
+    ]
+    with pytest.raises(InputError, match="distance is 9, which 8 ranks do not reach"):
+        load('[[cases]]\nbenchmarks = "pingpong"\naxes.distance = 9', ranks=8)
+
+
+def test_the_command_line_wins(load: Load) -> None:
+    text = """
+        launches = 3
+        [controls]
+        budget_s = 1
+        [[cases]]
+        benchmarks = ["pingpong", "allreduce"]
+        bytes = 64
+        controls.budget_s = 2
+        """
+    plan = load(
+        text,
+        benchmarks=["allreduce", "uniband"],
+        bytes="8",
+        asked_ranks="2,4",
+        launches=7,
+        seed=5,
+        controls={"budget_s": 3.0},
+        axes={"window": "1,64"},
+    )
+    assert ids(plan) == [
+        "allreduce/ranks=2/bytes=8",
+        "allreduce/ranks=4/bytes=8",
+        "uniband/ranks=2/bytes=8/window=1",
+        "uniband/ranks=4/bytes=8/window=1",
+        "uniband/ranks=2/bytes=8",
+        "uniband/ranks=4/bytes=8",
+    ]
+    assert {case.controls["budget_s"] for case in plan.cases} == {3.0}
+    assert (plan.launches, plan.seed) == (7, 5)
+
+
+def test_ranks_of_the_command_line_do_not_drop_a_benchmark_that_needs_two(load: Load) -> None:
+    text = '[[cases]]\nbenchmarks = ["pingpong", "allreduce"]\nbytes = 8'
+    plan = load(text, asked_ranks="4,8", ranks=8)
+    assert ids(plan) == [
+        "pingpong/ranks=2/bytes=8",
+        "allreduce/ranks=4/bytes=8",
+        "allreduce/ranks=8/bytes=8",
+    ]
+
+
+def test_what_does_not_fit_is_said(load: Load, describe: list[dict[str, Any]]) -> None:
+    describe[3]["ranks"]["min"] = 8
+    plan = load('[[cases]]\nbenchmarks = ["barrier", "pingpong"]\nbytes = 8')
+    assert ids(plan) == ["pingpong/ranks=2/bytes=8"]
+    assert plan.left_out == ("barrier needs at least 8 ranks",)
+    with pytest.raises(
+        InputError, match="no case that fits 1 ranks: pingpong needs exactly 2 ranks; give more"
+    ):
+        load('[[cases]]\nbenchmarks = "pingpong"', ranks=1)
+
+
+def test_an_interrupted_run_finds_its_plan_again(load: Load, describe: list[dict[str, Any]]) -> None:
+    plan = load(
+        '[[cases]]\nbenchmarks = "pt2pt/*"',
+        bytes="0:64",
+        asked_ranks="2,4",
+        controls={"target": 0.1},
+        axes={"window": "1"},
+    )
+    assert reload_plan(plan.definition, describe) == plan
+
+
+GROUP = '[[cases]]\nbenchmarks = "pingpong"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("launchs = 5\n", r"unknown key 'launchs' in plan .*mine.toml; did you mean 'launches'\?"),
+        (GROUP + "byte = 5\n", r"unknown key 'byte' in plan .*, cases\[0\]; did you mean 'bytes'"),
+        (GROUP + "subset = 1\n", r"subset is 1 in plan .*, cases\[0\]; give true or false"),
+        ("launches = true\n" + GROUP, "launches is True in plan .*; give a whole number"),
+        ("launches = 0\n" + GROUP, "launches is 0 in plan .*; give at least 1"),
+        ("cases = [1]\n", r"cases\[0\] is 1 in plan .*; write \[\[cases\]\]"),
+        ("[[cases]]\nbytes = 8\n", r"benchmarks is missing in plan .*, cases\[0\]"),
+        (
+            '[[cases]]\nbenchmarks = "pingpog"\n',
+            r"unknown benchmark 'pingpog' in plan .*; did you mean 'pingpong'\?",
+        ),
+        (
+            GROUP + "axes.windw = 1\n",
+            "pingpong has no axis 'windw' in plan .*; its axes: distance, group, cache",
+        ),
+        (GROUP + 'axes.cache = "warm"\n', "cache is 'warm' in plan .*; give one of hot, off"),
+        (GROUP + 'axes.distance = "far"\n', "distance is 'far' in plan .*; give a whole number"),
+        (GROUP + "ranks = 3\n", r"ranks 3 in plan .*, cases\[0\], for pingpong does not fit"),
+        ("[controls]\ntarget = 2\n", "target is 2 in plan .*; give a fraction between 0 and 1"),
+        ("[controls]\nbudgets = 2\n", "unknown control 'budgets' in plan .*; did you mean 'budget_s'"),
+        ('[controls]\nmode = "fixed"\n' + GROUP, 'mode is "fixed" in plan .* without iterations'),
+        ("[controls]\niterations = 5\n" + GROUP, 'iterations is 5 in plan .*, but mode is "adaptive"'),
+        (
+            "[controls]\nmin_samples = 2000\n" + GROUP,
+            "min_samples is 2000 in plan .*, above max_samples 1000",
+        ),
+        ("launches = \n", "plan .*mine.toml is not TOML: .*line 2"),
+        ("", "plan .*mine.toml has no case"),
+    ],
+)
+def test_bad_plans_are_refused_in_one_line(load: Load, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as refusal:
+        load(text)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_plan_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.toml"
+    path.write_text('schema = "kiviat.plan/9"\n')
+    with pytest.raises(InputError, match=r"'kiviat.plan/9'; this kiviat reads 'kiviat.plan/1'"):
+        load_plan(path, [], 2)
+
+
+def test_an_unknown_plan_is_named_with_those_that_there_are() -> None:
+    with pytest.raises(InputError, match=r"no plan 'quikc'; did you mean 'quick'\?"):
+        load_plan("quikc", [], 2)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+
+import pytest
+
+from kiviat.plan import Plan, estimate
+
+TEXT = """
+[[cases]]
+benchmarks = ["uniband", "allreduce"]
+bytes = "0:64"
+ranks = "doubling"
+"""
+Load = Callable[..., Plan]
+
+
+def test_each_repetition_has_its_own_order_and_the_seed_repeats_it(load: Load) -> None:
+    plan, again = load(TEXT), load(TEXT)
+    orders = [[case.id for case in plan.ordered(repetition)] for repetition in range(5)]
+    assert len(set(map(tuple, orders))) == 5
+    assert all(sorted(order) == sorted(case.id for case in plan.cases) for order in orders)
+    assert [case.id for case in again.ordered(3)] == orders[3]
+    assert [case.id for case in load("seed = 2\n" + TEXT).ordered(3)] != orders[3]
+
+
+def test_the_cases_of_one_launch_stand_together_and_the_launches_change_places(load: Load) -> None:
+    plan = load(TEXT, ranks=8)
+    worlds = [
+        [world for world, _ in groupby(plan.ordered(repetition), key=lambda case: case.world)]
+        for repetition in range(8)
+    ]
+    assert all(sorted(order) == [2, 4, 8] for order in worlds)
+    assert len(set(map(tuple, worlds))) > 1
+
+
+def test_the_hash_is_that_of_what_is_measured(load: Load) -> None:
+    plan = load(TEXT)
+    assert load('summary = "other words"\n' + TEXT).hash == plan.hash
+    for other in ("launches = 6\n" + TEXT, "seed = 2\n" + TEXT, TEXT + "controls.target = 0.05\n"):
+        assert load(other).hash != plan.hash
+    assert load(TEXT, ranks=8).hash != plan.hash
+
+
+def test_no_estimate_exceeds_its_bound(load: Load) -> None:
+    text = "launches = 10\n[controls]\nbudget_s = 0.5\n" + TEXT
+    plan = load(text)
+    expected = estimate(plan)
+    assert 0 < expected.likely_s <= expected.at_most_s
+    assert expected.at_most_s == pytest.approx(10 * 0.5 * len(plan.cases), rel=0.2)
+
+
+def test_fixed_iterations_are_estimated_by_their_number(load: Load) -> None:
+    def seconds(iterations: int) -> float:
+        controls = {"mode": "fixed", "iterations": iterations}
+        return estimate(load(TEXT, controls=controls)).at_most_s
+
+    assert seconds(100_000) > 10 * seconds(1000)

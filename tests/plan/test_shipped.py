@@ -1,0 +1,52 @@
+"""The plans that come with kiviat, with what the real program says of its benchmarks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kiviat.launch.build import build
+from kiviat.launch.toolchain import Toolchain
+from kiviat.plan import estimate, load_plan, plan_names
+from kiviat.record import data_path, schema
+
+
+@pytest.fixture(scope="module")
+def real(openmpi: Toolchain) -> list[dict[str, Any]]:
+    output = subprocess.run([build(openmpi), "--describe"], capture_output=True, check=True).stdout
+    described: list[dict[str, Any]] = json.loads(output)
+    return described
+
+
+def test_they_follow_their_schema() -> None:
+    assert plan_names() == ["full", "quick", "standard"]
+    validator = Draft202012Validator(schema("plan"))
+    for name in plan_names():
+        data = tomllib.loads((data_path("plans") / f"{name}.toml").read_text())
+        assert list(validator.iter_errors(data)) == []
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+@pytest.mark.parametrize("name", ["quick", "standard", "full"])
+def test_they_expand_on_any_machine(name: str, ranks: int, real: list[dict[str, Any]]) -> None:
+    plan = load_plan(name, real, ranks)
+    assert max(case.world for case in plan.cases) <= ranks
+    assert plan.name == name
+
+
+def test_standard_and_full_leave_no_benchmark_out(real: list[dict[str, Any]]) -> None:
+    everything = {benchmark["name"] for benchmark in real}
+    for name in ("standard", "full"):
+        plan = load_plan(name, real, 4)
+        assert {case.benchmark for case in plan.cases} == everything
+        assert max(case.bytes or 0 for case in plan.cases) == 16 << 20
+
+
+def test_quick_is_quick(real: list[dict[str, Any]]) -> None:
+    assert estimate(load_plan("quick", real, 2)).at_most_s < 180
+    assert estimate(load_plan("standard", real, 2)).at_most_s < 20 * 60
