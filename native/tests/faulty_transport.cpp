@@ -6,6 +6,7 @@
 //              drop      what was received never arrived, though the call returns: the memory is as it
 //                        was before; a barrier returns without waiting
 //              truncate  the second half never arrived
+// KIVIAT_FAULT_RANK=r    damages what this rank of the world receives and nothing else
 //
 // Only what benchmarks send is damaged, for the core has to go on talking. Theirs are calls
 //   - on a trial's communicator, a split of a split of the world (the ranks that take part, then the
@@ -61,7 +62,17 @@ void set_generation(MPI_Comm comm, std::size_t splits) {
   if (comm != MPI_COMM_NULL) PMPI_Comm_set_attr(comm, generation_key(), reinterpret_cast<void*>(splits));
 }
 
-bool of_a_trial(MPI_Comm comm) { return mode() != Mode::none && generation(comm) >= 2; }
+bool on_this_rank() {
+  static const bool damaged = [] {
+    const char* given = std::getenv("KIVIAT_FAULT_RANK");
+    int rank;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return !given || std::atoi(given) == rank;
+  }();
+  return damaged;
+}
+
+bool of_a_trial(MPI_Comm comm) { return mode() != Mode::none && on_this_rank() && generation(comm) >= 2; }
 bool payload(MPI_Comm comm, MPI_Datatype type) { return of_a_trial(comm) && (type == MPI_BYTE || type == MPI_FLOAT); }
 
 // --- what is received, and how it is damaged -------------------------------------------------------------

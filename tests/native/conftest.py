@@ -1,0 +1,123 @@
+"""The native program and its tests, built once for each MPI, and how to start them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.native import Options, command, environment
+from kiviat.launch.toolchain import Toolchain
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+CORES = len(os.sched_getaffinity(0))
+LIMIT_S = 120
+
+
+@dataclass(frozen=True)
+class Native:
+    """A build of native/ with its tests, for one MPI."""
+
+    toolchain: Toolchain
+    folder: Path
+
+    @property
+    def program(self) -> Path:
+        return self.folder / "kiviat-bench"
+
+    @property
+    def tests(self) -> Path:
+        return self.folder / "tests" / "kiviat-tests"
+
+    @property
+    def faults(self) -> Path:
+        return self.folder / "tests" / "libkiviat-faults.so"
+
+    def run(
+        self,
+        ranks: int,
+        program: Path,
+        *arguments: str | Path,
+        preload: Mapping[str, str | Path] | None = None,
+        limit_s: float = LIMIT_S,
+    ) -> subprocess.CompletedProcess[str]:
+        """Under the launcher. `preload` is the environment of the ranks alone, not of the launcher."""
+        before = ["env", *(f"{name}={value}" for name, value in preload.items())] if preload else []
+        options = Options(oversubscribed=ranks > CORES)
+        return subprocess.run(
+            command(self.toolchain, ranks, [*before, program, *arguments], options),
+            env={**os.environ, **environment(self.toolchain, options, os.environ)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+        )
+
+    def alone(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """kiviat-bench as a person types it on a login node: no launcher."""
+        return self._alone(self.program, *arguments)
+
+    def alone_tests(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self._alone(self.tests, *arguments)
+
+    def _alone(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words,
+            env={**os.environ, **environment(self.toolchain, Options(), os.environ)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
+
+
+def _build(toolchain: Toolchain) -> Native:
+    name = "wheel" if toolchain.embedded else toolchain.family
+    folder = CHECKOUT / "build" / f"tests-{name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    configure = [
+        *("cmake", "-G", "Ninja", "-S", str(CHECKOUT / "native"), "-B", str(folder)),
+        f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",
+        f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
+        "-DKIVIAT_TESTS=ON",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+        "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON",
+    ]
+    for step in (configure, ["cmake", "--build", str(folder)]):
+        done = subprocess.run(step, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.fail(f"{' '.join(step)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}", pytrace=False)
+    return Native(toolchain, folder)
+
+
+@pytest.fixture(scope="session")
+def build() -> Callable[[Toolchain], Native]:
+    """Builds for a toolchain, the first time it is asked to."""
+    built: dict[Path, Native] = {}
+
+    def once(toolchain: Toolchain) -> Native:
+        if toolchain.mpicxx not in built:
+            built[toolchain.mpicxx] = _build(toolchain)
+        return built[toolchain.mpicxx]
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def native(toolchain: Toolchain, build: Callable[[Toolchain], Native]) -> Native:
+    """For each of the MPIs that we support, one after the other."""
+    return build(toolchain)
+
+
+@pytest.fixture(scope="session")
+def native_openmpi(openmpi: Toolchain, build: Callable[[Toolchain], Native]) -> Native:
+    return build(openmpi)
+
+
+@pytest.fixture(scope="session")
+def native_wheel(wheel: Toolchain, build: Callable[[Toolchain], Native]) -> Native:
+    return build(wheel)

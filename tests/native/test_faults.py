@@ -1,0 +1,97 @@
+"""Every benchmark's check notices a transport that corrupts, drops or truncates what it receives.
+
+Benchmarks are enumerated, not listed: one that is added is tested, and its check has to work.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Native
+
+FAULTS = ("corrupt", "drop", "truncate")
+# From one side to the other only. Elsewhere both ranks receive, or one of them if there is a root.
+ONE_WAY = {"uniband"}
+
+
+def cases_of(description: Mapping[str, Any]) -> list[str]:
+    """One byte (or element), some, many; every value of the benchmark's own axes; either root."""
+    name, element = description["name"], description["element_bytes"]
+    common = "mode=fixed iterations=1 warmup=0 window=4"
+    axes = {axis["name"]: axis["values"] for axis in description["axes"]}
+    if "window" not in axes:
+        common = common.removesuffix(" window=4")
+    variants = [f"bytes={size}" for size in (2 * element, 64, 40_000)] if description["sized"] else [""]
+    last = variants[-1]
+    variants += [f"{last} {axis}={value}" for axis, values in axes.items() for value in values or []]
+    if "root" in axes:
+        variants.append(f"{last} root=1")
+    return [f"{name}/{index} {name} {words} {common}" for index, words in enumerate(variants)]
+
+
+def outcomes(native: Native, folder: Path, environment: Mapping[str, str | Path]) -> list[dict[str, Any]]:
+    cases, out = folder / "cases.txt", folder / "events.jsonl"
+    lines = [line for one in descriptions(native) for line in cases_of(one)]
+    cases.write_text("\n".join(line for line in lines if "cache=off" not in line) + "\n")
+    done = native.run(2, native.program, "--cases", cases, "--out", out, preload=environment)
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in out.read_text().splitlines()]
+    assert events[-1]["event"] == "end"
+    return [event for event in events if event["event"] == "result"]
+
+
+def descriptions(native: Native) -> list[dict[str, Any]]:
+    loaded: list[dict[str, Any]] = json.loads(native.alone("--describe").stdout)
+    return loaded
+
+
+def test_without_the_library_every_check_passes(native: Native, tmp_path: Path) -> None:
+    results = outcomes(native, tmp_path, {"KIVIAT_FAULT": "corrupt"})
+    wrong = {result["case"]: result["reason"] for result in results if result["check"] != "passed"}
+    assert wrong == {}
+    assert {result["benchmark"] for result in results} == {one["name"] for one in descriptions(native)}
+
+
+def test_a_library_that_does_nothing_changes_nothing(native: Native, tmp_path: Path) -> None:
+    results = outcomes(native, tmp_path, {"LD_PRELOAD": native.faults})
+    assert {result["check"] for result in results} == {"passed"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_check_notices(native: Native, tmp_path: Path, fault: str) -> None:
+    results = outcomes(native, tmp_path, {"KIVIAT_FAULT": fault, "LD_PRELOAD": native.faults})
+    sized = {one["name"] for one in descriptions(native) if one["sized"]}
+    for result in results:
+        # Without payload there is nothing to corrupt; but a barrier can fail to be one.
+        noticed = fault == "drop" or result["benchmark"] in sized
+        expected = ("failed", "failed", "check") if noticed else ("ok", "passed", None)
+        assert (result["outcome"], result["check"], result["phase"]) == expected, result["case"]
+        if noticed:
+            assert "rank" in result["reason"], result["case"]
+
+
+def test_every_rank_that_receives_checks(native: Native, tmp_path: Path) -> None:
+    """Damage on one rank alone is noticed: on either, or where only one receives, on that one."""
+    noticed: dict[str, int] = {}
+    for rank in (0, 1):
+        folder = tmp_path / str(rank)
+        folder.mkdir()
+        results = outcomes(
+            native, folder, {"KIVIAT_FAULT": "corrupt", "KIVIAT_FAULT_RANK": str(rank), "LD_PRELOAD": native.faults}
+        )
+        for result in results:
+            noticed[result["case"]] = noticed.get(result["case"], 0) + (result["check"] == "failed")
+            if result["check"] == "failed":
+                assert f"rank {rank}" in result["reason"], result["case"]
+    by_name = {one["name"]: one for one in descriptions(native)}
+    for case, ranks in noticed.items():
+        one = by_name[case.partition("/")[0]]
+        if one["sized"]:
+            rooted = any(axis["name"] == "root" for axis in one["axes"])
+            assert ranks == (1 if rooted or one["name"] in ONE_WAY else 2), case

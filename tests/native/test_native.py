@@ -1,0 +1,391 @@
+"""The native program: its own tests under 1, 2 and 4 ranks, its command line, what it writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from kiviat.record import schema
+
+if TYPE_CHECKING:
+    from conftest import Native
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+BENCH = CHECKOUT / "native" / "bench"
+
+
+# --- kiviat-tests --------------------------------------------------------------------------------
+
+
+def passes_under(native: Native, ranks: int) -> None:
+    done = native.run(ranks, native.tests)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    listed = json.loads(native.alone_tests("--list").stdout)
+    here = {test["name"] for test in listed if ranks in test["ranks"]}
+    # The wrong launcher starts worlds of one rank without an error.
+    assert f"{len(here)} tests, 0 failed, {ranks} ranks" in done.stdout
+    assert set(re.findall(rf"^passed (\w+) \({ranks} ranks", done.stdout, re.MULTILINE)) == here
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_native_tests_pass(native: Native, ranks: int) -> None:
+    passes_under(native, ranks)
+
+
+def test_native_tests_pass_under_four_ranks(native_openmpi: Native) -> None:
+    passes_under(native_openmpi, 4)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_native_tests_pass_with_the_wheel(native_wheel: Native, ranks: int) -> None:
+    """Debian's MPICH spins without yielding when four ranks share two cores; the wheel's can be told not to."""
+    passes_under(native_wheel, ranks)
+
+
+def test_every_native_test_runs_somewhere(native_openmpi: Native) -> None:
+    listed = json.loads(native_openmpi.alone_tests("--list").stdout)
+    assert len(listed) > 50
+    assert all(test["ranks"] and set(test["ranks"]) <= {1, 2, 4} for test in listed)
+    names = [test["name"] for test in listed]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_harness_notices(native: Native, ranks: int) -> None:
+    """Failures on any rank are named with place, values and rank; a test without checks is a failure."""
+    check = native.folder / "tests" / "kiviat-harness-check"
+    names = ["fails_on_the_last_rank", "checks_nothing", "throws_on_rank_0", "passes"]
+    done = native.run(ranks, check, *names)
+    last = ranks - 1
+    assert done.returncode == 1
+    assert f"FAILED fails_on_the_last_rank ({ranks} ranks" in done.stdout
+    assert re.search(
+        rf"harness_check\.cpp:\d+: rank {last}: rank != world\.size - 1  \[{last} != {last}\]", done.stdout
+    )
+    assert re.search(r"FAILED checks_nothing .*\n.*not a single EXPECT", done.stdout)
+    assert re.search(r"FAILED throws_on_rank_0 .*\n.*rank 0: .*\[out of ideas\]", done.stdout)
+    assert ("passed passes" in done.stdout) == (ranks == 1)
+    assert native.run(ranks, check, "no_such_test").returncode == 1
+
+
+def test_the_harness_ends_a_test_that_hangs(native: Native) -> None:
+    check = native.folder / "tests" / "kiviat-harness-check"
+    done = native.run(2, check, "waits_for_nobody", preload={"KIVIAT_TEST_LIMIT_S": "1"}, limit_s=30)
+    assert done.returncode != 0
+    assert "FAILED waits_for_nobody: took too long" in done.stdout
+
+
+# --- what there is -------------------------------------------------------------------------------
+
+
+def listed(native: Native) -> list[dict[str, str]]:
+    loaded: list[dict[str, str]] = json.loads(native.alone("--list").stdout)
+    return loaded
+
+
+def described(native: Native) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in json.loads(native.alone("--describe").stdout)}
+
+
+def test_the_list_equals_the_files(native: Native) -> None:
+    files = {str(path.relative_to(BENCH).with_suffix("")) for path in BENCH.rglob("*.cpp")}
+    assert {one["file"] for one in listed(native)} == files
+    assert all(one["name"] == Path(one["file"]).name for one in listed(native))
+    assert len(listed(native)) == len(files)
+
+
+def test_descriptions_say_everything(native: Native) -> None:
+    metric = schema("record")["$defs"]["metric"]["properties"]
+    descriptions = described(native)
+    assert list(descriptions) == [one["name"] for one in listed(native)]
+    for name, one in descriptions.items():
+        assert set(one) == {
+            *("name", "file", "summary", "source", "aka", "sampling"),
+            *("ranks", "sized", "element_bytes", "axes", "metrics"),
+        }, name
+        assert one["summary"] and one["source"], name
+        assert one["sampling"] in {"batched", "per_call", "overlapped"}
+        assert one["ranks"]["min"] >= 1 and one["ranks"]["multiple"] >= 1
+        assert one["ranks"]["max"] is None or one["ranks"]["max"] >= one["ranks"]["min"]
+        assert one["element_bytes"] >= 1
+        axes = [axis["name"] for axis in one["axes"]]
+        assert {"group", "buffer", "cache"} <= set(axes) and len(set(axes)) == len(axes), name
+        for axis in one["axes"]:
+            assert axis["help"], (name, axis)
+            assert axis["values"] is None or axis["default"] in axis["values"], (name, axis)
+        assert one["metrics"][0]["name"] == "time"
+        for each in one["metrics"]:
+            assert each["unit"] in metric["unit"]["enum"] and each["better"] in metric["better"]["enum"]
+
+
+# --- alone: formats and command lines ----------------------------------------------------------------
+
+
+def formatted(native: Native, form: str, *arguments: str) -> str:
+    done = native.run(
+        2, native.program, "pingpong", "allreduce", "barrier", *arguments,
+        *("--format", form, "--budget", "0.02"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def sections(text: str) -> list[list[str]]:
+    """Blocks of lines between blank lines."""
+    return [block.splitlines() for block in re.split(r"\n\s*\n", text.strip())]
+
+
+def test_osu_format(native_openmpi: Native) -> None:
+    pingpong, allreduce, barrier = sections(formatted(native_openmpi, "osu", "-m", "0,8,1024"))
+    for block, sizes in ((pingpong, [0, 8, 1024]), (allreduce, [0, 8, 1024]), (barrier, [0])):
+        assert block[0].startswith("# Kiviat ") and block[1].startswith("# Size")
+        assert "Latency" in block[1]
+        rows = [line.split() for line in block[2:]]
+        assert [int(row[0]) for row in rows] == sizes
+        assert all(len(row) == 2 and float(row[1]) > 0 for row in rows)
+
+
+def test_imb_format(native_openmpi: Native) -> None:
+    text = formatted(native_openmpi, "imb", "-m", "8,1024")
+    assert text.count("# Benchmarking") == 3 and "# #processes = 2" in text
+    columns = {"pingpong": 4, "allreduce": 5, "barrier": 5}
+    for block in re.split(r"# Benchmarking ", text)[1:]:
+        rows = [line.split() for line in block.splitlines() if re.match(r" +\d", line)]
+        assert rows and all(len(row) == columns[block.split()[0]] for row in rows)
+        for row in rows:
+            assert int(row[1]) > 0 and all(float(cell) > 0 for cell in row[2:])
+            if len(row) == 4:  # Mbytes/sec is 10^6 bytes over the time beside it
+                assert float(row[3]) == pytest.approx(int(row[0]) / float(row[2]), rel=0.05)
+            else:
+                low, high, mean = map(float, row[2:])
+                assert low <= mean <= high
+
+
+def test_table_format(native_openmpi: Native) -> None:
+    text = formatted(native_openmpi, "table", "-m", "8,1024")
+    assert re.findall(r"^# (\w+), 2 ranks$", text, re.MULTILINE) == ["pingpong", "allreduce", "barrier"]
+    rows = [line.split() for line in text.splitlines() if re.match(r" +\d", line)]
+    assert len(rows) == 5
+    for row in rows:
+        bytes_, samples, median, low, high, least, rate, check = row
+        assert int(bytes_) in (0, 8, 1024) and int(samples) >= 1 and check == "passed"
+        assert float(least) <= float(low) <= float(median) <= float(high)
+        assert rate == "-" or float(rate) == pytest.approx(int(bytes_) / float(median), rel=0.05)
+
+
+def test_csv_format(native_openmpi: Native) -> None:
+    rows = list(csv.DictReader(io.StringIO(formatted(native_openmpi, "csv", "-m", "8,1024"))))
+    assert {row["case"] for row in rows} == {
+        *("pingpong/bytes=8", "pingpong/bytes=1024", "allreduce/bytes=8", "allreduce/bytes=1024", "barrier")
+    }
+    for row in rows:
+        assert None not in row and None not in row.values()  # as many cells as heads
+        assert row["outcome"] == "ok" and float(row["min"]) <= float(row["p50"]) <= float(row["max"])
+        assert (row["bytes"] == "") == (row["benchmark"] == "barrier")
+    assert {row["metric"] for row in rows if row["benchmark"] == "pingpong"} == {"time", "bandwidth"}
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_json_formats(native_openmpi: Native, form: str) -> None:
+    text = formatted(native_openmpi, form, "-m", "8,1024")
+    events = json.loads(text) if form == "json" else [json.loads(line) for line in text.splitlines()]
+    assert [event["event"] for event in events] == ["launch", *["result"] * 5]
+    assert events[0]["world"] == 2
+
+
+def test_failures_are_rows_too(native_openmpi: Native) -> None:
+    done = native_openmpi.run(2, native_openmpi.program, "pingpong", "--ranks", "5", "--format", "osu")
+    assert done.returncode == 0  # skipped is not failed
+    assert "skipped: needs 5 ranks, the launch has 2" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "no benchmark given"),
+        (["pingpnog"], "no benchmark is called 'pingpnog'"),
+        (["pingpong", "--frobnicate"], "option '--frobnicate' is unknown"),
+        (["pingpong", "-m"], "-m needs a value"),
+        (["pingpong", "-m", "8k"], "size is '8k'"),
+        (["pingpong", "-m", "8:4"], "'8:4'"),
+        (["pingpong", "-m", "5:7"], "'5:7'"),
+        (["pingpong", "--target", "tight"], "'tight'"),
+        (["pingpong", "--set", "window"], "'window'"),
+        (["pingpong", "--format", "xml"], "format 'xml' is unknown"),
+        (["--cases", "cases.txt"], "--cases needs --out"),
+        (["--cases", "/nonexistent/cases.txt", "--out", "/dev/null"], "'/nonexistent/cases.txt'"),
+        (["pingpong", "--json", "/nonexistent/out.jsonl"], "'/nonexistent/out.jsonl'"),
+    ],
+)
+def test_bad_command_lines(native: Native, arguments: list[str], said: str) -> None:
+    done = native.alone(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("kiviat-bench: ") and said in lines[0]
+
+
+def test_help_and_version(native: Native) -> None:
+    assert "usage: mpirun" in native.alone("--help").stdout
+    version = (CHECKOUT / "native" / "version.txt").read_text().strip()
+    assert native.alone("--version").stdout == f"kiviat-bench {version}\n"
+
+
+# --- driven --------------------------------------------------------------------------------------
+
+
+class Driven:
+    """Runs cases as `kiviat run` does."""
+
+    def __init__(self, native: Native, folder: Path) -> None:
+        self.native, self.folder = native, folder
+        self.out = folder / "events.jsonl"
+
+    def __call__(
+        self, ranks: int, *cases: str, out: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        file = self.folder / "cases.txt"
+        file.write_text("# cases\n\n" + "\n".join(cases) + "\n")
+        return self.native.run(
+            ranks, self.native.program, "--cases", file, "--out", out or self.out, limit_s=60
+        )
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.read_text().splitlines()]
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["event"] == "result"]
+
+
+@pytest.fixture
+def driven(native: Native, tmp_path: Path) -> Driven:
+    return Driven(native, tmp_path)
+
+
+IDENTITY = {
+    "schema": "kiviat.record/1",
+    "run": "r",
+    "launch": 0,
+    "plan": None,
+    "version": "0.1.0",
+    "substrate": "native",
+    "clock": "wall",
+    "started": None,
+}
+
+
+def record_of(result: dict[str, Any]) -> dict[str, Any]:
+    return IDENTITY | {key: value for key, value in result.items() if key != "event"}
+
+
+def test_events_tell_the_launch_every_case_and_the_end(driven: Driven) -> None:
+    done = driven(
+        2, "a pingpong bytes=8 budget_s=0.05", "b allreduce bytes=64 budget_s=0.05", "c barrier budget_s=0.05"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    kinds = [(event["event"], event.get("case")) for event in driven.events]
+    cases = [(kind, case) for case in "abc" for kind in ("start", "result")]
+    assert kinds == [("launch", None), *cases, ("end", None)]
+    launch = driven.events[0]
+    assert launch["world"] == 2 and [rank["rank"] for rank in launch["ranks"]] == [0, 1]
+    assert len({rank["pid"] for rank in launch["ranks"]}) == 2
+    assert driven.native.toolchain.vendor.title == launch["mpi"]
+    assert 0 < launch["clock_cost_s"] < 1e-5
+
+
+def test_every_benchmark_gives_a_valid_record(driven: Driven) -> None:
+    """In every mode, and as many of each axis' values as there are; also what is skipped and what fails."""
+    cases = []
+    for name, one in described(driven.native).items():
+        axes = {axis["name"]: axis["values"] or [] for axis in one["axes"]}
+        own = [f"{axis}={value}" for axis, values in axes.items() for value in values if axis != "cache"]
+        for size in (0, 64, 8192):
+            cases += [f"{name}/{size} {name} bytes={size} budget_s=0.01 min_samples=8"]
+        cases += [f"{name}/{mode} {name} bytes=64 mode={mode} iterations=5" for mode in ("fixed", "pallas2")]
+        cases += [f"{name}/{axis} {name} bytes=64 mode=fixed iterations=5 {axis}" for axis in own]
+        cases += [f"{name}/more {name} ranks=7", f"{name}/odd {name} bytes=-1", f"{name}/word {name} bytes=x"]
+    cases += ["nothing nosuch bytes=8", "axis pingpong flavour=mild"]
+    done = driven(2, *cases)
+    assert done.returncode == 0, done.stderr
+    assert len(driven.results) == len(cases)
+    validator = jsonschema.Draft202012Validator(schema("record"))
+    for result in driven.results:
+        problems = [error.message for error in validator.iter_errors(record_of(result))]
+        assert not problems, (result["case"], problems)
+
+    described_ = described(driven.native)
+    for result in driven.results:
+        case, kind = result["case"], result["case"].partition("/")[2]
+        one = described_.get(result["benchmark"])
+        if one is None or kind in {"odd", "word"} and one["sized"] or kind == "":
+            assert result["outcome"] == "failed" and result["phase"] == "setup" and result["reason"], case
+        elif kind == "more":
+            assert result["outcome"] == "skipped" and "the launch has 2" in result["reason"], case
+        elif kind == "pallas2" and one["sampling"] == "overlapped":
+            assert result["outcome"] == "skipped", case
+        else:
+            assert result["outcome"] == "ok", (case, result["reason"])
+            assert result["check"] == ("not run" if one["sized"] and kind == "0" else "passed"), case
+            metrics = {metric["name"]: metric for metric in result["metrics"]}
+            assert metrics["time"]["p50"] > 0 and metrics["time"]["count"] == len(metrics["time"]["samples"])
+            expected = {metric["name"] for metric in one["metrics"]}
+            assert set(metrics) <= expected, case
+            if result["mode"] == "adaptive":
+                # Nothing but a bandwidth of no bytes may be missing.
+                assert expected - set(metrics) <= ({"bandwidth"} if kind == "0" else set()), case
+
+
+def test_a_case_that_makes_no_sense_leaves_nobody_waiting(driven: Driven) -> None:
+    """The story: rank 0 alone tried to record a size that was no number, and the other ranks waited for ever."""
+    done = driven(2, "a pingpong bytes=many", "b pingpong bytes=8 budget_s=0.02")
+    assert done.returncode == 0, done.stderr
+    assert [result["outcome"] for result in driven.results] == ["failed", "ok"]
+    assert driven.results[0]["bytes"] is None and "'many'" in driven.results[0]["reason"]
+
+
+def test_a_full_disk_ends_the_run_with_one_line(driven: Driven) -> None:
+    """The story: every event that could not be written said so, and a case was measured for nothing."""
+    done = driven(2, *(f"{i} pingpong bytes=8" for i in range(5)), out=Path("/dev/full"))
+    assert done.returncode == 1
+    said = [line for line in done.stderr.splitlines() if "kiviat-bench" in line and "cannot write" in line]
+    assert len(said) == 1
+    assert "'/dev/full': No space left on device" in said[0]
+
+
+def test_cases_that_cannot_be_read_are_refused(driven: Driven) -> None:
+    done = driven(2, "a pingpong bytes=8", "b pingpong bytes")
+    assert done.returncode == 2
+    said = [line for line in done.stderr.splitlines() if line.startswith("kiviat-bench: ")]
+    assert said == ["kiviat-bench: cases line 4: 'bytes' is not of the form key=value"]
+
+
+def test_ranks_at_a_distance_and_in_groups(native_openmpi: Native, tmp_path: Path) -> None:
+    driven = Driven(native_openmpi, tmp_path)
+    done = driven(
+        4,
+        "near pingpong bytes=64 mode=fixed iterations=5",
+        "far pingpong bytes=64 mode=fixed iterations=5 distance=3",
+        "groups allreduce bytes=64 mode=fixed iterations=5 group=2",
+        "beyond pingpong bytes=64 distance=4",
+    )
+    assert done.returncode == 0, done.stderr
+    near, far, groups, beyond = driven.results
+    assert [near["outcome"], far["outcome"], groups["outcome"], beyond["outcome"]] == [
+        *("ok", "ok", "ok", "skipped")
+    ]
+    assert near["check"] == far["check"] == groups["check"] == "passed"
+    assert (near["ranks"], far["ranks"], groups["ranks"]) == (2, 2, 4)
+    assert far["axes"] == {"distance": 3} and groups["axes"] == {"group": 2}
