@@ -25,10 +25,10 @@ def columns(name: str, without: Collection[str] = frozenset()) -> dict[str, str]
 
 
 @cache
-def required(name: str) -> tuple[str, ...]:
-    """The properties that are never null: where one is, the line is not a record."""
-    whole = schema(name)
-    return tuple(key for key in whole["required"] if not _nullable(whole["properties"][key]))
+def required(name: str, definition: str | None = None) -> tuple[str, ...]:
+    """The properties that are never null, of the schema `name` or of a definition in it."""
+    part = schema(name)["$defs"][definition] if definition else schema(name)
+    return tuple(key for key in part["required"] if not _nullable(part["properties"][key]))
 
 
 def sql_columns(types: Mapping[str, str]) -> str:

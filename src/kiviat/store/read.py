@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache, lru_cache
@@ -14,8 +14,8 @@ from typing import Any
 
 import duckdb
 
-from kiviat.record import RECORD_SCHEMA, InputError, Record, Row, schema
-from kiviat.record.types import Metric, Scalar
+from kiviat.record import RECORD_SCHEMA, InputError, Row, refuse_other_version, schema
+from kiviat.record.types import Scalar
 from kiviat.store.columns import columns, required, sql_columns
 from kiviat.store.files import RECORDS_FILE, read_run
 from kiviat.store.lock import has_living_writer
@@ -107,8 +107,10 @@ def _select() -> str:
         else:
             missing = {"per_call": "false", "count": "0"}.get(name, "NULL")
             selected.append(f'coalesce(m."{name}", {missing})')
-    nulls = " OR ".join(f'"{name}" IS NULL' for name in required("record"))
-    return f"SELECT {', '.join(selected)}, (schema IS DISTINCT FROM '{RECORD_SCHEMA}' OR {nulls}) AS bad"
+    wrong = [f"schema IS DISTINCT FROM '{RECORD_SCHEMA}'"]
+    wrong += [f'"{name}" IS NULL' for name in required("record")]
+    wrong += [f'm IS NOT NULL AND m."{name}" IS NULL' for name in required("record", "metric")]
+    return f"SELECT {', '.join(selected)}, ({' OR '.join(wrong)}) AS bad"
 
 
 def _query(readable: Path) -> str:
@@ -142,24 +144,43 @@ def _reason(line: bytes) -> str | None:
     if not isinstance(data, dict):
         return f"{type(data).__name__} instead of a record; the file is not ours"
     try:
-        record = Record.from_json(data)
+        refuse_other_version(data.get("schema"), RECORD_SCHEMA)
     except InputError as error:
         return str(error)
-    except (KeyError, TypeError) as error:
-        return f"lacks {error}; the file is damaged or not ours"
-    return _wrong_type(record)
+    wrong = _wrong(data, schema("record"), "")
+    return f"{wrong}; the file is damaged or not ours" if wrong else None
 
 
-def _wrong_type(record: Record) -> str | None:
-    """A null where none may be. What else DuckDB refuses, it names itself."""
-    for key in required("record"):
-        if getattr(record, key) is None:
-            return f"{key} is null; the file is damaged or not ours"
-    for metric in record.metrics:
-        for field in fields(Metric):
-            value = getattr(metric, field.name)
-            if field.type in ("str", "float | None") and not isinstance(
-                value, str if field.type == "str" else float | int | None
-            ):
-                return f"{field.name} of {metric.name!r} is {value!r}; the file is damaged or not ours"
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+def _wrong(value: Any, part: Mapping[str, Any], name: str) -> str | None:
+    """The first thing in `value` that is missing or of another type than the schema says."""
+    if "$ref" in part:
+        return _wrong(value, schema("record")["$defs"][part["$ref"].rsplit("/", 1)[1]], name)
+    kinds = part.get("type")
+    if kinds is not None:
+        allowed = [kind for word in ([kinds] if isinstance(kinds, str) else kinds) for kind in _TYPES[word]]
+        if type(value) not in allowed:
+            return f"{name} is {value!r}"
+    elif "enum" in part and value not in part["enum"]:
+        return f"{name} is {value!r}"
+    if isinstance(value, dict):
+        missing = (key for key in part.get("required", ()) if key not in value)
+        inner = ((value[key], one, key) for key, one in part.get("properties", {}).items() if key in value)
+        return next((f"lacks {key!r}" for key in missing), None) or _first_wrong(inner)
+    if isinstance(value, list):
+        return _first_wrong((item, part["items"], name) for item in value)
     return None
+
+
+def _first_wrong(parts: Iterable[tuple[Any, Mapping[str, Any], str]]) -> str | None:
+    return next((wrong for part in parts if (wrong := _wrong(*part))), None)

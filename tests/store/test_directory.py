@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kiviat.record import InputError, schema
+from kiviat.store import RunDirectory, read_run
+from kiviat.store.read import load
+from tests.store.conftest import MACHINE, PLAN, launch, metric, record
+
+
+def test_what_is_written_follows_the_schemas(finished: RunDirectory) -> None:
+    run = json.loads((finished.path / "run.json").read_text())
+    assert list(Draft202012Validator(schema("run")).iter_errors(run)) == []
+    assert run["state"] == "complete"
+    validator = Draft202012Validator(schema("record"))
+    lines = (finished.path / "records.jsonl").read_text().splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        assert list(validator.iter_errors(json.loads(line))) == []
+
+
+def test_a_record_can_be_read_as_soon_as_it_is_written(run: RunDirectory) -> None:
+    run.append(record(run.id))
+    stored, rows, warnings = load(run.path)
+    assert (stored["state"], len(rows), warnings) == ("running", 1, [])
+
+
+def test_launches_are_added_and_updated_by_their_index(run: RunDirectory) -> None:
+    run.set_launch(launch(0, 0))
+    run.set_launch(launch(1, 0))
+    run.set_launch(launch(0, 0, outcome="failed", reason="killed"))
+    assert [entry["outcome"] for entry in read_run(run.path)["launches"]] == ["failed", "running"]
+
+
+def test_not_a_number_is_not_json(run: RunDirectory) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        run.append(record(run.id, metrics=(metric(mean=float("nan")),)))
+    assert (run.path / "records.jsonl").read_bytes() == b""
+
+
+def test_an_interruption_is_kept_and_the_rest_can_be_resumed(run: RunDirectory) -> None:
+    with pytest.raises(KeyboardInterrupt), run:
+        run.set_launch(launch(0, 0))
+        run.append(record(run.id))
+        raise KeyboardInterrupt
+    assert read_run(run.path)["state"] == "interrupted"
+
+    with RunDirectory.reopen(run.path, PLAN["hash"]) as again:
+        assert again.done == {(0, "pingpong/ranks=2/bytes=8")}
+        assert again.run["launches"][0]["outcome"] == "interrupted"
+        again.set_launch(launch(1, 1))
+        again.append(record(run.id, launch=1))
+        again.finish()
+    stored, rows, warnings = load(run.path)
+    assert (stored["state"], len(rows), warnings) == ("complete", 2, [])
+
+
+def test_another_plan_cannot_resume_it(run: RunDirectory) -> None:
+    run.close()
+    with pytest.raises(InputError, match="has plan aaaaaaaaaaaa, this one is bbbbbbbbbbbb"):
+        RunDirectory.reopen(run.path, "b" * 64)
+
+
+def test_a_complete_run_is_immutable(finished: RunDirectory) -> None:
+    with pytest.raises(InputError, match="is complete; there is nothing to resume"):
+        RunDirectory.reopen(finished.path, PLAN["hash"])
+
+
+def test_a_torn_record_is_measured_again(run: RunDirectory) -> None:
+    """kiviat was killed while it wrote: the half line must neither be read nor stand before the next one."""
+    run.set_launch(launch(0, 0))
+    run.append(record(run.id))
+    run.append(record(run.id, "barrier/ranks=2"))
+    run.close()
+    records = run.path / "records.jsonl"
+    os.truncate(records, records.stat().st_size - 10)
+    with RunDirectory.reopen(run.path, PLAN["hash"]) as again:
+        assert again.done == {(0, "pingpong/ranks=2/bytes=8")}
+        again.append(record(run.id, "barrier/ranks=2"))
+        again.finish()
+    _, rows, warnings = load(run.path)
+    assert ([row.case for row in rows], warnings) == (["pingpong/ranks=2/bytes=8", "barrier/ranks=2"], [])
+
+
+def test_a_run_with_lines_that_are_not_its_own_is_not_resumed(run: RunDirectory) -> None:
+    run.append(record(run.id, launch=7))
+    run.close()
+    with pytest.raises(InputError, match=r"records.jsonl line 1 is not a record of this run"):
+        RunDirectory.reopen(run.path, PLAN["hash"])
+    assert not (run.path / "writer").exists()
+
+
+def test_two_runs_of_the_same_second_have_two_names(home: Path) -> None:
+    runs = [RunDirectory.create(home, "x", machine=MACHINE, plan=None) for _ in range(3)]
+    assert len({run.id for run in runs}) == 3
+    assert all(run.path.name == run.id for run in runs)
+
+
+def test_nobody_writes_beside_a_living_writer(run: RunDirectory) -> None:
+    with pytest.raises(InputError, match=f"is being written by process {os.getpid()}"):
+        RunDirectory.reopen(run.path, PLAN["hash"])
+
+
+def test_the_lock_of_a_killed_writer_is_stale(home: Path) -> None:
+    code = (
+        "import os, sys, signal; from pathlib import Path; from kiviat.store import RunDirectory;"
+        "from tests.store.conftest import MACHINE, PLAN;"
+        "run = RunDirectory.create(Path(sys.argv[1]), 'x', machine=MACHINE, plan=PLAN);"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    root = Path(__file__).parents[2]
+    killed = subprocess.run([sys.executable, "-c", code, home], cwd=root)
+    assert killed.returncode == -signal.SIGKILL
+    (path,) = home.iterdir()
+    assert (path / "writer").exists()
+    stored, _, warnings = load(path)
+    assert stored["state"] == "interrupted"
+    assert warnings == [f"run {path.name} was interrupted; `kiviat run --resume {path.name}` continues it"]
+    RunDirectory.reopen(path, PLAN["hash"]).close()
+
+
+def test_a_process_number_used_again_is_not_the_writer(run: RunDirectory) -> None:
+    """The process of the lock is alive, but began at another time: it is somebody else."""
+    writer = run.path / "writer"
+    writer.write_text(json.dumps(json.loads(writer.read_text()) | {"start": "1"}))
+    RunDirectory.reopen(run.path, PLAN["hash"]).close()
+
+
+def test_a_writer_on_another_host_cannot_be_judged(run: RunDirectory) -> None:
+    writer = run.path / "writer"
+    writer.write_text(json.dumps(json.loads(writer.read_text()) | {"host": "elsewhere"}))
+    with pytest.raises(InputError, match=r"on elsewhere; if that process is gone, delete .*writer"):
+        RunDirectory.reopen(run.path, PLAN["hash"])
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"no run can be created in .*file/runs: Not a directory; give"):
+        RunDirectory.create(tmp_path / "file" / "runs", "x", machine=MACHINE, plan=None)
+
+
+def test_a_full_disk_says_so_and_leaves_whole_records(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk takes half of a record and then nothing more."""
+    run.set_launch(launch(0, 0))
+    run.append(record(run.id))
+    write, calls = os.write, []
+
+    def half(handle: int, data: bytes) -> int:
+        calls.append(len(data))
+        if len(calls) > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, data[: len(data) // 2])
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(OSError, match="No space left"), run:
+        run.append(record(run.id, "barrier/ranks=2"))
+    monkeypatch.undo()
+    assert calls[1] < calls[0]
+    stored, rows, warnings = load(run.path)
+    assert (stored["state"], len(rows)) == ("interrupted", 1)
+    assert not any("ends within a record" in warning for warning in warnings)
+
+
+def test_a_device_that_is_always_full(home: Path) -> None:
+    run = RunDirectory.create(home, "x", machine=MACHINE, plan=None)
+    run.close()
+    (run.path / "records.jsonl").unlink()
+    (run.path / "records.jsonl").symlink_to("/dev/full")
+    full = RunDirectory(run.path, run.run, frozenset())
+    with pytest.raises(OSError, match="No space left"):
+        full.append(record(run.id))
+
+
+def test_a_failed_replacement_leaves_the_old_run(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        run.finish()
+    monkeypatch.undo()
+    assert read_run(run.path)["state"] == "running"
+    assert not list(run.path.glob("*.new"))
+
+
+def test_records_keep_every_sample(run: RunDirectory) -> None:
+    samples = tuple(1e-6 * (1 + k / 3) for k in range(1000))
+    written = record(run.id, metrics=(metric(samples=samples),))
+    run.append(written)
+    line = (run.path / "records.jsonl").read_text()
+    assert type(written).from_json(json.loads(line)) == written
+    assert replace(written, case="x") != written

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kiviat.record import InputError
+from kiviat.store import RunDirectory, find_run, list_runs, runs_home
+from tests.store.conftest import MACHINE
+
+
+def make(home: Path, name: str, created: str) -> Path:
+    run = RunDirectory.create(home, "x", machine=MACHINE, plan=None)
+    run.close()
+    path = run.path.rename(home / name)
+    (path / "run.json").write_text(json.dumps(run.run | {"id": name, "created": created}))
+    return path
+
+
+@pytest.fixture
+def three(home: Path) -> list[Path]:
+    days = ("2026-01-03", "2026-01-01", "2026-01-02")
+    return [make(home, f"run-{name}", day) for name, day in zip(("ab", "ac", "b"), days, strict=True)]
+
+
+def test_last_is_the_one_made_last(home: Path, three: list[Path]) -> None:
+    assert find_run("last", home) == three[0]
+    assert list_runs(home) == [three[1], three[2], three[0]]
+
+
+def test_a_run_has_its_name_a_beginning_of_it_and_its_path(home: Path, three: list[Path]) -> None:
+    for name in ("run-b", "run-b", str(three[2]), str(three[2] / "run.json")):
+        assert find_run(name, home) == three[2]
+    assert find_run("run-ab", home) == three[0]
+
+
+def test_an_exact_name_wins_over_the_beginning_of_others(home: Path, three: list[Path]) -> None:
+    exact = make(home, "run-a", "2025-01-01")
+    assert find_run("run-a", home) == exact
+
+
+def test_what_is_not_unique_is_told(home: Path, three: list[Path]) -> None:
+    with pytest.raises(InputError, match=r"run 'run-a' is not unique in .*: run-ac, run-ab; give more"):
+        find_run("run-a", home)
+    with pytest.raises(InputError, match=r"no run 'x' in .*; `kiviat runs` lists them"):
+        find_run("x", home)
+    with pytest.raises(InputError, match=r"holds none; `kiviat run` makes one"):
+        find_run("last", home / "nothing")
+
+
+def test_where_runs_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KIVIAT_RUNS", raising=False)
+    assert runs_home() == Path("runs")
+    monkeypatch.setenv("KIVIAT_RUNS", "/somewhere")
+    assert runs_home() == Path("/somewhere")

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from kiviat.record import InputError, Row
+from kiviat.store import RunDirectory
+from kiviat.store.columns import columns
+from kiviat.store.read import load
+from tests.store.conftest import metric, record
+
+
+def append(run: RunDirectory, text: str) -> None:
+    with (run.path / "records.jsonl").open("a") as records:
+        records.write(text)
+
+
+def edit(directory: RunDirectory, line: int, **changes: object) -> None:
+    """Changes values of one record of the file."""
+    path = directory.path / "records.jsonl"
+    lines = path.read_text().splitlines()
+    lines[line - 1] = json.dumps(json.loads(lines[line - 1]) | changes, separators=(",", ":"))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_rows_are_the_metrics_without_their_samples(run: RunDirectory) -> None:
+    bandwidth = metric("bandwidth", None, unit="B/s", better="higher", p50=4e6, from_="time", count=3)
+    written = record(run.id, axes={"root": 1, "cache": "off"}, metrics=(metric(), bandwidth))
+    run.append(written)
+    _, (first, second), _ = load(run.path)
+    for name in (field.name for field in fields(Row)):
+        if name == "metric":
+            assert (first.metric, second.metric) == ("time", "bandwidth")
+        elif hasattr(written, name):
+            assert getattr(first, name) == getattr(second, name) == getattr(written, name)
+        else:
+            assert getattr(first, name) == getattr(written.metrics[0], name)
+            assert getattr(second, name) == getattr(bandwidth, name)
+
+
+def test_a_case_without_metrics_is_one_row(run: RunDirectory) -> None:
+    run.append(record(run.id, outcome="failed", phase="check", reason="wrong byte", metrics=()))
+    _, (row,), _ = load(run.path)
+    assert (row.metric, row.unit, row.count, row.per_call, row.p50) == (None, None, 0, False, None)
+    assert (row.outcome, row.phase, row.reason) == ("failed", "check", "wrong byte")
+
+
+def test_rows_come_in_the_order_of_measurement(run: RunDirectory) -> None:
+    cases = [f"pingpong/ranks=2/bytes={(k * 7919) % 1000}" for k in range(1000)]
+    for case in cases:
+        run.append(record(run.id, case))
+    assert [row.case for row in load(run.path)[1]] == cases
+
+
+def test_a_late_fraction_stays_one(run: RunDirectory) -> None:
+    """DuckDB infers types from the first rows: whole seconds at first made 0.5 s a 0 or a 1 later."""
+    for _ in range(300):
+        run.append(record(run.id, metrics=(metric(mean=1, min=1, max=1, p50=1),)))
+    run.append(record(run.id, metrics=(metric(p50=0.5),), reason="late"))
+    rows = load(run.path)[1]
+    assert (rows[0].p50, rows[-1].p50, rows[-1].reason) == (1.0, 0.5, "late")
+
+
+def test_every_type_comes_from_the_schema() -> None:
+    types = columns("record")
+    assert types["bytes"] == "BIGINT"
+    assert types["elapsed_s"] == "DOUBLE"
+    assert types["axes"] == "JSON"
+    assert types["metrics"].startswith('STRUCT("name" VARCHAR, "unit" VARCHAR')
+    assert types["metrics"].endswith('"samples" DOUBLE[])[]')
+    assert "samples" not in columns("record", frozenset({"samples"}))["metrics"]
+
+
+def test_a_run_without_records_is_empty(run: RunDirectory) -> None:
+    assert load(run.path)[1] == []
+    (run.path / "records.jsonl").unlink()
+    assert load(run.path)[1] == []
+
+
+@pytest.mark.parametrize("missing", [1, 20, 300])
+def test_a_torn_final_line_is_dropped_and_reported(finished: RunDirectory, missing: int) -> None:
+    records = finished.path / "records.jsonl"
+    os.truncate(records, records.stat().st_size - missing)
+    _, rows, warnings = load(finished.path)
+    assert len(rows) == 3
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"{records} ends within a record: the last ")
+
+
+def test_zeros_after_a_crash_are_a_torn_line(finished: RunDirectory) -> None:
+    """A power failure may leave the length of a file without its content."""
+    append(finished, "\0" * 100)
+    _, rows, warnings = load(finished.path)
+    assert (len(rows), len(warnings)) == (4, 1)
+
+
+def test_only_a_torn_first_line(run: RunDirectory) -> None:
+    append(run, '{"schema":"kiviat.rec')
+    _, rows, warnings = load(run.path)
+    assert (rows, len(warnings)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"schema":"kiviat.record/1","run":', "line 5: not JSON; the file is damaged or not ours"),
+        ("hello", "line 5: not JSON"),
+        ("\0\0\0", "line 5: not JSON"),
+        ("[1, 2]", "line 5: list instead of a record"),
+        ('{"other": "tool"}', "line 5: schema None cannot be read"),
+        (
+            '{"schema": "kiviat.record/2"}',
+            "line 5: schema 'kiviat.record/2' cannot be read: .* reads 'kiviat.record/1'",
+        ),
+        ('{"schema": "kiviat.record/1"}', "line 5: lacks 'run'; the file is damaged or not ours"),
+    ],
+)
+def test_a_bad_line_before_the_end_is_an_error(finished: RunDirectory, line: str, message: str) -> None:
+    append(finished, line + "\n")
+    append(finished, (finished.path / "records.jsonl").read_text().splitlines()[0] + "\n")
+    with pytest.raises(InputError, match=message) as refusal:
+        load(finished.path)
+    assert "\n" not in str(refusal.value)
+    assert str(finished.path / "records.jsonl") in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"case": None},
+        {"ranks": "two"},
+        {"ranks": None},
+        {"metrics": 5},
+        {"metrics": None},
+        {"metrics": [5]},
+        {"metrics": [{"name": "time"}]},
+        {"axes": None},
+    ],
+)
+def test_a_value_of_the_wrong_type_is_an_error_and_not_a_guess(
+    finished: RunDirectory, changes: dict[str, object]
+) -> None:
+    edit(finished, 2, **changes)
+    with pytest.raises(InputError, match=r"records.jsonl line 2: "):
+        load(finished.path)
+
+
+def test_records_of_another_run_are_refused(finished: RunDirectory) -> None:
+    edit(finished, 2, run="another")
+    with pytest.raises(InputError, match="holds records of run 'another'"):
+        load(finished.path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "run.json is not JSON: .*; it is truncated or not ours"),
+        ("[]", "run.json holds list, not a run"),
+        (
+            '{"schema": "kiviat.run/2"}',
+            "run.json: schema 'kiviat.run/2' cannot be read: .* reads 'kiviat.run/1'",
+        ),
+        ('{"schema": "kiviat.run/1"}', "run.json lacks 'id'"),
+    ],
+)
+def test_a_bad_run_file_is_named(finished: RunDirectory, content: str, message: str) -> None:
+    (finished.path / "run.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        load(finished.path)
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is not a run: it has no run.json"):
+        load(tmp_path)
+
+
+def test_a_quote_in_a_path_is_no_end_of_a_string(home: Path, finished: RunDirectory) -> None:
+    moved = finished.path.rename(home / "it's a run")
+    assert len(load(moved)[1]) == 4
