@@ -90,7 +90,7 @@ def test_files_are_ours_only_if_they_are_new_and_unused(openmpi: Toolchain, tmp_
     other = SHARED_MEMORY / f"kiviat-test.{os.getpid()}"
     try:
         old.touch()
-        journal = Journal.open(Marker.new(), openmpi.vendor, time.time())
+        journal = Journal.open(Marker.new(), openmpi.vendor)
         for path in (new, used, other):
             path.touch()
         with subprocess.Popen(["sleep", "60"], stdin=used.open()) as sleeper:
@@ -102,6 +102,19 @@ def test_files_are_ours_only_if_they_are_new_and_unused(openmpi: Toolchain, tmp_
             path.unlink(missing_ok=True)
 
 
+def test_files_of_others_stay(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root could remove them."""
+    path = SHARED_MEMORY / f"vader_segment.kiviat-test.{os.getpid()}.9"
+    journal = Journal.open(Marker.new(), openmpi.vendor)
+    path.touch()
+    try:
+        monkeypatch.setattr("kiviat.launch.leftovers.os.getuid", lambda: os.geteuid() + 1)
+        assert path not in journal.close()
+        assert path.exists()
+    finally:
+        path.unlink(missing_ok=True)
+
+
 def test_session_folders_of_open_mpi(
     openmpi: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +122,7 @@ def test_session_folders_of_open_mpi(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     parent = tmp_path / "tmp" / "ompi.here.0"
     parent.mkdir(parents=True)
-    journal = Journal.open(Marker.new(), openmpi.vendor, time.time())
+    journal = Journal.open(Marker.new(), openmpi.vendor)
     with subprocess.Popen(["sleep", "60"]) as living:
         (parent / f"pid.{living.pid}").mkdir()
         (parent / "pid.4194999").mkdir()

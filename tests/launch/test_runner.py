@@ -43,8 +43,12 @@ def test_cases_become_records_and_launches_that_fit_the_schemas(run: Run) -> Non
     assert not list((run.directory / "launches").iterdir()), "launches that ended well leave no folder"
 
 
-def test_a_launch_is_published_before_its_first_record(run: Run) -> None:
+@pytest.mark.parametrize("variable", ["UNRELATED", "STUB_SAYS_NOTHING_OF_ITSELF"])
+def test_a_launch_is_published_before_its_first_record(
+    run: Run, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
     """run.json must hold the context before records.jsonl refers to it."""
+    monkeypatch.setenv(variable, "1")
     seen = []
     run(
         plan(case("a/1")),

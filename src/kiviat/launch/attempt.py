@@ -83,7 +83,7 @@ class Attempt:
         lines = [case.line() for case in self._left.values()]
         (folder / "cases.txt").write_text("\n".join(lines) + "\n")
         marker = Marker.new()
-        journal = Journal.open(marker, self._setting.toolchain.vendor, time.time())
+        journal = Journal.open(marker, self._setting.toolchain.vendor)
         try:
             execution = Execution(self._setting.command, self._setting.environment, folder, marker)
             tail = Tail(folder / "events.jsonl")
@@ -103,7 +103,7 @@ class Attempt:
     def _watch(self, execution: Execution, tail: Tail, interrupts: Interrupts) -> str | None:
         """Why the launch has to be ended, or None if it exited by itself or was interrupted."""
         deadline = time.monotonic() + self._timeout_s()
-        while execution.wait(_POLL_S, interrupts.wake) is None and interrupts.signal is None:
+        while execution.wait(_POLL_S) is None and interrupts.signal is None:
             for event in tail.read():
                 self._take(event)
                 deadline = time.monotonic() + self._timeout_s()

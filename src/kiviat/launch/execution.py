@@ -53,12 +53,10 @@ class Execution:
                 raise InputError(f"cannot start {command[0]!r}: {error.strerror}; see --mpi") from error
         self._descriptor = os.pidfd_open(self._process.pid)
 
-    def wait(self, timeout_s: float, wake: int | None = None) -> int | None:
-        """The exit status once mpiexec has exited; None when the time is over or `wake` is readable."""
+    def wait(self, timeout_s: float) -> int | None:
+        """The exit status once mpiexec has exited; None when the time is over."""
         poll = select.poll()
-        for descriptor in (self._descriptor, wake):
-            if descriptor is not None:
-                poll.register(descriptor, select.POLLIN)
+        poll.register(self._descriptor, select.POLLIN)
         poll.poll(timeout_s * 1000)
         return self._process.poll()
 

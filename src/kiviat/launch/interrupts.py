@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from types import FrameType, TracebackType
@@ -12,7 +11,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """While entered, `signal` is the first one that came, and `wake` becomes readable with it.
+    """While entered, `signal` is the first one that came.
 
     A signal that was ignored, as under nohup, stays so. Outside the main thread Python delivers no
     signals, and nothing is changed.
@@ -23,7 +22,6 @@ class Interrupts:
         self._previous: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
-        self.wake, self._write = os.pipe()
         if threading.current_thread() is threading.main_thread():
             wanted = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
             self._previous = {number: signal.signal(number, self._note) for number in wanted}
@@ -34,10 +32,6 @@ class Interrupts:
     ) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
-        os.close(self.wake)
-        os.close(self._write)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is None:
-            self.signal = number
-            os.write(self._write, b"!")
+        self.signal = self.signal or number

@@ -23,8 +23,6 @@ from kiviat.launch.vendors import Leftover, Vendor, vendors
 
 _SHARED_MEMORY = Path("/dev/shm")
 _LAUNCHER_NUMBER = re.compile(r"\.(\d+)$")
-# Time stamps of files lag behind the clock by up to a tick of the kernel.
-_TICK_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -34,12 +32,11 @@ class Journal:
     marker: Marker
     family: str
     temporary: Path
-    started: float
     before: frozenset[str]
     file: Path | None
 
     @classmethod
-    def open(cls, marker: Marker, vendor: Vendor, started: float) -> Journal:
+    def open(cls, marker: Marker, vendor: Vendor) -> Journal:
         temporary = Path(tempfile.gettempdir())
         before = frozenset(str(path) for _, path in _candidates(vendor, temporary))
         file = _journal_folder() / f"{marker.launch}.json"
@@ -47,15 +44,14 @@ class Journal:
             "marker": str(marker),
             "family": vendor.family,
             "temporary": str(temporary),
-            "started": started,
             "before": sorted(before),
         }
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(note))
         except OSError:
-            return cls(marker, vendor.family, temporary, started, before, None)
-        return cls(marker, vendor.family, temporary, started, before, file)
+            return cls(marker, vendor.family, temporary, before, None)
+        return cls(marker, vendor.family, temporary, before, file)
 
     @classmethod
     def load(cls, file: Path) -> Journal | None:
@@ -64,8 +60,7 @@ class Journal:
             marker = Marker.parse(note["marker"])
             if marker is None or note["family"] not in vendors():
                 return None
-            temporary, started = Path(note["temporary"]), float(note["started"])
-            return cls(marker, note["family"], temporary, started, frozenset(note["before"]), file)
+            return cls(marker, note["family"], Path(note["temporary"]), frozenset(note["before"]), file)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -74,20 +69,13 @@ class Journal:
         removed = [
             path
             for leftover, path in _candidates(vendors()[self.family], self.temporary)
-            if str(path) not in self.before and self._is_ours(path) and not _in_use(leftover, path)
+            if str(path) not in self.before and _is_ours(path) and not _in_use(leftover, path)
         ]
         for path in removed:
             _remove(path)
         if self.file:
             self.file.unlink(missing_ok=True)
         return removed
-
-    def _is_ours(self, path: Path) -> bool:
-        try:
-            status = path.lstat()
-        except OSError:
-            return False
-        return status.st_uid == os.getuid() and status.st_mtime >= self.started - _TICK_S
 
 
 def clean_dead() -> list[str]:
@@ -115,6 +103,13 @@ def _candidates(vendor: Vendor, temporary: Path) -> Iterator[tuple[Leftover, Pat
             with suppress(OSError):
                 for path in sorted(folder.glob(pattern)):
                     yield leftover, path
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return path.lstat().st_uid == os.getuid()
+    except OSError:
+        return False
 
 
 def _in_use(leftover: Leftover, path: Path) -> bool:

@@ -51,7 +51,7 @@ def probe(
     options = replace(options, probe=True)
     command = native.command(toolchain, world, [binary, "--cases", cases, "--out", events], options)
     marker = Marker.new()
-    journal = Journal.open(marker, toolchain.vendor, time.time())
+    journal = Journal.open(marker, toolchain.vendor)
     tail, maps, hosts = Tail(events), set[str](), set[str]()
     deadline = time.monotonic() + timeout_s
     try:
@@ -59,7 +59,7 @@ def probe(
         try:
             status = None
             while status is None and interrupts.signal is None and time.monotonic() < deadline:
-                status = execution.wait(_POLL_S, interrupts.wake)
+                status = execution.wait(_POLL_S)
                 for event in tail.read():
                     if event["event"] == "launch":
                         hosts |= {str(rank["host"]) for rank in event["ranks"]}

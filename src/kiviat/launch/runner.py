@@ -201,7 +201,6 @@ class _Run:
             ended = attempt.run(interrupts)
             if ended.reason is None:
                 return
-            self._refuse_full_disk()
             self._tell("death", ended.victim, ended.reason)
             barren = barren + 1 if len(ended.left) == len(cases) else 0
             if ended.victim:

@@ -151,11 +151,7 @@ def _launcher(wrapper: Path, vendor: Vendor) -> Path:
     mpiexec may belong to another MPI, which would start N worlds of one rank without an error.
     """
     tried = [
-        name.with_name(f"{launcher}.{suffix}" if suffix else launcher)
-        for suffix, name in sorted(
-            ((name.name.partition(".")[2], name) for name in _links(wrapper)), reverse=True
-        )
-        for launcher in vendor.launchers
+        name.with_name(launcher + name.suffix) for name in _links(wrapper) for launcher in vendor.launchers
     ]
     for path in tried:
         if os.access(path, os.X_OK) and _launches_for(path, vendor):
