@@ -218,7 +218,11 @@ def many_rows(records: int) -> list[Row]:
                 "bytes": size,
             }
             rows.append(row("run-a", "time", "s", "lower", seconds, **fields))
-            rows.append(row("run-a", "bandwidth", "B/s", "higher", (size or 1) / seconds, **fields))
+            if benchmark.startswith(COLLECTIVES):
+                for name in ("mean", "max", "min"):
+                    rows.append(row("run-a", f"time_rank_{name}", "s", "lower", seconds, **fields))
+            else:
+                rows.append(row("run-a", "bandwidth", "B/s", "higher", (size or 1) / seconds, **fields))
     return rows
 
 

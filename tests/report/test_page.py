@@ -199,7 +199,8 @@ def test_many_curves_have_a_selector(open_page: Open) -> None:
     figure.locator("select").select_option(label="4 ranks")
     single = plotted(page, caption)[-1]["y"]
     figure.get_by_text("Values").click()
-    assert figure.locator("tbody tr").count() == len(single) == len(SIZES)
+    expect(figure.locator("tbody tr")).to_have_count(len(SIZES))
+    assert len(single) == len(SIZES)
 
 
 def test_legend_hides_a_curve(open_page: Open) -> None:

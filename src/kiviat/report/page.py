@@ -25,8 +25,9 @@ from kiviat.report import tables
 from kiviat.report.figures import SECTIONS, Figure, RunLabel, figures, launch_figure
 from kiviat.report.models import models
 
-# Beyond this the page leaves the times of single ranks and of overlap to the records, to stay below 8 MB.
+# With more summaries the page leaves some metrics to the records, to stay below 8 MB.
 MAX_SUMMARIES = 25_000
+LEFT_OUT = ("time_rank_mean", "time_rank_min", "time_compute", "time_overlapped")
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -50,9 +51,8 @@ _SECTION_TEXTS = {
 def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
     """The page for these runs: contents of run.json, and the rows of their records."""
     summaries = summarise(rows)
-    shortened = len(summaries) > MAX_SUMMARIES
-    if shortened:
-        summaries = [summary for summary in summaries if not summary.metric.startswith("time_")]
+    left_out = LEFT_OUT if len(summaries) > MAX_SUMMARIES else ()
+    summaries = [summary for summary in summaries if summary.metric not in left_out]
     table = sorted(summaries, key=_order)
     labels = described.labels(runs)
     names = {label.run: label.label for label in labels}
@@ -94,7 +94,7 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
         ],
         findings=tables.told(_findings(runs, rows, by_run), table, drawn),
         headlines=headlines,
-        shortened=shortened,
+        left_out=left_out,
         models=fitted,
         model_figures=model_figures,
         stability_figures=stability_figures,

@@ -103,12 +103,17 @@ class Told:
 
 
 _LINKS, _CASES = 3, 3
-_KINDS = {"headline": "speed", "tcp-fallback": "fallback to TCP", "half-bandwidth": "half of the bandwidth"}
+_KINDS = {
+    "headline": "Speed",
+    "half-bandwidth": "Half of the bandwidth",
+    "tcp-fallback": "Fallback to TCP",
+    "embedded-mpi": "Embedded MPI",
+}
 _SHOWN_ELSEWHERE = {
     "failures": [("missing", "cases without a result")],
     "failed-launches": [("provenance", "launches")],
     "tcp-fallback": [("transport", "transport")],
-    "embedded": [("provenance", "provenance")],
+    "embedded-mpi": [("provenance", "provenance")],
     "protocol-switch": [("model", "LogGP and protocol switches")],
     "two-modes": [("stability", "stability")],
     "unstable": [("stability", "stability")],
@@ -133,7 +138,7 @@ def told(
         result.append(
             Told(
                 finding=finding,
-                kind=_KINDS.get(finding.kind, finding.kind.replace("-", " ")).capitalize(),
+                kind=_KINDS.get(finding.kind, finding.kind.replace("-", " ").capitalize()),
                 run=run,
                 links=_SHOWN_ELSEWHERE.get(finding.kind, []) + links,
                 cases=cases[:_CASES],

@@ -137,6 +137,7 @@
     }
     ticks = ticks.filter(({ value }) => Math.log10(value) >= low && Math.log10(value) <= high);
     if (ticks.length > most) ticks = ticks.filter(({ factor }) => factor === 1);
+    if (ticks.length < 3) return linearTicks([10 ** low, 10 ** high], 4, write);
     const step = Math.ceil(ticks.length / most);
     const values = ticks.map(({ value }) => value).filter((_, place) => place % step === 0);
     return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
@@ -187,7 +188,8 @@
     const narrow = width < 460;
     const logX = figure.x !== "launch";
     const x = span(data.flatMap((trace) => trace.x), logX, false);
-    const y = span(data.flatMap((trace) => trace.y), figure.log, figure.unit === "%");
+    const reach = ({ y: [middle], error_y: bar }) => (bar ? [middle - bar.arrayminus[0], middle + bar.array[0]] : []);
+    const y = span(data.flatMap((trace) => [...trace.y, ...reach(trace)]), figure.log, figure.unit === "%");
     const marks = ticks(figure, data, width, x, y);
     const axis = {
       gridcolor: style("--grid"), linecolor: style("--rule"), tickcolor: style("--rule"),
