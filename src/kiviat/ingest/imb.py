@@ -1,8 +1,9 @@
-"""Intel MPI Benchmarks: the tables of IMB-MPI1 and IMB-NBC, version 2.3 (Pallas: 2.2.1) to 2021.
+"""Intel MPI Benchmarks: the tables of IMB-MPI1 and IMB-NBC, from Pallas 2.2.1 to version 2021.
 
-MBytes are 2^20 bytes up to version 4.x and 10^6 from 2018 on. t_max of point-to-point benchmarks is the
-time that their bandwidth is computed from, so it is our `time`; in collectives the three times are each
-rank's mean, and stay so.
+A MByte is 2^20 bytes in old versions and 10^6 in new ones, and version 2021 may call itself 2018: which
+it is, is read from the tables, where bandwidth stands beside time. t_max of point-to-point benchmarks is
+the time that their bandwidth is computed from, so it is our `time`; in collectives the three times are
+each rank's mean, and stay so.
 """
 
 from __future__ import annotations
@@ -17,17 +18,16 @@ from kiviat.record.types import Scalar
 
 NAME = "IMB-MPI1"
 
-_TITLE = re.compile(
-    r"Intel ?\(R\) MPI Benchmark(?:s| Suite V?) *([\d.]+)|PALLAS MPI Benchmark Suite V?([\d.]+)"
-)
+_TITLE = re.compile(r"Intel ?\(R\) MPI Benchmark|PALLAS MPI Benchmark Suite")
 _SECTION = re.compile(r"# Benchmarking (\S+)")
 _PROCESSES = re.compile(r"# #processes = (\d+)")
 _WAITING = re.compile(r"# \( ?(\d+) additional processes? waiting")
 _GROUPS = re.compile(r"# \( ?(\d+) groups of (\d+) processes each")
-_FIRST_DECIMAL_YEAR = 2018
-_POINT_TO_POINT = ("pingpong", "pingping", "sendrecv", "exchange", "barrier")
+_LOOP_TIMED = ("pingpong", "pingping", "sendrecv", "exchange", "barrier")
+# Messages that one rank moves in the time given: the s of the definitions.
+_MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
+_MEGABYTES = (1e6, 2.0**20)
 _OTHER_NAMES = {"uniband": {"window": 256}, "biband": {"window": 256}}
-_PURE, _COMPUTE, _OVERLAPPED = "t_pure[usec]", "t_CPU[usec]", "t_ovrl[usec]"
 
 
 def sniff(text: str) -> bool:
@@ -36,12 +36,25 @@ def sniff(text: str) -> bool:
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     """`ranks` is not needed: the tables tell."""
-    title = _TITLE.search(text)
-    return list(_records(text, where, _megabyte(title[1] or title[2]) if title else None))
+    lines = list(_lines(text, where))
+    megabyte = _megabyte(lines)
+    records: list[Record] = []
+    groups: dict[str, int] = {}
+    for line in lines:
+        found = line.record(megabyte)
+        if "Group" in line.columns and found.case in groups:
+            # -multi 1 tells of every group; the slowest decides, as with -multi 0.
+            at = groups[found.case]
+            records[at] = max(records[at], found, key=_slowness)
+            continue
+        groups[found.case] = len(records)
+        records.append(found)
+    return records
 
 
-def _megabyte(version: str) -> float:
-    return 1e6 if int(version.split(".")[0]) >= _FIRST_DECIMAL_YEAR else 2.0**20
+def _slowness(found: Record) -> float:
+    slowest = found.metric("time") or found.metric("time_rank_max")
+    return slowest.mean if slowest and slowest.mean else 0.0
 
 
 @dataclass
@@ -53,11 +66,38 @@ class _Table:
     axes: dict[str, Scalar] = field(default_factory=dict)
     columns: Sequence[str] = ()
 
-    def case(self, size: int | None) -> Case:
-        return Case(self.benchmark, self.ranks or 0, size, self.axes)
+    def note_processes(self, line: str) -> None:
+        if processes := _PROCESSES.match(line):
+            self.ranks = int(processes[1])
+        elif waiting := _WAITING.match(line):
+            self.axes["world"] = (self.ranks or 0) + int(waiting[1])
+        elif groups := _GROUPS.match(line):
+            self.ranks = int(groups[1]) * int(groups[2])
+            self.axes["group"] = int(groups[2])
 
 
-def _records(text: str, where: str, megabyte: float | None) -> Iterator[Record]:
+@dataclass(frozen=True)
+class _Line:
+    """One line of a table. `values` is None where it has words instead of numbers."""
+
+    benchmark: str
+    ranks: int
+    axes: Mapping[str, Scalar]
+    columns: Sequence[str]
+    size: int | None
+    values: Mapping[str, float] | None
+    told: str
+
+    def record(self, megabyte: float) -> Record:
+        case = Case(self.benchmark, self.ranks, self.size, self.axes)
+        if self.values is None:
+            return record(case, (), skipped=self.told or "no numbers in the line")
+        defects = self.values.get("defects")
+        metrics = list(_metrics(self.benchmark, self.values, self.size, megabyte))
+        return record(case, metrics, check=None if defects is None else defects == 0)
+
+
+def _lines(text: str, where: str) -> Iterator[_Line]:
     table: _Table | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if section := _SECTION.match(line):
@@ -65,39 +105,34 @@ def _records(text: str, where: str, megabyte: float | None) -> Iterator[Record]:
             table = _Table(name, axes=dict(_OTHER_NAMES.get(name, {})))
         elif table is None:
             continue
-        elif line.startswith("#") and not line.startswith("#bytes") and not line.startswith("#repetitions"):
-            _note_processes(table, line)
+        elif line.startswith("#") and "#repetitions" not in line:
+            table.note_processes(line)
         elif "#repetitions" in line:
             table.columns = line.split()
         elif words := line.split():
             if not table.columns or not words[0].isdecimal():
                 table.columns = ()  # The table has ended, something else follows.
             elif table.ranks is None:
-                raise InputError(f"{where} line {number}: {table.benchmark} without its number of processes")
+                raise InputError(
+                    f"{where} line {number}: {table.benchmark} without its number of processes; "
+                    "the file is not complete"
+                )
             else:
-                yield _record(table, words, f"{where} line {number}", megabyte)
+                yield _line(table, table.ranks, words)
 
 
-def _note_processes(table: _Table, line: str) -> None:
-    if processes := _PROCESSES.match(line):
-        table.ranks = int(processes[1])
-    elif waiting := _WAITING.match(line):
-        table.axes["world"] = (table.ranks or 0) + int(waiting[1])
-    elif groups := _GROUPS.match(line):
-        table.ranks = int(groups[1]) * int(groups[2])
-        table.axes["group"] = int(groups[2])
-
-
-def _record(table: _Table, words: Sequence[str], where: str, megabyte: float | None) -> Record:
+def _line(table: _Table, ranks: int, words: Sequence[str]) -> _Line:
     columns = dict(zip(table.columns, words, strict=False))
-    size = int(columns["#bytes"]) if "#bytes" in columns else None
-    if len(words) < len(table.columns) or not all(_is_number(word) for word in columns.values()):
-        told = " ".join(words[sum(name.startswith("#") for name in table.columns) :])
-        return record(table.case(size), (), skipped=told or "no numbers in the line")
-    values = {name: float(word) for name, word in columns.items()}
-    defects = values.get("defects")
-    metrics = list(_metrics(table.benchmark, values, size, where, megabyte))
-    return record(table.case(size), metrics, check=None if defects is None else defects == 0)
+    whole = len(words) >= len(table.columns) and all(_is_number(word) for word in columns.values())
+    return _Line(
+        table.benchmark,
+        ranks,
+        dict(table.axes),
+        table.columns,
+        int(columns["#bytes"]) if "#bytes" in columns else None,
+        {name: float(word) for name, word in columns.items()} if whole else None,
+        " ".join(words[sum(name.startswith("#") for name in table.columns) :]),
+    )
 
 
 def _is_number(word: str) -> bool:
@@ -108,19 +143,34 @@ def _is_number(word: str) -> bool:
     return True
 
 
+def _megabyte(lines: Sequence[_Line]) -> float:
+    """What a MByte is, by the line whose numbers have the most digits."""
+    told = [_bandwidths(line) for line in lines]
+    _, computed, reported = max((one for one in told if one), default=(0.0, 1e6, 1.0))
+    return min(_MEGABYTES, key=lambda megabyte: abs(computed / megabyte - reported))
+
+
+def _bandwidths(line: _Line) -> tuple[float, float, float] | None:
+    """Time in µs, and the bandwidth that follows from it in B/s beside the one in the table."""
+    values = line.values or {}
+    time, reported = values.get("t[usec]") or values.get("t_max[usec]"), values.get("Mbytes/sec")
+    if not (time and reported and line.size and line.benchmark in _MESSAGES):
+        return None
+    return time, _MESSAGES[line.benchmark] * line.size / time * 1e6, reported
+
+
 def _metrics(
-    benchmark: str, values: Mapping[str, float], size: int | None, where: str, megabyte: float | None
+    benchmark: str, values: Mapping[str, float], size: int | None, megabyte: float
 ) -> Iterator[Metric]:
     count = int(values["#repetitions"])
-    maximum = "time" if benchmark in _POINT_TO_POINT else "time_rank_max"
     times = {
         "t[usec]": "time",
-        "t_max[usec]": maximum,
+        "t_max[usec]": "time" if benchmark in _LOOP_TIMED else "time_rank_max",
         "t_avg[usec]": "time_rank_mean",
         "t_min[usec]": "time_rank_min",
-        _PURE: "time",
-        _COMPUTE: "time_compute",
-        _OVERLAPPED: "time_overlapped",
+        "t_pure[usec]": "time",
+        "t_CPU[usec]": "time_compute",
+        "t_ovrl[usec]": "time_overlapped",
     }
     for column, name in times.items():
         if column in values:
@@ -128,8 +178,6 @@ def _metrics(
     if "overlap[%]" in values:
         yield metric("overlap", "%", values["overlap[%]"], count)
     if "Mbytes/sec" in values and size:
-        if megabyte is None:
-            raise InputError(f"{where}: the title of the benchmarks is missing, which tells what a MByte is")
         yield metric("bandwidth", "B/s", values["Mbytes/sec"] * megabyte, count)
     if "Msg/sec" in values:
         yield metric("message_rate", "1/s", values["Msg/sec"], count)

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kiviat.ingest import imb, parse
+from kiviat.record import InputError, Record
+
+DATA = Path(__file__).parent / "data"
+
+OLD = """\
+#---------------------------------------------------
+#    Intel (R) MPI Benchmark Suite V3.2, MPI-1 part
+#---------------------------------------------------
+#---------------------------------------------------
+# Benchmarking PingPong
+# #processes = 2
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         1.50         0.00
+      1048576           40       500.00      2000.00
+"""
+NON_BLOCKING = """\
+#    Intel(R) MPI Benchmarks 2021.3, MPI-NBC part
+#-----------------------------------------------------------------------------
+# Benchmarking Iallreduce
+# #processes = 4
+#-----------------------------------------------------------------------------
+       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]
+            8         1000         5.00         3.00         2.90        31.03
+"""
+TROUBLE = """\
+#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part
+# Benchmarking Alltoall
+# #processes = 8
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]      defects
+            8         1000         1.00         2.00         1.50         0.00
+           16         1000         1.00         2.00         1.50         3.00
+      4194304            10    out-of-mem.; needed X=      4.0 GB; use flag "-mem X" or MAX_MEM>=X
+# All processes entering MPI_Finalize
+mpiexec has exited due to process rank 0 with PID 17
+"""
+
+
+def cases(text: str) -> dict[str, Record]:
+    return {record.case: record for record in parse(text, "x.txt")}
+
+
+def mean(record: Record, name: str) -> float | None:
+    metric = record.metric(name)
+    return None if metric is None else metric.mean
+
+
+def test_a_real_output() -> None:
+    found = cases((DATA / "imb-2021.txt").read_text())
+    assert {record.benchmark for record in found.values()} == {
+        *(
+            "pingpong",
+            "pingping",
+            "sendrecv",
+            "exchange",
+            "uniband",
+            "biband",
+            "allreduce",
+            "bcast",
+            "barrier",
+        )
+    }
+    pingping = found["pingping/ranks=2/bytes=8"]
+    assert mean(pingping, "time") == pytest.approx(0.40e-6)
+    assert mean(pingping, "bandwidth") == pytest.approx(19.94e6)
+    assert pingping.metrics[0].count == 100
+    assert (pingping.clock, pingping.substrate, pingping.check) == ("reported", "ingested", "not run")
+    assert all(metric.samples is None for record in found.values() for metric in record.metrics)
+    assert mean(found["sendrecv/ranks=2/bytes=8"], "time") == pytest.approx(0.40e-6)
+    assert mean(found["uniband/ranks=2/bytes=8/window=256"], "message_rate") == 444610
+    allreduce = found["allreduce/ranks=2/bytes=8"]
+    assert mean(allreduce, "time") is None
+    assert mean(allreduce, "time_rank_min") == pytest.approx(0.46e-6)
+    assert mean(allreduce, "time_rank_max") == pytest.approx(0.65e-6)
+    assert mean(allreduce, "time_rank_mean") == pytest.approx(0.56e-6)
+    assert found["barrier/ranks=2"].bytes is None
+
+
+def test_no_bandwidth_is_reported_for_empty_messages() -> None:
+    assert cases(OLD)["pingpong/ranks=2/bytes=0"].metric("bandwidth") is None
+
+
+@pytest.mark.parametrize(
+    "title", ["Intel (R) MPI Benchmark Suite V3.2", "Intel(R) MPI Benchmarks 2018", None]
+)
+@pytest.mark.parametrize(("reported", "bytes_per_s"), [("2000.00", 2000 * 2**20), ("2097.15", 2097.15e6)])
+def test_what_a_megabyte_is_follows_from_the_times(
+    title: str | None, reported: str, bytes_per_s: float
+) -> None:
+    """1 MiB in 500 µs are 2000 · 2^20 B/s or 2097 · 10^6; version 2021 once called itself 2018."""
+    text = OLD.replace("2000.00", reported)
+    text = text.replace("Intel (R) MPI Benchmark Suite V3.2", title) if title else text.split("\n", 3)[3]
+    assert mean(cases(text)["pingpong/ranks=2/bytes=1048576"], "bandwidth") == pytest.approx(bytes_per_s)
+
+
+def test_a_part_of_the_processes_is_a_subset() -> None:
+    found = cases((DATA / "imb-2021-npmin.txt").read_text())
+    assert set(found) == {
+        "pingpong/ranks=2/bytes=0/world=4",
+        "pingpong/ranks=2/bytes=8/world=4",
+        "allreduce/ranks=2/bytes=0/world=4",
+        "allreduce/ranks=2/bytes=8/world=4",
+        "allreduce/ranks=4/bytes=0",
+        "allreduce/ranks=4/bytes=8",
+    }
+
+
+def test_of_groups_at_once_the_slowest_counts() -> None:
+    found = parse((DATA / "imb-2021-multi.txt").read_text(), "x.txt")
+    assert [record.case for record in found] == [
+        "pingpong/ranks=4/bytes=0/group=2",
+        "pingpong/ranks=4/bytes=8/group=2",
+    ]
+    assert mean(found[1], "time") == pytest.approx(4.17e-6)
+
+
+def test_non_blocking_collectives() -> None:
+    record = cases(NON_BLOCKING)["iallreduce/ranks=4/bytes=8"]
+    values = {metric.name: metric.mean for metric in record.metrics}
+    assert values == {
+        "time": pytest.approx(3e-6),
+        "time_compute": pytest.approx(2.9e-6),
+        "time_overlapped": pytest.approx(5e-6),
+        "overlap": 31.03,
+    }
+
+
+def test_defects_and_what_was_not_measured() -> None:
+    found = cases(TROUBLE)
+    outcomes = {record.bytes: (record.outcome, record.check) for record in found.values()}
+    assert outcomes == {8: ("ok", "passed"), 16: ("failed", "failed"), 4194304: ("skipped", "not run")}
+    assert (found["alltoall/ranks=8/bytes=4194304"].reason or "").startswith("out-of-mem.; needed")
+
+
+def test_it_is_told_from_other_text() -> None:
+    assert imb.sniff(OLD) and imb.sniff(OLD.replace("Intel (R) MPI", "PALLAS MPI"))
+    assert not imb.sniff("# OSU MPI Latency Test v7.4\n# Size")
+
+
+def test_a_title_without_results() -> None:
+    with pytest.raises(InputError, match=r"x.txt looks like IMB-MPI1, but holds no results"):
+        parse(OLD[:200], "x.txt")

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kiviat.ingest import parse
+from kiviat.record import InputError, Record
+
+DATA = Path(__file__).parent / "data"
+
+OLD = """\
+# OSU MPI Latency Test v3.1.1
+# Size            Latency (us)
+0                         1.35
+1                         1.36
+"""
+NON_BLOCKING = """\
+# OSU MPI Non-blocking Allreduce Latency Test v5.6.3
+# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
+
+# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)
+4                       8.77              5.32              4.43             22.08
+"""
+
+
+def cases(text: str, ranks: int | None = None) -> dict[str, Record]:
+    return {record.case: record for record in parse(text, "x.txt", ranks)}
+
+
+def values(record: Record) -> dict[str, float | None]:
+    return {metric.name: metric.mean for metric in record.metrics}
+
+
+def test_benchmarks_between_two_ranks_need_no_number_of_them() -> None:
+    found = cases((DATA / "osu-7.4-pt2pt.txt").read_text())
+    assert len(found) == 9  # osu_bw and osu_mbw_mr of one pair are the same cases
+    time = found["pingpong/ranks=2/bytes=8"].metrics[0]
+    assert (time.name, time.mean, time.p50) == ("time", pytest.approx(0.37e-6), pytest.approx(0.37e-6))
+    assert (time.p90, time.p99, time.per_call) == (pytest.approx(0.45e-6), pytest.approx(0.48e-6), True)
+    assert values(found["biband/ranks=2/bytes=16"]) == {"bandwidth": pytest.approx(121.06e6)}
+    assert values(found["uniband/ranks=2/bytes=4"]) == {
+        "bandwidth": pytest.approx(32.27e6),
+        "message_rate": pytest.approx(8068165.92),
+    }
+
+
+def test_collectives() -> None:
+    found = cases((DATA / "osu-7.4-collective.txt").read_text(), 2)
+    assert values(found["latency/ranks=2/bytes=8"]) == {"time": pytest.approx(0.47e-6)}
+    assert values(found["bcast/ranks=2/bytes=16"]) == {"time_rank_mean": pytest.approx(0.46e-6)}
+    assert "alltoallv/ranks=2/bytes=4" in found
+    assert values(found["barrier/ranks=2"]) == {"time_rank_mean": pytest.approx(0.43e-6)}
+    allreduce = found["allreduce/ranks=2/bytes=4"]
+    assert values(allreduce) == {
+        "time_rank_mean": pytest.approx(0.97e-6),
+        "time_rank_min": pytest.approx(0.95e-6),
+        "time_rank_max": pytest.approx(0.99e-6),
+    }
+    assert (allreduce.check, allreduce.metrics[0].count) == ("passed", 200)
+
+
+def test_collectives_need_the_number_of_ranks() -> None:
+    with pytest.raises(
+        InputError, match=r"x.txt line 4: .* do not print the number of ranks of latency; give --ranks"
+    ):
+        cases((DATA / "osu-7.4-collective.txt").read_text().lstrip("\n"))
+
+
+def test_pairs_and_window_are_printed() -> None:
+    text = (
+        (DATA / "osu-7.4-pt2pt.txt")
+        .read_text()
+        .replace("pairs: 1 ] [ window size: 64", "pairs: 4 ] [ window size: 16")
+    )
+    assert "uniband/ranks=8/bytes=4/window=16" in cases(text)
+
+
+def test_an_old_version() -> None:
+    assert values(cases(OLD)["pingpong/ranks=2/bytes=1"]) == {"time": pytest.approx(1.36e-6)}
+
+
+def test_non_blocking_collectives() -> None:
+    assert values(cases(NON_BLOCKING, 4)["iallreduce/ranks=4/bytes=4"]) == {
+        "time_overlapped": pytest.approx(8.77e-6),
+        "time_compute": pytest.approx(5.32e-6),
+        "time": pytest.approx(4.43e-6),
+        "overlap": 22.08,
+    }
+
+
+def test_a_failed_validation_is_a_failed_check() -> None:
+    text = (DATA / "osu-7.4-collective.txt").read_text().replace("Pass", "Fail", 1)
+    record = cases(text, 2)["allreduce/ranks=2/bytes=4"]
+    assert (record.outcome, record.check, record.phase) == ("failed", "failed", "check")
+
+
+def test_what_is_neither_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"x.txt is nothing that can be read; known is the output of IMB-MPI1 and OSU"
+    ):
+        parse("hello\nworld\n", "x.txt")
