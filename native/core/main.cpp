@@ -2,9 +2,11 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/failure.hpp"
@@ -190,6 +192,13 @@ int run(const Options& options) {
   return failed;
 }
 
+// Whether this is rank 0, or alone, as far as the launcher's environment tells before MPI has started.
+bool speaks_for_all() {
+  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -198,7 +207,7 @@ int main(int argc, char** argv) {
     options = parse(argc, argv);
     if (options.cases.empty()) cases_of(options);  // names and sizes are looked at before MPI starts
   } catch (const UsageError& error) {
-    std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
+    if (speaks_for_all()) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
     return 2;
   }
   if (options.help) return std::fputs(usage, stdout), 0;

@@ -83,7 +83,9 @@ def test_every_rank_that_receives_checks(native: Native, tmp_path: Path) -> None
         folder = tmp_path / str(rank)
         folder.mkdir()
         results = outcomes(
-            native, folder, {"KIVIAT_FAULT": "corrupt", "KIVIAT_FAULT_RANK": str(rank), "LD_PRELOAD": native.faults}
+            native,
+            folder,
+            {"KIVIAT_FAULT": "corrupt", "KIVIAT_FAULT_RANK": str(rank), "LD_PRELOAD": native.faults},
         )
         for result in results:
             noticed[result["case"]] = noticed.get(result["case"], 0) + (result["check"] == "failed")
