@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from kiviat.record import InputError, schema
 from kiviat.store import RunDirectory, read_run
 from kiviat.store.read import load
-from tests.store.conftest import MACHINE, PLAN, launch, metric, record
+from store.made_up import MACHINE, PLAN, launch, metric, record
 
 
 def test_what_is_written_follows_the_schemas(finished: RunDirectory) -> None:
@@ -114,12 +114,12 @@ def test_nobody_writes_beside_a_living_writer(run: RunDirectory) -> None:
 def test_the_lock_of_a_killed_writer_is_stale(home: Path) -> None:
     code = (
         "import os, sys, signal; from pathlib import Path; from kiviat.store import RunDirectory;"
-        "from tests.store.conftest import MACHINE, PLAN;"
+        "from store.made_up import MACHINE, PLAN;"
         "run = RunDirectory.create(Path(sys.argv[1]), 'x', machine=MACHINE, plan=PLAN);"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
-    root = Path(__file__).parents[2]
-    killed = subprocess.run([sys.executable, "-c", code, home], cwd=root)
+    tests = Path(__file__).parents[1]
+    killed = subprocess.run([sys.executable, "-c", code, home], cwd=tests)
     assert killed.returncode == -signal.SIGKILL
     (path,) = home.iterdir()
     assert (path / "writer").exists()

@@ -9,7 +9,7 @@ import pytest
 from kiviat.record import InputError
 from kiviat.store import RunDirectory
 from kiviat.store.query import add_table, connect, export
-from tests.store.conftest import MACHINE, record
+from store.made_up import MACHINE, record
 
 
 def test_the_tables_join(finished: RunDirectory) -> None:

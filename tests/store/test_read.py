@@ -11,7 +11,7 @@ from kiviat.record import InputError, Row
 from kiviat.store import RunDirectory
 from kiviat.store.columns import columns
 from kiviat.store.read import load
-from tests.store.conftest import metric, record
+from store.made_up import metric, record
 
 
 def append(run: RunDirectory, text: str) -> None:
