@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -157,8 +159,14 @@ def test_a_marker_is_orphaned_only_here_and_only_when_its_kiviat_is_gone() -> No
     assert Marker.parse("nonsense") is None
 
 
-def test_every_process_of_a_launch_is_ended(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kernel", ["new", "before 5.3"])
+def test_every_process_of_a_launch_is_ended(
+    tmp_path: Path, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that left the session, one that left it and ignores SIGTERM, one whose parent is gone."""
+    if kernel != "new":
+        missing = OSError(errno.ENOSYS, "Function not implemented")
+        monkeypatch.setattr("kiviat.launch.processes.os.pidfd_open", Mock(side_effect=missing))
     script = "setsid sleep 60 & setsid sh -c 'trap \"\" TERM; sleep 61; sleep 61' & (sleep 62 &) ; sleep 63"
     execution = Execution(["sh", "-c", script], {}, tmp_path, Marker.new())
     wait_until(lambda: len(processes.of_launch(execution.marker)) == 6)

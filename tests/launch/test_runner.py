@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from kiviat.launch.attempt import timeout_s
 from kiviat.launch.native import Options
 from kiviat.launch.runner import dry_run
 from kiviat.launch.toolchain import Toolchain, find_toolchain
@@ -109,6 +110,12 @@ def _kill_launcher(run: Run) -> None:
             os.kill(int(child), signal.SIGKILL)
 
 
+@pytest.mark.parametrize(("budget_s", "limit_s"), [(None, 60), (1, 60), (10, 200)])
+def test_how_long_a_case_may_take(budget_s: float | None, limit_s: float) -> None:
+    assert timeout_s(case("a/1", **({} if budget_s is None else {"budget_s": budget_s}))) == limit_s
+    assert timeout_s(None) == 60
+
+
 def test_a_torn_line_costs_nothing_but_is_said(run: Run) -> None:
     run(plan(case("a/1", "torn"), case("b/1")))
     assert run.outcomes() == [("a/1", "ok"), ("b/1", "ok")]
@@ -175,6 +182,15 @@ def test_a_run_goes_on_where_it_was(run: Run) -> None:
     )
 
 
+def test_the_folder_of_a_launch_that_nobody_knows(run: Run) -> None:
+    """Kiviat was killed before the launch was published: its number is given again, and so is its folder."""
+    folder = run.directory / "launches/0"
+    folder.mkdir(parents=True)
+    (folder / "events.jsonl").write_text('{"event":"start","case":"a/1"}\n{"event":"end"}\n')
+    run(plan(case("a/1")))
+    assert run.outcomes() == [("a/1", "ok")]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_what_is_finished(run: Run, number: signal.Signals) -> None:
     before = signal.getsignal(number)
@@ -217,7 +233,7 @@ def test_a_disk_that_fills_up_under_kiviat_bench(run: Run, monkeypatch: pytest.M
     monkeypatch.setattr("kiviat.launch.runner.os.statvfs", lambda path: next(room))
     with pytest.raises(InputError, match=r"disk of .* is full; .* --resume r"):
         run(plan(case("a/1"), case("b/1", "kill"), case("c/1")), timeout_s=5)
-    assert run.outcomes()[0] == ("a/1", "ok")
+    assert run.outcomes() == [("a/1", "ok")], "b/1 has no record: it will be run again"
     assert len(run.launches) == 1
 
 
@@ -241,7 +257,8 @@ def test_the_dry_run_shows_what_is_run(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("kiviat.launch.native.os.geteuid", lambda: 0)
     shown = plan(case("a/1"), case("b/1", ranks=1), launches=2)
     lines = dry_run(shown, run.toolchain, run.binary)
-    assert len(lines) == 4
+    assert len(lines) == 5
+    assert "--cases launches/probe/cases.txt" in lines.pop(0)
     assert f"{run.toolchain.mpiexec} -n 1 {run.binary} --cases launches/0/cases.txt" in lines[0]
     if run.toolchain.family == "openmpi":
         assert lines[0].startswith("OMPI_ALLOW_RUN_AS_ROOT=1 ")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import select
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -51,13 +51,14 @@ class Execution:
                 )
             except OSError as error:
                 raise InputError(f"cannot start {command[0]!r}: {error.strerror}; see --mpi") from error
-        self._descriptor = os.pidfd_open(self._process.pid)
 
     def wait(self, timeout_s: float) -> int | None:
-        """The exit status once mpiexec has exited; None when the time is over."""
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
-        poll.poll(timeout_s * 1000)
+        """The exit status once mpiexec has exited; None when the time is over.
+
+        subprocess' own wait looks twenty times a second, which the ranks would notice.
+        """
+        if self._process.poll() is None:
+            time.sleep(timeout_s)
         return self._process.poll()
 
     def end(self) -> int:
@@ -69,7 +70,6 @@ class Execution:
         except subprocess.TimeoutExpired:
             self._process.kill()
         left = processes.end_all(lambda: processes.of_launch(self.marker, self._process.pid))
-        os.close(self._descriptor)
         status = self._process.wait()
         if left:
             raise InputError(f"processes {left} could not be ended: they hang in the kernel; see `ps -l`")

@@ -53,6 +53,11 @@ def command(toolchain: Toolchain, ranks: int, program: Sequence[str | Path], opt
     return [*start, *map(str, program)]
 
 
+def program(binary: Path, folder: Path) -> list[str | Path]:
+    """kiviat-bench, driven by the files of a launch's folder."""
+    return [binary, "--cases", folder / "cases.txt", "--out", folder / "events.jsonl"]
+
+
 def environment(toolchain: Toolchain, options: Options, user: Mapping[str, str]) -> dict[str, str]:
     """Only the variables that we set, beside those of the `user`, which stay as they are."""
     added = {name: value for need in needs(toolchain, options) for name, value in need.environment.items()}

@@ -45,14 +45,14 @@ def probe(
     """The transports of a launch of `world` ranks; `evidence` says so where the probe failed."""
     if world < 2:
         return {**UNKNOWN, "evidence": "one rank talks to nobody"}
-    folder.mkdir(parents=True, exist_ok=True)
-    cases, events = folder / "cases.txt", folder / "events.jsonl"
-    cases.write_text(_CASE.format(ranks=world) + "\n")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "cases.txt").write_text(_CASE.format(ranks=world) + "\n")
     options = replace(options, probe=True)
-    command = native.command(toolchain, world, [binary, "--cases", cases, "--out", events], options)
+    command = native.command(toolchain, world, native.program(binary, folder), options)
     marker = Marker.new()
     journal = Journal.open(marker, toolchain.vendor)
-    tail, maps, hosts = Tail(events), set[str](), set[str]()
+    tail, maps, hosts = Tail(folder / "events.jsonl"), set[str](), set[str]()
     deadline = time.monotonic() + timeout_s
     try:
         execution = Execution(command, native.environment(toolchain, options, os.environ), folder, marker)

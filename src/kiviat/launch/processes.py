@@ -8,6 +8,7 @@ Processes are ended by their number, and never by their name.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -148,9 +149,18 @@ def end_all(find: Callable[[], list[int]], grace_s: float = 0.0, limit_s: float 
 
 
 def _kill(pid: int, still_meant: Callable[[int], bool]) -> None:
-    """The descriptor pins the process before it is looked at again: its number cannot change hands."""
+    """The descriptor pins the process before it is looked at again: its number cannot change hands.
+
+    Kernels before 5.3 have none.
+    """
     with suppress(ProcessLookupError):
-        descriptor = os.pidfd_open(pid)
+        try:
+            descriptor = os.pidfd_open(pid)
+        except OSError as error:
+            if error.errno != errno.ENOSYS:
+                raise
+            os.kill(pid, signal.SIGKILL)
+            return
         try:
             if still_meant(pid):
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)

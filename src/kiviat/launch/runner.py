@@ -17,13 +17,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from kiviat.launch import native
-from kiviat.launch.attempt import Attempt, Ended, Setting, Sinks
+from kiviat.launch.attempt import Attempt, Ended, Sinks
+from kiviat.launch.context import Setting
 from kiviat.launch.cores import oversubscribes
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.leftovers import clean_dead
@@ -74,34 +75,55 @@ def run_plan(
     done: Collection[tuple[int, str]],
     on_launch: Callable[[dict[str, Any]], None],
     on_record: Callable[[Record], None],
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
     options: Options | None = None,
     transport: Mapping[str, Any] | None = None,
     timeout_s: float | None = None,
     first_launch: int = 0,
 ) -> Outcome:
-    """Runs what is not `done`; returns when it is complete or interrupted. InputError ends it early."""
+    """Runs what is not `done`; returns when it is complete or interrupted. InputError ends it early.
+
+    `timeout_s` is what a case may take before the watchdog ends it, instead of what its budget suggests.
+    """
     run = _Run(
-        plan, toolchain, binary, run_id, directory, on_launch, on_record, on_progress or _silent,
-        options or Options(), transport, timeout_s, first_launch,
-    )  # fmt: skip
-    return run.execute(done)
+        plan=plan,
+        toolchain=toolchain,
+        binary=binary.absolute(),
+        run_id=run_id,
+        folder=directory.absolute() / "launches",
+        on_launch=on_launch,
+        on_record=on_record,
+        on_progress=on_progress,
+        options=options or Options(),
+        transport=transport,
+        timeout_s=timeout_s,
+        next_launch=first_launch,
+    )
+    try:
+        return run.execute(list(_groups(plan, done)))
+    except OSError as error:
+        where = error.filename or directory
+        raise InputError(f"cannot write {where}: {error.strerror}; {run.resumable}") from error
 
 
 def dry_run(plan: Plan, toolchain: Toolchain, binary: Path, options: Options | None = None) -> list[str]:
     """The commands that a run of the plan executes, as one types them into a shell."""
+    options = options or Options()
+    launches = [(str(index), world, options) for index, (_, world, _) in enumerate(_groups(plan, ()))]
+    if launches and (world := ranks_to_probe(max(plan.worlds()))) > 1:
+        launches.insert(0, ("probe", world, replace(options, probe=True)))
     lines = []
-    for index, (_, world, _) in enumerate(_groups(plan, ())):
-        folder = Path("launches") / str(index)
-        settled = _settled(options or Options(), world)
-        variables = native.environment(toolchain, settled, os.environ)
-        lines.append(
-            native.shell_line(variables, native.command(toolchain, world, _program(binary, folder), settled))
-        )
+    for name, world, asked in launches:
+        settled = _settled(asked, world)
+        words = native.command(toolchain, world, native.program(binary, Path("launches") / name), settled)
+        lines.append(native.shell_line(native.environment(toolchain, settled, os.environ), words))
     return lines
 
 
-def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[tuple[int, int, list[Case]]]:
+_Group = tuple[int, int, list[Case]]
+
+
+def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
     """Repetition, size of the launch and its cases, in the order in which they run."""
     for repetition in range(plan.launches):
         todo = [case for case in plan.ordered(repetition) if (repetition, case.id) not in done]
@@ -113,82 +135,56 @@ def _settled(options: Options, world: int) -> Options:
     return replace(options, oversubscribed=options.oversubscribed or oversubscribes(world))
 
 
-def _program(binary: Path, folder: Path) -> list[str | Path]:
-    return [binary, "--cases", folder / "cases.txt", "--out", folder / "events.jsonl"]
-
-
-def _silent(progress: Progress) -> None:
-    pass
-
-
+@dataclass
 class _Run:
-    def __init__(
-        self,
-        plan: Plan,
-        toolchain: Toolchain,
-        binary: Path,
-        run_id: str,
-        directory: Path,
-        on_launch: Callable[[dict[str, Any]], None],
-        on_record: Callable[[Record], None],
-        on_progress: Callable[[Progress], None],
-        options: Options,
-        transport: Mapping[str, Any] | None,
-        timeout_s: float | None,
-        first_launch: int,
-    ) -> None:
-        self._plan = plan
-        self._toolchain = toolchain
-        self._binary = binary.absolute()
-        self._run_id = run_id
-        self._resumable = f"what is finished is kept, and `kiviat run --resume {run_id}` goes on from there"
-        self._directory = directory.absolute()
-        self._launches_folder = self._directory / "launches"
-        self._on_launch = on_launch
-        self._on_record = on_record
-        self._on_progress = on_progress
-        self._options = options
-        self._transport = transport or UNKNOWN
-        self._probe = transport is None
-        self._timeout_s = timeout_s
-        self._first_launch = first_launch
-        self._launches = 0
-        self._outcomes: Counter[str] = Counter()
-        self._total = 0
-        self._finished = 0
-        self._repetition = 0
-        self._world = 0
+    plan: Plan
+    toolchain: Toolchain
+    binary: Path
+    run_id: str
+    folder: Path
+    on_launch: Callable[[dict[str, Any]], None]
+    on_record: Callable[[Record], None]
+    on_progress: Callable[[Progress], None]
+    options: Options
+    transport: Mapping[str, Any] | None
+    timeout_s: float | None
+    next_launch: int
+    launches: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    before: int = 0
+    repetition: int = 0
+    world: int = 0
 
-    def execute(self, done: Collection[tuple[int, str]]) -> Outcome:
-        groups = list(_groups(self._plan, done))
-        self._total = self._plan.launches * len(self._plan.cases)
-        self._finished = self._total - sum(len(cases) for _, _, cases in groups)
+    @property
+    def resumable(self) -> str:
+        return f"what is finished is kept, and `kiviat run --resume {self.run_id}` goes on from there"
+
+    @property
+    def total(self) -> int:
+        return self.plan.launches * len(self.plan.cases)
+
+    def execute(self, groups: list[_Group]) -> Outcome:
+        self.before = self.total - sum(len(cases) for _, _, cases in groups)
         for line in clean_dead():
             self._tell("cleaned", None, line)
-        try:
-            with Interrupts() as interrupts:
-                if self._probe and groups:
-                    self._transport = self._seen_transport(max(world for _, world, _ in groups), interrupts)
-                for self._repetition, self._world, cases in groups:
-                    if interrupts.signal is None:
-                        self._group(cases, interrupts)
-        except OSError as error:
-            where = error.filename or self._directory
-            raise InputError(f"cannot write {where}: {error.strerror}; {self._resumable}") from error
+        with Interrupts() as interrupts:
+            if self.transport is None and groups:
+                self.transport = self._probe(max(world for _, world, _ in groups), interrupts)
+            for self.repetition, self.world, cases in groups:
+                if interrupts.signal is None:
+                    self._group(cases, interrupts)
         return Outcome(
             signal=interrupts.signal,
-            launches=self._launches,
-            records=self._outcomes.total(),
-            failed=self._outcomes["failed"],
-            skipped=self._outcomes["skipped"],
+            launches=self.launches,
+            records=self.outcomes.total(),
+            failed=self.outcomes["failed"],
+            skipped=self.outcomes["skipped"],
         )
 
-    def _seen_transport(self, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
+    def _probe(self, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
         world = ranks_to_probe(largest)
-        options = _settled(self._options, world)
-        return probe(
-            self._toolchain, self._binary, world, self._launches_folder / "probe", options, interrupts
-        )
+        options = _settled(self.options, world)
+        return probe(self.toolchain, self.binary, world, self.folder / "probe", options, interrupts)
 
     def _group(self, cases: list[Case], interrupts: Interrupts) -> None:
         """Launches until each case has a record, or launching again is in vain."""
@@ -196,74 +192,62 @@ class _Run:
         barren = 0
         while cases and interrupts.signal is None:
             self._refuse_full_disk()
-            attempt = Attempt(self._setting(), cases, Sinks(self._on_launch, self._record, self._start))
+            attempt = Attempt(self._setting(), cases, Sinks(self.on_launch, self._record, self._start))
             self._tell("launch", None)
             ended = attempt.run(interrupts)
             if ended.reason is None:
                 return
-            self._tell("death", ended.victim, ended.reason)
+            self._tell("death", ended.victim.id if ended.victim else None, ended.reason)
             barren = barren + 1 if len(ended.left) == len(cases) else 0
             if ended.victim:
                 deaths[ended.victim.benchmark] += 1
             given_up = _given_up(ended, deaths, barren)
-            if given_up:
-                attempt.give_up(given_up, f"not tried again: {ended.reason}")
+            attempt.give_up(given_up, f"not tried again: {ended.reason}")
             cases = [case for case in ended.left if case not in given_up]
 
     def _setting(self) -> Setting:
-        index = self._first_launch + self._launches
-        self._launches += 1
-        folder = self._launches_folder / str(index)
-        options = _settled(self._options, self._world)
-        return Setting(
-            index=index,
-            repetition=self._repetition,
-            world=self._world,
+        folder = self.folder / str(self.next_launch)
+        options = _settled(self.options, self.world)
+        words = native.command(self.toolchain, self.world, native.program(self.binary, folder), options)
+        setting = Setting(
+            index=self.next_launch,
+            repetition=self.repetition,
+            world=self.world,
             folder=folder,
-            command=tuple(
-                native.command(self._toolchain, self._world, _program(self._binary, folder), options)
-            ),
-            environment=native.environment(self._toolchain, options, os.environ),
+            command=tuple(words),
+            environment=native.environment(self.toolchain, options, os.environ),
             user_environment=native.that_matter(os.environ),
-            toolchain=self._toolchain,
-            transport=self._transport,
+            toolchain=self.toolchain,
+            transport=self.transport or UNKNOWN,
             oversubscribed=options.oversubscribed,
-            run=self._run_id,
-            plan=self._plan.hash,
-            timeout_s=self._timeout_s,
+            run=self.run_id,
+            plan=self.plan.hash,
+            timeout_s=self.timeout_s,
         )
+        self.next_launch += 1
+        self.launches += 1
+        return setting
 
     def _refuse_full_disk(self) -> None:
         """A full disk kills one launch after the other, and none of them can say so."""
-        self._directory.mkdir(parents=True, exist_ok=True)
-        room = os.statvfs(self._directory)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        room = os.statvfs(self.folder)
         if room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES:
-            raise InputError(f"the disk of {self._directory} is full; {self._resumable}")
+            raise InputError(f"the disk of {self.folder.parent} is full; {self.resumable}")
 
     def _record(self, record: Record) -> None:
-        self._on_record(record)
-        self._outcomes[record.outcome] += 1
-        self._finished += 1
-        self._on_progress(
-            Progress(
-                "record",
-                self._repetition,
-                self._world,
-                record.case,
-                self._finished,
-                self._total,
-                record.outcome,
-            )
-        )
+        if record.phase == "launch":
+            self._refuse_full_disk()
+        self.on_record(record)
+        self.outcomes[record.outcome] += 1
+        self._tell("record", record.case, record.outcome)
 
     def _start(self, case: Case) -> None:
-        self._tell("case", case)
+        self._tell("case", case.id)
 
-    def _tell(self, kind: str, case: Case | None, text: str | None = None) -> None:
-        name = case.id if case else None
-        self._on_progress(
-            Progress(kind, self._repetition, self._world, name, self._finished, self._total, text)
-        )
+    def _tell(self, kind: str, case: str | None, text: str | None = None) -> None:
+        finished = self.before + self.outcomes.total()
+        self.on_progress(Progress(kind, self.repetition, self.world, case, finished, self.total, text))
 
 
 def _given_up(ended: Ended, deaths: Counter[str], barren: int) -> list[Case]:
