@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -76,25 +75,6 @@ def toolchain(request: pytest.FixtureRequest) -> Toolchain:
 def kiviat_bench(toolchain: Toolchain) -> Path:
     """The native program, built as `kiviat run` builds it."""
     return build(toolchain)
-
-
-@pytest.fixture(scope="session")
-def plain_build(toolchain: Toolchain) -> Path:
-    """A build folder made with CMake alone, as on a machine without Python, native tests included.
-
-    It stays in build/ and is brought up to date, so that a second `make test` compiles nothing.
-    """
-    folder = CHECKOUT / "build" / "tests" / toolchain.family
-    mpi = [f"-DMPI_CXX_COMPILER={toolchain.mpicxx}", f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}"]
-    with_tests = (CHECKOUT / "native" / "tests" / "CMakeLists.txt").exists()
-    commands = [
-        ["cmake", "-G", "Ninja", "-S", CHECKOUT, "-B", folder, f"-DKIVIAT_TESTS={with_tests}", *mpi],
-        ["cmake", "--build", folder],
-    ]
-    for command in commands:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert done.returncode == 0, done.stdout
-    return folder
 
 
 @pytest.fixture(scope="session")
