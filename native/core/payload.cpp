@@ -1,6 +1,7 @@
 #include "core/payload.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/random.hpp"
@@ -31,7 +32,8 @@ void write(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t
   });
 }
 
-float of_rank(std::uint64_t seed, int rank) { return static_cast<float>(mix(seed ^ static_cast<std::uint64_t>(rank + 1) << 32) % 8); }
+// Never 0: a contribution that is missing shows in the sum.
+float of_rank(std::uint64_t seed, int rank) { return static_cast<float>(1 + mix(seed ^ static_cast<std::uint64_t>(rank + 1) << 32) % 8); }
 float of_position(std::uint64_t seed, std::size_t position) { return static_cast<float>(mix(seed + position) % 8); }
 
 // Calls visit(position in the buffer, expected sum) until it returns false.
@@ -69,7 +71,10 @@ void fill_addends(std::span<float> out, std::uint64_t seed, int rank) {
 }
 
 void poison_sums(std::span<float> out, std::uint64_t seed, int ranks, std::size_t first) {
-  each_sum(out.size(), seed, ranks, first, [&](std::size_t i, float sum) { return out[i] = sum + 1, true; });
+  each_sum(out.size(), seed, ranks, first, [&](std::size_t i, float sum) {
+    out[i] = std::bit_cast<float>(~std::bit_cast<std::uint32_t>(sum));  // no byte of it is right
+    return true;
+  });
 }
 
 std::size_t first_wrong_sum(std::span<const float> in, std::uint64_t seed, int ranks, std::size_t first) {

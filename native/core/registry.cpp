@@ -73,6 +73,7 @@ std::string RankRule::text() const {
 const std::vector<Axis>& common_axes() {
   static const std::vector<Axis> axes = {
       {"group", "0", "ranks", "ranks in each of several groups that run at once; 0: one group of all"},
+      {"report", "worst", "", "the slowest group's time alone, or that of each group as well", {"worst", "all"}},
       {"buffer", "malloc", "", "where buffers come from", {"malloc", "alloc_mem"}},
       {"cache", "hot", "", "hot: one buffer again and again; off: rotate through more than the last-level cache",
        {"hot", "off"}},

@@ -35,8 +35,9 @@ std::string ranges(const Mask& mask) {
     if (!allowed(mask, first)) continue;
     int last = first;
     while (last + 1 < most_processors && allowed(mask, last + 1)) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(first);
-    if (last > first) text += '-' + std::to_string(last);
+    if (!text.empty()) text += ',';
+    text += std::to_string(first);
+    if (last > first) text.append("-").append(std::to_string(last));
     first = last;
   }
   return text;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -105,15 +106,16 @@ class Trial {
 
  private:
   using Loop = std::function<void(std::int64_t first, std::int64_t calls)>;
-  struct Starts;
 
   void run_batched(const Loop& loop, Batch how);
   void begin(const Operation& operation);   // agree on set-up, first payload check
   void finish(const Operation& operation);  // second payload check
   bool payload_arrives(const Operation& operation);
-  template <class Sample>
-  void sample_until_stopped(double sample_s, Metric& primary, Sample sample_block);
-  Metric& add_metric(const char* name, const char* unit, const char* better, bool per_call);
+  void sample_until_stopped(double sample_s, const Metric& primary,
+                            const std::function<void(std::int64_t)>& sample_block);
+  Metric& add_metric(std::string name, const char* unit, const char* better, bool per_call);
+  // With report=all, the times of every group from those of each rank, where `counts`. Collective.
+  void add_group_times(std::span<const double> mine, const std::vector<bool>& counts, double divisor);
   void derive_rates(double messages);
   double worst(double value) const;  // maximum over all members
   void together();                   // barrier over all members

@@ -78,6 +78,21 @@ RANKED_TEST(skewed_clocks_agree_and_go_on_agreeing, 2, 4) {
          }, tolerance_s) < tolerance_s);
 }
 
+RANKED_TEST(long_round_trips_do_not_count_as_offset, 2, 4) {
+  const double tolerance_s = 10e-6;
+  EXPECT(best([&] {
+           const double epoch = common_epoch(world.comm);
+           own = skew_of(world.rank, epoch);
+           // As over a network of 40 µs: every reading comes that much after its message.
+           GlobalClock clock(world.comm, 1000 + world.rank, [] {
+             clock::wait_until(clock::now() + 40e-6);
+             return skewed();
+           });
+           refresh_often(clock, 12);
+           return disagreement(clock, skew_of(0, epoch), world.comm);
+         }, tolerance_s) < tolerance_s);
+}
+
 RANKED_TEST(drift_is_known_soon_after_the_start, 2, 4) {
   // The story: estimates were renewed every 2 s from the start, and drift was unknown until the second:
   // the first cases of a launch ran with clocks up to 200 µs apart.

@@ -71,10 +71,10 @@ RANKED_TEST(reservoir_is_exact_where_it_can_be, 1) {
 
 RANKED_TEST(reservoir_keeps_the_order_until_full, 1) {
   Reservoir reservoir(4);
-  for (const double value : {3., 1., 2.}) reservoir.add(value);
-  EXPECT(std::ranges::equal(reservoir.kept(), std::vector<double>{3, 1, 2}));
-  EXPECT(reservoir.min() == 1);
-  EXPECT(reservoir.max() == 3);
+  for (const double value : {-3., -1., -2.}) reservoir.add(value);
+  EXPECT(std::ranges::equal(reservoir.kept(), std::vector<double>{-3, -1, -2}));
+  EXPECT(reservoir.min() == -3);
+  EXPECT(reservoir.max() == -1);  // not 0, which was never there
 }
 
 RANKED_TEST(reservoir_is_uniform, 1) {
