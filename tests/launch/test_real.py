@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from kiviat.launch import processes
+from kiviat.launch.build import build
 from kiviat.launch.runner import Progress
 from kiviat.launch.toolchain import Toolchain
 from kiviat.plan import Case
@@ -26,8 +27,8 @@ def case(benchmark: str, size: int, budget_s: float = 0.1) -> Case:
 
 
 @pytest.fixture
-def real(toolchain: Toolchain, kiviat_bench: Path, tmp_path: Path) -> Run:
-    return Run(toolchain, kiviat_bench, tmp_path / "run")
+def real(toolchain: Toolchain, tmp_path: Path) -> Run:
+    return Run(toolchain, build(toolchain), tmp_path / "run")
 
 
 def test_records_transport_and_context(real: Run) -> None:
