@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kiviat.launch.execution import last_words
 from kiviat.launch.native import Options, command, environment, shell_line, that_matter
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.vendors import fits, vendors
@@ -105,3 +106,22 @@ def test_the_files_of_the_vendors_can_be_read() -> None:
         for need in vendor.needs:
             fits("1.0", need.versions)
             assert need.why and (need.arguments or need.environment)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", None),
+        ("-----\n\n", None),
+        ("error: no licence\nsome advice\n------\n", "error: no licence"),
+        ("first\nlast line\n===\n", "last line"),
+        (
+            "=   EXIT CODE: 9\n=   CLEANING UP\n"
+            "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n"
+            "This typically refers to a problem with your application.\n",
+            "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",
+        ),
+    ],
+)
+def test_the_line_that_says_why(text: str, words: str | None) -> None:
+    assert last_words(text) == words

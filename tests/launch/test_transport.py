@@ -29,6 +29,7 @@ def parsed(name: str, maps: frozenset[str] | None = NO_SEGMENT, fast_network: bo
         ("openmpi-4.1.4-two-hosts-libfabric", "libfabric eth0", "libfabric eth0"),
         ("openmpi-5.0.11-two-hosts", "sm", "tcp"),
         ("mpich-4.0.2-one-host", "UCX sysv+cma", None),
+        ("mpich-4.0.2-one-host-tcp-only", "UCX tcp", None),
         ("mpich-4.0.2-two-hosts", "UCX sysv+cma", "UCX tcp"),
     ],
 )
@@ -52,6 +53,7 @@ def test_mpich_with_shared_memory_of_its_own() -> None:
         ("openmpi-4.1.4-two-hosts", False, False),
         ("openmpi-4.1.4-two-hosts", True, True),
         ("openmpi-4.1.4-two-hosts-tcp-only", False, True),
+        ("mpich-4.0.2-one-host-tcp-only", False, True),
         ("mpich-4.0.2-two-hosts", True, True),
     ],
 )

@@ -18,6 +18,7 @@ from kiviat.record import InputError
 
 # What mpiexec gets to end its ranks, on other nodes too, before we end what is left on this one.
 _GRACE_S = 3.0
+_LAST_BYTES = 20_000
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -75,17 +76,18 @@ class Execution:
             raise InputError(f"processes {left} could not be ended: they hang in the kernel; see `ps -l`")
         return status
 
-    def output(self) -> str:
-        """What it wrote to stderr and stdout. Hydra complains on stdout."""
+    def output(self, last_bytes: int = 0) -> str:
+        """What it wrote to stderr and stdout, or the end of each. Hydra complains on stdout."""
         text = ""
         for path in self._outputs:
-            with suppress(OSError):
-                text += path.read_text(errors="replace") + "\n"
+            with suppress(OSError), path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - last_bytes) if last_bytes else 0)
+                text += file.read().decode(errors="replace") + "\n"
         return text
 
     def last_words(self) -> str | None:
         """The line of the output that says most about why it died."""
-        return last_words(self.output())
+        return last_words(self.output(_LAST_BYTES))
 
 
 _TELLING = re.compile(

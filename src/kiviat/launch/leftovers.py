@@ -50,6 +50,8 @@ class Journal:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(note))
         except OSError:
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
             return cls(marker, vendor.family, temporary, before, None)
         return cls(marker, vendor.family, temporary, before, file)
 

@@ -62,7 +62,7 @@ def probe(
                 status = execution.wait(_POLL_S)
                 for event in tail.read():
                     if event["event"] == "launch":
-                        hosts |= {str(rank["host"]) for rank in event["ranks"]}
+                        hosts |= {str(rank["host"]) for rank in event.get("ranks", [])}
                     elif event["event"] == "start":
                         maps |= _mapped(marker, binary)
         finally:
