@@ -178,3 +178,12 @@ def test_every_process_of_a_launch_is_ended(
     finally:
         stranger.send_signal(signal.SIGKILL)
         stranger.wait()
+
+
+def test_the_launcher_is_asked_first(tmp_path: Path) -> None:
+    """Only it can end the ranks on other nodes."""
+    script = f"trap 'touch {tmp_path}/asked; exit 0' TERM; touch {tmp_path}/ready; sleep 60 & wait"
+    execution = Execution(["sh", "-c", script], {}, tmp_path, Marker.new())
+    wait_until((tmp_path / "ready").exists)
+    assert execution.end() == 0
+    assert (tmp_path / "asked").exists()
