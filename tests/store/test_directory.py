@@ -125,7 +125,7 @@ def test_the_lock_of_a_killed_writer_is_stale(home: Path) -> None:
     assert (path / "writer").exists()
     stored, _, warnings = load(path)
     assert stored["state"] == "interrupted"
-    assert warnings == [f"run {path.name} was interrupted; `kiviat run --resume {path.name}` continues it"]
+    assert warnings == [f"run {path.name} was interrupted; `kiviat run --resume {path}` goes on"]
     RunDirectory.reopen(path, PLAN["hash"]).close()
 
 
@@ -171,6 +171,18 @@ def test_a_full_disk_says_so_and_leaves_whole_records(
     stored, rows, warnings = load(run.path)
     assert (stored["state"], len(rows)) == ("interrupted", 1)
     assert not any("ends within a record" in warning for warning in warnings)
+
+
+def test_a_disk_that_is_full_from_the_start_keeps_no_half_run(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"no run can be created in .*: No space left on device; give"):
+        RunDirectory.create(home, "x", machine=MACHINE, plan=None)
+    assert list(home.iterdir()) == []
 
 
 def test_a_device_that_is_always_full(home: Path) -> None:

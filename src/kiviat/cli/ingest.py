@@ -9,7 +9,7 @@ from typing import Any
 
 from kiviat.ingest import parse
 from kiviat.record import InputError
-from kiviat.store import RunDirectory, runs_home
+from kiviat.store import RunDirectory, call_run, runs_home
 
 
 def execute(arguments: Namespace) -> int:
@@ -22,7 +22,7 @@ def execute(arguments: Namespace) -> int:
         for record in records:
             directory.append(replace(record, run=directory.id))
         directory.finish()
-    print(f"{len(records)} results in {directory.path}  (`kiviat show {directory.id}`)")
+    print(f"{len(records)} results in {directory.path}  (`kiviat show {call_run(directory.path)}`)")
     return 0
 
 

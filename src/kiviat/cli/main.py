@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # The terminal has just shown ^C.
         return _say("interrupted", 128 + signal.SIGINT)
     except InputError as error:
         return _say(str(error), 2)

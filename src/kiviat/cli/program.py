@@ -6,21 +6,27 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from kiviat.launch.build import build
 from kiviat.launch.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError
 
+# A program that is there is found within this time; what takes longer is being built.
+_SILENT_S = 1.0
+
 
 def program(mpi: str | None) -> tuple[Toolchain, Path]:
     toolchain = find_toolchain(mpi)
-    if sys.stderr.isatty():
-        print(f"preparing kiviat-bench for {toolchain.name} …", end="\r", file=sys.stderr, flush=True)
-    binary = build(toolchain)
-    if sys.stderr.isatty():
-        print("\033[K", end="", file=sys.stderr, flush=True)
-    return toolchain, binary
+    message = f"building kiviat-bench for {toolchain.name}, once; this takes a minute or two"
+    notice = Timer(_SILENT_S, print, [message], {"file": sys.stderr, "flush": True})
+    notice.daemon = True
+    notice.start()
+    try:
+        return toolchain, build(toolchain)
+    finally:
+        notice.cancel()
 
 
 def described(binary: Path) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ class Progress:
 
     def show(self, news: runner.Progress) -> None:
         if self._first is None:
-            self._first = news.finished
+            self._first, self._began = news.finished, time.monotonic()
         if news.kind == "death":
             self._print(f"launch died: {news.text}; going on with the next case")
         elif news.kind == "cleaned":

@@ -22,7 +22,7 @@ from kiviat.plan import Estimate, Overrides, Plan, estimate, expand_ranks, load_
 from kiviat.plan.benchmark import RankRule
 from kiviat.record import InputError
 from kiviat.record.types import Scalar
-from kiviat.store import RunDirectory, find_run, read_run, runs_home
+from kiviat.store import RunDirectory, call_run, find_run, read_run, runs_home
 
 
 def execute(arguments: Namespace) -> int:
@@ -44,7 +44,7 @@ def execute(arguments: Namespace) -> int:
     if outcome.signal is not None:
         print(
             f"kiviat: interrupted; {directory.path} keeps what is finished, "
-            f"`kiviat run --resume {directory.id}` goes on",
+            f"`kiviat run --resume {call_run(directory.path)}` goes on",
             file=sys.stderr,
         )
         return 128 + outcome.signal

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from kiviat.analysis.findings import findings, top
 from kiviat.analysis.summary import summarise
 from kiviat.cli.report import write_report
 from kiviat.cli.words import failures
+from kiviat.store import call_run
 from kiviat.store.read import load
 
 _MOST_IMPORTANT = 3
@@ -15,8 +17,6 @@ _MOST_IMPORTANT = 3
 
 def print_verdict(path: Path, report: Path | None) -> None:
     run, rows, _ = load(path)
-    report = report or path / "report.html"
-    write_report([run], rows, report)
     measured = len({row.case for row in rows if row.outcome == "ok"})
     print(f"{measured} cases measured in {len(run['launches'])} launches")
     for line in failures(rows):
@@ -25,5 +25,8 @@ def print_verdict(path: Path, report: Path | None) -> None:
     found = [one for one in findings(summarise(rows), [run], rows) if one.kind != "failures"]
     for number, finding in enumerate(top(found, _MOST_IMPORTANT), 1):
         print(f"{number}. {finding.headline}")
-    print(f"results  {path}  (`kiviat show {path.name}`)")
+    print(f"results  {path}  (`kiviat show {call_run(path)}`)")
+    sys.stdout.flush()
+    report = report or path / "report.html"
+    write_report([run], rows, report)
     print(f"report   {report}")

@@ -2,6 +2,6 @@
 
 from kiviat.store.directory import RunDirectory
 from kiviat.store.files import read_run
-from kiviat.store.names import find_run, list_runs, runs_home
+from kiviat.store.names import call_run, find_run, list_runs, runs_home
 
-__all__ = ["RunDirectory", "find_run", "list_runs", "read_run", "runs_home"]
+__all__ = ["RunDirectory", "call_run", "find_run", "list_runs", "read_run", "runs_home"]

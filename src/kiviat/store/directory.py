@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import rmtree
 from types import TracebackType
 from typing import Any
 
@@ -41,7 +42,6 @@ class RunDirectory:
         """A new run below `home`; its identifier is the time and `name`."""
         now = datetime.now(UTC)
         path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{name}")
-        lock(path)
         run: dict[str, Any] = {
             "schema": RUN_SCHEMA,
             "id": path.name,
@@ -55,8 +55,13 @@ class RunDirectory:
             "machine": machine,
             "launches": [],
         }
-        replace_run(path, run)
-        return cls(path, run, frozenset())
+        try:
+            lock(path)
+            replace_run(path, run)
+            return cls(path, run, frozenset())
+        except OSError as error:
+            rmtree(path, ignore_errors=True)
+            raise _no_run(home, error) from None
 
     @classmethod
     def reopen(cls, path: Path, plan_hash: str) -> RunDirectory:
@@ -145,11 +150,15 @@ def _new_directory(home: Path, identifier: str) -> Path:
                 path.mkdir()
                 return path
     except OSError as error:
-        raise InputError(
-            f"no run can be created in {home}: {error.strerror}; "
-            "give a writable folder with -o or in KIVIAT_RUNS"
-        ) from None
+        raise _no_run(home, error) from None
     raise InputError(f"{home} has a thousand runs of this second; wait one")
+
+
+def _no_run(home: Path, error: OSError) -> InputError:
+    return InputError(
+        f"no run can be created in {home}: {error.strerror}; "
+        "give a writable folder with room, by -o or in KIVIAT_RUNS"
+    )
 
 
 def _write_all(handle: int, data: bytes) -> None:

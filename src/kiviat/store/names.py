@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from kiviat.record import InputError
 from kiviat.store.files import RUN_FILE, read_run
@@ -54,9 +53,6 @@ def find_run(name: str, home: Path | None = None) -> Path:
     raise InputError(f"there is no run {name!r} in {home}; `kiviat runs` lists them")
 
 
-def describe_run(path: Path) -> dict[str, Any] | str:
-    """run.json, or why it cannot be read."""
-    try:
-        return read_run(path)
-    except InputError as error:
-        return str(error)
+def call_run(path: Path) -> str:
+    """What to type for the run: its name, or its path where it is not with the others."""
+    return path.name if path.parent == runs_home() else str(path)

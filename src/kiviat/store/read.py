@@ -19,6 +19,7 @@ from kiviat.record.types import Scalar
 from kiviat.store.columns import columns, required, sql_columns
 from kiviat.store.files import RECORDS_FILE, read_run
 from kiviat.store.lock import has_living_writer
+from kiviat.store.names import call_run
 from kiviat.store.tail import TornTail, torn_tail
 
 # A record of a million samples per metric is about 80 MB.
@@ -32,7 +33,7 @@ def load(path: Path) -> tuple[dict[str, Any], list[Row], list[str]]:
     if run["state"] == "running" and not has_living_writer(path):
         run["state"] = "interrupted"
     if run["state"] == "interrupted":
-        warnings.append(f"run {run['id']} was interrupted; `kiviat run --resume {run['id']}` continues it")
+        warnings.append(f"run {run['id']} was interrupted; `kiviat run --resume {call_run(path)}` goes on")
     records = path / RECORDS_FILE
     if torn := torn_tail(records):
         warnings.append(f"{records} ends within a record: the last {torn.length} bytes were dropped")

@@ -1,0 +1,238 @@
+"""`kiviat run` with a real MPI and the real benchmarks, kept short."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cli.conftest import Kiviat, on_terminal
+from kiviat.launch.build import build
+from kiviat.launch.toolchain import Toolchain
+from kiviat.record import schema
+
+PLAN = """
+schema = "kiviat.plan/1"
+name = "tiny"
+launches = 2
+controls = { budget_s = 0.03, min_samples = 5 }
+[[cases]]
+benchmarks = ["pingpong", "allreduce"]
+bytes = [8, 1024]
+[[cases]]
+benchmarks = "barrier"
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built(openmpi: Toolchain) -> None:
+    """So that no test waits for the compiler and takes it for a hang."""
+    build(openmpi)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def run_json(folder: Path) -> tuple[Path, dict[str, Any]]:
+    (path,) = (folder / "runs").iterdir()
+    return path, json.loads((path / "run.json").read_text())
+
+
+def measured(path: Path, run: dict[str, Any]) -> Counter[tuple[int, str]]:
+    """How often each case was recorded in each repetition."""
+    repetition = {launch["index"]: launch["repetition"] for launch in run["launches"]}
+    records = map(json.loads, (path / "records.jsonl").read_text().splitlines())
+    return Counter((repetition[record["launch"]], record["case"]) for record in records)
+
+
+CASES = {
+    *(f"{name}/ranks=2/bytes={size}" for name in ("pingpong", "allreduce") for size in (8, 1024)),
+    "barrier/ranks=2",
+}
+EVERYTHING = Counter((repetition, case) for repetition in range(2) for case in CASES)
+
+
+def test_one_command_from_nothing_to_a_report(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
+    done = kiviat("run", "--plan", plan, "-n", "2", "--mpi", "openmpi", "--machine", "here")
+    assert done.returncode == 0, done.stderr
+    path, run = run_json(tmp_path)
+    assert list(Draft202012Validator(schema("run")).iter_errors(run)) == []
+    assert (run["state"], run["plan"]["name"], run["plan"]["cases"], run["machine"]["name"]) == (
+        "complete",
+        "tiny",
+        5,
+        "here",
+    )
+    assert measured(path, run) == EVERYTHING
+    validator = Draft202012Validator(schema("record"))
+    for line in (path / "records.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        assert list(validator.iter_errors(record)) == []
+        assert (record["outcome"], record["check"]) == ("ok", "passed")
+
+    assert done.stdout.startswith("plan tiny: 5 cases in 2 launches with Open MPI")
+    assert "5 cases measured in 2 launches" in done.stdout
+    assert "\n1. " in done.stdout
+    assert f"results  runs/{path.name}  (`kiviat show {path.name}`)" in done.stdout
+    assert (path / "report.html").stat().st_size > 1_000_000
+    assert "launch 2 of 2 on 2 ranks, 5 of 10 results, about " in done.stderr
+    assert "\r" not in done.stderr and "\033" not in done.stderr
+    assert not (path / "writer").exists()
+
+
+def test_a_dry_run_says_what_it_would_do_and_does_nothing(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
+    done = kiviat("run", "--plan", plan, "-n", "2", "--mpi", "openmpi", "--dry-run")
+    assert done.returncode == 0
+    commands = [line for line in done.stdout.splitlines() if "kiviat-bench --cases" in line]
+    assert len(commands) == 2
+    assert all("mpiexec" in command and " -n 2 " in command for command in commands)
+    assert (
+        "  pingpong/ranks=2/bytes=8 pingpong ranks=2 bytes=8 budget_s=0.03 min_samples=5 seed=1"
+        in done.stdout
+    )
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
+    plan.write_text(PLAN.replace("budget_s = 0.03, min_samples = 5", "budget_s = 0.6, target = 0.0001"))
+    started = subprocess.Popen(
+        [sys.executable, "-m", "kiviat.cli.main", "run", "--plan", plan, "-n", "2", "--mpi", "openmpi"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not any(file.stat().st_size for file in (tmp_path / "runs").glob("*/records.jsonl")):
+        assert started.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    _, stderr = started.communicate(timeout=60)
+    assert started.returncode == 130
+    path, run = run_json(tmp_path)
+    told = f"runs/{path.name} keeps what is finished, `kiviat run --resume {path.name}` goes on"
+    assert stderr.splitlines()[-1] == f"kiviat: interrupted; {told}"
+    assert run["state"] == "interrupted"
+    first = measured(path, run)
+    assert 0 < first.total() < 10
+
+    refused = kiviat("run", "--resume", "last", "--budget", "1")
+    assert (refused.returncode, "leave budget (1.0) out" in refused.stderr) == (2, True)
+
+    done = kiviat("run", "--resume", "last", "--mpi", "openmpi")
+    assert done.returncode == 0, done.stderr
+    path, run = run_json(tmp_path)
+    assert run["state"] == "complete"
+    assert measured(path, run) == EVERYTHING
+    again = kiviat("run", "--resume", "last")
+    assert (again.returncode, "is complete; there is nothing to resume" in again.stderr) == (2, True)
+
+
+def test_a_terminal_has_a_line_that_changes(plan: Path, tmp_path: Path) -> None:
+    seen = on_terminal(tmp_path, {}, "run", "--plan", str(plan), "-n", "2", "--mpi", "openmpi")
+    assert "\r\033[K" in seen
+    assert "launch 2/2" in seen
+    assert " left  " in seen
+
+
+def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
+    arguments = (
+        "-m",
+        "64",
+        "--budget",
+        "0.5",
+        "--target",
+        "5",
+        "--sync",
+        "barrier",
+        "--seed",
+        "7",
+        "--launches",
+        "3",
+    )
+    done = kiviat("run", "--plan", plan, "-n", "2", "allreduce", *arguments, "--dry-run")
+    assert done.stdout.startswith("plan tiny: 1 cases in 3 launches")
+    assert (
+        "  allreduce/ranks=2/bytes=64/sync=barrier allreduce ranks=2 bytes=64 "
+        "budget_s=0.5 min_samples=5 sync=barrier target=0.05 seed=7\n"
+    ) in done.stdout
+    done = kiviat(
+        "run", "uniband", "-m", "8", "-n", "4", "--set", "window=1", "-i", "50", "-x", "5", "--dry-run"
+    )
+    assert "uniband/ranks=4/bytes=8/window=1 uniband ranks=4 bytes=8 window=1 " in done.stdout
+    assert " mode=fixed iterations=50 warmup=5 " in done.stdout
+    done = kiviat("run", "pingpong", "-m", "8", "-n", "4", "--multi", "2", "--dry-run")
+    assert "  pingpong/ranks=4/bytes=8/group=2 pingpong ranks=4 bytes=8 group=2 " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("pingpog",), "unknown benchmark 'pingpog' in the command line; did you mean 'pingpong'?"),
+        (("-m", "8Q"), "size '8Q' in the command line is not a size"),
+        (("pingpong", "-n", "1"), "no case that fits 1 ranks: pingpong needs exactly 2 ranks"),
+        (("-n", "many"), "number of ranks 'many' in -n cannot be read"),
+        (("--plan", "fast"), "there is no plan 'fast'; give full, quick, standard or a file"),
+        (("--set", "window"), "--set 'window' is not of the form AXIS=VALUE"),
+        (("--set", "windw=1"), "none of the benchmarks has the axis 'windw'"),
+        (("pingpong", "-o", "/dev/null/x"), "no run can be created in /dev/null/x: Not a directory"),
+        (("--mpi", "nonsense"), "--mpi 'nonsense' was not found"),
+        (("--launches", "0"), "launches is 0 in the command line; give at least 1"),
+        (("--resume", "last"), "there is no run 'last'"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(
+    kiviat: Kiviat, arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    done = kiviat("run", *arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert message in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_report_without_room_does_not_hide_the_results(kiviat: Kiviat, plan: Path) -> None:
+    done = kiviat("run", "--plan", plan, "-n", "2", "barrier", "--report", "/dev/full/x")
+    assert done.returncode == 2
+    assert "results  runs/" in done.stdout
+    assert done.stderr.splitlines()[-1].startswith("kiviat: the report cannot be written to /dev/full/x")
+
+
+def test_a_disk_that_fills_up(kiviat: Kiviat, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", disk]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.xfail("only root, and not in every container, can mount a small disk")
+    try:
+        done = kiviat("run", "pingpong", "-m", "0:64", "--launches", "20", "--budget", "0.02", "-o", disk)
+        assert done.returncode == 2
+        assert "is full; what is finished is kept" in done.stderr.splitlines()[-1]
+        (path,) = disk.iterdir()
+        shown = kiviat("show", path)
+        assert shown.returncode == 0
+        assert "pingpong on 2 ranks" in shown.stdout
+        assert json.loads((path / "run.json").read_text())["state"] in ("running", "interrupted")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_list_tells_what_there_is(kiviat: Kiviat) -> None:
+    lines = kiviat("list").stdout.splitlines()
+    assert any(line.startswith("pt2pt/pingpong ") and "osu_latency" in line for line in lines)
+    detail = kiviat("list", "osu_latency").stdout
+    assert "pingpong: " in detail and "exactly 2 ranks" in detail and "--set distance=1" in detail
+    assert [entry["name"] for entry in json.loads(kiviat("list", "pingpong", "--format", "json").stdout)] == [
+        "pingpong"
+    ]
