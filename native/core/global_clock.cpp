@@ -53,14 +53,13 @@ void GlobalClock::refresh(double age_s) {
     for (int reach = 1; reach < size; reach *= 2) {
       if (rank < reach && rank + reach < size) answer_child(rank + reach);
       if (rank >= reach && rank < 2 * reach) {
-        const double to_parent = offset_to_parent(rank - reach);
-        const double here = local_();
+        const Estimate to_parent = offset_to_parent(rank - reach);
         // The parent has known its own offset to rank 0 since an earlier round of this loop.
-        const double moment = here + to_parent;
+        const double moment = to_parent.local_s + to_parent.offset_s;
         double parents_offset = 0;
         MPI_Send(&moment, 1, MPI_DOUBLE, rank - reach, tag, leaders_);
         MPI_Recv(&parents_offset, 1, MPI_DOUBLE, rank - reach, tag, leaders_, MPI_STATUS_IGNORE);
-        fit(here, to_parent + parents_offset);
+        fit({to_parent.local_s, to_parent.offset_s + parents_offset, to_parent.trip_s});
       }
     }
   }
@@ -69,20 +68,20 @@ void GlobalClock::refresh(double age_s) {
   offset_ = model[0], drift_ = model[1], reference_ = model[2], last_ = model[3];
 }
 
-double GlobalClock::offset_to_parent(int parent) {
-  double best_trip = std::numeric_limits<double>::infinity(), offset = 0;
+GlobalClock::Estimate GlobalClock::offset_to_parent(int parent) {
+  Estimate best{0, 0, std::numeric_limits<double>::infinity()};
   for (int i = 0; i < round_trips; ++i) {
     const double sent = local_();
     double theirs = 0;
     MPI_Send(&theirs, 0, MPI_DOUBLE, parent, tag, leaders_);
     MPI_Recv(&theirs, 1, MPI_DOUBLE, parent, tag, leaders_, MPI_STATUS_IGNORE);
     const double received = local_();
-    if (received - sent < best_trip) {
-      best_trip = received - sent;
-      offset = theirs - 0.5 * (sent + received);
+    if (received - sent < best.trip_s) {
+      // Of that moment, not of the end of all trips: until then clocks have drifted on.
+      best = {0.5 * (sent + received), theirs - 0.5 * (sent + received), received - sent};
     }
   }
-  return offset;
+  return best;
 }
 
 void GlobalClock::answer_child(int child) {
@@ -98,24 +97,31 @@ void GlobalClock::answer_child(int child) {
   MPI_Send(&offset, 1, MPI_DOUBLE, child, tag, leaders_);
 }
 
-void GlobalClock::fit(double local_s, double offset_s) {
+void GlobalClock::fit(const Estimate& latest) {
   if (estimates_.size() == remembered) estimates_.erase(estimates_.begin());
-  estimates_.push_back({local_s, offset_s});
-  reference_ = local_s;
-  if (local_s - estimates_.front().local_s < shortest_baseline_s) {
-    offset_ = offset_s;
+  estimates_.push_back(latest);
+  reference_ = latest.local_s;
+  if (latest.local_s - estimates_.front().local_s < shortest_baseline_s) {
+    offset_ = latest.offset_s;
     drift_ = 0;
     return;
   }
-  double t = 0, o = 0, tt = 0, to = 0;
-  const double n = static_cast<double>(estimates_.size());
-  for (const Estimate& e : estimates_) t += e.local_s / n, o += e.offset_s / n;
+  // An offset is known to half of its round trip: those of slow ones, when a rank was not running or the
+  // network was busy, count for little.
+  const auto weight = [](const Estimate& e) { return 1 / std::max(e.trip_s * e.trip_s, 1e-18); };
+  double n = 0, t = 0, o = 0, tt = 0, to = 0;
+  for (const Estimate& e : estimates_) n += weight(e);
   for (const Estimate& e : estimates_) {
-    tt += (e.local_s - t) * (e.local_s - t);
-    to += (e.local_s - t) * (e.offset_s - o);
+    t += weight(e) / n * (e.local_s - reference_);
+    o += weight(e) / n * (e.offset_s - latest.offset_s);
+  }
+  for (const Estimate& e : estimates_) {
+    const double dt = e.local_s - reference_ - t, d_offset = e.offset_s - latest.offset_s - o;
+    tt += weight(e) * dt * dt;
+    to += weight(e) * dt * d_offset;
   }
   drift_ = to / tt;
-  offset_ = o + drift_ * (local_s - t);
+  offset_ = latest.offset_s + o - drift_ * t;
 }
 
 }  // namespace kiviat

@@ -2,7 +2,7 @@
 //
 // Ranks that share a clock (clock::domain) need no estimate. Between domains the offset is estimated
 // from round trips, keeping the quickest, along a binomial tree of one leader per domain, and a line
-// is fitted through the estimates made so far, so that drift is followed (Hunold and Carpen-Amarie,
+// is fitted through the latest estimates, so that drift is followed (Hunold and Carpen-Amarie,
 // "On the Impact of Synchronizing Clocks and Processes on Benchmarking MPI Collectives", EuroMPI 2015).
 #pragma once
 
@@ -36,11 +36,12 @@ class GlobalClock {
   struct Estimate {
     double local_s;
     double offset_s;
+    double trip_s;  // the round trip that it rests on
   };
   double offset_at(double local_s) const { return offset_ + drift_ * (local_s - reference_); }
-  double offset_to_parent(int parent);
+  Estimate offset_to_parent(int parent);
   void answer_child(int child);
-  void fit(double local_s, double offset_s);
+  void fit(const Estimate& latest);
 
   MPI_Comm comm_;
   MPI_Comm node_ = MPI_COMM_NULL;     // ranks of one clock domain

@@ -30,6 +30,8 @@ Skew own{};  // a GlobalClock reads its clock through a plain function
 double skewed() { return own.at(clock::now()); }
 
 constexpr double drifts[] = {50e-6, -50e-6, 20e-6, -10e-6};
+// Four ranks may share two processors: estimates are coarser there, so errors to find must be, too.
+double magnified(int ranks) { return ranks > 2 ? 8 : 1; }
 constexpr double never = std::numeric_limits<double>::infinity();
 
 // Agrees on one epoch, so that every rank also knows rank 0's clock.
@@ -39,7 +41,9 @@ double common_epoch(MPI_Comm comm) {
   return epoch;
 }
 
-Skew skew_of(int which, double epoch_s) { return {epoch_s, 0.5 * which, drifts[which], never, 0}; }
+Skew skew_of(int which, double epoch_s, int ranks) {
+  return {epoch_s, 0.5 * which, magnified(ranks) * drifts[which], never, 0};
+}
 
 // By how much the ranks disagree with rank 0's clock at this moment: the worst of them.
 double disagreement(const GlobalClock& clock, const Skew& reference, MPI_Comm comm) {
@@ -65,67 +69,71 @@ double best(Attempt attempt, double good_enough) {
 }  // namespace
 
 RANKED_TEST(skewed_clocks_agree_and_go_on_agreeing, 2, 4) {
-  const double tolerance_s = world.size > 2 ? 10e-6 : 5e-6;
-  EXPECT(best([&] {
-           const double epoch = common_epoch(world.comm);
-           own = skew_of(world.rank, epoch);
-           GlobalClock clock(world.comm, 1000 + world.rank, skewed);
-           EXPECT(!clock.shared());
-           refresh_often(clock, 15);
-           const double now = disagreement(clock, skew_of(0, epoch), world.comm);
-           usleep(300'000);  // without the drift, up to 30 µs off by now
-           return std::max(now, disagreement(clock, skew_of(0, epoch), world.comm));
-         }, tolerance_s) < tolerance_s);
+  const double tolerance_s = 5e-6 * magnified(world.size);
+  const double off_s = best([&] {
+    const double epoch = common_epoch(world.comm);
+    own = skew_of(world.rank, epoch, world.size);
+    GlobalClock clock(world.comm, 1000 + world.rank, skewed);
+    EXPECT(!clock.shared());
+    refresh_often(clock, 15);
+    const double now = disagreement(clock, skew_of(0, epoch, world.size), world.comm);
+    usleep(300'000);  // without the drift, up to 30 µs off by now
+    return std::max(now, disagreement(clock, skew_of(0, epoch, world.size), world.comm));
+  }, tolerance_s);
+  EXPECT(off_s < tolerance_s);
 }
 
-RANKED_TEST(long_round_trips_do_not_count_as_offset, 2, 4) {
+RANKED_TEST(long_round_trips_do_not_count_as_offset, 2) {
   const double tolerance_s = 10e-6;
-  EXPECT(best([&] {
-           const double epoch = common_epoch(world.comm);
-           own = skew_of(world.rank, epoch);
-           // As over a network of 40 µs: every reading comes that much after its message.
-           GlobalClock clock(world.comm, 1000 + world.rank, [] {
-             clock::wait_until(clock::now() + 40e-6);
-             return skewed();
-           });
-           refresh_often(clock, 12);
-           return disagreement(clock, skew_of(0, epoch), world.comm);
-         }, tolerance_s) < tolerance_s);
+  const double off_s = best([&] {
+    const double epoch = common_epoch(world.comm);
+    own = skew_of(world.rank, epoch, world.size);
+    // As over a network of 40 µs: every reading comes that much after its message.
+    GlobalClock clock(world.comm, 1000 + world.rank, [] {
+      clock::wait_until(clock::now() + 40e-6);
+      return skewed();
+    });
+    refresh_often(clock, 12);
+    return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
+  }, tolerance_s);
+  EXPECT(off_s < tolerance_s);
 }
 
 RANKED_TEST(drift_is_known_soon_after_the_start, 2, 4) {
   // The story: estimates were renewed every 2 s from the start, and drift was unknown until the second:
   // the first cases of a launch ran with clocks up to 200 µs apart.
-  const double tolerance_s = 15e-6;
-  EXPECT(best([&] {
-           const double epoch = common_epoch(world.comm);
-           own = skew_of(world.rank, epoch);
-           GlobalClock clock(world.comm, 1000 + world.rank, skewed);
-           for (int i = 0; i < 40; ++i) {  // cases of 20 ms, each with the refresh that the runner makes
-             usleep(20'000);
-             clock.refresh();
-           }
-           return disagreement(clock, skew_of(0, epoch), world.comm);
-         }, tolerance_s) < tolerance_s);
+  const double tolerance_s = 15e-6 * magnified(world.size);
+  const double off_s = best([&] {
+    const double epoch = common_epoch(world.comm);
+    own = skew_of(world.rank, epoch, world.size);
+    GlobalClock clock(world.comm, 1000 + world.rank, skewed);
+    for (int i = 0; i < 40; ++i) {  // cases of 20 ms, each with the refresh that the runner makes
+      usleep(20'000);
+      clock.refresh();
+    }
+    return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
+  }, tolerance_s);
+  EXPECT(off_s < tolerance_s);
 }
 
 RANKED_TEST(estimates_follow_a_drift_that_changes, 2) {
   const double tolerance_s = 5e-6;
-  EXPECT(best([&] {
-           const double epoch = common_epoch(world.comm), turning = epoch + 0.25;
-           const auto skew = [&](int which) {
-             return Skew{epoch, 0.5 * which, drifts[which], turning, -3 * drifts[which]};
-           };
-           own = skew(world.rank);
-           GlobalClock clock(world.comm, 1000 + world.rank, skewed);
-           refresh_often(clock, 32);  // the fit remembers 16: by now nothing from before the turn
-           usleep(100'000);
-           return disagreement(clock, skew(0), world.comm);
-         }, tolerance_s) < tolerance_s);
+  const double off_s = best([&] {
+    const double epoch = common_epoch(world.comm), turning = epoch + 0.25;
+    const auto skew = [&](int which) {
+      return Skew{epoch, 0.5 * which, drifts[which], turning, -3 * drifts[which]};
+    };
+    own = skew(world.rank);
+    GlobalClock clock(world.comm, 1000 + world.rank, skewed);
+    refresh_often(clock, 32);  // the fit remembers 16: by now nothing from before the turn
+    usleep(100'000);
+    return disagreement(clock, skew(0), world.comm);
+  }, tolerance_s);
+  EXPECT(off_s < tolerance_s);
 }
 
 RANKED_TEST(ranks_of_one_domain_need_no_estimate, 1, 2, 4) {
-  own = skew_of(0, common_epoch(world.comm));
+  own = skew_of(0, common_epoch(world.comm), world.size);
   GlobalClock clock(world.comm, 77, skewed);
   clock.refresh(0);
   EXPECT(clock.shared());
@@ -139,20 +147,21 @@ RANKED_TEST(ranks_of_a_domain_have_its_leaders_estimate, 4) {
   // Two nodes of two ranks, in both of the usual orders.
   for (const bool cyclic : {false, true}) {
     const int node = cyclic ? world.rank % 2 : world.rank / 2;
-    EXPECT(best([&] {
-             const double epoch = common_epoch(world.comm);
-             own = skew_of(node, epoch);
-             GlobalClock clock(world.comm, 500 - node, skewed);
-             refresh_often(clock, 12);
-             // What rank 0 and its neighbours read is the global time itself.
-             if (node == 0) EXPECT(clock.to_global(1.0) == 1.0);
-             return disagreement(clock, skew_of(0, epoch), world.comm);
-           }, 10e-6) < 10e-6);
+    const double off_s = best([&] {
+      const double epoch = common_epoch(world.comm);
+      own = skew_of(node, epoch, world.size);
+      GlobalClock clock(world.comm, 500 - node, skewed);
+      refresh_often(clock, 12);
+      // What rank 0 and its neighbours read is the global time itself.
+      if (node == 0) EXPECT(clock.to_global(1.0) == 1.0);
+      return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
+    }, 40e-6);
+    EXPECT(off_s < 40e-6);
   }
 }
 
 RANKED_TEST(to_local_is_the_inverse_of_to_global, 2) {
-  own = skew_of(world.rank, common_epoch(world.comm));
+  own = skew_of(world.rank, common_epoch(world.comm), world.size);
   GlobalClock clock(world.comm, 1000 + world.rank, skewed);
   refresh_often(clock, 12);
   for (const double ahead : {-1.0, 0.0, 1e-5, 3.0}) {
@@ -162,7 +171,7 @@ RANKED_TEST(to_local_is_the_inverse_of_to_global, 2) {
 }
 
 RANKED_TEST(estimates_are_renewed_when_old_only, 2) {
-  own = skew_of(world.rank, common_epoch(world.comm));
+  own = skew_of(world.rank, common_epoch(world.comm), world.size);
   GlobalClock clock(world.comm, 1000 + world.rank, skewed);
   refresh_often(clock, 10);
   const double moment = skewed(), before = clock.to_global(moment);
