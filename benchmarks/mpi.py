@@ -44,18 +44,23 @@ class Mpi:
         """Standard output of `program` on `ranks` ranks, started as `kiviat run` starts it."""
         options = Options(oversubscribed=oversubscribes(ranks))
         words = command(self.toolchain, ranks, program, options)
-        done = subprocess.run(
+        with subprocess.Popen(
             words,
             env=os.environ | environment(self.toolchain, options, os.environ),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=timeout_s,
-        )
-        if done.returncode:
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-5:]
-            raise LaunchError(f"{' '.join(words)} exited with {done.returncode}: {' / '.join(said)}")
-        return done.stdout
+        ) as launcher:
+            try:
+                out, error = launcher.communicate(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                launcher.terminate()  # unlike a kill, it lets the launcher end its ranks
+                raise LaunchError(f"{' '.join(words)} took more than {timeout_s:.0f} s") from None
+        if launcher.returncode:
+            said = (error.strip() or out.strip()).splitlines()[-5:]
+            raise LaunchError(f"{' '.join(words)} exited with {launcher.returncode}: {' / '.join(said)}")
+        return out
 
     def measure(self, cases: Sequence[str], ranks: int = 2, timeout_s: float = 600) -> Events:
         """What kiviat-bench reports of `cases`, lines as in cases.txt, in one launch."""
