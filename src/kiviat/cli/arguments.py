@@ -86,9 +86,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         metavar="AXIS=VALUE",
         help="an axis of the benchmarks, or several values",
     )
-    what.add_argument(
-        "--multi", action="store_true", help="groups at once: pairs of ranks, all at the same time"
-    )
+    what.add_argument("--multi", type=int, metavar="N", help="groups of N ranks, all at the same time")
     what.add_argument("--launches", type=int, help="how often the whole plan is launched")
     what.add_argument("--seed", type=int, help="of order, payload and permutations")
     how = command.add_argument_group("how to measure")

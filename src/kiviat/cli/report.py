@@ -6,6 +6,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,8 @@ def write_report(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: P
         new.write_text(page, encoding="utf-8")
         new.replace(path)
     except OSError as error:
-        new.unlink(missing_ok=True)
+        with suppress(OSError):
+            new.unlink()
         raise InputError(
             f"the report cannot be written to {path}: {error.strerror}; name another file"
         ) from None
