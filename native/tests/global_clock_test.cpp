@@ -62,7 +62,7 @@ void refresh_often(GlobalClock& clock, int times) {
 template <class Attempt>
 double best(Attempt attempt, double good_enough) {
   double least = never;
-  for (int i = 0; i < 4 && least > good_enough; ++i) least = std::min(least, attempt());
+  for (int i = 0; i < 10 && least > good_enough; ++i) least = std::min(least, attempt());
   return least;
 }
 
