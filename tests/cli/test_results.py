@@ -84,6 +84,7 @@ def test_compare_by_bandwidth_knows_that_more_is_better(kiviat: Kiviat, make_run
 def test_compare_by_a_threshold(kiviat: Kiviat, make_run: Make) -> None:
     a, b = make_run(), make_run(1.3, name="other")
     assert kiviat("compare", a.id, b.id, "--threshold", "50").returncode == 0
+    assert kiviat("compare", a.id, b.id, "--threshold", "20").returncode == 1
 
 
 def test_too_few_launches_give_no_verdict(kiviat: Kiviat, make_run: Make) -> None:

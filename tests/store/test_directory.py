@@ -42,6 +42,13 @@ def test_launches_are_added_and_updated_by_their_index(run: RunDirectory) -> Non
     assert [entry["outcome"] for entry in read_run(run.path)["launches"]] == ["failed", "running"]
 
 
+def test_a_reader_sees_the_old_run_or_the_new_one(run: RunDirectory) -> None:
+    with (run.path / "run.json").open() as old:
+        run.set_launch(launch(0, 0))
+        assert json.load(old)["launches"] == []
+    assert len(read_run(run.path)["launches"]) == 1
+
+
 def test_not_a_number_is_not_json(run: RunDirectory) -> None:
     with pytest.raises(ValueError, match="JSON"):
         run.append(record(run.id, metrics=(metric(mean=float("nan")),)))

@@ -128,6 +128,12 @@ def test_a_bad_line_before_the_end_is_an_error(finished: RunDirectory, line: str
     assert str(finished.path / "records.jsonl") in str(refusal.value)
 
 
+def test_foreign_text_at_the_end_is_no_torn_line(finished: RunDirectory) -> None:
+    append(finished, "hello")
+    with pytest.raises(InputError, match=r"records.jsonl line 5: not JSON"):
+        load(finished.path)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

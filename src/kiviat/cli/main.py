@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -20,8 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except BrokenPipeError:
-        # Whoever read us has gone, as `head` does. Python would complain once more at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()  # Whoever read us has gone, as `head` does.
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         if sys.stderr.isatty():
@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _say(str(error), 2)
     except OSError as error:
+        if error.errno == errno.ENOSPC and not error.filename:
+            _forget_output()
         name = f" {error.filename}" if error.filename else ""
         return _say(f"cannot read or write{name}: {error.strerror}", 2)
     except Exception as error:
@@ -42,6 +44,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     status: int = command.execute(parsed)
     sys.stdout.flush()
     return status
+
+
+def _forget_output() -> None:
+    """What standard output did not take, Python would try to write once more at its exit, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, status: int) -> int:
