@@ -500,8 +500,8 @@ RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
     });
   };
   Result widened;
-  for (int attempt = 0; attempt < 8; ++attempt)
-    if (widened = run(150e-6); widened.sync == "window") break;
+  for (int attempt = 0; attempt < 30; ++attempt)
+    if (widened = run(80e-6); widened.sync == "window") break;
   EXPECT(widened.sync == (quiet(world.comm) ? "window" : widened.sync));
   EXPECT(*widened.missed_windows > 0);
   if (world.rank == 0) EXPECT(of(widened, "time").count > 0);
