@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.build import build
 from kiviat.launch.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError
 
@@ -69,12 +68,6 @@ def wheel() -> Toolchain:
 def toolchain(request: pytest.FixtureRequest) -> Toolchain:
     """Each of the two MPIs that we support, one after the other."""
     return _toolchain(request.param)
-
-
-@pytest.fixture(scope="session")
-def kiviat_bench(toolchain: Toolchain) -> Path:
-    """The native program, built as `kiviat run` builds it."""
-    return build(toolchain)
 
 
 @pytest.fixture(scope="session")
