@@ -8,15 +8,13 @@ from kiviat.plan.case import Case
 from kiviat.plan.controls import DEFAULTS
 from kiviat.plan.plan import Plan
 
-# Starting an MPI program, reading the cases and joining the ranks: 0.34 s measured for Open MPI on
-# two cores, and a reserve.
-_START_S = 0.5
-# Setting up, warming up and checking, beside the budget.
-_CASE_S = 0.01
-# A slow machine of today: enough for an estimate before anything was measured.
+# Measured on two cores with Open MPI, shared with other work: estimates for before anything was seen.
+_START_S = 0.5  # Starting the program, reading the cases, joining the ranks.
+_CASE_S = 0.01  # Setting up, warming up and checking, whatever the size …
+_CASE_S_PER_BYTE = 5e-8  # … and for every byte of every rank.
+_LIKELY_SAMPLES = 300
 _LATENCY_S = 5e-6
-_BYTES_PER_S = 2e9
-_LIKELY_SAMPLES = 60
+_BYTES_PER_S = 4e9
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,15 @@ def _operation_s(case: Case) -> float:
 
 
 def _likely(case: Case) -> float:
-    return _CASE_S + min(_budget(case), _LIKELY_SAMPLES * _operation_s(case))
+    return _overhead(case) + min(_budget(case), _LIKELY_SAMPLES * _operation_s(case))
 
 
 def _at_most(case: Case) -> float:
-    return _CASE_S + _budget(case)
+    return _overhead(case) + _budget(case)
+
+
+def _overhead(case: Case) -> float:
+    return _CASE_S + _CASE_S_PER_BYTE * (case.bytes or 0) * case.ranks
 
 
 def _budget(case: Case) -> float:
