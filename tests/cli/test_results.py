@@ -32,6 +32,13 @@ def test_show_has_median_interval_and_unit(kiviat: Kiviat, make_run: Make) -> No
     assert "\033" not in done.stdout
 
 
+def test_percentiles_are_shown_where_there_are_any(kiviat: Kiviat, make_run: Make) -> None:
+    make_run()
+    shown = kiviat("show", "--percentiles").stdout
+    assert "p90" in shown and "p99" in shown
+    assert "unavailable" in shown.splitlines()[4]
+
+
 def test_show_for_programs(kiviat: Kiviat, make_run: Make) -> None:
     make_run()
     as_json = json.loads(kiviat("show", "--format", "json").stdout)

@@ -132,7 +132,10 @@ def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, 
     refused = kiviat("run", "--resume", "last", "--budget", "1")
     assert (refused.returncode, "leave budget (1.0) out" in refused.stderr) == (2, True)
 
-    done = kiviat("run", "--resume", "last", "--mpi", "openmpi")
+    other = kiviat("run", "--resume", "last", "--mpi", "mpich")
+    assert (other.returncode, "--resume goes on with the MPI of the run" in other.stderr) == (2, True)
+
+    done = kiviat("run", "--resume", "last")
     assert done.returncode == 0, done.stderr
     path, run = run_json(tmp_path)
     assert run["state"] == "complete"
@@ -162,6 +165,11 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
     )
     assert "uniband/ranks=4/bytes=8/window=1 uniband ranks=4 bytes=8 window=1 " in done.stdout
     assert " mode=fixed iterations=50 warmup=5 " in done.stdout
+    done = kiviat("run", "allreduce", "-m", "8", "-n", "2:6", "--dry-run")
+    assert {line.split()[0] for line in done.stdout.splitlines() if "/bytes=" in line} == {
+        f"allreduce/ranks={ranks}/bytes=8" for ranks in (2, 4, 6)
+    }
+    assert "ranks=2 " in kiviat("run", "allreduce", "-m", "8", "-n", "doubling", "--dry-run").stdout
     done = kiviat("run", "pingpong", "-m", "8", "-n", "4", "--multi", "2", "--dry-run")
     assert "  pingpong/ranks=4/bytes=8/group=2 pingpong ranks=4 bytes=8 group=2 " in done.stdout
 

@@ -113,6 +113,12 @@ def test_two_runs_of_the_same_second_have_two_names(home: Path) -> None:
     assert all(run.path.name == run.id for run in runs)
 
 
+def test_a_name_is_no_path(home: Path) -> None:
+    run = RunDirectory.create(home, "../my plan", machine=MACHINE, plan=None)
+    assert run.path.parent == home
+    assert run.id.endswith("-..-my-plan")
+
+
 def test_nobody_writes_beside_a_living_writer(run: RunDirectory) -> None:
     with pytest.raises(InputError, match=f"is being written by process {os.getpid()}"):
         RunDirectory.reopen(run.path, PLAN["hash"])

@@ -133,6 +133,7 @@ def _list(command: argparse.ArgumentParser) -> None:
 def _show(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", nargs="?", default="last", metavar="RUN", help=_NAME)
     command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="only these")
+    command.add_argument("--percentiles", action="store_true", help="P90 and P99 where every call was timed")
     command.add_argument("--format", choices=_FORMATS, default="table")
 
 

@@ -7,31 +7,30 @@ from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from kiviat.cli.asked import asked_plan, mpi_of, plan_of, refuse_other_options
 from kiviat.cli.program import described, program
 from kiviat.cli.progress import Progress
 from kiviat.cli.verdict import print_verdict
 from kiviat.cli.words import duration
-from kiviat.launch.cores import available_cores
 from kiviat.launch.native import Options
 from kiviat.launch.runner import Outcome, dry_run, run_plan
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine import describe_host
-from kiviat.plan import Estimate, Overrides, Plan, estimate, expand_ranks, load_plan, reload_plan
-from kiviat.plan.benchmark import RankRule
-from kiviat.record import InputError
+from kiviat.plan import Estimate, Plan, estimate
+from kiviat.record import Record
 from kiviat.record.types import Scalar
-from kiviat.store import RunDirectory, call_run, find_run, read_run, runs_home
+from kiviat.store import RunDirectory, call_run, find_run, runs_home
 
 
 def execute(arguments: Namespace) -> int:
+    resumed = None
     if arguments.resume:
-        _refuse_other_options(arguments)
-    toolchain, binary = program(arguments.mpi)
+        refuse_other_options(arguments)
+        resumed = find_run(arguments.resume, _home(arguments))
+    toolchain, binary = program(mpi_of(resumed, arguments.mpi) if resumed else arguments.mpi)
     known = described(binary)
-    resumed = find_run(arguments.resume, _home(arguments)) if arguments.resume else None
-    plan = _plan_of(resumed, known) if resumed else _plan(arguments, known)
+    plan = plan_of(resumed, known) if resumed else asked_plan(arguments, known)
     expected = estimate(plan)
     options = Options(launcher=arguments.launcher, bind=arguments.bind)
     if arguments.dry_run:
@@ -72,12 +71,16 @@ def _run(
             directory=directory.path,
             done=directory.done,
             on_launch=directory.set_launch,
-            on_record=lambda record: directory.append(replace(record, axes=axes[record.case])),
+            on_record=lambda record: directory.append(_with_axes(record, axes[record.case])),
             on_progress=progress.show,
             options=options,
             timeout_s=timeout_s,
             first_launch=len(directory.run["launches"]),
         )
+
+
+def _with_axes(record: Record, axes: Mapping[str, Scalar]) -> Record:
+    return replace(record, axes={**record.axes, **axes})
 
 
 def _home(arguments: Namespace) -> Path:
@@ -96,66 +99,6 @@ def _directory(arguments: Namespace, plan: Plan, resumed: Path | None) -> RunDir
     return RunDirectory.create(
         _home(arguments), plan.name, machine=describe_host(arguments.machine), plan=about
     )
-
-
-def _plan(arguments: Namespace, known: list[dict[str, Any]]) -> Plan:
-    ranks = arguments.ranks
-    several = ranks is not None and not ranks.isdecimal()
-    available = max(expand_ranks(ranks, 1, RankRule(), "-n")) if ranks else max(2, available_cores())
-    overrides = Overrides(
-        benchmarks=arguments.benchmarks,
-        bytes=arguments.sizes,
-        ranks=ranks if several else None,
-        launches=arguments.launches,
-        seed=arguments.seed,
-        controls=_controls(arguments),
-        axes=_axes(arguments),
-    )
-    return load_plan(arguments.plan or "quick", known, available, overrides)
-
-
-def _controls(arguments: Namespace) -> dict[str, Scalar]:
-    given = {
-        "mode": "pallas2" if arguments.pallas2 else "fixed" if arguments.iterations is not None else None,
-        "sync": arguments.sync,
-        "target": None if arguments.target is None else arguments.target / 100,
-        "budget_s": arguments.budget,
-        "iterations": arguments.iterations,
-        "warmup": arguments.warmup,
-    }
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _axes(arguments: Namespace) -> dict[str, Any]:
-    axes: dict[str, Any] = {}
-    for word in arguments.set:
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
-            raise InputError(
-                f"--set {word!r} is not of the form AXIS=VALUE; `kiviat list BENCH` shows the axes"
-            )
-        axes[name] = value
-    return axes | ({} if arguments.multi is None else {"group": arguments.multi})
-
-
-def _plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
-    run: Mapping[str, Any] = read_run(path)
-    if run["plan"] is None:
-        raise InputError(f"run {run['id']} was ingested; there is nothing to resume")
-    return reload_plan(run["plan"]["definition"], known)
-
-
-_ALONGSIDE_RESUME = {
-    *("resume", "mpi", "report", "output", "dry_run", "module", "command"),
-    *("launcher", "bind", "timeout"),
-}
-
-
-def _refuse_other_options(arguments: Namespace) -> None:
-    """A run goes on with the plan it began with."""
-    for name, value in vars(arguments).items():
-        if name not in _ALONGSIDE_RESUME and value not in (None, False, []):
-            raise InputError(f"--resume takes the plan from the run; leave {name} ({value!r}) out")
 
 
 def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:

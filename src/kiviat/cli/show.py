@@ -30,7 +30,7 @@ def execute(arguments: Namespace) -> int:
         print_json(summaries)
     else:
         print(bold(f"run {run['id']}"), dim(_provenance(run)))
-        _print_tables(summaries)
+        _print_tables(summaries, arguments.percentiles)
         for line in failures(rows):
             print(f"\n{line}")
     return 0
@@ -51,14 +51,14 @@ def _provenance(run: Mapping[str, Any]) -> str:
     return ", ".join([run["machine"]["name"], *mpis, run["created"]])
 
 
-def _print_tables(summaries: Sequence[Summary]) -> None:
+def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
     by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
     for (benchmark, ranks, axes), found in by_table:
         print(f"\n{bold(benchmark)} on {ranks} ranks{axes and ', '}{axes}")
-        _print_table(list(found))
+        _print_table(list(found), percentiles)
 
 
-def _print_table(summaries: Sequence[Summary]) -> None:
+def _print_table(summaries: Sequence[Summary], percentiles: bool) -> None:
     """One line per size: the time with its interval, then the medians of the other metrics."""
     sizes = list(dict.fromkeys(summary.bytes for summary in summaries))
     metrics = list(dict.fromkeys(summary.metric for summary in summaries))
@@ -66,22 +66,18 @@ def _print_table(summaries: Sequence[Summary]) -> None:
     first, *others = sorted(metrics, key=lambda metric: metric != "time")
     syncs = {summary.sync for summary in summaries}
     expected_sync = syncs.pop() if len(syncs) == 1 else None
+    extra = ("p90", "p99") if percentiles else ()
+    headings = ["bytes", first, "95 % interval", *extra, *others, "launches", ""]
     lines = []
     for size in sizes:
-        main = values.get((size, first))
-        cells = [format_bytes(size) if size is not None else "–"]
-        cells += [format_value(main.median, main.unit), interval(main)] if main else ["", ""]
-        for metric in others:
-            other = values.get((size, metric))
-            cells.append(format_value(other.median, other.unit) if other else "")
-        cells += [str(main.launches), notes(main, expected_sync)] if main else ["", ""]
+        found = [values.get((size, metric)) for metric in (first, *others)]
+        medians = [format_value(one.median, one.unit) if one else "" for one in found]
+        cells = ["–" if size is None else format_bytes(size), medians[0]]
+        if main := found[0]:
+            cells += [interval(main), *(format_value(getattr(main, name), main.unit) for name in extra)]
+            cells += [*medians[1:], str(main.launches), notes(main, expected_sync)]
+        else:
+            cells += ["", *("" for _ in extra), *medians[1:], "", ""]
         lines.append(cells)
-    headings = [
-        "bytes",
-        first.replace("_", " "),
-        "95 % interval",
-        *(name.replace("_", " ") for name in others),
-        "launches",
-        "",
-    ]
-    print_table(">" * (len(headings) - 1) + "<", headings, lines)
+    alignment = ">" * (len(headings) - 1) + "<"
+    print_table(alignment, [heading.replace("_", " ") for heading in headings], lines)

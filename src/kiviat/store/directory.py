@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from kiviat.record import RUN_SCHEMA, InputError, Record
 from kiviat.store.files import RECORDS_FILE, read_run, replace_run
 from kiviat.store.lock import lock, unlock
 from kiviat.store.tail import torn_tail
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class RunDirectory:
@@ -41,7 +44,7 @@ class RunDirectory:
     ) -> RunDirectory:
         """A new run below `home`; its identifier is the time and `name`."""
         now = datetime.now(UTC)
-        path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{name}")
+        path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{_NO_NAME.sub('-', name)}")
         run: dict[str, Any] = {
             "schema": RUN_SCHEMA,
             "id": path.name,

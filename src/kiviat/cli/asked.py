@@ -1,0 +1,88 @@
+"""The plan that the command line asks for, or that of the run to go on with."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from kiviat.launch.cores import available_cores
+from kiviat.plan import Overrides, Plan, RankRule, expand_ranks, load_plan, reload_plan
+from kiviat.record import InputError
+from kiviat.record.types import Scalar
+from kiviat.store import read_run
+
+_DEFAULT_PLAN = "quick"
+
+
+def asked_plan(arguments: Namespace, known: list[dict[str, Any]]) -> Plan:
+    ranks = arguments.ranks
+    available = max(2, available_cores())
+    if ranks is not None:
+        available = max(expand_ranks(ranks, available, RankRule(), "-n"))
+    overrides = Overrides(
+        benchmarks=arguments.benchmarks,
+        bytes=arguments.sizes,
+        ranks=None if ranks is None or ranks.isdecimal() else ranks,
+        launches=arguments.launches,
+        seed=arguments.seed,
+        controls=_controls(arguments),
+        axes=_axes(arguments),
+    )
+    return load_plan(arguments.plan or _DEFAULT_PLAN, known, available, overrides)
+
+
+def _controls(arguments: Namespace) -> dict[str, Scalar]:
+    given = {
+        "mode": "pallas2" if arguments.pallas2 else "fixed" if arguments.iterations is not None else None,
+        "sync": arguments.sync,
+        "target": None if arguments.target is None else arguments.target / 100,
+        "budget_s": arguments.budget,
+        "iterations": arguments.iterations,
+        "warmup": arguments.warmup,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _axes(arguments: Namespace) -> dict[str, Any]:
+    axes: dict[str, Any] = {}
+    for word in arguments.set:
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise InputError(
+                f"--set {word!r} is not of the form AXIS=VALUE; `kiviat list BENCH` shows the axes"
+            )
+        axes[name] = value
+    return axes | ({} if arguments.multi is None else {"group": arguments.multi})
+
+
+def plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
+    """The plan that an interrupted run began with."""
+    run = read_run(path)
+    if run["plan"] is None:
+        raise InputError(f"run {run['id']} was ingested; there is nothing to resume")
+    return reload_plan(run["plan"]["definition"], known)
+
+
+def mpi_of(path: Path, mpi: str | None) -> str | None:
+    """The MPI that an interrupted run began with, which no other may replace; `mpi` if it began with none."""
+    for launch in read_run(path)["launches"]:
+        wrapper: str | None = launch["toolchain"].get("mpicxx")
+        if wrapper and mpi not in (None, wrapper):
+            raise InputError(f"--resume goes on with the MPI of the run, {wrapper}; leave --mpi {mpi} out")
+        if wrapper:
+            return wrapper
+    return mpi
+
+
+_ALONGSIDE_RESUME = {
+    *("resume", "mpi", "report", "output", "module", "command"),
+    *("launcher", "bind", "timeout"),
+}
+
+
+def refuse_other_options(arguments: Namespace) -> None:
+    """A run goes on with the plan it began with."""
+    for name, value in vars(arguments).items():
+        if name not in _ALONGSIDE_RESUME and value not in (None, False, []):
+            raise InputError(f"--resume takes the plan from the run; leave {name} ({value!r}) out")
