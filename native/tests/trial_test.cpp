@@ -51,17 +51,6 @@ Summary of(const Result& result, const char* metric) {
   return found ? result.summary(*found) : Summary{};
 }
 
-// Whether the ranks of this test have processors to themselves: else they miss windows for good reasons.
-bool quiet(MPI_Comm comm) {
-  int late = 0;
-  double due = clock::now();
-  for (int i = 0; i < 500; ++i) {
-    due += 200e-6;
-    late += clock::wait_until(due) - due > 10e-6;
-  }
-  return maximum(late, comm) < 10;
-}
-
 // Each rank sends its payload to the next; what a correct benchmark looks like.
 struct Ring {
   explicit Ring(Trial& t)
@@ -452,24 +441,23 @@ RANKED_TEST(calls_start_in_windows_where_ranks_have_processors, 2) {
   }
   // On a busy machine ranks miss windows, and a barrier may be right: it is not right every time.
   Result result;
-  for (int attempt = 0; attempt < 8; ++attempt) {
+  int good = 0;
+  for (int attempt = 0; attempt < 30 && !good; ++attempt) {
     result = run_trial(session, {{"budget_s", "0.1"}}, [&](Trial& t) {
       t.per_call([&](std::int64_t) { spin(t.rank() == 0 ? 50e-6 : 150e-6); });
     });
-    if (result.sync == "window") break;
+    // Rank 0 leaves 50 µs after the common start, rank 1 150 µs after it.
+    good = result.sync == "window" && of(result, "time").p50.value_or(1) < 250e-6 &&
+           of(result, "time_rank_min").p50.value_or(1) < 150e-6 && of(result, "time_rank_mean").p50.value_or(1) < 200e-6;
+    MPI_Bcast(&good, 1, MPI_INT, 0, world.comm);
   }
-  EXPECT(result.sync == (quiet(world.comm) ? "window" : result.sync));
-  if (result.sync != "window") return;
+  EXPECT(good == 1);
   EXPECT(result.missed_windows.has_value());
   if (world.rank != 0) return;
-  // Rank 0 leaves 50 µs after the common start, rank 1 150 µs after it.
   EXPECT(*of(result, "time").min >= 150e-6);
-  EXPECT(*of(result, "time").p50 < 250e-6);
   EXPECT(*of(result, "time_rank_min").min >= 50e-6);
-  EXPECT(*of(result, "time_rank_min").p50 < 150e-6);
   EXPECT(*of(result, "time_rank_max").min >= 150e-6);
   EXPECT(*of(result, "time_rank_mean").min >= 100e-6);
-  EXPECT(*of(result, "time_rank_mean").p50 < 200e-6);
   EXPECT(of(result, "time").p99.has_value());
 }
 
@@ -502,7 +490,7 @@ RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
   Result widened;
   for (int attempt = 0; attempt < 30; ++attempt)
     if (widened = run(80e-6); widened.sync == "window") break;
-  EXPECT(widened.sync == (quiet(world.comm) ? "window" : widened.sync));
+  EXPECT(widened.sync == "window");
   EXPECT(*widened.missed_windows > 0);
   if (world.rank == 0) EXPECT(of(widened, "time").count > 0);
 
