@@ -155,7 +155,7 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
     options = ["-m", "64", "--budget", "0.5", "--target", "5"]
     options += ["--sync", "barrier", "--seed", "7", "--launches", "3"]
     done = kiviat("run", "--plan", plan, "-n", "2", "allreduce", *options, "--dry-run")
-    assert done.stdout.startswith("plan tiny: 1 cases in 3 launches")
+    assert done.stdout.startswith("plan tiny: 1 case in 3 launches")
     assert (
         "  allreduce/ranks=2/bytes=64/sync=barrier allreduce ranks=2 bytes=64 "
         "budget_s=0.5 min_samples=5 sync=barrier target=0.05 seed=7\n"
@@ -179,7 +179,7 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
     [
         (("pingpog",), "unknown benchmark 'pingpog' in the command line; did you mean 'pingpong'?"),
         (("-m", "8Q"), "size '8Q' in the command line is not a size"),
-        (("pingpong", "-n", "1"), "no case that fits 1 ranks: pingpong needs exactly 2 ranks"),
+        (("pingpong", "-n", "1"), "no case for -n 1: pingpong needs exactly 2 ranks"),
         (("-n", "many"), "number of ranks 'many' in -n cannot be read"),
         (("--plan", "fast"), "there is no plan 'fast'; give full, quick, standard or a file"),
         (("--set", "window"), "--set 'window' is not of the form AXIS=VALUE"),

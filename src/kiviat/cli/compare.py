@@ -10,7 +10,7 @@ from typing import Any
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison, compare
 from kiviat.analysis.summary import Summary, summarise
 from kiviat.cli.table import bold, print_csv, print_json, print_table
-from kiviat.cli.words import order
+from kiviat.cli.words import counted, order
 from kiviat.record import InputError
 from kiviat.record.units import format_value
 from kiviat.store import find_run
@@ -55,7 +55,10 @@ def _print(result: Comparison) -> None:
         ]
         for entry in sorted(result.cases, key=lambda entry: order(entry.a))
     ]
-    rows += [[f"{group.name}, {group.cases} cases", "", "", *_cells(group.change)] for group in result.groups]
+    rows += [
+        [f"{group.name}, {counted(group.cases, 'case')}", "", "", *_cells(group.change)]
+        for group in result.groups
+    ]
     print_table("<>>>><", ["case", "A", "B", "ratio", "95 % interval", "verdict"], rows)
     for name, only in (("A", result.only_a), ("B", result.only_b)):
         if only:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kiviat.cli.words import counted
 from kiviat.ingest import parse
 from kiviat.record import InputError
 from kiviat.store import RunDirectory, call_run, runs_home
@@ -22,7 +23,9 @@ def execute(arguments: Namespace) -> int:
         for record in records:
             directory.append(replace(record, run=directory.id))
         directory.finish()
-    print(f"{len(records)} results in {directory.path}  (`kiviat show {call_run(directory.path)}`)")
+    print(
+        f"{counted(len(records), 'result')} in {directory.path}  (`kiviat show {call_run(directory.path)}`)"
+    )
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from argparse import Namespace
@@ -16,6 +17,9 @@ from kiviat.store.read import load
 
 
 def execute(arguments: Namespace) -> int:
+    # A million small objects live until the page is written; to look at them again and again takes a fifth
+    # of the time.
+    gc.disable()
     runs, rows = [], []
     for name in arguments.runs:
         run, its_rows, warnings = load(find_run(name))

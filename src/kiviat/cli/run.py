@@ -12,7 +12,7 @@ from kiviat.cli.asked import asked_plan, mpi_of, plan_of, refuse_other_options
 from kiviat.cli.program import described, program
 from kiviat.cli.progress import Progress
 from kiviat.cli.verdict import print_verdict
-from kiviat.cli.words import duration
+from kiviat.cli.words import counted, duration
 from kiviat.launch.native import Options
 from kiviat.launch.runner import Outcome, dry_run, run_plan
 from kiviat.launch.toolchain import Toolchain
@@ -103,7 +103,8 @@ def _directory(arguments: Namespace, plan: Plan, resumed: Path | None) -> RunDir
 
 def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
     print(
-        f"plan {plan.name}: {len(plan.cases)} cases in {plan.launches} launches with {toolchain.name}, "
+        f"plan {plan.name}: {counted(len(plan.cases), 'case')} in {counted(plan.launches, 'launch')} "
+        f"with {toolchain.name}, "
         f"about {duration(expected.likely_s)}, at most {duration(expected.at_most_s)}"
     )
     if toolchain.embedded:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kiviat.analysis.summary import Summary, summarise
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
-from kiviat.cli.words import failures, interval, notes, order
+from kiviat.cli.words import counted, failures, interval, notes, order
 from kiviat.record import InputError, Row
 from kiviat.record.units import format_bytes, format_value
 from kiviat.store import find_run
@@ -54,7 +54,7 @@ def _provenance(run: Mapping[str, Any]) -> str:
 def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
     by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
     for (benchmark, ranks, axes), found in by_table:
-        print(f"\n{bold(benchmark)} on {ranks} ranks{axes and ', '}{axes}")
+        print(f"\n{bold(benchmark)} on {counted(ranks, 'rank')}{axes and ', '}{axes}")
         _print_table(list(found), percentiles)
 
 

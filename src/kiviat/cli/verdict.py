@@ -8,7 +8,7 @@ from pathlib import Path
 from kiviat.analysis.findings import findings, top
 from kiviat.analysis.summary import summarise
 from kiviat.cli.report import write_report
-from kiviat.cli.words import failures
+from kiviat.cli.words import counted, failures
 from kiviat.store import call_run
 from kiviat.store.read import load
 
@@ -18,7 +18,7 @@ _MOST_IMPORTANT = 3
 def print_verdict(path: Path, report: Path | None) -> None:
     run, rows, _ = load(path)
     measured = len({row.case for row in rows if row.outcome == "ok"})
-    print(f"{measured} cases measured in {len(run['launches'])} launches")
+    print(f"{counted(measured, 'case')} measured in {counted(len(run['launches']), 'launch')}")
     for line in failures(rows):
         print(line)
     # What failed has just been told.

@@ -95,7 +95,7 @@ def _expand_all(
                 cases.setdefault(case.id, case)
     if not cases:
         reason = next(iter(left_out), "it names no benchmark")
-        raise InputError(f"{where} has no case that fits {ranks} ranks: {reason}; give more with -n")
+        raise InputError(f"{where} has no case for -n {ranks}: {reason}; give another number")
     return Plan(
         name=data["name"],
         launches=_launches(data, overrides, where),
