@@ -32,10 +32,11 @@ benchmarks = "barrier"
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def built(openmpi: Toolchain) -> None:
-    """So that no test waits for the compiler and takes it for a hang."""
+@pytest.fixture(autouse=True)
+def one_mpi(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One build for all, made before a test waits for the compiler and takes it for a hang."""
     build(openmpi)
+    monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ EVERYTHING = Counter((repetition, case) for repetition in range(2) for case in C
 
 
 def test_one_command_from_nothing_to_a_report(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
-    done = kiviat("run", "--plan", plan, "-n", "2", "--mpi", "openmpi", "--machine", "here")
+    done = kiviat("run", "--plan", plan, "-n", "2", "--machine", "here")
     assert done.returncode == 0, done.stderr
     path, run = run_json(tmp_path)
     assert list(Draft202012Validator(schema("run")).iter_errors(run)) == []
@@ -93,7 +94,7 @@ def test_one_command_from_nothing_to_a_report(kiviat: Kiviat, plan: Path, tmp_pa
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
-    done = kiviat("run", "--plan", plan, "-n", "2", "--mpi", "openmpi", "--dry-run")
+    done = kiviat("run", "--plan", plan, "-n", "2", "--dry-run")
     assert done.returncode == 0
     commands = [line for line in done.stdout.splitlines() if "kiviat-bench --cases launches/" in line]
     commands = [line for line in commands if "launches/probe" not in line]
@@ -109,7 +110,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(kiviat: Kiviat, plan: 
 def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
     plan.write_text(PLAN.replace("budget_s = 0.03, min_samples = 5", "budget_s = 0.6, target = 0.0001"))
     started = subprocess.Popen(
-        [sys.executable, "-m", "kiviat.cli.main", "run", "--plan", plan, "-n", "2", "--mpi", "openmpi"],
+        [sys.executable, "-m", "kiviat.cli.main", "run", "--plan", plan, "-n", "2"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -145,7 +146,7 @@ def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, 
 
 
 def test_a_terminal_has_a_line_that_changes(plan: Path, tmp_path: Path) -> None:
-    seen = on_terminal(tmp_path, {}, "run", "--plan", str(plan), "-n", "2", "--mpi", "openmpi")
+    seen = on_terminal(tmp_path, {}, "run", "--plan", str(plan), "-n", "2")
     assert "\r\033[K" in seen
     assert "launch 2/2" in seen
     assert " left  " in seen

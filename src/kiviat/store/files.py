@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.record import RUN_SCHEMA, InputError, refuse_other_version
+from kiviat.store.lock import has_living_writer
 
 RUN_FILE = "run.json"
 RECORDS_FILE = "records.jsonl"
@@ -35,6 +36,8 @@ def read_run(path: Path) -> dict[str, Any]:
     missing = [key for key in ("id", "state", "created", "launches", "machine") if key not in run]
     if missing:
         raise InputError(f"{file} lacks {missing[0]!r}; it is damaged or not ours")
+    if run["state"] == "running" and not has_living_writer(path):
+        run["state"] = "interrupted"
     return run
 
 

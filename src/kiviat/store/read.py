@@ -18,7 +18,6 @@ from kiviat.record import RECORD_SCHEMA, InputError, Row, refuse_other_version, 
 from kiviat.record.types import Scalar
 from kiviat.store.columns import columns, required, sql_columns
 from kiviat.store.files import RECORDS_FILE, read_run
-from kiviat.store.lock import has_living_writer
 from kiviat.store.names import call_run
 from kiviat.store.tail import TornTail, torn_tail
 
@@ -30,8 +29,6 @@ def load(path: Path) -> tuple[dict[str, Any], list[Row], list[str]]:
     """The run, its rows in the order written, and warnings for the reader."""
     run = read_run(path)
     warnings = []
-    if run["state"] == "running" and not has_living_writer(path):
-        run["state"] = "interrupted"
     if run["state"] == "interrupted":
         warnings.append(f"run {run['id']} was interrupted; `kiviat run --resume {call_run(path)}` goes on")
     records = path / RECORDS_FILE
