@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
 namespace kiviat {
 namespace {
@@ -39,6 +38,8 @@ Buffer::~Buffer() {
   source_ == Source::malloc ? std::free(allocation_) : static_cast<void>(MPI_Free_mem(allocation_));
 }
 
-void Buffer::touch() { std::memset(begin_, 0, total_); }
+void Buffer::touch() {
+  for (std::size_t at = 0; at < total_; at += page) begin_[at] = std::byte{0};
+}
 
 }  // namespace kiviat
