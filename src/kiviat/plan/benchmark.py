@@ -41,7 +41,6 @@ class Axis:
     name: str
     default: Scalar
     values: tuple[Scalar, ...]
-    unit: str
     help: str
 
 
@@ -66,7 +65,6 @@ class Benchmark:
                 axis["name"],
                 number_or_text(axis["default"]),
                 tuple(number_or_text(value) for value in axis.get("values") or ()),
-                axis.get("unit", ""),
                 axis.get("help", ""),
             )
             for axis in data.get("axes", [])
