@@ -209,7 +209,6 @@ GROUP = '[[cases]]\nbenchmarks = "pingpong"\n'
         (GROUP + "ranks = 3\n", r"ranks 3 in plan .*, cases\[0\], for pingpong does not fit"),
         ("[controls]\ntarget = 2\n", "target is 2 in plan .*; give a fraction between 0 and 1"),
         ("[controls]\nbudgets = 2\n", "unknown control 'budgets' in plan .*; did you mean 'budget_s'"),
-        ('[controls]\nmode = "fixed"\n' + GROUP, 'mode is "fixed" in plan .* without iterations'),
         ("[controls]\niterations = 5\n" + GROUP, 'iterations is 5 in plan .*, but mode is "adaptive"'),
         (
             "[controls]\nmin_samples = 2000\n" + GROUP,

@@ -62,8 +62,6 @@ def refuse_contradictions(controls: Mapping[str, Scalar], where: str) -> None:
                 f'{key} is {controls[key]} in {where}, but mode is "adaptive": give mode "fixed" and '
                 "iterations (-i), or leave it out"
             )
-    if settled["mode"] == "fixed" and "iterations" not in controls:
-        raise InputError(f'mode is "fixed" in {where} without iterations; say how many')
     if settled["min_samples"] > settled["max_samples"]:  # type: ignore[operator]
         raise InputError(
             f"min_samples is {settled['min_samples']} in {where}, above max_samples "

@@ -51,7 +51,12 @@ def _overhead(case: Case) -> float:
 
 
 def _budget(case: Case) -> float:
-    if "iterations" in case.controls:
-        repetitions = int(case.controls["iterations"]) + int(case.controls.get("warmup", 0))
-        return repetitions * _operation_s(case)
-    return float(case.controls.get("budget_s", DEFAULTS["budget_s"]))
+    if case.controls.get("mode", DEFAULTS["mode"]) == "adaptive":
+        return float(case.controls.get("budget_s", DEFAULTS["budget_s"]))
+    iterations = int(case.controls.get("iterations", _imb_iterations(case.bytes or 0)))
+    return (iterations + int(case.controls.get("warmup", iterations // 10))) * _operation_s(case)
+
+
+def _imb_iterations(size: int) -> int:
+    """What IMB does at a size, and the native program where no number is given."""
+    return max(1, min(1000, 40 * 2**20 // size)) if size else 1000
