@@ -53,6 +53,7 @@ RANKED_TEST(blocks_stay_within_bounds, 1) {
   EXPECT(next_block(limits, 40, 1e-6, 0) == 20);  // then half of what there is
   EXPECT(next_block(limits, 90, 1e-6, 0) == 10);  // never past max_samples
   EXPECT(next_block(limits, 100, 1e-6, 0) == 1);
+  EXPECT(next_block({.min_samples = 1'000'000, .max_samples = 1'000'000}, 0, 1e-9, 0) == 4096);  // what a rank holds
   EXPECT(next_block(limits, 0, 10, 0) == 1);      // a sample longer than the budget: one at a time
   EXPECT(next_block(limits, 0, 0.25, 0.5) == 3);  // what the rest of the budget can pay for, and one
   EXPECT(next_block(limits, 0, 1e-6, 5) >= 1);    // past the budget
