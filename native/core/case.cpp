@@ -1,5 +1,6 @@
 #include "core/case.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
@@ -47,6 +48,12 @@ std::optional<std::int64_t> Case::bytes() const {
   } catch (const UsageError&) {
     return std::nullopt;
   }
+}
+
+bool is_control(std::string_view key) {
+  constexpr std::string_view controls[] = {"ranks",       "bytes",       "mode",       "sync",   "target", "budget_s",
+                                           "min_samples", "max_samples", "iterations", "warmup", "seed"};
+  return std::ranges::find(controls, key) != std::end(controls);
 }
 
 std::optional<Case> parse_case(const std::string& line, int line_number) {

@@ -23,6 +23,9 @@ struct Case {
   std::optional<std::int64_t> bytes() const;
 };
 
+// Whether `key` is a control, common to all benchmarks; every other word of a case is one of its axes.
+bool is_control(std::string_view key);
+
 // Reads `ID BENCHMARK key=value...`; nothing for blank lines and comments.
 std::optional<Case> parse_case(const std::string& line, int line_number);
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -39,11 +38,9 @@ bool Recorder::line(const std::string& json) {
 
 std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,
                          const Result& result) {
-  constexpr std::string_view elsewhere[] = {"ranks",      "bytes",  "mode",   "sync",   "target",     "budget_s", "min_samples",
-                                            "max_samples", "iterations", "warmup", "seed"};
   json::Object axes;
   for (const auto& [key, value] : spec.words)
-    if (std::ranges::find(elsewhere, key) == std::end(elsewhere)) {
+    if (!is_control(key)) {
       // JSON has no numbers with leading zeros.
       const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos &&
                           (value[0] != '0' || value.size() == 1);

@@ -9,10 +9,6 @@
 namespace kiviat {
 namespace {
 
-// Controls are common to all benchmarks; every other word of a case must be one of its axes.
-constexpr std::string_view controls[] = {"ranks",       "bytes",      "mode",       "sync",   "target", "budget_s",
-                                         "min_samples", "max_samples", "iterations", "warmup", "seed"};
-
 // The iterations of IMB's defaults: 1000, fewer where 40 MiB would be exceeded.
 std::int64_t default_iterations(std::int64_t bytes) {
   return bytes == 0 ? 1000 : std::clamp<std::int64_t>((40 << 20) / bytes, 1, 1000);
@@ -26,7 +22,7 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   MPI_Comm_size(all_, &all_ranks_);
 
   for (const auto& [key, value] : spec.words) {
-    if (std::ranges::find(controls, key) != std::end(controls)) continue;
+    if (is_control(key)) continue;
     const Axis* axis = benchmark.axis(key);
     if (!axis) throw UsageError(benchmark.name + " has no axis '" + key + "'; --describe lists its axes");
     if (!axis->values.empty() && std::ranges::find(axis->values, value) == axis->values.end()) {
