@@ -23,7 +23,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
-    launches = setting.times(31, least=3)
+    launches = setting.times(101, least=3)
     tight = mpi.compile(SOURCE)
     # Each of the other cases has one sample of many round trips: what a batch would show at no cost.
     words = f"ranks=2 bytes=1 mode=fixed iterations={_LONG} warmup={_ROUND_TRIPS}"

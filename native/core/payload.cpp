@@ -9,32 +9,50 @@
 namespace kiviat::payload {
 namespace {
 
-constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+using Word = std::uint64_t;
 
-// Calls visit(word, position in the buffer, first byte of the word, bytes) until it returns false.
-template <class Visit>
-void each_word(std::size_t bytes, std::uint64_t seed, int sender, std::size_t offset, Visit visit) {
-  const std::uint64_t stream = mix(seed) + static_cast<std::uint64_t>(sender) * 0xd1342543de82ef95ull;
-  for (std::size_t at = 0; at < bytes;) {
-    const std::size_t skipped = (offset + at) % word_bytes;
-    const std::size_t length = std::min(word_bytes - skipped, bytes - at);
-    const std::uint64_t word = mix(stream + (offset + at) / word_bytes);
-    if (!visit(word, at, skipped, length)) return;
-    at += length;
-  }
+// The payload is a sequence of words, each a hash of seed, sender and position: whatever arrives from
+// elsewhere, or again, or shifted, is wrong in nearly every byte. One multiplication makes a word, so
+// that checking large messages costs no more than moving them.
+constexpr Word spread(Word x) {
+  x *= 0x9e3779b97f4a7c15ull;
+  return x ^ x >> 32;
 }
 
-void write(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t offset, std::uint64_t flip) {
-  each_word(out.size(), seed, sender, offset, [&](std::uint64_t word, std::size_t at, std::size_t skipped, std::size_t length) {
-    word ^= flip;
-    std::memcpy(out.data() + at, reinterpret_cast<const std::byte*>(&word) + skipped, length);
-    return true;
-  });
+// Calls part(position in the buffer, word, first byte of the word, bytes) for the incomplete words at
+// both ends and whole(position, word) for those between, until one of them returns false.
+template <class Part, class Whole>
+void each_word(std::size_t bytes, std::uint64_t seed, int sender, std::size_t offset, Part part, Whole whole) {
+  const Word stream = mix(seed) + static_cast<Word>(sender) * 0xd1342543de82ef95ull;
+  const auto word = [&](std::size_t at) { return spread(stream + (offset + at) / sizeof(Word)); };
+  std::size_t at = 0;
+  if (const std::size_t skipped = offset % sizeof(Word); skipped > 0 && bytes > 0) {
+    at = std::min(sizeof(Word) - skipped, bytes);
+    if (!part(0, word(0), skipped, at)) return;
+  }
+  for (; at + sizeof(Word) <= bytes; at += sizeof(Word))
+    if (!whole(at, word(at))) return;
+  if (at < bytes) part(at, word(at), 0, bytes - at);
+}
+
+void write(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t offset, Word flip) {
+  each_word(
+      out.size(), seed, sender, offset,
+      [&](std::size_t at, Word word, std::size_t skipped, std::size_t length) {
+        word ^= flip;
+        std::memcpy(out.data() + at, reinterpret_cast<const std::byte*>(&word) + skipped, length);
+        return true;
+      },
+      [&](std::size_t at, Word word) {
+        word ^= flip;
+        std::memcpy(out.data() + at, &word, sizeof word);
+        return true;
+      });
 }
 
 // Never 0: a contribution that is missing shows in the sum.
 float of_rank(std::uint64_t seed, int rank) { return static_cast<float>(1 + mix(seed ^ static_cast<std::uint64_t>(rank + 1) << 32) % 8); }
-float of_position(std::uint64_t seed, std::size_t position) { return static_cast<float>(mix(seed + position) % 8); }
+float of_position(std::uint64_t seed, std::size_t position) { return static_cast<float>(spread(mix(seed) + position) % 8); }
 
 // Calls visit(position in the buffer, expected sum) until it returns false.
 template <class Visit>
@@ -57,11 +75,16 @@ void poison(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_
 
 std::size_t first_wrong(std::span<const std::byte> in, std::uint64_t seed, int sender, std::size_t offset) {
   std::size_t wrong = in.size();
-  each_word(in.size(), seed, sender, offset, [&](std::uint64_t word, std::size_t at, std::size_t skipped, std::size_t length) {
+  const auto part = [&](std::size_t at, Word word, std::size_t skipped, std::size_t length) {
     const std::byte* right = reinterpret_cast<const std::byte*>(&word) + skipped;
     if (std::memcmp(in.data() + at, right, length) == 0) return true;
     wrong = at + (std::mismatch(right, right + length, in.data() + at).first - right);
     return false;
+  };
+  each_word(in.size(), seed, sender, offset, part, [&](std::size_t at, Word word) {
+    Word seen;
+    std::memcpy(&seen, in.data() + at, sizeof seen);
+    return seen == word || part(at, word, 0, sizeof word);
   });
   return wrong;
 }

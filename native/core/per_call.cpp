@@ -75,7 +75,7 @@ void Trial::per_call(Operation operation, Calls how) {
   Metric& least = add_metric("time_rank_min", "s", "lower", true);
 
   // Warm-up, which also tells about how long one call takes.
-  const double warm_s = std::min(2e-3, limits_.budget_s / 10), begun_s = clock::now();
+  const double warm_s = std::min(1e-3, limits_.budget_s / 40), begun_s = clock::now();
   std::int64_t call = 0;
   double call_s = 1e-6;
   for (bool warm = fixed && warmup_ == 0; !warm;) {
@@ -85,14 +85,14 @@ void Trial::per_call(Operation operation, Calls how) {
     const double seconds = worst(clock::now() - start_s);
     call_s = call == 0 ? seconds : std::min(call_s, seconds);
     ++call;
-    warm = fixed ? call >= warmup_ : worst(clock::now() - begun_s) >= warm_s && call >= 4;
+    warm = fixed ? call >= warmup_ : worst(clock::now() - begun_s) >= warm_s && call >= 2;
   }
 
   const GlobalClock& global = session_.global_clock;
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
   // Ranks that share a processor cannot all spin towards one moment.
-  Starts starts{sync == "window" && !session_.oversubscribed && !how.round_trip, 2 * call_s + 5e-6, std::max(0.1 * call_s, 2e-7)};
+  Starts starts{sync == "window" && !session_.oversubscribed && !how.round_trip, 1.25 * call_s + 5e-6, std::max(0.1 * call_s, 2e-7)};
 
   const auto take = [&](std::int64_t calls) {
     const auto n = static_cast<std::size_t>(calls);
@@ -104,7 +104,7 @@ void Trial::per_call(Operation operation, Calls how) {
     together();
     operation(call);
     if (starts.window) {
-      first_s = global.to_global(clock::now()) + 50e-6 + 4 * starts.length_s;
+      first_s = global.to_global(clock::now()) + 50e-6 + std::min(4 * starts.length_s, 100e-6);
       MPI_Bcast(&first_s, 1, MPI_DOUBLE, 0, all_);
     }
     for (std::size_t i = 0; i < n; ++i) {
