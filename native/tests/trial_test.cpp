@@ -487,7 +487,7 @@ RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
     return run_trial(session, {{"budget_s", "10"}, {"target", "0"}, {"max_samples", "40"}}, [&](Trial& t) {
       // Only the first calls, of which the window's length is made, are quick.
       const double begun = clock::now();
-      t.per_call([&, begun](std::int64_t) { spin(++calls < 4 || clock::now() - begun < 2e-3 ? 20e-6 : later_s); });
+      t.per_call([&, begun](std::int64_t) { spin(++calls < 4 || clock::now() - begun < 1e-3 ? 20e-6 : later_s); });
     });
   };
   Result widened;
