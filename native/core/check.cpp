@@ -16,7 +16,8 @@ std::span<float> floats(Buffer& buffer, std::size_t count) {
 
 }  // namespace
 
-void Trial::begin(const Operation& operation) {
+// Collective: throws Skip on all ranks alike.
+void Trial::refuse_missing_memory() {
   const bool missing = std::ranges::any_of(buffers_, [](const auto& buffer) { return !buffer->allocated(); });
   if (worst(missing) > 0) {
     std::size_t wanted = 0;
@@ -25,6 +26,10 @@ void Trial::begin(const Operation& operation) {
                " B per rank do not fit into the memory available");
   }
   for (const auto& buffer : buffers_) buffer->touch();
+}
+
+void Trial::begin(const Operation& operation) {
+  refuse_missing_memory();
   const bool nothing_to_see = !custom_check_ && (expected_.empty() && sums_.empty() ? true : bytes_ == 0);
   if (worst(!nothing_to_see) == 0) {
     result_.check_reason = "no payload";
@@ -52,7 +57,7 @@ bool Trial::payload_arrives(const Operation& operation) {
     if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not do what it is for";
   } else {
     for (const auto& buffer : buffers_) buffer->rewind();
-    for (Buffer* buffer : sent_) payload::fill(buffer->first(), seed_, rank_);
+    for (const Sent& sent : sent_) payload::fill(sent.buffer->first().first(sent.bytes), seed_, rank_);
     for (const Sum& sum : contributed_) payload::fill_addends(floats(*sum.buffer, sum.elements), seed_, rank_);
     for (const Expectation& e : expected_)
       for (const Piece& piece : e.pieces)

@@ -18,13 +18,15 @@ class Tabular : public Format {
   void result(const Case& spec, const Outcome& outcome, bool) final {
     if (const std::string heading = outcome.benchmark + " " + std::to_string(outcome.ranks); heading != heading_) {
       heading_ = heading;
-      head(outcome);
+      if (outcome.result.metric("time")) head(outcome);
     }
     if (outcome.result.outcome != "ok") {
       std::printf("# %s: %s: %s\n", spec.id.c_str(), outcome.result.outcome.c_str(),
                   outcome.result.reason.value_or("unknown").c_str());
-    } else {
+    } else if (outcome.result.metric("time")) {
       row(spec.bytes().value_or(0), outcome);
+    } else {
+      study(spec, outcome.result);
     }
     std::fflush(stdout);
   }
@@ -32,6 +34,12 @@ class Tabular : public Format {
  protected:
   virtual void head(const Outcome& outcome) = 0;
   virtual void row(std::int64_t bytes, const Outcome& outcome) = 0;
+  // A study has quantities instead of the columns; its tables are in the JSON formats.
+  static void study(const Case& spec, const Result& result) {
+    std::printf("# %s: check %s, %.1f s\n", spec.id.c_str(), result.check.c_str(), result.elapsed_s);
+    for (const Metric& metric : result.metrics)
+      std::printf("  %-40s %14.6g %s\n", metric.name.c_str(), result.summary(metric).p50.value_or(NAN), metric.unit.c_str());
+  }
   static Summary summary(const Outcome& outcome, const char* metric) {
     const Metric* found = outcome.result.metric(metric);
     return found ? outcome.result.summary(*found) : Summary{};
@@ -41,7 +49,7 @@ class Tabular : public Format {
   std::string heading_;
 };
 
-class Table final : public Tabular {
+class Readable final : public Tabular {
   void head(const Outcome& outcome) override {
     std::printf("\n# %s, %d ranks\n%12s %8s %12s %10s %10s %12s %12s  %s\n", outcome.benchmark.c_str(), outcome.ranks,
                 "bytes", "samples", "median/us", "low", "high", "min/us", "MB/s", "check");
@@ -147,7 +155,7 @@ class JsonArray final : public Jsonl {
 }  // namespace
 
 std::unique_ptr<Format> make_format(const std::string& name) {
-  if (name == "table") return std::make_unique<Table>();
+  if (name == "table") return std::make_unique<Readable>();
   if (name == "osu") return std::make_unique<Osu>();
   if (name == "imb") return std::make_unique<Imb>();
   if (name == "csv") return std::make_unique<Csv>();

@@ -173,7 +173,12 @@ int run(const Options& options) {
     if (format) format->begin(launch);
   }
   for (const Case& spec : cases) {
-    if (root && driven) record(json::Object().field("event", "start").field("case", spec.id).text());
+    if (root && driven) {
+      record(json::Object().field("event", "start").field("case", spec.id).text());
+      session.on_progress = [&](double share) {
+        record(json::Object().field("event", "progress").field("case", spec.id).field("share", share).text());
+      };
+    }
     MPI_Bcast(&proceed, 1, MPI_INT, 0, session.world);
     if (!proceed) return 1;
     const Outcome outcome = run_case(spec, session);

@@ -65,6 +65,7 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
       .field("elapsed_s", result.elapsed_s)
       .field("oversubscribed", oversubscribed)
       .raw("metrics", result.metrics_json(true))
+      .raw("tables", result.tables_json())
       .text();
 }
 

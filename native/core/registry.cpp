@@ -42,12 +42,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-struct MetricName {
-  const char *name, *unit, *better;
-};
-
-std::vector<MetricName> metrics_of(const Traits& traits) {
-  std::vector<MetricName> metrics = {{"time", "s", "lower"}};
+std::vector<Quantity> metrics_of(const Traits& traits) {
+  if (traits.sampling == Sampling::study) return traits.reports;
+  std::vector<Quantity> metrics = {{"time", "s", "lower"}};
   if (traits.bandwidth) metrics.push_back({"bandwidth", "B/s", "higher"});
   if (traits.message_rate) metrics.push_back({"message_rate", "1/s", "higher"});
   if (traits.sampling == Sampling::per_call)
@@ -92,7 +89,7 @@ std::string Benchmark::describe() const {
   std::vector<Axis> axes = traits.axes;
   axes.insert(axes.end(), common_axes().begin(), common_axes().end());
   const auto text = [](const std::string& s) { return json::quoted(s); };
-  const char* sampling[] = {"batched", "per_call", "overlapped"};
+  const char* sampling[] = {"batched", "per_call", "overlapped", "study"};
   json::Object rule;
   rule.field("min", traits.ranks.min);
   traits.ranks.max ? rule.field("max", traits.ranks.max) : rule.field("max", nullptr);
@@ -107,6 +104,7 @@ std::string Benchmark::describe() const {
       .raw("ranks", rule.text())
       .field("sized", traits.sized)
       .field("element_bytes", traits.element_bytes)
+      .field("nominal_s", traits.nominal_s)
       .raw("axes", json::array(axes,
                                [&](const Axis& axis) {
                                  json::Object object;
@@ -117,11 +115,12 @@ std::string Benchmark::describe() const {
                                  return object.text();
                                }))
       .raw("metrics", json::array(metrics_of(traits),
-                                  [](const MetricName& metric) {
+                                  [](const Quantity& metric) {
                                     return json::Object()
                                         .field("name", metric.name)
                                         .field("unit", metric.unit)
                                         .field("better", metric.better)
+                                        .field("help", metric.help)
                                         .text();
                                   }))
       .text();

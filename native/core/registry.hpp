@@ -26,8 +26,13 @@ constexpr RankRule at_least(int n) { return {n, 0, 1}; }
 constexpr RankRule pairs() { return {2, 0, 2}; }
 
 // How a benchmark is sampled: in batches (point to point), call by call (collectives), or call by
-// call with computation beside it (non-blocking collectives).
-enum class Sampling { batched, per_call, overlapped };
+// call with computation beside it (non-blocking collectives). A study has a procedure of its own, made
+// of many measurements, and reports quantities of its own (b_eff, patterns, overhead).
+enum class Sampling { batched, per_call, overlapped, study };
+
+struct Quantity {
+  std::string name, unit, better, help = {};
+};
 
 struct Traits {
   std::string summary, source;
@@ -38,6 +43,8 @@ struct Traits {
   int element_bytes = 1;   // sizes that are no multiple of it are skipped (reductions)
   bool bandwidth = false;  // reports bytes per second
   bool message_rate = false;
+  std::vector<Quantity> reports = {};  // of a study; the first one stands for it
+  double nominal_s = 0;                // of a study: about how long it takes
   std::vector<Axis> axes = {};
 };
 

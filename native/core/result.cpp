@@ -1,6 +1,7 @@
 #include "core/result.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/json.hpp"
 
@@ -10,6 +11,19 @@ namespace {
 constexpr std::size_t most_written = 1000;  // samples in a record; beyond, evenly spaced quantiles
 
 }  // namespace
+
+Table::Table(std::string table, std::string its_unit, std::string which, std::vector<Axis> its_axes)
+    : name(std::move(table)), unit(std::move(its_unit)), better(std::move(which)), axes(std::move(its_axes)) {
+  std::size_t cells = 1;
+  for (const Axis& axis : axes) cells *= axis.values.size();
+  values.assign(cells, NAN);
+}
+
+double& Table::at(std::initializer_list<std::size_t> indices) {
+  std::size_t cell = 0, dimension = 0;
+  for (const std::size_t index : indices) cell = cell * axes.at(dimension++).values.size() + index;
+  return values.at(cell);
+}
 
 const Metric* Result::metric(std::string_view name) const {
   const auto found = std::ranges::find(metrics, name, &Metric::name);
@@ -59,6 +73,19 @@ std::string Result::metrics_json(bool with_samples) const {
     for (std::size_t i = 0; i < most_written; ++i)
       quantiles.push_back(quantile(sorted, static_cast<double>(i) / (most_written - 1)));
     return object.raw("samples", json::array(quantiles, number)).text();
+  });
+}
+
+std::string Result::tables_json() const {
+  return json::array(tables, [](const Table& table) {
+    const auto axis = [](const Table::Axis& a) {
+      const auto text = [](const std::string& value) { return json::quoted(value); };
+      return json::Object().field("name", a.name).raw("values", json::array(a.values, text)).text();
+    };
+    json::Object object;
+    object.field("name", table.name).field("unit", table.unit).field("better", table.better);
+    object.raw("axes", json::array(table.axes, axis));
+    return object.raw("values", json::array(table.values, [](double value) { return json::value(value); })).text();
   });
 }
 

@@ -1,6 +1,7 @@
 // The outcome of a case: metrics with their samples, the verdict of the payload check, why it ended.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,23 @@ struct Summary {
   std::optional<double> mean, min, max, p50, p90, p99, ci_low, ci_high;
 };
 
+// Values over one or more axes, row-major: a curve by phase, a matrix of pairs. Absent ones are NaN.
+struct Table {
+  struct Axis {
+    std::string name;
+    std::vector<std::string> values;
+  };
+  std::string name, unit, better;
+  std::vector<Axis> axes;
+  std::vector<double> values;
+
+  Table(std::string name, std::string unit, std::string better, std::vector<Axis> axes);
+  double& at(std::initializer_list<std::size_t> indices);
+};
+
 struct Result {
   std::vector<Metric> metrics;
+  std::vector<Table> tables;
   std::string mode = "adaptive", sync = "batched", outcome = "ok", check = "not run";
   std::optional<std::string> phase, reason, check_reason, stopped_by;
   std::optional<long> batch, missed_windows;
@@ -33,6 +49,7 @@ struct Result {
   const Metric* metric(std::string_view name) const;
   Summary summary(const Metric& metric) const;
   std::string metrics_json(bool with_samples) const;
+  std::string tables_json() const;
 };
 
 }  // namespace kiviat

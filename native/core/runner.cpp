@@ -1,11 +1,10 @@
 #include "core/runner.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <climits>
 #include <cstdint>
 
+#include "core/barrier.hpp"
 #include "core/failure.hpp"
 #include "core/registry.hpp"
 #include "core/trial.hpp"
@@ -31,17 +30,6 @@ Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
     throw UsageError("ranks=" + std::to_string(members.ranks) + " distance=" + std::to_string(members.stride) +
                      ": no MPI has that many ranks");
   return members;
-}
-
-// A barrier in which idle ranks sleep instead of spinning on memory that others are measuring.
-void wait_for_all(MPI_Comm world, bool idle) {
-  MPI_Request request;
-  MPI_Ibarrier(world, &request);
-  if (idle) {
-    for (int done = 0; !done; usleep(300)) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  } else {
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
 }
 
 }  // namespace

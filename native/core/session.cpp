@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/json.hpp"
@@ -85,6 +87,31 @@ std::size_t last_level_cache_bytes() {
   return largest ? largest : std::size_t{64} << 20;
 }
 
+// What tells nodes apart: hosts by name, and containers or emulated nodes on one host by the namespace in
+// which they share memory. MPI_Comm_split_type would do, but some launchers take each line of a host file
+// for a node.
+std::string node_identity(const char* host) {
+  char shared_memory[64] = {};
+  if (readlink("/proc/self/ns/ipc", shared_memory, sizeof shared_memory - 1) < 0) shared_memory[0] = 0;
+  return std::string(host) + ' ' + shared_memory;
+}
+
+Mask sockets_of(const Mask& processors) {
+  Mask sockets{};
+  for (int processor = 0; processor < most_processors; ++processor) {
+    if (!allowed(processors, processor)) continue;
+    char path[96];
+    std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", processor);
+    int socket = -1;
+    if (std::FILE* file = std::fopen(path, "r")) {
+      if (std::fscanf(file, "%d", &socket) != 1) socket = -1;
+      std::fclose(file);
+    }
+    if (socket >= 0 && socket < most_processors) sockets[socket / 64] |= 1ul << (socket % 64);
+  }
+  return sockets;
+}
+
 }  // namespace
 
 Session::Session(MPI_Comm comm)
@@ -103,12 +130,15 @@ Session::Session(MPI_Comm comm)
 
 std::string Session::describe() const {
   struct Place {
-    char host[MPI_MAX_PROCESSOR_NAME], cpus[128];
+    char host[MPI_MAX_PROCESSOR_NAME], node[MPI_MAX_PROCESSOR_NAME + 64], cpus[128], sockets[128];
     int pid;
   } mine{};
   int length;
   MPI_Get_processor_name(mine.host, &length);
-  std::snprintf(mine.cpus, sizeof mine.cpus, "%s", ranges(processors_of_this_rank()).c_str());
+  std::snprintf(mine.node, sizeof mine.node, "%s", node_identity(mine.host).c_str());
+  const Mask mask = processors_of_this_rank();
+  std::snprintf(mine.cpus, sizeof mine.cpus, "%s", ranges(mask).c_str());
+  std::snprintf(mine.sockets, sizeof mine.sockets, "%s", ranges(sockets_of(mask)).c_str());
   mine.pid = static_cast<int>(getpid());
   std::vector<Place> places(rank == 0 ? size : 0);
   MPI_Gather(&mine, sizeof mine, MPI_BYTE, places.data(), sizeof mine, MPI_BYTE, 0, world);
@@ -118,6 +148,7 @@ std::string Session::describe() const {
   int major, minor;
   MPI_Get_version(&major, &minor);
   int index = 0;
+  std::map<std::string, int> nodes;  // numbered as they appear
   return json::Object()
       .field("event", "launch")
       .field("library", library)
@@ -134,8 +165,10 @@ std::string Session::describe() const {
                                   return json::Object()
                                       .field("rank", index++)
                                       .field("host", place.host)
+                                      .field("node", nodes.try_emplace(place.node, static_cast<int>(nodes.size())).first->second)
                                       .field("pid", place.pid)
                                       .field("cpus", place.cpus)
+                                      .field("sockets", place.sockets)
                                       .text();
                                 }))
       .field("oversubscribed", oversubscribed)

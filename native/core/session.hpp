@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <string>
 
 #include "core/global_clock.hpp"
@@ -19,6 +20,8 @@ struct Session {
   bool oversubscribed;        // more ranks than processors on some node
   std::size_t cache_bytes;    // last-level cache, for off-cache buffers
   std::size_t memory_share_bytes;  // this rank's share of the memory available, for one buffer
+  // Told on rank 0 of the members how much of a long case is done, 0 to 1; may be empty.
+  std::function<void(double)> on_progress;
 
   // The launch event: who we are, where each rank runs. Collective; the text is complete on rank 0.
   std::string describe() const;

@@ -98,7 +98,7 @@ Buffer& Trial::buffer(std::size_t bytes) {
   return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate, left));
 }
 
-void Trial::sends(Buffer& buffer) { sent_.push_back(&buffer); }
+void Trial::sends(Buffer& buffer, std::size_t bytes) { sent_.push_back({&buffer, bytes}); }
 
 void Trial::expects(Buffer& buffer, std::vector<Piece> pieces) { expected_.push_back({&buffer, std::move(pieces)}); }
 

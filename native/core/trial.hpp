@@ -65,7 +65,8 @@ class Trial {
 
   // --- buffers and what must arrive in them ------------------------------------------------------
   Buffer& buffer(std::size_t bytes);
-  void sends(Buffer& buffer);                                  // filled with this rank's payload
+  void sends(Buffer& buffer) { sends(buffer, buffer.first().size()); }
+  void sends(Buffer& buffer, std::size_t bytes);               // its first bytes filled with this rank's payload
   void expects(Buffer& buffer, std::vector<Piece> pieces);     // received bytes
   void contributes(Buffer& buffer, std::size_t elements);      // floats to be summed
   void expects_sum(Buffer& buffer, std::size_t elements, std::size_t first = 0);
@@ -102,6 +103,26 @@ class Trial {
   using Start = std::function<MPI_Request(std::int64_t call)>;
   void overlapped(Start start);
 
+  // Runs the procedure of a study; what it found it tells by report() and table().
+  void study(const std::function<void()>& procedure);
+  // One value of a quantity that the benchmark declares; counts on rank 0 of all members.
+  void report(std::string_view quantity, double value);
+  Table& table(std::string name, std::string unit, std::string better, std::vector<Table::Axis> axes);
+  // Within a study: whether the payload of `operation` arrives, given what sends() and expects() said since
+  // the last call of forget_payload(). The verdict goes into the result. Collective.
+  bool verify(const Operation& operation);
+  void forget_payload();
+  // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Collective.
+  double seconds_of(std::int64_t calls, const Operation& operation);
+  // Calls that take about `seconds`, from 1 to `most`, found by timing; known on all ranks. Collective.
+  std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation);
+  double worst(double value) const;  // maximum over all members
+  void together();                   // barrier over all members
+  void together(bool idle);          // likewise; idle ranks sleep and leave processor and memory to the others
+  std::uint64_t seed() const { return seed_; }
+  const Session& session() const { return session_; }
+  void progressed(double share) const;  // sign of life of a long study
+
   Result take_result() { return std::move(result_); }
 
  private:
@@ -117,8 +138,7 @@ class Trial {
   // With report=all, the times of every group from those of each rank, where `counts`. Collective.
   void add_group_times(std::span<const double> mine, const std::vector<bool>& counts, double divisor);
   void derive_rates(double messages);
-  double worst(double value) const;  // maximum over all members
-  void together();                   // barrier over all members
+  void refuse_missing_memory();
 
   const Case& spec_;
   const Benchmark& benchmark_;
@@ -142,7 +162,11 @@ class Trial {
     std::size_t elements, first;
   };
   std::vector<std::unique_ptr<Buffer>> buffers_;
-  std::vector<Buffer*> sent_;
+  struct Sent {
+    Buffer* buffer;
+    std::size_t bytes;
+  };
+  std::vector<Sent> sent_;
   std::vector<Expectation> expected_;
   std::vector<Sum> contributed_, sums_;
   std::function<bool()> custom_check_;

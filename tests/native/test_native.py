@@ -112,7 +112,7 @@ def test_descriptions_say_everything(native: Native) -> None:
     for name, one in descriptions.items():
         assert set(one) == {
             *("name", "file", "summary", "source", "aka", "sampling"),
-            *("ranks", "sized", "element_bytes", "axes", "metrics"),
+            *("ranks", "sized", "element_bytes", "nominal_s", "axes", "metrics"),
         }, name
         assert one["summary"] and one["source"], name
         assert one["sampling"] in {"batched", "per_call", "overlapped"}

@@ -76,6 +76,7 @@ class Identity:
                 **{name: event[name] for name in _FROM_EVENT},
                 "oversubscribed": self.oversubscribed or event["oversubscribed"],
                 "metrics": [{"from": None, "samples": None, **metric} for metric in event["metrics"]],
+                "tables": event["tables"],
                 **self._common(started),
             }
         )

@@ -2,7 +2,7 @@
 
 from kiviat.record.errors import InputError
 from kiviat.record.schema import RECORD_SCHEMA, RUN_SCHEMA, data_path, refuse_other_version, schema
-from kiviat.record.types import Metric, Record, Row
+from kiviat.record.types import Metric, Record, Row, Table
 
 __all__ = [
     "RECORD_SCHEMA",
@@ -11,6 +11,7 @@ __all__ = [
     "Metric",
     "Record",
     "Row",
+    "Table",
     "data_path",
     "refuse_other_version",
     "schema",

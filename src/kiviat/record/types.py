@@ -43,6 +43,35 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Table:
+    """Values over axes, row-major (the last axis runs fastest); None where there is none.
+
+    `axes` are (name, values) pairs: the shape of `values` is the numbers of values of the axes.
+    """
+
+    name: str
+    unit: str
+    better: str
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+    values: tuple[float | None, ...]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Table:
+        axes = tuple((axis["name"], tuple(axis["values"])) for axis in data["axes"])
+        return cls(data["name"], data["unit"], data["better"], axes, tuple(data["values"]))
+
+    def to_json(self) -> dict[str, Any]:
+        axes = [{"name": name, "values": list(values)} for name, values in self.axes]
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "better": self.better,
+            "axes": axes,
+            "values": list(self.values),
+        }
+
+
+@dataclass(frozen=True)
 class Record:
     """One case of one launch."""
 
@@ -73,18 +102,21 @@ class Record:
     oversubscribed: bool
     started: str | None
     metrics: tuple[Metric, ...]
+    tables: tuple[Table, ...] = ()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
         refuse_other_version(data.get("schema"), RECORD_SCHEMA)
         values = {field.name: data[field.name] for field in fields(cls)}
         values["metrics"] = tuple(Metric.from_json(metric) for metric in data["metrics"])
+        values["tables"] = tuple(Table.from_json(table) for table in data["tables"])
         return cls(**values)
 
     def to_json(self) -> dict[str, Any]:
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["axes"] = dict(self.axes)
         data["metrics"] = [metric.to_json() for metric in self.metrics]
+        data["tables"] = [table.to_json() for table in self.tables]
         return data
 
     def metric(self, name: str) -> Metric | None:

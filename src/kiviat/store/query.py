@@ -30,7 +30,7 @@ _RUN_COLUMNS = """
 
 @contextmanager
 def connect(runs: Sequence[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the tables runs, launches, records, metrics and samples of these runs."""
+    """A connection with the tables runs, launches, records, metrics, tables and samples of these runs."""
     if not runs:
         raise InputError("there are no runs to query; `kiviat run` makes one")
     for run in runs:
@@ -82,7 +82,8 @@ def _define(connection: duckdb.DuckDBPyConnection, runs: Sequence[Path], records
     views = {
         "runs": f"SELECT {_RUN_COLUMNS} FROM {run_source}",
         "launches": f"SELECT run, unnest(l) FROM (SELECT id AS run, unnest(launches) AS l FROM {run_source})",
-        "records": f"SELECT * EXCLUDE (metrics) FROM {without}",
+        "records": f"SELECT * EXCLUDE (metrics, tables) FROM {without}",
+        "tables": f"SELECT {_IDENTITY}, unnest(t) FROM (SELECT *, unnest(tables) AS t FROM {without})",
         "metrics": (
             f"SELECT {_IDENTITY}, outcome, unnest(m) FROM (SELECT *, unnest(metrics) AS m FROM {without})"
         ),

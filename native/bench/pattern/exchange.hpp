@@ -1,0 +1,146 @@
+// A pattern in which every rank sends to some others and receives from as many, done by three methods.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/pattern/rings.hpp"
+#include "core/trial.hpp"
+
+namespace kiviat {
+
+// One message out and one in. The message of a rank with index i is the one with index i of its receiver.
+struct Message {
+  int to, from;
+};
+
+struct Pattern {
+  std::string name;
+  std::vector<Message> mine;  // of this rank
+  std::int64_t total;         // messages of all ranks
+};
+
+enum class Method { sendrecv, alltoallv, nonblocking };
+inline constexpr std::array methods = {Method::sendrecv, Method::alltoallv, Method::nonblocking};
+inline constexpr std::array method_names = {"sendrecv", "alltoallv", "nonblocking"};
+
+// To both neighbours of a ring. Where both are one rank, as in a ring of two, it gets one message only.
+inline Pattern ring_pattern(std::string name, const std::vector<int>& order, const std::vector<int>& sizes, int rank) {
+  const auto [left, right] = ring_neighbours(order, sizes, rank);
+  Pattern pattern{std::move(name), {{right, left}}, 0};
+  if (left != right) pattern.mine.push_back({left, right});
+  for (const int size : sizes) pattern.total += size == 2 ? 2 : 2 * size;
+  return pattern;
+}
+
+// To the two neighbours in each of the given dimensions of a periodic grid, numbered row by row.
+inline Pattern grid_pattern(std::string name, const std::vector<int>& dims, const std::vector<int>& along, int rank) {
+  Pattern pattern{std::move(name), {}, 0};
+  std::int64_t ranks = 1;
+  for (const int dim : dims) ranks *= dim;
+  for (const int dimension : along) {
+    int stride = 1;
+    for (std::size_t inner = dimension + 1; inner < dims.size(); ++inner) stride *= dims[inner];
+    const int length = dims[dimension], at = rank / stride % length;
+    const auto moved = [&](int by) { return rank + ((at + by + length) % length - at) * stride; };
+    if (length < 2) continue;
+    pattern.mine.push_back({moved(1), moved(-1)});
+    if (length > 2) pattern.mine.push_back({moved(-1), moved(1)});
+    pattern.total += ranks * (length > 2 ? 2 : 1);
+  }
+  return pattern;
+}
+
+// Messages of up to `largest` bytes, at positions that advance through buffers of `room` bytes, so that
+// successive calls do not find their data where the last one left it.
+class Exchange {
+ public:
+  static constexpr std::size_t most_messages = 6;  // of a rank in one call
+
+  Exchange(Trial& t, std::size_t largest)
+      : trial_(t), room_(most_messages * std::max<std::size_t>(largest, 1)), out_(t.buffer(room_)), in_(t.buffer(room_)),
+        counts_(4 * static_cast<std::size_t>(t.ranks())), requests_(2 * most_messages) {}
+
+  void set(const Pattern& pattern, std::int64_t bytes) {
+    pattern_ = &pattern;
+    bytes_ = static_cast<int>(bytes);
+    at_ = 0;
+  }
+
+  void operator()(Method method) {
+    const std::size_t step = pattern_->mine.size() * static_cast<std::size_t>(bytes_);
+    if (at_ + step > room_) at_ = 0;
+    switch (method) {
+      case Method::sendrecv: sendrecv(); break;
+      case Method::alltoallv: alltoallv(); break;
+      case Method::nonblocking: nonblocking(); break;
+    }
+    at_ += step;
+  }
+
+  // Between the two ranks of `pair`.
+  void round_trip(MPI_Comm pair, int bytes) {
+    int rank;
+    MPI_Comm_rank(pair, &rank);
+    std::byte *from = out_.first().data(), *to = in_.first().data();
+    if (rank == 0) MPI_Send(from, bytes, MPI_BYTE, 1, 0, pair);
+    MPI_Recv(to, bytes, MPI_BYTE, 1 - rank, 0, pair, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(from, bytes, MPI_BYTE, 0, 0, pair);
+  }
+
+  // Whether the messages of the pattern arrive whole, by this method. Collective.
+  bool verify(Method method) {
+    trial_.forget_payload();
+    trial_.sends(out_, pattern_->mine.size() * static_cast<std::size_t>(bytes_));
+    std::vector<Piece> pieces;
+    for (std::size_t i = 0; i < pattern_->mine.size(); ++i)
+      pieces.push_back({i * bytes_, static_cast<std::size_t>(bytes_), pattern_->mine[i].from, i * bytes_});
+    trial_.expects(in_, std::move(pieces));
+    return trial_.verify([&](std::int64_t) {
+      at_ = 0;
+      (*this)(method);
+    });
+  }
+
+ private:
+  std::byte* out(std::size_t message) { return out_.first().data() + at_ + message * bytes_; }
+  std::byte* in(std::size_t message) { return in_.first().data() + at_ + message * bytes_; }
+
+  void sendrecv() {
+    for (std::size_t i = 0; i < pattern_->mine.size(); ++i) {
+      const auto [to, from] = pattern_->mine[i];
+      MPI_Sendrecv(out(i), bytes_, MPI_BYTE, to, 0, in(i), bytes_, MPI_BYTE, from, 0, trial_.comm(), MPI_STATUS_IGNORE);
+    }
+  }
+  void alltoallv() {
+    std::ranges::fill(counts_, 0);
+    const std::size_t ranks = counts_.size() / 4;
+    int *sent = counts_.data(), *sent_at = sent + ranks, *received = sent_at + ranks, *received_at = received + ranks;
+    for (std::size_t i = 0; i < pattern_->mine.size(); ++i) {
+      const auto [to, from] = pattern_->mine[i];
+      sent[to] = received[from] = bytes_;
+      sent_at[to] = received_at[from] = static_cast<int>(i) * bytes_;
+    }
+    MPI_Alltoallv(out(0), sent, sent_at, MPI_BYTE, in(0), received, received_at, MPI_BYTE, trial_.comm());
+  }
+  void nonblocking() {
+    const std::size_t n = pattern_->mine.size();
+    for (std::size_t i = 0; i < n; ++i)
+      MPI_Irecv(in(i), bytes_, MPI_BYTE, pattern_->mine[i].from, static_cast<int>(i), trial_.comm(), &requests_[i]);
+    for (std::size_t i = 0; i < n; ++i)
+      MPI_Isend(out(i), bytes_, MPI_BYTE, pattern_->mine[i].to, static_cast<int>(i), trial_.comm(), &requests_[n + i]);
+    MPI_Waitall(static_cast<int>(2 * n), requests_.data(), MPI_STATUSES_IGNORE);
+  }
+
+  Trial& trial_;
+  std::size_t room_, at_ = 0;
+  Buffer &out_, &in_;
+  const Pattern* pattern_ = nullptr;
+  int bytes_ = 0;
+  std::vector<int> counts_;
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace kiviat

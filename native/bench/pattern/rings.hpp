@@ -1,0 +1,79 @@
+// Ring patterns, as b_eff defines them: R. Rabenseifner and A. E. Koniges, "Effective Communication and
+// File-I/O Bandwidth Benchmarks", EuroPVM/MPI 2001; section 2 of the definition at HLRS. Pure functions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/random.hpp"
+
+namespace kiviat {
+
+// The ring sizes that the six patterns aim at.
+inline std::vector<int> ring_targets(int ranks) {
+  std::vector<int> targets = {2, 4, 8, std::max(16, ranks / 4), std::max(32, ranks / 2), ranks};
+  for (int& target : targets) target = std::min(target, ranks);
+  return targets;
+}
+
+// The sizes of the rings, in rank order, of the pattern that aims at rings of `target` ranks. At least two
+// ranks. The larger rings come first where the others have an odd number of ranks, and last otherwise.
+inline std::vector<int> ring_sizes(int ranks, int target) {
+  // floor(P/m + 0.4), in integers
+  const int rings = std::max(1, std::min((10 * ranks + 4 * target) / (10 * target), ranks / 2));
+  const int size = ranks / rings, larger = ranks % rings;
+  std::vector<int> sizes(rings, size);
+  const auto first = size % 2 == 1 ? sizes.begin() : sizes.end() - larger;
+  std::for_each(first, first + larger, [](int& ring) { ++ring; });
+  return sizes;
+}
+
+struct Neighbours {
+  int left, right;
+  bool operator==(const Neighbours&) const = default;
+};
+
+// The neighbours of `rank` where order[0], order[1], … form rings of these sizes one after the other.
+inline Neighbours ring_neighbours(const std::vector<int>& order, const std::vector<int>& sizes, int rank) {
+  const int position = static_cast<int>(std::ranges::find(order, rank) - order.begin());
+  int begin = 0;
+  for (const int size : sizes) {
+    if (position < begin + size) {
+      const int at = position - begin;
+      return {order[begin + (at + size - 1) % size], order[begin + (at + 1) % size]};
+    }
+    begin += size;
+  }
+  return {rank, rank};
+}
+
+inline std::vector<int> natural_order(int ranks) {
+  std::vector<int> order(ranks);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+// The same on every rank for the same seed (Fisher and Yates).
+inline std::vector<int> random_order(int ranks, std::uint64_t seed) {
+  std::vector<int> order = natural_order(ranks);
+  unsigned long long state = mix(seed);
+  for (int left = ranks - 1; left > 0; --left)
+    std::swap(order[left], order[next_random(state) % static_cast<std::uint64_t>(left + 1)]);
+  return order;
+}
+
+// 0, P/2, 1, P/2 + 1, …: neighbours in the ring are as far apart in rank as they can all be.
+inline std::vector<int> worst_order(int ranks) {
+  std::vector<int> order;
+  const int half = (ranks + 1) / 2;
+  for (int i = 0; i < half; ++i) {
+    order.push_back(i);
+    if (half + i < ranks) order.push_back(half + i);
+  }
+  return order;
+}
+
+}  // namespace kiviat
