@@ -115,7 +115,8 @@ std::vector<Case> cases_of(const Options& options) {
 }
 
 // Every rank reads the file itself would load a parallel file system: rank 0 reads, all receive.
-std::vector<Case> read_cases(const std::string& path, const Session& session) {
+// They are kept as text, since a parsed case is ten times as large and a plan may have many thousands.
+std::vector<std::string> read_cases(const std::string& path, const Session& session) {
   std::string text;
   long length = -1;
   if (session.rank == 0)
@@ -128,14 +129,15 @@ std::vector<Case> read_cases(const std::string& path, const Session& session) {
   text.resize(static_cast<std::size_t>(length));
   MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, session.world);
 
-  std::vector<Case> cases;
+  std::vector<std::string> lines;
   int number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const auto end = std::min(text.find('\n', begin), text.size());
-    if (auto parsed = parse_case(text.substr(begin, end - begin), ++number)) cases.push_back(std::move(*parsed));
+    std::string line = text.substr(begin, end - begin);
+    if (parse_case(line, ++number)) lines.push_back(std::move(line));  // throws where it is none
     begin = end + 1;
   }
-  return cases;
+  return lines;
 }
 
 int run(const Options& options) {
@@ -146,7 +148,8 @@ int run(const Options& options) {
     if (root) std::printf("%s\n", launch.c_str());
     return 0;
   }
-  const std::vector<Case> cases = driven ? read_cases(options.cases, session) : cases_of(options);
+  const std::vector<std::string> lines = driven ? read_cases(options.cases, session) : std::vector<std::string>();
+  const std::vector<Case> asked = driven ? std::vector<Case>() : cases_of(options);
 
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Format> format;
@@ -172,7 +175,8 @@ int run(const Options& options) {
     record(launch);
     if (format) format->begin(launch);
   }
-  for (const Case& spec : cases) {
+  for (std::size_t i = 0; i < lines.size() + asked.size(); ++i) {
+    const Case spec = driven ? *parse_case(lines[i], 0) : asked[i];
     if (root && driven) {
       record(json::Object().field("event", "start").field("case", spec.id).text());
       session.on_progress = [&](double share) {
