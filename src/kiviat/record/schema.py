@@ -14,7 +14,7 @@ RUN_SCHEMA = "kiviat.run/1"
 
 
 def data_path(name: str) -> Path:
-    """A folder that travels with the package: native, plans or schema.
+    """A folder that travels with the package: native, plans, published or schema.
 
     An installed package carries them under `kiviat/data`; in a checkout they stand at the root.
     """
@@ -25,7 +25,7 @@ def data_path(name: str) -> Path:
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema `name` ("record", "run" or "plan")."""
+    """The JSON Schema `name` ("record", "run", "plan" or "published")."""
     loaded: dict[str, Any] = json.loads((data_path("schema") / f"{name}.schema.json").read_text())
     return loaded
 

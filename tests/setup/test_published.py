@@ -1,0 +1,69 @@
+"""Published results: the files are what the schema says, and what they say agrees with itself."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from kiviat.record import InputError, data_path, schema
+from kiviat.record.published import Fact, papers, read_paper
+
+FILES = sorted(data_path("published").iterdir())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_files_are_what_the_schema_says(path: Path) -> None:
+    jsonschema.validate(tomllib.loads(path.read_text(encoding="utf-8")), schema("published"))
+
+
+def test_facts_are_told_apart_and_have_a_place() -> None:
+    for paper in papers():
+        facts = [fact for system in paper.systems for fact in system.facts]
+        assert facts and len({fact.id for fact in facts}) == len(facts)
+        for system in paper.systems:
+            assert len({fact.measures for fact in system.facts}) == len(system.facts)
+
+
+def test_accumulated_and_per_process_figures_agree() -> None:
+    """The papers print whole MB/s: a slip of a digit or of a column shows."""
+    pairs = 0
+    for system in (system for paper in papers() for system in paper.systems):
+        for name in ("b_eff", "at_lmax", "rings_at_lmax"):
+            whole, share = system.fact(f"b_eff.{name}"), system.fact(f"b_eff.{name}_per_process")
+            if whole and share:
+                pairs += 1
+                assert share.value == pytest.approx(whole.value / system.processes, abs=1e6)
+    assert pairs >= 15
+
+
+def test_the_altix_of_the_paper() -> None:
+    (paper,) = (paper for paper in papers() if paper.authors[0] == "Fatoohi")
+    altix = paper.systems[0]
+    assert (altix.machine, altix.processes) == ("SGI Altix 3700 BX2", 256)
+    latency, whole = altix.fact("b_eff.pingpong_latency"), altix.fact("b_eff.b_eff")
+    assert isinstance(latency, Fact) and isinstance(whole, Fact)
+    assert (latency.value, latency.unit, latency.location) == (pytest.approx(1.267e-6), "s", "Table 1")
+    assert (whole.value, whole.unit) == (pytest.approx(47166e6), "B/s")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("published/1", "published/2"), "kiviat.published/2"),
+        (('unit = "MB/s"', 'unit = "GB/s"'), "fact F1-001 is in 'GB/s'; give MB/s or us"),
+        (("processes = 256\n", ""), "processes"),
+        (('location = "Table 1", ', ""), "location"),
+        (("[[systems]]", "[[systems"), "cannot be read"),
+    ],
+)
+def test_files_that_are_wrong_are_refused(change: tuple[str, str], says: str, tmp_path: Path) -> None:
+    text = FILES[0].read_text(encoding="utf-8")
+    assert change[0] in text
+    path = tmp_path / "wrong.toml"
+    path.write_text(text.replace(*change), encoding="utf-8")
+    with pytest.raises(InputError, match=says) as refused:
+        read_paper(path)
+    assert str(path) in str(refused.value) and "\n" not in str(refused.value)
