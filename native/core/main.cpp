@@ -1,10 +1,12 @@
 // kiviat-bench: runs benchmarks by name, or the cases of a file.
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,14 +99,15 @@ Options parse(int argc, char** argv) {
 // The cases of the command line: every named benchmark at every size it can have.
 std::vector<Case> cases_of(const Options& options) {
   std::vector<Case> cases;
-  for (const std::string& name : options.names) {
-    const Benchmark& benchmark = find_benchmark(name);
+  std::vector<const Benchmark*> named;
+  for (const std::string& name : options.names) std::ranges::copy(find_benchmarks(name), std::back_inserter(named));
+  for (const Benchmark* benchmark : named) {
     std::vector<std::int64_t> sizes = {0};
-    if (benchmark.traits.sized) sizes = parse_sizes(options.sizes);
+    if (benchmark->traits.sized) sizes = parse_sizes(options.sizes);
     for (const std::int64_t bytes : sizes) {
-      if (!options.sizes_given && bytes % benchmark.traits.element_bytes != 0) continue;
-      Case spec{benchmark.name, benchmark.name, options.words};
-      if (benchmark.traits.sized) {
+      if (!options.sizes_given && bytes % benchmark->traits.element_bytes != 0) continue;
+      Case spec{benchmark->name, benchmark->name, options.words};
+      if (benchmark->traits.sized) {
         spec.id += "/bytes=" + std::to_string(bytes);
         spec.words["bytes"] = std::to_string(bytes);
       }

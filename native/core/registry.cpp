@@ -128,20 +128,33 @@ std::string Benchmark::describe() const {
 
 const std::vector<Benchmark>& benchmarks() { return registered(); }
 
-const Benchmark& find_benchmark(std::string_view name) {
+std::vector<const Benchmark*> find_benchmarks(std::string_view name) {
   const std::string wanted = lower(name);
+  std::vector<const Benchmark*> found;
   const Benchmark* nearest = nullptr;
   std::size_t distance = wanted.size();
   for (const Benchmark& benchmark : benchmarks()) {
     std::vector<std::string> names = benchmark.traits.aka;
     names.push_back(benchmark.name);
+    bool meant = false;
     for (const std::string& known : names) {
-      if (lower(known) == wanted) return benchmark;
+      meant = meant || lower(known) == wanted;
       if (const auto d = edit_distance(lower(known), wanted); d < distance) distance = d, nearest = &benchmark;
     }
+    if (meant) found.push_back(&benchmark);
   }
-  throw UsageError("no benchmark is called '" + std::string(name) + "'" +
-                   (nearest ? "; nearest is '" + nearest->name + "'" : "") + "; --list shows all");
+  if (found.empty())
+    throw UsageError("no benchmark is called '" + std::string(name) + "'" +
+                     (nearest ? "; nearest is '" + nearest->name + "'" : "") + "; --list shows all");
+  return found;
+}
+
+const Benchmark& find_benchmark(std::string_view name) {
+  const std::vector<const Benchmark*> found = find_benchmarks(name);
+  if (found.size() == 1) return *found.front();
+  std::string names;
+  for (const Benchmark* benchmark : found) names += (names.empty() ? "" : ", ") + benchmark->name;
+  throw UsageError("'" + std::string(name) + "' means several benchmarks: give one of " + names);
 }
 
 Registration::Registration(const char* name, void (*run)(Trial&), const char* path, Traits traits) {

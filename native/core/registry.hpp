@@ -63,7 +63,11 @@ const std::vector<Axis>& common_axes();
 // All benchmarks by name. Complete, and only read, once main has started.
 const std::vector<Benchmark>& benchmarks();
 
-// By name or alias; throws UsageError, naming the nearest, if there is none.
+// Those that a name or an alias means, for several may share an alias; throws UsageError, naming the
+// nearest, if there is none.
+std::vector<const Benchmark*> find_benchmarks(std::string_view name);
+
+// The only one; throws UsageError, naming all, if there are several.
 const Benchmark& find_benchmark(std::string_view name);
 
 struct Registration {

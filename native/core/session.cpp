@@ -128,6 +128,13 @@ Session::Session(MPI_Comm comm)
   MPI_Comm_size(world, &size);
 }
 
+std::string Session::node() const {
+  char host[MPI_MAX_PROCESSOR_NAME];
+  int length;
+  MPI_Get_processor_name(host, &length);
+  return node_identity(host);
+}
+
 std::string Session::describe() const {
   struct Place {
     char host[MPI_MAX_PROCESSOR_NAME], node[MPI_MAX_PROCESSOR_NAME + 64], cpus[128], sockets[128];
@@ -135,7 +142,7 @@ std::string Session::describe() const {
   } mine{};
   int length;
   MPI_Get_processor_name(mine.host, &length);
-  std::snprintf(mine.node, sizeof mine.node, "%s", node_identity(mine.host).c_str());
+  std::snprintf(mine.node, sizeof mine.node, "%s", node().c_str());
   const Mask mask = processors_of_this_rank();
   std::snprintf(mine.cpus, sizeof mine.cpus, "%s", ranges(mask).c_str());
   std::snprintf(mine.sockets, sizeof mine.sockets, "%s", ranges(sockets_of(mask)).c_str());

@@ -23,6 +23,8 @@ struct Session {
   // Told on rank 0 of the members how much of a long case is done, 0 to 1; may be empty.
   std::function<void(double)> on_progress;
 
+  // Equal on two ranks if they share a node.
+  std::string node() const;
   // The launch event: who we are, where each rank runs. Collective; the text is complete on rank 0.
   std::string describe() const;
 };

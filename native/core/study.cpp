@@ -53,17 +53,19 @@ bool Trial::verify(const Operation& operation) {
 
 void Trial::forget_payload() { sent_.clear(), expected_.clear(), contributed_.clear(), sums_.clear(); }
 
-double Trial::seconds_of(std::int64_t calls, const Operation& operation) {
+double Trial::seconds_of(std::int64_t calls, const Operation& operation, bool idle) {
   together();
   const double start_s = clock::now();
   for (std::int64_t call = 0; call < calls; ++call) operation(call);
-  return worst(clock::now() - start_s);
+  const double taken_s = clock::now() - start_s;
+  together(idle);
+  return worst(taken_s);
 }
 
-std::int64_t Trial::calls_lasting(double seconds, std::int64_t most, const Operation& operation) {
+std::int64_t Trial::calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle) {
   std::int64_t calls = 1;
   for (;;) {
-    const double taken_s = seconds_of(calls, operation);
+    const double taken_s = seconds_of(calls, operation, idle);
     if (taken_s >= seconds / 2 || calls >= most)
       return std::clamp<std::int64_t>(std::llround(static_cast<double>(calls) * seconds / taken_s), 1, most);
     calls = std::min(most, std::max(2 * calls, static_cast<std::int64_t>(static_cast<double>(calls) * std::min(16.0, 0.8 * seconds / taken_s))));

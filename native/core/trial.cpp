@@ -71,6 +71,7 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   MPI_Comm_size(comm_, &ranks_);
   // Groups carry different payloads: what strays from one into another is noticed.
   if (group) seed_ = mix(seed_ + static_cast<std::uint64_t>(all_rank_ / group_ranks));
+  payload_seed_ = seed_;
 }
 
 Trial::~Trial() {

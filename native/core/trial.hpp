@@ -112,14 +112,15 @@ class Trial {
   // the last call of forget_payload(). The verdict goes into the result. Collective.
   bool verify(const Operation& operation);
   void forget_payload();
-  // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Collective.
-  double seconds_of(std::int64_t calls, const Operation& operation);
+  // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Ranks
+  // whose operation does nothing are `idle` and sleep meanwhile. Collective.
+  double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
   // Calls that take about `seconds`, from 1 to `most`, found by timing; known on all ranks. Collective.
-  std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation);
+  std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);
   double worst(double value) const;  // maximum over all members
   void together();                   // barrier over all members
   void together(bool idle);          // likewise; idle ranks sleep and leave processor and memory to the others
-  std::uint64_t seed() const { return seed_; }
+  std::uint64_t seed() const { return seed_; }  // of the case; differs between groups
   const Session& session() const { return session_; }
   void progressed(double share) const;  // sign of life of a long study
 
@@ -148,7 +149,7 @@ class Trial {
   std::int64_t bytes_ = 0;
   int root_ = 0, shift_ = 0;
   std::int64_t iterations_, warmup_;  // of modes fixed and pallas2
-  std::uint64_t seed_;
+  std::uint64_t seed_, payload_seed_;
   Limits limits_;
   double started_s_;
   Result result_;

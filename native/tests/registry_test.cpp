@@ -26,6 +26,15 @@ RANKED_TEST(an_unknown_benchmark_names_the_nearest, 1) {
   EXPECT(contains(trouble(""), "--list"));
 }
 
+RANKED_TEST(a_shared_alias_means_all_that_have_it, 1) {
+  std::string names;
+  for (const Benchmark* benchmark : find_benchmarks("Dense")) names += benchmark->name + " ";
+  EXPECT(names == "dense_cumulative dense_pairwise dense_random dense_total_exchange ");
+  EXPECT(find_benchmarks("osu_latency").size() == 1);
+  EXPECT(thrown<UsageError>([] { find_benchmark("dense"); }) ==
+         "'dense' means several benchmarks: give one of dense_cumulative, dense_pairwise, dense_random, dense_total_exchange");
+}
+
 RANKED_TEST(names_and_aliases_are_unique, 1) {
   std::vector<std::string> names;
   for (const Benchmark& benchmark : benchmarks()) {
@@ -34,7 +43,12 @@ RANKED_TEST(names_and_aliases_are_unique, 1) {
     EXPECT(!benchmark.traits.summary.empty());
     EXPECT(!benchmark.traits.source.empty());
     EXPECT(&find_benchmark(benchmark.name) == &benchmark);
-    for (const std::string& alias : benchmark.traits.aka) EXPECT(find_benchmark(alias).name == benchmark.name);
+    for (const std::string& alias : benchmark.traits.aka) {
+      const auto meant = find_benchmarks(alias);
+      EXPECT(std::ranges::count(meant, &benchmark) == 1);
+      // A family shares its name; what IMB and OSU call something is one benchmark.
+      EXPECT(meant.size() == 1 || alias == "dense");
+    }
     for (const Axis& axis : benchmark.traits.axes) {
       EXPECT(!axis.help.empty());
       if (!axis.values.empty()) EXPECT(std::ranges::count(axis.values, axis.fallback) == 1);

@@ -1,0 +1,24 @@
+// Dense communication 3: one pair talks in the first phase, and each phase adds another, up to P/2 pairs. Of an odd
+// number of ranks the last one stays alone.
+#include "bench/pattern/dense.hpp"
+
+using namespace kiviat;
+
+static void dense_cumulative(Trial& t) {
+  const bool near = t.text("matching") == "near";
+  const int pairs = t.ranks() / 2;
+  Dense dense(t, pairs, [&](int phase) { return cumulative_phase(t.ranks(), phase, near, t.rank()); });
+  t.study([&] {
+    dense();
+    if (pairs > 1) t.report("last_to_first", dense.bandwidth(pairs) / dense.bandwidth(1));
+  });
+}
+
+BENCHMARK(dense_cumulative,
+          .summary = "pairs talk both ways, one pair more in each phase",
+          .source = "dense communication, cumulative pairwise exchange; the matching is ours",
+          .aka = {"dense"},
+          .sampling = Sampling::study,
+          .reports = dense_reports({{"last_to_first", "1", "higher", "bandwidth per process with all pairs over that of one alone"}}),
+          .nominal_s = 1,
+          .axes = dense_axes({{"matching", "far", "", "far: rank r with r + P/2; near: 2r with 2r + 1", {"far", "near"}}}));

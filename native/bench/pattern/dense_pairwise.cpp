@@ -1,0 +1,27 @@
+// Dense communication 2: in phase k of P - 1 ranks at distance k modulo P talk in pairs, both ways at once. The middle
+// phases have the farthest partners; in the last one they are near again.
+#include "bench/pattern/dense.hpp"
+
+using namespace kiviat;
+
+static void dense_pairwise(Trial& t) {
+  const std::string name = t.text("matching");
+  const Matching matching = name == "disjoint" ? Matching::disjoint : name == "halves" ? Matching::halves : Matching::both;
+  Dense dense(t, t.ranks() - 1, [&](int phase) { return pairwise_phase(t.ranks(), phase, matching, t.rank()); });
+  t.study([&] {
+    dense();
+    dense.report_middle_to_first();
+  });
+}
+
+BENCHMARK(dense_pairwise,
+          .summary = "pairs at distance k talk both ways, phase by phase",
+          .source = "dense communication, simple pairwise exchange; the matching is ours",
+          .aka = {"dense"},
+          .sampling = Sampling::study,
+          .reports = dense_reports({middle_to_first()}),
+          .nominal_s = 1,
+          .axes = dense_axes({{"matching", "disjoint", "",
+                               "disjoint: pairs that share no rank where there are such, else two half-phases; halves: "
+                               "always two half-phases, one with either partner; both: with both partners at once",
+                               {"disjoint", "halves", "both"}}}));

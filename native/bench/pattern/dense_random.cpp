@@ -1,0 +1,23 @@
+// Dense communication 4: all ranks talk in pairs, shuffled for each phase from the seed of the case. Of an odd number
+// of ranks another one stays alone in each phase, by chance.
+#include "bench/pattern/dense.hpp"
+
+using namespace kiviat;
+
+static void dense_random(Trial& t) {
+  const std::int64_t phases = t.integer("phases");
+  if (phases < 1 || phases > 10'000) throw UsageError("phases=" + std::to_string(phases) + ": give 1 to 10000");
+  Dense dense(t, static_cast<int>(phases), [&](int phase) {
+    return random_phase(t.ranks(), t.seed() + static_cast<std::uint64_t>(phase), t.rank());
+  });
+  t.study(std::ref(dense));
+}
+
+BENCHMARK(dense_random,
+          .summary = "all ranks talk both ways in pairs, shuffled for each phase",
+          .source = "dense communication, random pairwise exchange",
+          .aka = {"dense"},
+          .sampling = Sampling::study,
+          .reports = dense_reports(),
+          .nominal_s = 1,
+          .axes = dense_axes({{"phases", "16", "phases", "shuffles"}}));

@@ -1,0 +1,67 @@
+// Who talks to whom where ranks talk in pairs. Pure functions; MPI_PROC_NULL is who has nobody.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "bench/pattern/rings.hpp"
+
+namespace kiviat {
+
+// Rounds in which all pairs of `ranks` come together, each once: the circle method, a factorisation of the
+// complete graph. An odd number of ranks has one round more, and in each another rank stays alone.
+inline int circle_rounds(int ranks) { return ranks - 1 + ranks % 2; }
+
+inline int circle_partner(int ranks, int round, int rank) {
+  const int turning = circle_rounds(ranks);  // the others turn about the last rank of an even number
+  const auto facing = [&](int r) { return static_cast<int>(((2ll * round - r) % turning + turning) % turning); };
+  int partner = rank == turning ? round : facing(rank);
+  if (partner == rank) partner = turning;
+  return partner < ranks ? partner : MPI_PROC_NULL;
+}
+
+// Rank i of the first half with rank i + P/2 of the second; the last of an odd number stays alone.
+inline int far_partner(int ranks, int rank) {
+  const int half = ranks / 2;
+  return rank >= 2 * half ? MPI_PROC_NULL : rank < half ? rank + half : rank - half;
+}
+
+// Neighbours 2i and 2i + 1.
+inline int near_partner(int ranks, int rank) { return (rank ^ 1) < ranks ? rank ^ 1 : MPI_PROC_NULL; }
+
+// The first half of `order` with its second half; the last of an odd number stays alone.
+inline int partner_across(const std::vector<int>& order, int rank) {
+  const int position = static_cast<int>(std::ranges::find(order, rank) - order.begin());
+  const int other = far_partner(static_cast<int>(order.size()), position);
+  return other == MPI_PROC_NULL ? MPI_PROC_NULL : order[other];
+}
+
+// Where a rank stands in the graph that joins ranks whose distance modulo P is k: gcd(P, k) cycles r, r + k,
+// r + 2k, … of equal length. A cycle of two ranks is one edge.
+struct CyclePosition {
+  int length, at;
+};
+
+inline CyclePosition cycle_position(int ranks, int distance, int rank) {
+  const int cycles = std::gcd(ranks, distance);
+  int at = 0;
+  for (std::int64_t r = rank % cycles; r != rank; r = (r + distance) % ranks) ++at;
+  return {ranks / cycles, at};
+}
+
+// The partner at distance k of a rank, positions `first` and first + 1, first + 2 and first + 3, … of its cycle
+// being paired. In a cycle of odd length the last one stays alone.
+inline int circulant_partner(int ranks, int distance, int first, int rank) {
+  const auto [length, at] = cycle_position(ranks, distance, rank);
+  const int position = (at - first % length + length) % length;
+  if (position % 2 == 0 && position + 1 == length) return MPI_PROC_NULL;
+  const std::int64_t partner = position % 2 == 0 ? std::int64_t{rank} + distance : std::int64_t{rank} - distance + ranks;
+  return static_cast<int>(partner % ranks);
+}
+
+}  // namespace kiviat
