@@ -2,7 +2,7 @@
 
 from kiviat.record.errors import InputError
 from kiviat.record.schema import RECORD_SCHEMA, RUN_SCHEMA, data_path, refuse_other_version, schema
-from kiviat.record.types import Metric, Record, Row, Table
+from kiviat.record.types import Metric, Record, Row, Table, TableRow
 
 __all__ = [
     "RECORD_SCHEMA",
@@ -12,6 +12,7 @@ __all__ = [
     "Record",
     "Row",
     "Table",
+    "TableRow",
     "data_path",
     "refuse_other_version",
     "schema",

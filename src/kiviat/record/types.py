@@ -161,3 +161,21 @@ class Row:
     p99: float | None
     ci_low: float | None
     ci_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One table of one record: what a study measured, value by value, in one launch."""
+
+    run: str
+    launch: int | None
+    clock: str
+    case: str
+    benchmark: str
+    ranks: int
+    bytes: int | None
+    axes: Mapping[str, Scalar]
+    outcome: str
+    check: str
+    oversubscribed: bool
+    table: Table

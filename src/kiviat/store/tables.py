@@ -1,0 +1,47 @@
+"""Reads the tables of a run's records, one record after the other.
+
+A matrix of all pairs of a thousand ranks has a million values, in every launch: whoever reads keeps what
+it needs. So no query here, as DuckDB would hold them all at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from kiviat.record import InputError, Table, TableRow
+from kiviat.store.files import RECORDS_FILE
+from kiviat.store.read import first_bad_line, whole_lines
+from kiviat.store.tail import torn_tail
+
+# Most records are of no study: their lines are not parsed. Within a string the quotes would be escaped.
+_HAS_TABLES = re.compile(rb'"tables"\s*:\s*\[\s*\{')
+
+_IDENTITY = [field.name for field in fields(TableRow) if field.name != "table"]
+
+
+def load_tables(path: Path) -> Iterator[TableRow]:
+    """The tables of the run in the order written. What is wrong with its files, `load` says."""
+    records = path / RECORDS_FILE
+    with whole_lines(records, torn_tail(records)) as readable:
+        if readable is None:
+            return
+        with readable.open("rb") as lines:
+            for line in lines:
+                if _HAS_TABLES.search(line):
+                    try:
+                        found = list(_of_record(json.loads(line)))
+                    except (ValueError, KeyError, TypeError) as error:
+                        wrong = first_bad_line(readable, records)
+                        raise InputError(wrong or f"{records} cannot be read: {error!r}") from None
+                    yield from found
+
+
+def _of_record(record: Mapping[str, Any]) -> Iterator[TableRow]:
+    identity = {name: record[name] for name in _IDENTITY}
+    for table in record["tables"]:
+        yield TableRow(**identity, table=Table.from_json(table))
