@@ -1,13 +1,12 @@
 // Dense communication: all phases of an algorithm, timed one by one, several times over.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "bench/pattern/dense_phases.hpp"
-#include "core/failure.hpp"
+#include "bench/pattern/settings.hpp"
 
 namespace kiviat {
 
@@ -16,7 +15,7 @@ class Dense {
   using PhaseOf = std::function<Phase(int phase)>;  // 1, 2, … `phases`
 
   Dense(Trial& t, int phases, PhaseOf phase_of)
-      : t_(t), phases_(phases), phase_of_(std::move(phase_of)), phase_s_(phase_seconds(t)),
+      : t_(t), phases_(phases), phase_of_(std::move(phase_of)), phase_s_(seconds_of_axis(t, "phase_ms")),
         exchange_(t, bytes_of(t), 2), calls_(phases), seconds_(phases) {}
 
   // Three passes over all phases; the medians of each phase go into tables.
@@ -37,7 +36,7 @@ class Dense {
   }
 
   // Per process in a phase, counted from 1: the median over passes.
-  double bandwidth(int phase) const { return per_process(phase_of_(phase)) / median(phase); }
+  double bandwidth(int phase) const { return per_process(phase_of_(phase)) / median(seconds_[phase - 1]); }
 
   // Of the phases whose partners are farthest to the first. With fewer than four ranks they are one.
   void report_middle_to_first() {
@@ -47,13 +46,6 @@ class Dense {
 
  private:
   static constexpr int passes = 3;
-
-  static double phase_seconds(const Trial& t) {
-    const std::int64_t milliseconds = t.integer("phase_ms");
-    if (milliseconds < 1 || milliseconds > 60'000)
-      throw UsageError("phase_ms=" + std::to_string(milliseconds) + ": give 1 to 60000");
-    return 1e-3 * static_cast<double>(milliseconds);
-  }
 
   static std::size_t bytes_of(const Trial& t) {
     if (t.bytes() == 0) throw Skip("messages of no bytes have no bandwidth: give bytes of at least 1");
@@ -79,12 +71,6 @@ class Dense {
     return t_.seconds_of(calls_[index], once, idle) / static_cast<double>(calls_[index]);
   }
 
-  double median(int phase) const {
-    std::vector<double> sorted = seconds_[phase - 1];
-    std::ranges::sort(sorted);
-    return sorted[sorted.size() / 2];
-  }
-
   void tell() {
     std::vector<std::string> names;
     for (int phase = 1; phase <= phases_; ++phase) names.push_back(std::to_string(phase));
@@ -95,7 +81,7 @@ class Dense {
       const std::size_t row = phase - 1;
       const Phase what = phase_of_(phase);
       each.at({row}) = bandwidth(phase);
-      all.at({row}) = total(what) / median(phase);
+      all.at({row}) = total(what) / median(seconds_[phase - 1]);
       steps.at({row}) = what.steps;
     }
     t_.report("slowest_phase", std::ranges::min(each.values));

@@ -5,9 +5,7 @@
 using namespace kiviat;
 
 static void dense_random(Trial& t) {
-  const std::int64_t phases = t.integer("phases");
-  if (phases < 1 || phases > 10'000) throw UsageError("phases=" + std::to_string(phases) + ": give 1 to 10000");
-  Dense dense(t, static_cast<int>(phases), [&](int phase) {
+  Dense dense(t, static_cast<int>(bounded(t, "phases", 1, 10'000)), [&](int phase) {
     return random_phase(t.ranks(), t.seed() + static_cast<std::uint64_t>(phase), t.rank());
   });
   t.study(std::ref(dense));

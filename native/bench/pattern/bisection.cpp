@@ -1,0 +1,44 @@
+// Bisection bandwidth: one half of the ranks floods the other: ranks r and r + P/2, then seeded random halves. Of an
+// odd number of ranks one sleeps: the last, or the last of the shuffle.
+#include <numeric>
+
+#include "bench/pattern/flood.hpp"
+#include "bench/pattern/pairings.hpp"
+
+using namespace kiviat;
+
+static void bisection(Trial& t) {
+  const int halves = static_cast<int>(bounded(t, "halves", 0, 1000));
+  Flood flood(t, long_bytes(t), seconds_of_axis(t, "time_ms"));
+  t.study([&] {
+    std::vector<std::string> names = {"fixed"};
+    for (int half = 1; half <= halves; ++half) names.push_back("random " + std::to_string(half));
+    Table& table = t.table("bandwidth", "B/s", "higher", {{"halves", names}});
+    for (int half = 0; half <= halves; ++half) {
+      const int partner = half == 0 ? far_partner(t.ranks(), t.rank())
+                                    : partner_across(random_order(t.ranks(), t.seed() + static_cast<std::uint64_t>(half)), t.rank());
+      flood.verify(partner);
+      const std::vector<double> rates = flood.gathered(flood.rate(partner));
+      table.values[half] = std::accumulate(rates.begin(), rates.end(), 0.0);
+      t.progressed(static_cast<double>(half + 1) / (halves + 1));
+    }
+    t.report("bandwidth", table.values.front());
+    t.report("bandwidth_per_process", table.values.front() / (2 * (t.ranks() / 2)));
+    if (halves == 0) return;
+    const std::vector<double> random(table.values.begin() + 1, table.values.end());
+    t.report("worst_half", std::ranges::min(random));
+    t.report("best_half", std::ranges::max(random));
+  });
+}
+
+BENCHMARK(bisection,
+          .summary = "one half of the ranks floods the other half in both directions",
+          .source = "bisection bandwidth by streaming; random halves are ours",
+          .sampling = Sampling::study,
+          .sized = false,
+          .reports = {{"bandwidth", "B/s", "higher", "both directions of all pairs r and r + P/2"},
+                      {"bandwidth_per_process", "B/s", "higher"},
+                      {"worst_half", "B/s", "higher", "both directions, the worst of the random halves"},
+                      {"best_half", "B/s", "higher", "likewise the best"}},
+          .nominal_s = 4,
+          .axes = {{"halves", "8", "halves", "random halves, seeded"}, time_axis("250"), long_axis("1048576")});

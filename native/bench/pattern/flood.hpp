@@ -1,0 +1,110 @@
+// Pairs that keep their links full with MPI_Sendrecv for a given time.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "bench/pattern/settings.hpp"
+#include "core/clock.hpp"
+
+namespace kiviat {
+
+class Flood {
+ public:
+  Flood(Trial& t, std::int64_t bytes, double seconds)
+      : t_(t), bytes_(Trial::fitting(bytes, "B")), seconds_(seconds), out_(t.buffer(bytes_)), in_(t.buffer(bytes_)) {}
+
+  // Whether the payload arrives in both directions, in all pairs at once. Collective.
+  bool verify(int partner) {
+    t_.forget_payload();
+    if (partner != MPI_PROC_NULL) {
+      t_.sends(out_);
+      t_.expects(in_, {{0, in_.first().size(), partner}});
+    }
+    return t_.verify([&](std::int64_t) {
+      if (partner != MPI_PROC_NULL) exchange(partner);
+    });
+  }
+
+  // Bytes per second, both ways, of each pair, on its lower rank; NaN on other ranks, of which those without partner
+  // sleep. Collective.
+  double rate(int partner) {
+    t_.together();
+    const double bytes_per_s = partner == MPI_PROC_NULL ? NAN : flooded(partner);
+    t_.together(partner == MPI_PROC_NULL);
+    return t_.rank() < partner ? bytes_per_s : NAN;
+  }
+
+  // The values of the ranks that have one, in the order of ranks; on rank 0.
+  std::vector<double> gathered(double mine) const {
+    std::vector<double> all(t_.rank() == 0 ? t_.ranks() : 0);
+    MPI_Gather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, t_.comm());
+    std::erase_if(all, [](double value) { return std::isnan(value); });
+    return all;
+  }
+
+ private:
+  // Shares of the time that counts. Before it, token buckets and windows become as empty or full as they will be;
+  // after it, the flood goes on, for other pairs may count still.
+  static constexpr double before = 0.25, after = 0.1;
+  static constexpr double block = 0.02;  // of what is decided at once
+  static constexpr int least_blocks = 3;  // before and after, where single messages take long
+
+  struct Block {
+    std::int64_t calls = 1, counts = 0;  // no calls: the end
+  };
+
+  // What happened until now, on the lower rank of a pair.
+  struct Progress {
+    int blocks_before = 0, blocks_after = 0;
+    double before_s = 0, counted_s = 0, after_s = 0, call_s = 0;
+    std::int64_t calls = 0;  // counted
+
+    void add(const Block& done, double taken_s) {
+      call_s = taken_s / static_cast<double>(done.calls);
+      if (done.counts) counted_s += taken_s, calls += done.calls;
+      else if (calls == 0) before_s += taken_s, ++blocks_before;
+      else after_s += taken_s, ++blocks_after;
+    }
+    Block next(double seconds) const {
+      if (blocks_after >= least_blocks && after_s >= after * seconds) return {0, 0};
+      const bool begun = blocks_before >= least_blocks && before_s >= before * seconds, ended = counted_s >= seconds;
+      const double fitting = call_s > 0 ? block * seconds / call_s : 1;
+      return {static_cast<std::int64_t>(std::clamp(fitting, 1.0, 1e6)), begun && !ended};
+    }
+  };
+
+  void exchange(int partner) {
+    MPI_Sendrecv(out_.next(), bytes_, MPI_BYTE, partner, 0, in_.next(), bytes_, MPI_BYTE, partner, 0, t_.comm(), MPI_STATUS_IGNORE);
+  }
+
+  // While a block is under way the lower rank says what the next one is to be, so that nothing interrupts the flow.
+  double flooded(int partner) {
+    Progress progress;
+    for (Block now, next; now.calls > 0; now = next) {
+      const double start_s = clock::now();
+      MPI_Request request;
+      if (t_.rank() < partner) {
+        next = progress.next(seconds_);
+        MPI_Isend(&next, 2, MPI_INT64_T, partner, 1, t_.comm(), &request);
+      } else {
+        MPI_Irecv(&next, 2, MPI_INT64_T, partner, 1, t_.comm(), &request);
+      }
+      for (std::int64_t call = 0; call < now.calls; ++call) exchange(partner);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      progress.add(now, clock::now() - start_s);
+    }
+    return 2.0 * static_cast<double>(bytes_) * static_cast<double>(progress.calls) / progress.counted_s;
+  }
+
+  Trial& t_;
+  int bytes_;
+  double seconds_;
+  Buffer &out_, &in_;
+};
+
+inline Axis time_axis(std::string milliseconds) {
+  return {"time_ms", std::move(milliseconds), "ms", "streaming time that counts, after a quarter more that does not"};
+}
+
+}  // namespace kiviat

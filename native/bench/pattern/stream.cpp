@@ -1,0 +1,50 @@
+// Streaming bidirectional bandwidth: rank r of the first half and r + P/2 of the second flood the links between them
+// with MPI_Sendrecv for a second. Of an odd number of ranks the last one sleeps.
+#include <numeric>
+
+#include "bench/pattern/flood.hpp"
+#include "bench/pattern/pairings.hpp"
+
+using namespace kiviat;
+
+static void stream(Trial& t) {
+  const bool together = t.text("pairs") == "together";
+  Flood flood(t, long_bytes(t), seconds_of_axis(t, "time_ms"));
+  const int partner = far_partner(t.ranks(), t.rank()), pairs = t.ranks() / 2;
+  t.study([&] {
+    flood.verify(partner);
+    double mine = NAN;
+    for (int pair = 0; pair < (together ? 1 : pairs); ++pair) {
+      const bool turn = together || t.rank() % pairs == pair;
+      const double rate = flood.rate(turn ? partner : MPI_PROC_NULL);
+      if (turn) mine = rate;
+      t.progressed(static_cast<double>(pair + 1) / pairs);
+    }
+    flood.verify(partner);
+
+    std::vector<std::string> names;
+    for (int pair = 0; pair < pairs; ++pair) names.push_back(std::to_string(pair) + "-" + std::to_string(pair + pairs));
+    Table& table = t.table("pair_bandwidth", "B/s", "higher", {{"pair", names}});
+    const std::vector<double> rates = flood.gathered(mine);
+    if (t.rank() != 0) return;
+    table.values = rates;
+    t.report("pair_bandwidth", median(rates));
+    t.report("slowest_pair", std::ranges::min(rates));
+    t.report("quickest_pair", std::ranges::max(rates));
+    if (together) t.report("total_bandwidth", std::accumulate(rates.begin(), rates.end(), 0.0));
+  });
+}
+
+BENCHMARK(stream,
+          .summary = "pairs flood the links between both halves of the ranks in both directions",
+          .source = "streaming bidirectional bandwidth; the share of time that does not count is ours",
+          .sampling = Sampling::study,
+          .sized = false,
+          .reports = {{"pair_bandwidth", "B/s", "higher", "both directions of a pair, the median one"},
+                      {"slowest_pair", "B/s", "higher"},
+                      {"quickest_pair", "B/s", "higher"},
+                      {"total_bandwidth", "B/s", "higher", "of all pairs, at once"}},
+          .nominal_s = 1.4,
+          .axes = {{"pairs", "together", "", "all pairs at once, or each alone, one after the other", {"together", "alone"}},
+                   time_axis("1000"),
+                   long_axis("1048576")});
