@@ -20,11 +20,16 @@ def integer(word: str | None) -> int | None:
         return None
 
 
-def count(cpu_list: str | None) -> int:
-    """How many CPUs a list such as "0-3,8" names."""
-    total = 0
+def members(cpu_list: str | None) -> frozenset[int]:
+    """The CPUs that a list such as "0-3,8" names."""
+    found: set[int] = set()
     for part in (cpu_list or "").split(","):
         first, _, last = part.partition("-")
         if first.strip().isdecimal():
-            total += int(last or first) - int(first) + 1
-    return total
+            found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+def count(cpu_list: str | None) -> int:
+    """How many CPUs a list such as "0-3,8" names."""
+    return len(members(cpu_list))

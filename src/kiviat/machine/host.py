@@ -16,9 +16,8 @@ from kiviat.machine.virtualization import virtualization
 
 def describe_host(name: str | None = None, root: Path = Path("/")) -> dict[str, Any]:
     """`root` is where proc, sys and etc are; tests have trees of their own."""
-    host = text(root / "proc/sys/kernel/hostname") or socket.gethostname()
     return {
-        "name": name or host,
+        "name": name or host_name(root),
         "cpu": model(root),
         "sockets": sockets(root),
         "cores": cores(root),
@@ -32,6 +31,10 @@ def describe_host(name: str | None = None, root: Path = Path("/")) -> dict[str, 
         "governor": text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "interfaces": interfaces(root),
     }
+
+
+def host_name(root: Path = Path("/")) -> str:
+    return text(root / "proc/sys/kernel/hostname") or socket.gethostname()
 
 
 def _memory(root: Path) -> int | None:

@@ -1,0 +1,20 @@
+"""Which rank runs where: pure functions from a topology to ranks, and what each launcher is told."""
+
+from kiviat.placement.binding import BINDINGS
+from kiviat.placement.emit import Emitted, emit
+from kiviat.placement.layout import Layout, Place
+from kiviat.placement.observed import differences
+from kiviat.placement.placing import place
+from kiviat.placement.shape import Shape, parse_shape
+
+__all__ = [
+    "BINDINGS",
+    "Emitted",
+    "Layout",
+    "Place",
+    "Shape",
+    "differences",
+    "emit",
+    "parse_shape",
+    "place",
+]

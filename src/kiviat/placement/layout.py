@@ -1,0 +1,57 @@
+"""Where each rank runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from kiviat.machine.topology import Node, Topology
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node and a socket of it by their indices, a core by its OS number; without a core nobody is bound."""
+
+    node: int
+    socket: int | None = None
+    core: int | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Place i is that of rank i; `binding` is the mode asked for, "file" where a file names the cores."""
+
+    policy: str
+    topology: Topology
+    places: tuple[Place, ...]
+    binding: str | None = None
+
+    def node_of(self, rank: int) -> int:
+        return self.places[rank].node
+
+    def ranks_of(self, node: int) -> tuple[int, ...]:
+        """In ascending order."""
+        return self._ranks[node]
+
+    def ranks_per_node(self) -> tuple[int, ...]:
+        """Of every node of the topology, 0 where none runs."""
+        return tuple(len(ranks) for ranks in self._ranks)
+
+    @property
+    def used(self) -> tuple[Node, ...]:
+        """The nodes that have ranks."""
+        nodes = zip(self.topology.nodes, self._ranks, strict=True)
+        return tuple(node for node, ranks in nodes if ranks)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a node has more ranks than slots."""
+        nodes = zip(self.topology.nodes, self._ranks, strict=True)
+        return any(len(ranks) > node.slots for node, ranks in nodes)
+
+    @cached_property
+    def _ranks(self) -> tuple[tuple[int, ...], ...]:
+        found: list[list[int]] = [[] for _ in self.topology.nodes]
+        for rank, place in enumerate(self.places):
+            found[place.node].append(rank)
+        return tuple(map(tuple, found))

@@ -1,0 +1,27 @@
+"""`8x2` is 8 nodes with 2 ranks each, as the papers write it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kiviat.record import InputError
+
+_SHAPE = re.compile(r"\s*(\d+)\s*[xX]\s*(\d+)\s*")
+
+
+@dataclass(frozen=True)
+class Shape:
+    nodes: int
+    per_node: int
+
+    @property
+    def ranks(self) -> int:
+        return self.nodes * self.per_node
+
+
+def parse_shape(text: str) -> Shape:
+    match = _SHAPE.fullmatch(text)
+    if not match or not int(match[1]) or not int(match[2]):
+        raise InputError(f"-n {text}: not a number of nodes and of ranks on each; write NxM such as 8x2")
+    return Shape(int(match[1]), int(match[2]))
