@@ -1,8 +1,8 @@
 // b_eff, the effective bandwidth: the accumulated bandwidth of the network, averaged over message sizes
 // and over rings and random patterns in which all ranks send at once.
-#include <cmath>
 #include <numeric>
 
+#include "bench/pattern/b_eff_average.hpp"
 #include "bench/pattern/exchange.hpp"
 #include "core/failure.hpp"
 
@@ -10,53 +10,27 @@ using namespace kiviat;
 
 namespace {
 
-// What the definition fixes, and what its quick version leaves out of it.
-struct Extent {
-  int randoms, repetitions, every_size;
-  std::int64_t loops;
-};
-constexpr Extent full{30, 3, 1, 300}, quick{5, 1, 2, 60};
-
 constexpr std::int64_t most_bytes = std::int64_t{128} << 20;
-
-// 1, 2, 4 … 4096, then eight sizes in equal ratios up to `largest`.
-std::vector<std::int64_t> sizes_up_to(std::int64_t largest) {
-  std::vector<std::int64_t> sizes;
-  for (int power = 0; power <= 12; ++power) sizes.push_back(std::int64_t{1} << power);
-  const double ratio = std::pow(static_cast<double>(largest) / 4096, 1.0 / 8);
-  for (int k = 1; k <= 8; ++k) sizes.push_back(std::llround(4096 * std::pow(ratio, k)));
-  return sizes;
-}
 
 std::int64_t largest_of(const Trial& t) {
   const std::string asked = t.text("lmax");
   const std::int64_t largest = asked == "memory"
-      ? std::min(most_bytes, static_cast<std::int64_t>(t.session().memory_share_bytes / 128))
+      // The least of all ranks' shares: they agree on sizes.
+      ? static_cast<std::int64_t>(-t.worst(-std::min<double>(most_bytes, t.session().memory_share_bytes / 128)))
       : t.integer("lmax");
   if (largest < 4096 || largest > most_bytes)
     throw UsageError("lmax=" + asked + ": give 4096 to " + std::to_string(most_bytes) + " bytes, or memory");
   return largest;
 }
 
-double log_average(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
-}
-
 // What a pattern is for: its part in the averages.
 enum class Kind { ring, random, extra };
-
-struct Measured {
-  double average, at_largest;  // over all sizes, and at the largest alone
-};
 
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), extent_(t.text("version") == "full" ? full : quick), largest_(largest_of(t)), exchange_(t, largest_) {
-    const std::vector<std::int64_t> all = sizes_up_to(largest_);
-    for (std::size_t i = 0; i < all.size(); i += extent_.every_size) sizes_.push_back(all[i]);
+      : t_(t), extent_(t.text("version") == "full" ? b_eff_full : b_eff_quick), largest_(largest_of(t)),
+        exchange_(t, largest_), sizes_(b_eff_sizes(largest_, extent_.every_size)) {
     choose_patterns();
   }
 
@@ -66,12 +40,16 @@ class Study {
     for (const std::int64_t size : sizes_) bytes.push_back(std::to_string(size));
     Table& table = t_.table("bandwidth", "B/s", "higher",
                             {{"pattern", names}, {"bytes", bytes}, {"method", {method_names.begin(), method_names.end()}}});
-    std::vector<Measured> measured;
+    std::vector<PatternBandwidth> rings, randoms, extras;
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
-      measured.push_back(measure(patterns_[i].first, i, table));
+      const auto& [pattern, kind] = patterns_[i];
+      auto& alike = kind == Kind::ring ? rings : kind == Kind::random ? randoms : extras;
+      alike.push_back(measure(pattern, i, table));
       t_.progressed(static_cast<double>(i + 1) / static_cast<double>(patterns_.size()));
     }
-    averages(measured);
+    tell(b_eff_of(rings, randoms));
+    const char* names_of_extras[] = {"worst_order", "grid_2d", "grid_3d"};
+    for (std::size_t i = 0; i < extras.size(); ++i) t_.report(names_of_extras[i], extras[i].average);
     pingpong();
   }
 
@@ -92,51 +70,33 @@ class Study {
     }
   }
 
-  // The best of methods and repetitions at each size.
-  Measured measure(const Pattern& pattern, std::size_t row, Table& table) {
-    double sum = 0, best = 0;
-    for (std::size_t column = 0; column < sizes_.size(); ++column) {
-      const std::int64_t bytes = sizes_[column], loops = std::clamp<std::int64_t>(largest_ / bytes, 1, extent_.loops);
-      exchange_.set(pattern, bytes);
-      best = 0;
-      for (std::size_t m = 0; m < methods.size(); ++m) {
+  PatternBandwidth measure(const Pattern& pattern, std::size_t row, Table& table) {
+    return pattern_bandwidth(sizes_.size(), methods.size(), extent_.repetitions, [&](std::size_t column, std::size_t m, int repetition) {
+      const std::int64_t bytes = sizes_[column], loops = b_eff_loops(largest_, bytes, extent_.most_loops);
+      if (repetition == 0) {
+        if (m == 0) exchange_.set(pattern, bytes);
         // Each payload once by each method: at a size that is cheap to look at, and at the largest.
         if (bytes == sizes_.front() || bytes == largest_) exchange_.verify(methods[m]);
         else exchange_(methods[m]);  // what the last size left cold is warm again
-        double most = 0;
-        for (int repetition = 0; repetition < extent_.repetitions; ++repetition) {
-          const double seconds = t_.seconds_of(loops, [&](std::int64_t) { exchange_(methods[m]); });
-          most = std::max(most, static_cast<double>(bytes) * static_cast<double>(pattern.total * loops) / seconds);
-        }
-        table.at({row, column, m}) = most;
-        best = std::max(best, most);
       }
-      sum += best;
-    }
-    return {sum / static_cast<double>(sizes_.size()), best};
+      const double seconds = t_.seconds_of(loops, [&](std::int64_t) { exchange_(methods[m]); });
+      const double rate = static_cast<double>(bytes) * static_cast<double>(pattern.total * loops) / seconds;
+      double& best = table.at({row, column, m});
+      best = repetition == 0 ? rate : std::max(best, rate);
+      return rate;
+    });
   }
 
-  void averages(const std::vector<Measured>& measured) {
-    std::vector<double> of[2], at_largest[2];
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      const Kind kind = patterns_[i].second;
-      if (kind == Kind::extra) continue;
-      of[kind == Kind::random].push_back(measured[i].average);
-      at_largest[kind == Kind::random].push_back(measured[i].at_largest);
-    }
-    const double rings = log_average(of[0]), randoms = log_average(of[1]);
-    const double rings_at_largest = log_average(at_largest[0]), ranks = t_.ranks();
-    const double b_eff = log_average({rings, randoms}), both_at_largest = log_average({rings_at_largest, log_average(at_largest[1])});
-    t_.report("b_eff", b_eff);
-    t_.report("b_eff_per_process", b_eff / ranks);
-    t_.report("rings", rings);
-    t_.report("randoms", randoms);
-    t_.report("at_lmax", both_at_largest);
-    t_.report("at_lmax_per_process", both_at_largest / ranks);
-    t_.report("rings_at_lmax", rings_at_largest);
-    t_.report("rings_at_lmax_per_process", rings_at_largest / ranks);
-    const char* extras[] = {"worst_order", "grid_2d", "grid_3d"};
-    for (std::size_t i = 0; i < std::size(extras); ++i) t_.report(extras[i], measured[measured.size() - std::size(extras) + i].average);
+  void tell(const BEff& figures) {
+    const double ranks = t_.ranks();
+    t_.report("b_eff", figures.b_eff);
+    t_.report("b_eff_per_process", figures.b_eff / ranks);
+    t_.report("rings", figures.rings);
+    t_.report("randoms", figures.randoms);
+    t_.report("at_lmax", figures.at_largest);
+    t_.report("at_lmax_per_process", figures.at_largest / ranks);
+    t_.report("rings_at_lmax", figures.rings_at_largest);
+    t_.report("rings_at_lmax_per_process", figures.rings_at_largest / ranks);
   }
 
   // Ranks 0 and 1 alone, at the largest size and at one byte.
@@ -163,7 +123,7 @@ class Study {
   }
 
   Trial& t_;
-  Extent extent_;
+  BEffExtent extent_;
   std::int64_t largest_;
   Exchange exchange_;
   std::vector<std::int64_t> sizes_;

@@ -1,0 +1,214 @@
+// Which ranks and links are slow, from the times of few rounds of disjoint pairs: pure functions.
+//
+// The logarithm of a pair's time is taken as centre + effect of either rank + noise. Medians find the effects: as long
+// as most partners of a rank are healthy, its median over rounds is its own. Whether an effect could be chance is asked
+// without any assumption about the noise: a healthy rank is in the slower half of its round half of the times.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/pattern/pairings.hpp"
+#include "core/statistics.hpp"
+
+namespace kiviat {
+
+struct PairTime {
+  int round, low, high;
+  bool far;  // on different nodes: compared with such pairs only
+  double seconds;
+};
+
+struct SickRules {
+  double least_factor = 1.2;    // less is no sickness, however certain
+  double least_deviations = 5;  // robust ones, of the spread over ranks or pairs: what a topology spreads is none
+  double confidence = 0.99;
+  int most_suspects = 16;       // links that are looked at again
+  int repetitions = 12;         // of a link that is looked at again
+};
+
+// Rounds of disjoint pairs: O(log P), O(sqrt P), or all pairs.
+inline int sick_rounds(int ranks, std::string_view many) {
+  const int logarithmic = 8 + 4 * std::bit_width(static_cast<unsigned>(ranks - 1));
+  if (many == "log") return logarithmic;
+  if (many == "sqrt") return std::max(logarithmic, 2 * static_cast<int>(std::ceil(std::sqrt(ranks))));
+  return std::max(logarithmic, circle_rounds(ranks));
+}
+
+// Random rounds none of which repeats a pair of another, as long as there are such: rounds of the circle method in
+// seeded order among ranks in seeded order. Few ranks have few rounds, which then come again.
+class SickSchedule {
+ public:
+  SickSchedule(int ranks, std::uint64_t seed)
+      : rank_at_(random_order(ranks, seed)), seat_of_(ranks), round_at_(random_order(circle_rounds(ranks), seed + 1)) {
+    for (int seat = 0; seat < ranks; ++seat) seat_of_[rank_at_[seat]] = seat;
+  }
+  int partner(int round, int rank) const {
+    const int seat = circle_partner(static_cast<int>(rank_at_.size()), round_at_[round % round_at_.size()], seat_of_[rank]);
+    return seat == MPI_PROC_NULL ? MPI_PROC_NULL : rank_at_[seat];
+  }
+
+ private:
+  std::vector<int> rank_at_, seat_of_, round_at_;
+};
+
+// The chance of at least `hits` of `tries`, each of chance `chance`.
+inline double binomial_tail(int tries, int hits, double chance) {
+  double sum = 0;
+  for (int k = hits; k <= tries; ++k)
+    sum += std::exp(std::lgamma(tries + 1) - std::lgamma(k + 1) - std::lgamma(tries - k + 1) + k * std::log(chance) +
+                    (tries - k) * std::log1p(-chance));
+  return std::min(1.0, sum);
+}
+
+inline double middle(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : quantile(values, 0.5);
+}
+
+// Standard deviation as the median deviation tells it, at least 1 % of a time.
+inline double robust_deviation(const std::vector<double>& values) {
+  const double centre = middle(values);
+  std::vector<double> deviations;
+  for (const double value : values) deviations.push_back(std::abs(value - centre));
+  return std::max(0.01, 1.4826 * middle(std::move(deviations)));
+}
+
+struct Sickness {
+  double factor = 1, confidence = 0;
+  bool slow = false;
+};
+
+class Diagnosis {
+ public:
+  Diagnosis(int ranks, std::vector<PairTime> times, const SickRules& rules = {})
+      : ranks_(ranks), rules_(rules), times_(std::move(times)), of_rank_(ranks), sickness_(ranks) {
+    centre();
+    for (std::size_t i = 0; i < times_.size(); ++i)
+      of_rank_[times_[i].low].push_back(i), of_rank_[times_[i].high].push_back(i);
+    // Partners found slow say nothing about a rank: once they are known, they are left out.
+    for (int pass = 0; pass < 3; ++pass) find_slow_ranks();
+    find_suspects();
+  }
+
+  const std::vector<Sickness>& ranks() const { return sickness_; }
+
+  struct Link {
+    int low, high;
+    bool far;
+  };
+  // Pairs of healthy ranks that stand out, most of all first: too few times to name them, enough to look again.
+  const std::vector<Link>& suspects() const { return suspects_; }
+
+  // A healthy rank to compare link `a`-`b` with, other than these and `taken`: a pair with `a` must be as far.
+  template <class Far>
+  std::optional<int> control(int a, int b, int taken, bool far, Far is_far) const {
+    std::optional<int> best;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      if (rank == a || rank == b || rank == taken || sickness_[rank].slow || is_far(a, rank) != far) continue;
+      if (!best || std::abs(std::log(sickness_[rank].factor)) < std::abs(std::log(sickness_[*best].factor))) best = rank;
+    }
+    return best;
+  }
+
+ private:
+  // From the median of pairs as far from each other, and of the round where that is one of many pairs: what slows
+  // down all alike slows down nobody.
+  void centre() {
+    for (PairTime& time : times_) residual_.push_back(std::log(time.seconds));
+    subtract_medians([](const PairTime& time) { return static_cast<int>(time.far); }, 1);
+    subtract_medians([](const PairTime& time) { return time.round; }, 5);
+  }
+
+  template <class Key>
+  void subtract_medians(Key key, std::size_t least) {
+    std::map<int, std::vector<double>> groups;
+    for (std::size_t i = 0; i < times_.size(); ++i) groups[key(times_[i])].push_back(residual_[i]);
+    std::map<int, double> medians;
+    for (const auto& [name, values] : groups) medians[name] = values.size() >= least ? middle(values) : 0;
+    for (std::size_t i = 0; i < times_.size(); ++i) residual_[i] -= medians[key(times_[i])];
+  }
+
+  void find_slow_ranks() {
+    std::vector<double> effects(ranks_);
+    std::vector<Sickness> found(ranks_);
+    for (int rank = 0; rank < ranks_; ++rank) {
+      std::vector<double> all, with_healthy;
+      for (const std::size_t i : of_rank_[rank]) {
+        const int partner = times_[i].low == rank ? times_[i].high : times_[i].low;
+        all.push_back(residual_[i]);
+        if (!sickness_[partner].slow) with_healthy.push_back(residual_[i]);
+      }
+      const auto& said = with_healthy.empty() ? all : with_healthy;
+      effects[rank] = middle(said);
+      const auto slower = static_cast<int>(std::ranges::count_if(said, [](double residual) { return residual > 0; }));
+      found[rank].confidence = std::max(0.0, 1 - ranks_ * binomial_tail(static_cast<int>(said.size()), slower, 0.5));
+    }
+    const double centre = middle(effects), deviation = robust_deviation(effects);
+    for (int rank = 0; rank < ranks_; ++rank) {
+      found[rank].factor = std::exp(effects[rank] - centre);
+      found[rank].slow = found[rank].factor >= rules_.least_factor && found[rank].confidence >= rules_.confidence &&
+                         (effects[rank] - centre) / deviation >= rules_.least_deviations;
+    }
+    sickness_ = std::move(found);
+  }
+
+  void find_suspects() {
+    std::map<std::pair<int, int>, std::vector<double>> by_link;
+    std::map<std::pair<int, int>, bool> far;
+    std::vector<double> healthy;
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      const PairTime& time = times_[i];
+      if (sickness_[time.low].slow || sickness_[time.high].slow) continue;
+      by_link[{time.low, time.high}].push_back(residual_[i]);
+      far[{time.low, time.high}] = time.far;
+      healthy.push_back(residual_[i]);
+    }
+    const double centre = middle(healthy), deviation = robust_deviation(healthy);
+    std::vector<std::pair<double, Link>> standing_out;
+    for (const auto& [link, residuals] : by_link) {
+      const double excess = middle(residuals) - centre;
+      if (excess >= std::log(rules_.least_factor) && excess / deviation >= rules_.least_deviations)
+        standing_out.push_back({excess, {link.first, link.second, far[link]}});
+    }
+    std::ranges::sort(standing_out, std::greater(), [](const auto& each) { return each.first; });
+    for (const auto& [excess, link] : standing_out)
+      if (suspects_.size() < static_cast<std::size_t>(rules_.most_suspects)) suspects_.push_back(link);
+  }
+
+  int ranks_;
+  SickRules rules_;
+  std::vector<PairTime> times_;
+  std::vector<double> residual_;
+  std::vector<std::vector<std::size_t>> of_rank_;
+  std::vector<Sickness> sickness_;
+  std::vector<Link> suspects_;
+};
+
+// One look at a suspected link: its time, and those of its two ranks with healthy partners.
+struct LinkTimes {
+  double link_s, low_s, high_s;
+};
+
+// A healthy link would be the slowest of the three in a third of the looks.
+inline Sickness judge_link(const std::vector<LinkTimes>& looks, std::size_t suspects, const SickRules& rules = {}) {
+  std::vector<double> excesses;
+  int slowest = 0;
+  for (const LinkTimes& look : looks) {
+    excesses.push_back(std::log(look.link_s / std::sqrt(look.low_s * look.high_s)));
+    slowest += look.link_s > std::max(look.low_s, look.high_s);
+  }
+  const double chance = binomial_tail(static_cast<int>(looks.size()), slowest, 1.0 / 3);
+  Sickness sickness{std::exp(middle(excesses)), std::max(0.0, 1 - static_cast<double>(suspects) * chance)};
+  sickness.slow = sickness.factor >= rules.least_factor && sickness.confidence >= rules.confidence;
+  return sickness;
+}
+
+}  // namespace kiviat
