@@ -57,9 +57,16 @@ def make_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
             },
             "world": 4,
             "ranks": [
-                {"rank": rank, "host": f"n{rank // 2}", "pid": 4700 + rank, "cpus": f"{rank % 2}"}
+                {
+                    "rank": rank,
+                    "host": f"n{rank // 2}",
+                    "node": rank // 2,
+                    "pid": 4700 + rank,
+                    "cpus": f"{rank % 2}",
+                }
                 for rank in range(4)
             ],
+            "placement": None,
             "clock_cost_s": 2.2e-08,
             "oversubscribed": False,
             **launch_changes,

@@ -12,8 +12,9 @@ import pytest
 from kiviat.analysis.summary import summarise
 from kiviat.record import schema
 from kiviat.report import render
-from kiviat.report.figures import MAX_TRACES, figures
+from kiviat.report.figures import figures
 from kiviat.report.page import embedded
+from kiviat.report.panels import MAX_TRACES
 from kiviat.report.runs import labels
 
 from .synthetic import failed, make_rows, make_run, many_rows, row

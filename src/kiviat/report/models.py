@@ -10,7 +10,7 @@ from kiviat.analysis.curves import curve, size_of
 from kiviat.analysis.loggp import LogGP, fit_loggp
 from kiviat.analysis.summary import Summary
 from kiviat.record.units import format_bytes, format_value, three_digits
-from kiviat.report.figures import Figure, Line, Panel, RunLabel
+from kiviat.report.figure import Figure, Line, Panel, RunLabel
 
 FIGURE = "fig-loggp"
 

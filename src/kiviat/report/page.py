@@ -22,7 +22,8 @@ from kiviat.record import Row
 from kiviat.record.units import format_value
 from kiviat.report import runs as described
 from kiviat.report import tables
-from kiviat.report.figures import SECTIONS, Figure, RunLabel, figures, launch_figure
+from kiviat.report.figure import Figure, RunLabel
+from kiviat.report.figures import SECTIONS, figures, launch_figure
 from kiviat.report.models import models
 
 # With more summaries the page leaves some metrics to the records, to stay below 8 MB.

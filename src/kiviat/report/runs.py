@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kiviat.record.units import format_bytes, format_value
-from kiviat.report.figures import RunLabel
+from kiviat.report.figure import RunLabel
 
 Run = Mapping[str, Any]
 Facts = list[tuple[str, str]]

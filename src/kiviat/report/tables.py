@@ -11,7 +11,7 @@ from kiviat.analysis.finding import Finding
 from kiviat.analysis.summary import Summary
 from kiviat.record import Row
 from kiviat.record.units import format_bytes
-from kiviat.report.figures import Figure
+from kiviat.report.figure import Figure
 from kiviat.report.runs import counted
 
 

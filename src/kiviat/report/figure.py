@@ -1,0 +1,96 @@
+"""What a figure is: data for `report.js`, which draws it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+Colour = tuple[str, int, int]  # a palette of report.css, the place in it, and how many share it
+
+
+@dataclass(frozen=True, slots=True)
+class RunLabel:
+    """How a run is called in figures and tables."""
+
+    run: str
+    label: str
+    clock: str
+    colour: tuple[str, int]  # a palette of report.css and the place in it
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a curve is told apart from the others of its panel."""
+
+    name: str
+    dash: str
+    symbol: int
+    colour: Colour
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A curve through summaries: `at` are their places in the page's table."""
+
+    name: str
+    dash: str
+    symbol: int
+    colour: Colour
+    at: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points that are not in the table of summaries. Equal names share an entry of the legend.
+
+    `band` bounds each point, or is empty; `meaning` says what it is, such as "95 %".
+    """
+
+    name: str
+    mode: str  # "lines", "markers" or "lines+markers"
+    colour: Colour
+    symbol: int
+    points: tuple[tuple[float, float], ...]
+    dash: str = "solid"
+    band: tuple[tuple[float, float] | None, ...] = ()
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What is shown at once; a figure of several panels has a selector."""
+
+    label: str
+    traces: tuple[Trace, ...]
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.traces) + len(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    id: str
+    section: str
+    title: str
+    conditions: str  # what all its curves have in common
+    x: str  # "bytes", "ranks", "launch" or another of report.js
+    unit: str
+    log: bool
+    words: str  # what the figure shows, for those who do not see it
+    panels: tuple[Panel, ...]
+
+    @property
+    def shown(self) -> int:
+        """The place of the panel that is shown first: the fullest, of equal ones the last."""
+        return max(range(len(self.panels)), key=lambda place: (self.panels[place].size, place))
+
+
+def numbered(figures: Iterable[Figure], first: int = 1) -> list[Figure]:
+    """With identifiers that no two figures of a page share. Names of foreign benchmarks can hold anything."""
+    return [
+        replace(figure, id=f"fig-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', figure.id)}")
+        for number, figure in enumerate(figures, first)
+    ]
