@@ -1,0 +1,139 @@
+// What hpo_send and hpo_recv share: rank r of the first half is timed against rank r + P/2 of the second, all pairs at
+// once; the slowest timed rank counts.
+#pragma once
+
+#include <string>
+
+#include "bench/overhead/overhead.hpp"
+#include "bench/pt2pt/partners.hpp"
+#include "core/statistics.hpp"
+#include "core/work.hpp"
+
+namespace kiviat {
+
+enum class Side { send, receive };  // what the timed rank does
+
+// The timed rank sends by Isend to a peer that has posted its receive before the barrier, or it has posted its own
+// receive before and the peer sends after the barrier.
+class Host {
+ public:
+  Host(Trial& t, Side side)
+      : trial_(t), halves_(t), blocking_(side == Side::receive), receives_(halves_.first == (side == Side::receive)),
+        count_(t.count()), data_(t.buffer(t.bytes())) {
+    if (receives_) t.expects(data_, {{0, data_.first().size(), halves_.partner}});
+    else t.sends(data_);
+  }
+
+  void post() {
+    if (receives_) MPI_Irecv(data_.next(), count_, MPI_BYTE, halves_.partner, 0, trial_.comm(), &request_);
+  }
+  void barrier() { MPI_Barrier(trial_.comm()); }
+  void start() {
+    if (receives_) return;
+    if (blocking_) MPI_Send(data_.next(), count_, MPI_BYTE, halves_.partner, 0, trial_.comm());
+    else MPI_Isend(data_.next(), count_, MPI_BYTE, halves_.partner, 0, trial_.comm(), &request_);
+  }
+  void work(std::int64_t steps) {
+    if (halves_.first) burn(steps);
+  }
+  void finish() { MPI_Wait(&request_, MPI_STATUS_IGNORE); }
+
+  double now() const { return clock::now(); }
+  double slowest(double seconds) const {
+    const double most = trial_.worst(halves_.first ? seconds : 0);
+    if (most > 1) trial_.progressed(done);  // on a slow network the watchdog hears of every loop
+    return most;
+  }
+  double seconds_per_step() const {
+    constexpr std::int64_t probe_steps = 20'000;
+    double least_s = INFINITY;
+    for (int i = 0; i < 5; ++i) {
+      const double start_s = clock::now();
+      burn(probe_steps);
+      least_s = std::min(least_s, (clock::now() - start_s) / probe_steps);
+    }
+    return trial_.worst(least_s);
+  }
+
+  double done = 0;  // share of the study
+
+ private:
+  Trial& trial_;
+  Halves halves_;
+  bool blocking_, receives_;
+  int count_;
+  Buffer& data_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+inline std::vector<Axis> overhead_axes() {
+  return {{"base_percent", "2", "%", "turns that are less than this slower than the base time still count towards it"},
+          {"stop_percent", "50", "%", "a turn that is this much slower than the base time ends the growth of the work"},
+          {"repetitions", "7", "", "times the method is gone through, unless that takes 5 seconds"}};
+}
+
+inline std::vector<Quantity> overhead_reports() {
+  return {{"overhead", "s", "lower", "processor time that the message costs"},
+          {"availability", "%", "higher", "share of the message's time that is left for work, without the barrier's time"},
+          {"availability_uncorrected", "%", "higher", "the same as published, with the barrier in the base time"},
+          {"base_time", "s", "lower", "a turn of the loop with little work, the barrier included"},
+          {"message_time", "s", "lower", "a turn without work, less that of the barrier alone"},
+          {"barrier_time", "s", "lower", "a turn with neither message nor work"}};
+}
+
+inline double percent_of(const Trial& t, const char* axis, std::int64_t least) {
+  const std::int64_t percent = t.integer(axis);
+  if (percent < least || percent > 1000)
+    throw UsageError(std::string(axis) + "=" + std::to_string(percent) + ": give " + std::to_string(least) + " to 1000");
+  return static_cast<double>(percent) / 100;
+}
+
+// Medians over the repetitions, by the amount of work; the last amounts may not be reached in each.
+inline void overhead_table(Trial& t, const std::vector<Overhead>& all) {
+  const auto longest = std::ranges::max_element(all, {}, [](const Overhead& o) { return o.points.size(); });
+  std::vector<std::string> steps;
+  for (const OverheadPoint& point : longest->points) steps.push_back(std::to_string(point.steps));
+  Table& table = t.table("turn", "s", "lower", {{"steps of work", steps}, {"turn", {"with message", "without"}}});
+  for (std::size_t row = 0; row < steps.size(); ++row)
+    for (std::size_t column = 0; column < 2; ++column) {
+      std::vector<double> seconds;
+      for (const Overhead& one : all)
+        if (row < one.points.size()) seconds.push_back(column == 0 ? one.points[row].message_s : one.points[row].work_s);
+      std::ranges::sort(seconds);
+      table.at({row, column}) = quantile(seconds, 0.5);
+    }
+}
+
+inline void measure_overhead(Trial& t, Side side) {
+  constexpr double most_s = 5;
+  const OverheadSettings settings{.base = percent_of(t, "base_percent", 0), .stop = percent_of(t, "stop_percent", 1)};
+  const std::int64_t repetitions = t.integer("repetitions");
+  if (repetitions < 1 || repetitions > 1000) throw UsageError("repetitions=" + std::to_string(repetitions) + ": give 1 to 1000");
+  if (settings.base >= settings.stop) throw UsageError("base_percent=" + t.text("base_percent") + " is not below stop_percent=" + t.text("stop_percent"));
+  Host host(t, side);
+  OverheadMeasurement measure(host, settings);
+  const auto check = [&] {
+    if (t.bytes() > 0) t.verify([&](std::int64_t) { measure.turn(0, true); });
+  };
+  t.study([&] {
+    check();
+    std::vector<Overhead> all;
+    const double start_s = clock::now();
+    while (static_cast<std::int64_t>(all.size()) < repetitions) {
+      const Overhead& found = all.emplace_back(measure());
+      t.report("overhead", found.overhead_s());
+      t.report("availability", 100 * found.availability());
+      t.report("availability_uncorrected", 100 * found.availability_uncorrected());
+      t.report("base_time", found.base_s);
+      t.report("message_time", found.message_s);
+      t.report("barrier_time", found.barrier_s);
+      host.done = static_cast<double>(all.size()) / static_cast<double>(repetitions);
+      t.progressed(host.done);
+      if (t.worst(clock::now() - start_s) > most_s) break;
+    }
+    overhead_table(t, all);
+    check();
+  });
+}
+
+}  // namespace kiviat

@@ -1,0 +1,16 @@
+// Host processor overhead of MPI_Irecv: what it takes from a rank that computes while the message arrives.
+#include "bench/overhead/hpo.hpp"
+
+using namespace kiviat;
+
+static void hpo_recv(Trial& t) { measure_overhead(t, Side::receive); }
+
+BENCHMARK(hpo_recv,
+          .summary = "processor time that a non-blocking receive costs, and what is left for work meanwhile",
+          .source = "Sandia MPI Micro-Benchmark Suite, host processor overhead; Doerfler and Brightwell, EuroPVM/MPI 2006",
+          .aka = {"hpo"},
+          .sampling = Sampling::study,
+          .ranks = pairs(),
+          .reports = overhead_reports(),
+          .nominal_s = 0.5,
+          .axes = overhead_axes());

@@ -1,0 +1,16 @@
+// Host processor overhead of MPI_Isend: what it takes from a rank that computes while the message leaves.
+#include "bench/overhead/hpo.hpp"
+
+using namespace kiviat;
+
+static void hpo_send(Trial& t) { measure_overhead(t, Side::send); }
+
+BENCHMARK(hpo_send,
+          .summary = "processor time that a non-blocking send costs, and what is left for work meanwhile",
+          .source = "Sandia MPI Micro-Benchmark Suite, host processor overhead; Doerfler and Brightwell, EuroPVM/MPI 2006",
+          .aka = {"hpo"},
+          .sampling = Sampling::study,
+          .ranks = pairs(),
+          .reports = overhead_reports(),
+          .nominal_s = 0.5,
+          .axes = overhead_axes());
