@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kiviat.launch.execution import last_words
-from kiviat.launch.native import Options, command, environment, shell_line, that_matter
+from kiviat.launch.native import Options, command, environment, that_matter
+from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.vendors import fits, vendors
 
@@ -33,7 +34,7 @@ def test_binding_is_never_added_silently(toolchain: Toolchain) -> None:
     everything_else = Options(root=True, oversubscribed=True, probe=True)
     assert not any("bind" in word for word in command(toolchain, 4, ["bench"], everything_else))
     assert not any("bind" in name.lower() for name in environment(toolchain, everything_else, {}))
-    assert any("bind" in word for word in command(toolchain, 4, ["bench"], Options(bind=True)))
+    assert any("bind" in word for word in command(toolchain, 4, ["bench"], Options(bind="core")))
 
 
 def test_what_oversubscription_needs() -> None:
@@ -79,7 +80,7 @@ def test_only_variables_that_matter_to_mpi() -> None:
 
 
 def test_a_line_for_the_shell() -> None:
-    assert shell_line({"A": "b c"}, ["run", "x y"]) == "A='b c' run 'x y'"
+    assert Start(("run",), {"A": "b c"}).shell_line(["x y"]) == "A='b c' run 'x y'"
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,10 @@ def _run(command: argparse.ArgumentParser) -> None:
     what = command.add_argument_group("what to run")
     what.add_argument("--plan", help="quick, standard, full or a file (default: quick)")
     what.add_argument(
-        "-n", "--ranks", help="ranks: 8, or several: 2,4,8 or 2:8 (default: one per core, 2 at least)"
+        "-n",
+        "--ranks",
+        help="ranks: 8, several: 2,4,8 or 2:8, or nodes x ranks on each: 8x2 "
+        "(default: one per core, 2 at least)",
     )
     what.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
     what.add_argument(
@@ -106,7 +109,24 @@ def _run(command: argparse.ArgumentParser) -> None:
     _mpi(where)
     where.add_argument("--launcher", metavar="CMD", help='instead of mpiexec, such as "srun -n {ranks}"')
     where.add_argument(
-        "--bind", action="store_true", help="bind ranks to cores (default: as the MPI does it)"
+        "--on",
+        metavar="WHERE",
+        help="native (default), or emulated:NODESxSLOTS[,rate=1Gbit][,delay=50us]: a cluster of network "
+        "namespaces on this machine, brought up for the run; slurm, pbs, lsf or flux, with options of theirs "
+        "as slurm:partition=debug: as a job",
+    )
+    where.add_argument("--script", metavar="FILE", help="template of the job script instead of ours")
+    where.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
+    where.add_argument(
+        "--place",
+        metavar="HOW",
+        help="ranks to nodes: blocked, cyclic, plane:K or file:FILE (default: as the launcher does it)",
+    )
+    where.add_argument(
+        "--bind",
+        choices=("core", "co-processor", "virtual-processor"),
+        help="a core for each rank; co-processor: those of a node on different sockets; "
+        "virtual-processor: on one (default: as the MPI does it)",
     )
     where.add_argument(
         "--timeout", type=float, metavar="S", help="end a case that takes longer than S seconds"

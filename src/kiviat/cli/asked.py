@@ -6,7 +6,6 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from kiviat.launch.cores import available_cores
 from kiviat.plan import Overrides, Plan, RankRule, expand_ranks, load_plan, reload_plan
 from kiviat.record import InputError
 from kiviat.record.types import Scalar
@@ -15,9 +14,9 @@ from kiviat.store import read_run
 _DEFAULT_PLAN = "quick"
 
 
-def asked_plan(arguments: Namespace, known: list[dict[str, Any]]) -> Plan:
+def asked_plan(arguments: Namespace, known: list[dict[str, Any]], available: int) -> Plan:
+    """`available` ranks are used where the command line names no number."""
     ranks = arguments.ranks
-    available = max(2, available_cores())
     if ranks is not None:
         available = max(expand_ranks(ranks, available, RankRule(), "-n"))
     overrides = Overrides(
@@ -77,7 +76,7 @@ def mpi_of(path: Path, mpi: str | None) -> str | None:
 
 _ALONGSIDE_RESUME = {
     *("resume", "mpi", "report", "output", "module", "command"),
-    *("launcher", "bind", "timeout"),
+    *("launcher", "on", "script", "ppn", "place", "bind", "timeout", "dry_run"),
 }
 
 

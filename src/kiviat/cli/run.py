@@ -11,44 +11,96 @@ from pathlib import Path
 from kiviat.cli.asked import asked_plan, mpi_of, plan_of, refuse_other_options
 from kiviat.cli.program import described, program
 from kiviat.cli.progress import Progress
+from kiviat.cli.submit import SCRIPT_FILE, Job, request_of, script_of, take_over
 from kiviat.cli.verdict import print_verdict
+from kiviat.cli.where import WHERE, go_on_there, options_of, scheduler_to_ask, settle_shape, substrate_of
 from kiviat.cli.words import counted, duration
 from kiviat.launch.native import Options
 from kiviat.launch.runner import Outcome, dry_run, run_plan
+from kiviat.launch.scheduled import Scheduled
+from kiviat.launch.scheduler import Scheduler
+from kiviat.launch.substrate import Substrate
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine import describe_host
 from kiviat.plan import Estimate, Plan, estimate
-from kiviat.record import Record
+from kiviat.record import InputError, Record
 from kiviat.record.types import Scalar
 from kiviat.store import RunDirectory, call_run, find_run, runs_home
+from kiviat.store.read import load
 
 
 def execute(arguments: Namespace) -> int:
+    settle_shape(arguments)
     resumed = None
     if arguments.resume:
         refuse_other_options(arguments)
         resumed = find_run(arguments.resume, _home(arguments))
+        go_on_there(resumed, arguments)
     toolchain, binary = program(mpi_of(resumed, arguments.mpi) if resumed else arguments.mpi)
     known = described(binary)
-    plan = plan_of(resumed, known) if resumed else asked_plan(arguments, known)
+    if scheduler := scheduler_to_ask(arguments.on):
+        return _as_job(scheduler, arguments, toolchain, binary, resumed)
+    substrate, options = substrate_of(arguments.on), options_of(arguments)
+    if resumed and isinstance(substrate, Scheduled):
+        take_over(resumed, substrate.scheduler)
+    plan = (
+        plan_of(resumed, known) if resumed else asked_plan(arguments, known, substrate.default_ranks(options))
+    )
     expected = estimate(plan)
-    options = Options(launcher=arguments.launcher, bind=arguments.bind)
     if arguments.dry_run:
-        _print_dry_run(plan, toolchain, binary, expected, options)
+        _print_dry_run(plan, toolchain, binary, expected, options, substrate)
         return 0
-    with _directory(arguments, plan, resumed) as directory:
+    for world in plan.worlds():  # what cannot be placed is refused before anything starts
+        substrate.start(
+            toolchain, world, Path(), replace(options, oversubscribed=substrate.oversubscribes(world))
+        )
+    with substrate, _directory(arguments, plan, resumed, substrate) as directory:
         _announce(plan, toolchain, expected)
-        outcome = _run(plan, toolchain, binary, directory, expected, options, arguments.timeout)
+        outcome = _run(plan, toolchain, binary, directory, expected, options, arguments.timeout, substrate)
         directory.finish("complete" if outcome.signal is None else "interrupted")
     if outcome.signal is not None:
-        print(
-            f"kiviat: interrupted; {directory.path} keeps what is finished, "
-            f"`kiviat run --resume {call_run(directory.path)}` goes on",
-            file=sys.stderr,
-        )
-        return 128 + outcome.signal
+        return _interrupted(directory.path, outcome.signal)
     print_verdict(directory.path, Path(arguments.report) if arguments.report else None)
     return 1 if outcome.failed else 0
+
+
+def _as_job(
+    scheduler: Scheduler, arguments: Namespace, toolchain: Toolchain, binary: Path, resumed: Path | None
+) -> int:
+    known = described(binary)
+    if not resumed and arguments.ranks is None:
+        raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
+    plan = plan_of(resumed, known) if resumed else asked_plan(arguments, known, 2)
+    expected = estimate(plan)
+    if arguments.dry_run:
+        _announce(plan, toolchain, expected)
+        request = request_of(arguments, plan, expected, _home(arguments) / "RUN")
+        print(f"\n{SCRIPT_FILE}:\n{script_of(scheduler, request, arguments)}")
+        return 0
+    scheduler.refuse_absent()
+    if resumed is None:
+        with _directory(arguments, plan, None, Scheduled(scheduler)) as directory:
+            directory.finish("queued")
+            resumed = directory.path
+    _announce(plan, toolchain, expected)
+    request = request_of(arguments, plan, expected, resumed.absolute())
+    signal = Job(scheduler, resumed.absolute(), script_of(scheduler, request, arguments)).run()
+    if signal is not None:
+        return _interrupted(resumed, signal)
+    print_verdict(resumed, Path(arguments.report) if arguments.report else None)
+    return 1 if _any_failed(resumed) else 0
+
+
+def _interrupted(path: Path, signal: int) -> int:
+    print(
+        f"kiviat: interrupted; {path} keeps what is finished, `kiviat run --resume {call_run(path)}` goes on",
+        file=sys.stderr,
+    )
+    return 128 + signal
+
+
+def _any_failed(path: Path) -> bool:
+    return any(row.outcome == "failed" for row in load(path)[1])
 
 
 def _run(
@@ -59,6 +111,7 @@ def _run(
     expected: Estimate,
     options: Options,
     timeout_s: float | None,
+    substrate: Substrate,
 ) -> Outcome:
     # The plan knows one axis that the native program does not: the size of the launch.
     axes = {case.id: case.axes for case in plan.cases}
@@ -76,6 +129,7 @@ def _run(
             options=options,
             timeout_s=timeout_s,
             first_launch=len(directory.run["launches"]),
+            substrate=substrate,
         )
 
 
@@ -87,7 +141,7 @@ def _home(arguments: Namespace) -> Path:
     return Path(arguments.output) if arguments.output else runs_home()
 
 
-def _directory(arguments: Namespace, plan: Plan, resumed: Path | None) -> RunDirectory:
+def _directory(arguments: Namespace, plan: Plan, resumed: Path | None, substrate: Substrate) -> RunDirectory:
     if resumed:
         return RunDirectory.reopen(resumed, plan.hash)
     about = {
@@ -97,8 +151,18 @@ def _directory(arguments: Namespace, plan: Plan, resumed: Path | None) -> RunDir
         "cases": len(plan.cases),
     }
     return RunDirectory.create(
-        _home(arguments), plan.name, machine=describe_host(arguments.machine), plan=about
+        _home(arguments),
+        plan.name,
+        machine=describe_host(arguments.machine or _name_of(substrate)),
+        plan=about,
+        substrate=substrate.kind,
+        where={name: getattr(arguments, name) for name in WHERE},
     )
+
+
+def _name_of(substrate: Substrate) -> str | None:
+    """An emulated cluster is a machine of its own; a native one has the host's name."""
+    return None if substrate.kind == "native" else substrate.label
 
 
 def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
@@ -115,11 +179,11 @@ def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
 
 
 def _print_dry_run(
-    plan: Plan, toolchain: Toolchain, binary: Path, expected: Estimate, options: Options
+    plan: Plan, toolchain: Toolchain, binary: Path, expected: Estimate, options: Options, substrate: Substrate
 ) -> None:
     _announce(plan, toolchain, expected)
     print("\ncommands:")
-    for command in dry_run(plan, toolchain, binary, options):
+    for command in dry_run(plan, toolchain, binary, options, substrate):
         print(" ", command)
     print("\ncases of the first repetition:")
     for case in plan.ordered(0):

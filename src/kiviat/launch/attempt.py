@@ -44,7 +44,8 @@ class Ended:
 def timeout_s(case: Case | None) -> float:
     """How long a case, or the time between two, may take."""
     budget = case.controls.get("budget_s", DEFAULTS["budget_s"]) if case else 0.0
-    return max(_LEAST_TIMEOUT_S, _TIMEOUT_BUDGETS * float(budget))
+    nominal_s = case.nominal_s if case else 0.0  # studies also give signs of life
+    return max(_LEAST_TIMEOUT_S, _TIMEOUT_BUDGETS * max(float(budget), nominal_s))
 
 
 class Attempt:
@@ -54,7 +55,9 @@ class Attempt:
         self._setting = setting
         self._left = {case.id: case for case in cases}
         self._sinks = sinks
-        self._identity = Identity(setting.run, setting.plan, setting.index, setting.oversubscribed)
+        self._identity = Identity(
+            setting.run, setting.plan, setting.index, setting.substrate, setting.oversubscribed
+        )
         self._launch = described(setting)
         self._published = False
         self._current: Case | None = None
@@ -69,6 +72,7 @@ class Attempt:
         folder.mkdir(parents=True)
         lines = [case.line() for case in self._left.values()]
         (folder / "cases.txt").write_text("\n".join(lines) + "\n")
+        self._setting.start.write(folder)
         marker = Marker.new()
         journal = Journal.open(marker, self._setting.toolchain.vendor)
         try:

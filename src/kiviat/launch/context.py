@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.launch.events import Event
+from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.vendors import vendors
+from kiviat.placement import differences
 from kiviat.record import InputError
 
 
@@ -22,6 +24,8 @@ class Setting:
     repetition: int
     world: int
     folder: Path
+    substrate: str
+    start: Start
     command: tuple[str, ...]
     environment: Mapping[str, str]
     user_environment: Mapping[str, str]
@@ -55,6 +59,7 @@ def described(setting: Setting) -> dict[str, Any]:
         "transport": dict(setting.transport),
         "world": None,
         "ranks": [],
+        "placement": _asked(setting.start),
         "clock_cost_s": None,
         "oversubscribed": setting.oversubscribed,
     }
@@ -63,9 +68,26 @@ def described(setting: Setting) -> dict[str, Any]:
 def said(setting: Setting, event: Event) -> dict[str, Any]:
     """What the launch event adds to it."""
     names = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "ranks", "clock_cost_s")
+    layout = setting.start.layout
+    placement = _asked(setting.start)
+    if layout is not None and placement is not None:
+        placement["differences"] = differences(layout, event.get("ranks", []))
     return {
         **{name: event.get(name) for name in names},
+        "placement": placement,
         "oversubscribed": setting.oversubscribed or bool(event.get("oversubscribed")),
+    }
+
+
+def _asked(start: Start) -> dict[str, Any] | None:
+    """The placement asked for; None where the launcher decides."""
+    if start.layout is None:
+        return None
+    return {
+        "policy": start.layout.policy,
+        "binding": start.layout.binding,
+        "nodes": [place.node for place in start.layout.places],
+        "differences": None,
     }
 
 

@@ -67,6 +67,7 @@ class Identity:
     run: str
     plan: str
     launch: int
+    substrate: str
     oversubscribed: bool
 
     def record(self, event: Event, started: str | None) -> Record:
@@ -114,7 +115,7 @@ class Identity:
             "launch": self.launch,
             "plan": self.plan,
             "version": __version__,
-            "substrate": "native",
+            "substrate": self.substrate,
             "clock": "wall",
             "started": started,
         }

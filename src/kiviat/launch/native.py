@@ -19,22 +19,30 @@ class Options:
 
     `launcher` replaces mpiexec and its arguments, e.g. "srun --mpi=pmix -n {ranks}"; `arguments` go to
     mpiexec as they are. Ranks are bound only if `bind` or `arguments` say so, or the MPI does by itself.
+    `place`, `per_node` and `bind` are those of kiviat.placement.place.
     """
 
     launcher: str | None = None
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    bind: bool = False
+    place: str | None = None
+    per_node: int | None = None
+    bind: str | None = None
     oversubscribed: bool = False
     probe: bool = False
     root: bool = field(default_factory=lambda: os.geteuid() == 0)
+
+    @property
+    def places(self) -> bool:
+        """Whether ranks have places of their own, beyond one core each as the MPI's launcher binds them."""
+        return self.place is not None or self.per_node is not None or self.bind not in (None, "core")
 
     @property
     def situations(self) -> tuple[Situation, ...]:
         asked: dict[Situation, bool] = {
             "root": self.root,
             "oversubscribed": self.oversubscribed,
-            "bind": self.bind,
+            "bind": self.bind == "core" and not self.places,
             "probe": self.probe,
         }
         return tuple(situation for situation, holds in asked.items() if holds)
@@ -44,13 +52,16 @@ def needs(toolchain: Toolchain, options: Options) -> list[Need]:
     return toolchain.vendor.needed(options.situations, toolchain.version)
 
 
-def command(toolchain: Toolchain, ranks: int, program: Sequence[str | Path], options: Options) -> list[str]:
+def launcher(toolchain: Toolchain, ranks: int, options: Options, placed: Sequence[str] = ()) -> list[str]:
+    """What comes before the program; `placed` are the arguments that put ranks into their places."""
     if options.launcher:
-        start = [word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)]
-    else:
-        added = [argument for need in needs(toolchain, options) for argument in need.arguments]
-        start = [str(toolchain.mpiexec), "-n", str(ranks), *added, *options.arguments]
-    return [*start, *map(str, program)]
+        return [*(word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)), *placed]
+    added = [argument for need in needs(toolchain, options) for argument in need.arguments]
+    return [str(toolchain.mpiexec), "-n", str(ranks), *added, *placed, *options.arguments]
+
+
+def command(toolchain: Toolchain, ranks: int, program: Sequence[str | Path], options: Options) -> list[str]:
+    return [*launcher(toolchain, ranks, options), *map(str, program)]
 
 
 def program(binary: Path, folder: Path) -> list[str | Path]:
@@ -71,9 +82,3 @@ def that_matter(user: Mapping[str, str]) -> dict[str, str]:
     """The variables of the user that change what MPI does."""
     return {name: value for name, value in user.items() if _MATTERS.match(name)}
 
-
-def shell_line(variables: Mapping[str, str], words: Sequence[str]) -> str:
-    """A command as one types it into a shell."""
-    return " ".join(
-        [*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(words)]
-    )

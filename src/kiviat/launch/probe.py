@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,8 @@ from kiviat.launch.events import Tail
 from kiviat.launch.execution import Execution
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.leftovers import Journal
-from kiviat.launch.native import Options
 from kiviat.launch.processes import Marker
+from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.transport import UNKNOWN, Seen, parse
 
@@ -38,7 +36,7 @@ def probe(
     binary: Path,
     world: int,
     folder: Path,
-    options: Options,
+    start: Start,
     interrupts: Interrupts,
     timeout_s: float = _TIMEOUT_S,
 ) -> dict[str, Any]:
@@ -48,14 +46,14 @@ def probe(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "cases.txt").write_text(_CASE.format(ranks=world) + "\n")
-    options = replace(options, probe=True)
-    command = native.command(toolchain, world, native.program(binary, folder), options)
+    start.write(folder)
+    command = start.command(native.program(binary, folder))
     marker = Marker.new()
     journal = Journal.open(marker, toolchain.vendor)
     tail, maps, hosts = Tail(folder / "events.jsonl"), set[str](), set[str]()
     deadline = time.monotonic() + timeout_s
     try:
-        execution = Execution(command, native.environment(toolchain, options, os.environ), folder, marker)
+        execution = Execution(command, start.environment, folder, marker)
         try:
             status = None
             while status is None and interrupts.signal is None and time.monotonic() < deadline:

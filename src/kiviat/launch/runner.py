@@ -25,11 +25,11 @@ from typing import Any
 from kiviat.launch import native
 from kiviat.launch.attempt import Attempt, Ended, Sinks
 from kiviat.launch.context import Setting
-from kiviat.launch.cores import oversubscribes
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.leftovers import clean_dead
 from kiviat.launch.native import Options
 from kiviat.launch.probe import probe, ranks_to_probe
+from kiviat.launch.substrate import Native, Substrate
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.transport import UNKNOWN
 from kiviat.plan.case import Case
@@ -80,6 +80,7 @@ def run_plan(
     transport: Mapping[str, Any] | None = None,
     timeout_s: float | None = None,
     first_launch: int = 0,
+    substrate: Substrate | None = None,
 ) -> Outcome:
     """Runs what is not `done`; returns when it is complete or interrupted. InputError ends it early.
 
@@ -98,6 +99,7 @@ def run_plan(
         transport=transport,
         timeout_s=timeout_s,
         next_launch=first_launch,
+        substrate=substrate or Native(),
     )
     try:
         return run.execute(list(_groups(plan, done)))
@@ -106,17 +108,23 @@ def run_plan(
         raise InputError(f"cannot write {where}: {error.strerror}; {run.resumable}") from error
 
 
-def dry_run(plan: Plan, toolchain: Toolchain, binary: Path, options: Options | None = None) -> list[str]:
+def dry_run(
+    plan: Plan,
+    toolchain: Toolchain,
+    binary: Path,
+    options: Options | None = None,
+    substrate: Substrate | None = None,
+) -> list[str]:
     """The commands that a run of the plan executes, as one types them into a shell."""
-    options = options or Options()
+    options, substrate = options or Options(), substrate or Native()
     launches = [(str(index), world, options) for index, (_, world, _) in enumerate(_groups(plan, ()))]
     if launches and (world := ranks_to_probe(max(plan.worlds()))) > 1:
         launches.insert(0, ("probe", world, replace(options, probe=True)))
     lines = []
     for name, world, asked in launches:
-        settled = _settled(asked, world)
-        words = native.command(toolchain, world, native.program(binary, Path("launches") / name), settled)
-        lines.append(native.shell_line(native.environment(toolchain, settled, os.environ), words))
+        folder = Path("launches") / name
+        start = substrate.start(toolchain, world, folder, _settled(asked, world, substrate))
+        lines.append(start.shell_line(native.program(binary, folder)))
     return lines
 
 
@@ -131,8 +139,8 @@ def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
             yield repetition, world, list(cases)
 
 
-def _settled(options: Options, world: int) -> Options:
-    return replace(options, oversubscribed=options.oversubscribed or oversubscribes(world))
+def _settled(options: Options, world: int, substrate: Substrate) -> Options:
+    return replace(options, oversubscribed=options.oversubscribed or substrate.oversubscribes(world))
 
 
 @dataclass
@@ -149,6 +157,7 @@ class _Run:
     transport: Mapping[str, Any] | None
     timeout_s: float | None
     next_launch: int
+    substrate: Substrate
     launches: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     before: int = 0
@@ -183,8 +192,10 @@ class _Run:
 
     def _probe(self, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
         world = ranks_to_probe(largest)
-        options = _settled(self.options, world)
-        return probe(self.toolchain, self.binary, world, self.folder / "probe", options, interrupts)
+        folder = self.folder / "probe"
+        options = replace(_settled(self.options, world, self.substrate), probe=True)
+        start = self.substrate.start(self.toolchain, world, folder, options)
+        return probe(self.toolchain, self.binary, world, folder, start, interrupts)
 
     def _group(self, cases: list[Case], interrupts: Interrupts) -> None:
         """Launches until each case has a record, or launching again is in vain."""
@@ -207,15 +218,17 @@ class _Run:
 
     def _setting(self) -> Setting:
         folder = self.folder / str(self.next_launch)
-        options = _settled(self.options, self.world)
-        words = native.command(self.toolchain, self.world, native.program(self.binary, folder), options)
+        options = _settled(self.options, self.world, self.substrate)
+        start = self.substrate.start(self.toolchain, self.world, folder, options)
         setting = Setting(
             index=self.next_launch,
             repetition=self.repetition,
             world=self.world,
             folder=folder,
-            command=tuple(words),
-            environment=native.environment(self.toolchain, options, os.environ),
+            command=start.command(native.program(self.binary, folder)),
+            environment=start.environment,
+            start=start,
+            substrate=self.substrate.kind,
             user_environment=native.that_matter(os.environ),
             toolchain=self.toolchain,
             transport=self.transport or UNKNOWN,

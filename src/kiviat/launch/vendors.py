@@ -1,7 +1,8 @@
 """Facts about MPI implementations, one file per vendor in `vendors/`.
 
 A need is what a vendor's launcher is given in a situation: running as root, more ranks than cores, a
-probe of the transport, or binding (only when asked for). Needs can be limited to versions.
+probe of the transport, or binding (only when asked for). Needs can be limited to versions. `pmi` is what
+Slurm's srun has to speak.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Vendor:
     launcher_pattern: str
     library_marker: str
     launchers: tuple[str, ...]
+    pmi: str
     debian_packages: tuple[str, ...]
     needs: tuple[Need, ...]
     leftovers: tuple[Leftover, ...]
@@ -102,6 +104,7 @@ def _load(path: Path) -> Vendor:
         launcher_pattern=data["launcher_pattern"],
         library_marker=data["library_marker"],
         launchers=tuple(data["launchers"]),
+        pmi=data["pmi"],
         debian_packages=tuple(data["debian_packages"]),
         needs=tuple(_need(path, need) for need in data["need"]),
         leftovers=tuple(

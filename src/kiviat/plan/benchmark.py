@@ -57,6 +57,7 @@ class Benchmark:
     metrics: tuple[str, ...]
     source: str
     sampling: str
+    nominal_s: float
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Benchmark:
@@ -82,6 +83,7 @@ class Benchmark:
             metrics=tuple(metric["name"] for metric in data.get("metrics", [])),
             source=data.get("source", ""),
             sampling=data.get("sampling", "batched"),
+            nominal_s=data.get("nominal_s", 0.0),
         )
 
 

@@ -11,7 +11,10 @@ from kiviat.record.types import Scalar
 
 @dataclass(frozen=True)
 class Case:
-    """`axes` are those off their default; `world` is the size of the launch that runs the case."""
+    """`axes` are those off their default; `world` is the size of the launch that runs the case.
+
+    `nominal_s` is how long a study says that it takes, and 0 for what stops by its budget.
+    """
 
     id: str
     benchmark: str
@@ -20,6 +23,7 @@ class Case:
     axes: Mapping[str, Scalar]
     controls: Mapping[str, Scalar]
     world: int
+    nominal_s: float = 0.0
 
     def line(self) -> str:
         """The line of cases.txt."""

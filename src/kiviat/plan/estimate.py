@@ -13,6 +13,8 @@ _START_S = 0.5  # Starting the program, reading the cases, joining the ranks.
 _CASE_S = 0.01  # Setting up, warming up and checking, whatever the size …
 _CASE_S_PER_BYTE = 5e-8  # … and for every byte of every rank.
 _LIKELY_SAMPLES = 300
+# Studies have no budget: a slow network makes them slow.
+_SLOW_STUDY = 10
 _LATENCY_S = 5e-6
 _BYTES_PER_S = 4e9
 
@@ -39,10 +41,14 @@ def _operation_s(case: Case) -> float:
 
 
 def _likely(case: Case) -> float:
+    if case.nominal_s:
+        return case.nominal_s
     return _overhead(case) + min(_budget(case), _LIKELY_SAMPLES * _operation_s(case))
 
 
 def _at_most(case: Case) -> float:
+    if case.nominal_s:
+        return _SLOW_STUDY * case.nominal_s
     return _overhead(case) + _budget(case)
 
 

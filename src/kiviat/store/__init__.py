@@ -2,6 +2,7 @@
 
 from kiviat.store.directory import RunDirectory
 from kiviat.store.files import read_run
+from kiviat.store.lock import forget_writer
 from kiviat.store.names import call_run, find_run, list_runs, runs_home
 
-__all__ = ["RunDirectory", "call_run", "find_run", "list_runs", "read_run", "runs_home"]
+__all__ = ["RunDirectory", "call_run", "find_run", "forget_writer", "list_runs", "read_run", "runs_home"]

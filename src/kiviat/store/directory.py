@@ -41,6 +41,7 @@ class RunDirectory:
         plan: Mapping[str, Any] | None,
         substrate: str = "native",
         clock: str = "wall",
+        where: Mapping[str, Any] | None = None,
     ) -> RunDirectory:
         """A new run below `home`; its identifier is the time and `name`."""
         now = datetime.now(UTC)
@@ -54,6 +55,7 @@ class RunDirectory:
             "finished": None,
             "substrate": substrate,
             "clock": clock,
+            "where": dict(where or {}),
             "plan": plan,
             "machine": machine,
             "launches": [],

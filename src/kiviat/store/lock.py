@@ -37,6 +37,11 @@ def unlock(path: Path) -> None:
     (path / WRITER_FILE).unlink(missing_ok=True)
 
 
+def forget_writer(path: Path) -> None:
+    """For those who know that the last writer is gone, wherever it ran."""
+    (path / WRITER_FILE).unlink(missing_ok=True)
+
+
 def has_living_writer(path: Path) -> bool:
     """Whether somebody writes the run, as far as that can be seen from here."""
     try:

@@ -1,0 +1,48 @@
+"""b_eff on two ranks: how long the full version and the quick one take, and how far apart they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from benchmarks.finding import Finding, judged
+from benchmarks.mpi import Mpi
+from benchmarks.setting import Setting
+
+ROW = "b-eff"
+# 36 patterns, 21 sizes, 3 methods and 3 repetitions, each a loop of 5 ms at most.
+_NOMINAL_S = 36 * 21 * 3 * 3 * 5e-3
+_QUICK_S = 30.0
+
+
+def measure(setting: Setting) -> Iterator[Finding]:
+    for mpi in setting.mpis:
+        yield from _of(mpi, setting)
+
+
+def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
+    took: dict[str, list[float]] = {"full": [], "quick": []}
+    found: dict[str, list[float]] = {"full": [], "quick": []}
+    for _ in setting.progress(range(setting.times(7, least=3)), f"{ROW}: {mpi.name}"):
+        events = mpi.measure([f"{version} b_eff version={version}" for version in took])
+        for version in took:
+            took[version].append(events.results[version]["elapsed_s"])
+            found[version].append(events.metric(version, "b_eff")["p50"])
+    full_s, quick_s = median(took["full"]), median(took["quick"])
+    difference = median(q / f - 1 for q, f in zip(found["quick"], found["full"], strict=True))
+    data = {"took_s": took, "b_eff": found}
+    yield Finding(
+        ROW,
+        f"b_eff, 2 ranks, Lmax 1 MiB, {mpi.name}",
+        f"{full_s:.1f} s",
+        f"nominal {_NOMINAL_S:.0f} s at most",
+        judged(full_s <= _NOMINAL_S),
+        data=data,
+    )
+    yield Finding(
+        ROW,
+        f"quick b_eff, {mpi.name}",
+        f"{quick_s:.2f} s; {difference:+.1%} beside the full one",
+        f"{_QUICK_S:.0f} s at most",
+        judged(quick_s <= _QUICK_S),
+    )

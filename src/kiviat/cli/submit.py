@@ -1,0 +1,161 @@
+"""`kiviat run --on slurm`: the run as a job, watched from here until it is complete."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+
+from kiviat.cli.words import duration
+from kiviat.launch.interrupts import Interrupts
+from kiviat.launch.scheduler import Request, Scheduler, render
+from kiviat.plan import Estimate, Plan
+from kiviat.record import InputError
+from kiviat.store import call_run, forget_writer, read_run
+
+SCRIPT_FILE = "job.sh"
+JOB_FILE = "job.json"
+
+_FIRST_POLL_S, _LAST_POLL_S, _BACK_OFF = 1.0, 60.0, 1.5
+_MOST_BARREN = 2
+_MOST_SILENT = 5
+
+
+def request_of(arguments: Namespace, plan: Plan, expected: Estimate, folder: Path) -> Request:
+    """What the job asks for: enough ranks for the largest launch, and time for the slowest course."""
+    options = dict(_option(word) for word in _words(arguments.on))
+    minutes = math.ceil(1.5 * expected.at_most_s / 60) + 5
+    return Request(
+        name=f"kiviat-{plan.name}",
+        folder=folder,
+        command=_command(arguments, folder),
+        ranks=max(plan.worlds()),
+        per_node=arguments.ppn,
+        minutes=minutes,
+        options=options,
+    )
+
+
+def _words(on: str) -> list[str]:
+    return [word for word in on.partition(":")[2].split(",") if word]
+
+
+def _option(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"--on: {word!r} is not of the form OPTION=VALUE, such as partition=debug")
+    return name, value
+
+
+def _command(arguments: Namespace, folder: Path) -> str:
+    """What runs in the job: the run goes on there, each time that the job starts."""
+    words = [sys.executable, "-m", "kiviat.cli.main", "run", "--resume", str(folder)]
+    words += [] if arguments.timeout is None else ["--timeout", str(arguments.timeout)]
+    words += [] if arguments.mpi is None else ["--mpi", arguments.mpi]
+    return shlex.join(words)
+
+
+class Job:
+    """A run's job: submitted, watched, submitted again where its time was over before the run's end."""
+
+    def __init__(self, scheduler: Scheduler, folder: Path, script: str) -> None:
+        self._scheduler = scheduler
+        self._folder = folder
+        self._job: str | None = None
+        (folder / SCRIPT_FILE).write_text(script, encoding="utf-8")
+        (folder / SCRIPT_FILE).chmod(0o755)
+
+    def run(self) -> int | None:
+        """Returns once the run is complete, or the signal that interrupted us: the job is cancelled then."""
+        barren, done = 0, self._results()
+        with Interrupts() as interrupts:
+            while True:
+                self._submit()
+                self._watch(interrupts)
+                if interrupts.signal is not None:
+                    self._cancel()
+                    return interrupts.signal
+                if read_run(self._folder)["state"] == "complete":
+                    return None
+                before, done = done, self._results()
+                barren = 0 if done > before else barren + 1
+                if barren >= _MOST_BARREN:
+                    raise InputError(
+                        f"{self._scheduler.title} ended job {self._job} and {barren - 1} before it without a "
+                        f"result; see the output in {self._folder}, then "
+                        f"`kiviat run --resume {call_run(self._folder)} --on {self._scheduler.name}`"
+                    )
+
+    def _submit(self) -> None:
+        # The writer of an earlier job, on whatever node, is gone with it.
+        forget_writer(self._folder)
+        self._job = self._scheduler.submit_job(self._folder / SCRIPT_FILE)
+        note = {"scheduler": self._scheduler.name, "job": self._job}
+        (self._folder / JOB_FILE).write_text(json.dumps(note) + "\n", encoding="utf-8")
+        _say(f"{self._scheduler.title} job {self._job}, script {self._folder / SCRIPT_FILE}")
+
+    def _watch(self, interrupts: Interrupts) -> None:
+        """Until the job is gone. Asks more and more seldom, sooner again when something has changed."""
+        pause_s, silent = _FIRST_POLL_S, 0
+        last: tuple[str, int] | None = None
+        began = time.monotonic()
+        while interrupts.signal is None:
+            _sleep(pause_s, interrupts)
+            try:
+                state = self._scheduler.state_of(self._job or "")
+                silent = 0
+            except InputError as error:
+                # A scheduler that is being restarted answers nonsense for a while.
+                silent += 1
+                if silent >= _MOST_SILENT:
+                    raise InputError(
+                        f"{error}; job {self._job} may still run: look for it yourself"
+                    ) from None
+                continue
+            if state == "gone":
+                return
+            seen = (state, self._results())
+            pause_s = _FIRST_POLL_S if seen != last else min(_LAST_POLL_S, pause_s * _BACK_OFF)
+            if seen != last:
+                _say(f"job {self._job} {state}, {seen[1]} results, {duration(time.monotonic() - began)}")
+            last = seen
+
+    def _cancel(self) -> None:
+        if self._job is not None:
+            self._scheduler.cancel_job(self._job)
+            _say(f"cancelled job {self._job}")
+
+    def _results(self) -> int:
+        try:
+            with (self._folder / "records.jsonl").open("rb") as lines:
+                return sum(1 for _ in lines)
+        except FileNotFoundError:
+            return 0
+
+
+def _sleep(seconds: float, interrupts: Interrupts) -> None:
+    end = time.monotonic() + seconds
+    while interrupts.signal is None and (left := end - time.monotonic()) > 0:
+        time.sleep(min(0.2, left))
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def script_of(scheduler: Scheduler, request: Request, arguments: Namespace) -> str:
+    return render(scheduler, request, Path(arguments.script) if arguments.script else None)
+
+
+def take_over(folder: Path, scheduler: Scheduler) -> None:
+    """In the job of this run: whoever wrote it before was this job too, before it was requeued."""
+    try:
+        note = json.loads((folder / JOB_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if note.get("job") == scheduler.own_job():
+        forget_writer(folder)

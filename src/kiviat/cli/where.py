@@ -1,0 +1,72 @@
+"""Where a run takes place, as the command line says it: `--on`, `-n 8x2`, `--ppn`, `--place`, `--bind`."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+
+from kiviat.launch.native import Options
+from kiviat.launch.scheduled import Scheduled
+from kiviat.launch.scheduler import Scheduler, schedulers
+from kiviat.launch.substrate import Native, Substrate
+from kiviat.placement import parse_shape
+from kiviat.plan.benchmark import suggestion
+from kiviat.record import InputError
+from kiviat.store import read_run
+
+
+def substrate_of(text: str | None) -> Substrate:
+    """What `--on` means: "native", "emulated:4x2,rate=1Gbit", or a scheduler in whose job we are."""
+    kind, _, rest = (text or "native").partition(":")
+    if kind == "native" and not rest:
+        return Native()
+    if kind == "emulated":
+        from kiviat.launch.on_emulated import Emulated
+
+        return Emulated.parse(rest)
+    if kind in schedulers():
+        return Scheduled(schedulers()[kind])
+    known = ("native", "emulated", *schedulers())
+    hint = suggestion(kind, known, "give " + ", ".join(known))
+    raise InputError(f"--on {text!r} is not a place to run{hint}")
+
+
+def scheduler_to_ask(text: str | None) -> Scheduler | None:
+    """The scheduler that `--on` names, unless we are in a job of it already."""
+    scheduler = schedulers().get((text or "").partition(":")[0])
+    return None if scheduler is None or scheduler.is_inside(os.environ) else scheduler
+
+
+WHERE = ("on", "ppn", "place", "bind", "launcher")
+
+
+def go_on_there(path: Path, arguments: Namespace) -> None:
+    """A run goes on where it began, and nowhere else."""
+    for name, began in read_run(path).get("where", {}).items():
+        asked = getattr(arguments, name)
+        if asked not in (None, began):
+            raise InputError(f"--resume goes on with --{name} {began} of the run; leave --{name} {asked} out")
+        setattr(arguments, name, began)
+
+
+def settle_shape(arguments: Namespace) -> None:
+    """Turns `-n 8x2` into 16 ranks, two on each node."""
+    if arguments.ranks is None or "x" not in arguments.ranks:
+        return
+    shape = parse_shape(arguments.ranks)
+    if arguments.ppn not in (None, shape.per_node):
+        raise InputError(
+            f"-n {arguments.ranks} puts {shape.per_node} ranks on a node, --ppn says {arguments.ppn}; "
+            "leave one out"
+        )
+    arguments.ranks, arguments.ppn = str(shape.nodes * shape.per_node), shape.per_node
+
+
+def options_of(arguments: Namespace) -> Options:
+    return Options(
+        launcher=arguments.launcher,
+        place=arguments.place,
+        per_node=arguments.ppn,
+        bind=arguments.bind,
+    )

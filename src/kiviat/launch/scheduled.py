@@ -1,0 +1,84 @@
+"""The nodes of a scheduler's job, seen from inside it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from types import TracebackType
+
+from kiviat.launch import native
+from kiviat.launch.cores import available_cores
+from kiviat.launch.native import Options
+from kiviat.launch.scheduler import Scheduler
+from kiviat.launch.substrate import Start, arguments_of, environment_of, layout_of
+from kiviat.launch.toolchain import Toolchain, answer
+from kiviat.machine.topology import Node, Topology
+from kiviat.placement import emit
+from kiviat.record import InputError
+
+
+class Scheduled:
+    """Ranks are started by the scheduler's own launcher where it has one, and by mpiexec otherwise."""
+
+    kind = "native"
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.label = scheduler.name
+
+    def __enter__(self) -> Scheduled:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def default_ranks(self, options: Options) -> int:
+        nodes = self._topology().nodes if self.scheduler.hosts else ()
+        if not nodes:
+            return max(2, options.per_node or available_cores())
+        return max(2, sum(min(node.slots, options.per_node or node.slots) for node in nodes))
+
+    def oversubscribes(self, ranks: int) -> bool:
+        """Other nodes take ranks as well; kiviat-bench counts those of each node and has the last word."""
+        return False
+
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+        layout = layout_of(self._topology(), ranks, options) if options.places else None
+        environment = native.environment(toolchain, options, os.environ)
+        if options.launcher or not self.scheduler.launcher:
+            emitted = emit(layout, toolchain.family, toolchain.version) if layout else None
+            words = native.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
+        else:
+            emitted = emit(layout, self.scheduler.name, "0") if layout else None
+            launcher = [
+                word.format(ranks=ranks, pmi=toolchain.vendor.pmi) for word in self.scheduler.launcher
+            ]
+            words = [*launcher, *arguments_of(emitted, folder), *options.arguments]
+        return Start(
+            tuple(words),
+            environment | environment_of(emitted, folder),
+            emitted.files if emitted else {},
+            layout,
+        )
+
+    def _topology(self) -> Topology:
+        """Slurm's: the cores of the nodes are not known from here, so that nobody can be bound to them."""
+        hosts = answer(list(self.scheduler.hosts)).split() if self.scheduler.hosts else []
+        cores = cores_per_node(os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))
+        if not hosts or len(cores) != len(hosts):
+            raise InputError(
+                f"--place and --ppn need the nodes of the job, and {self.scheduler.title} does not tell them "
+                "here; leave them out, or place ranks by --launcher"
+            )
+        return Topology(tuple(Node(host, granted=count) for host, count in zip(hosts, cores, strict=True)))
+
+
+def cores_per_node(text: str) -> list[int]:
+    """Of Slurm's abbreviation: "2(x3),4" stands for 2, 2, 2, 4."""
+    cores = []
+    for count, times in re.findall(r"(\d+)(?:\(x(\d+)\))?", text):
+        cores += [int(count)] * int(times or 1)
+    return cores

@@ -1,0 +1,124 @@
+"""A scheduler of one node: sbatch, squeue, scancel and their kin of PBS, LSF and Flux, by the name it has.
+
+Jobs run at once as processes of this machine. The folder $STAND_IN keeps them; files in it change what
+happens: `garbage` makes every answer nonsense, `walltime` ends a job's first start after so many seconds,
+`requeue` kills it then without a warning and starts it again under the same number.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+HOME = Path(os.environ["STAND_IN"])
+INSIDE = {"sbatch": "SLURM_JOB_ID", "qsub": "PBS_JOBID", "bsub": "LSB_JOBID", "flux": "FLUX_ENCLOSING_ID"}
+ANSWER = {
+    "sbatch": "{job}",
+    "qsub": "{job}.server",
+    "bsub": "Job <{job}> is submitted to queue <normal>.",
+    "flux": "ƒ{job}",
+}
+
+
+def submit(command: str, arguments: list[str]) -> None:
+    text = sys.stdin.read() if command == "bsub" else Path(arguments[-1]).read_text()
+    job = str(1 + len(list(HOME.glob("*.script"))))
+    (HOME / f"{job}.script").write_text(text)
+    identifier = ANSWER[command].format(job=job) if command in ("qsub", "flux") else job
+    environment = {**os.environ, INSIDE[command]: identifier, "PBS_O_WORKDIR": str(Path.cwd())}
+    subprocess.Popen(
+        [sys.executable, __file__, "--keep", job],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    print(ANSWER[command].format(job=job))
+
+
+def keep(job: str) -> None:
+    """Runs the job, ends it as a scheduler does, and starts it again where it is to be requeued."""
+    script, state = HOME / f"{job}.script", HOME / f"{job}.state"
+    for start in range(2):
+        state.write_text("running")
+        with (HOME / f"{job}.out").open("ab") as output:
+            process = subprocess.Popen(
+                ["bash", str(script)], stdout=output, stderr=output, start_new_session=True
+            )
+        (HOME / f"{job}.pid").write_text(str(process.pid))
+        limit = next((HOME / name for name in ("walltime", "requeue") if (HOME / name).exists()), None)
+        if start or limit is None:
+            process.wait()
+            break
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(float(limit.read_text()))
+            break
+        requeued = limit.name == "requeue"
+        limit.unlink()
+        if requeued:
+            kill_session(process.pid, signal.SIGKILL)
+            process.wait()
+            continue
+        process.terminate()  # the shell alone, as after --signal=B:TERM
+        process.wait()
+        break
+    state.write_text("gone")
+
+
+def kill_session(session: int, number: int) -> None:
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError, IndexError):
+            if int((entry / "stat").read_text().rpartition(")")[2].split()[3]) == session:
+                os.kill(int(entry.name), number)
+
+
+def query(command: str, job: str) -> None:
+    number = job.strip("ƒ").partition(".")[0]
+    time.sleep(0.05)
+    try:
+        state = (HOME / f"{number}.state").read_text()
+    except FileNotFoundError:
+        state = "waiting"
+    if state == "gone":
+        return
+    words = {
+        "squeue": {"waiting": f"{job} PENDING", "running": f"{job} RUNNING"},
+        "qstat": {
+            "waiting": f"Job Id: {job}\n    job_state = Q",
+            "running": f"Job Id: {job}\n    job_state = R",
+        },
+        "bjobs": {"waiting": f"{job} PEND", "running": f"{job} RUN"},
+        "flux": {"waiting": f"{job} SCHED", "running": f"{job} RUN"},
+    }
+    print(words[command][state])
+
+
+def cancel(job: str) -> None:
+    number = job.strip("ƒ").partition(".")[0]
+    (HOME / f"{number}.cancelled").touch()
+    with suppress(OSError, ValueError):
+        os.kill(int((HOME / f"{number}.pid").read_text()), signal.SIGTERM)
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--keep"]:
+        return keep(sys.argv[2])
+    command, arguments = Path(sys.argv[0]).name, sys.argv[1:]
+    if (HOME / "garbage").exists():
+        print("slurm_load_jobs error: Unable to contact slurm controller" if command == "squeue" else "???")
+        return None
+    if command in ("sbatch", "qsub", "bsub") or arguments[:1] == ["batch"]:
+        return submit(command, arguments)
+    if command in ("scancel", "qdel", "bkill") or arguments[:1] == ["cancel"]:
+        return cancel(arguments[-1])
+    return query(command, arguments[-1].partition("=")[2] or arguments[-1])
+
+
+if __name__ == "__main__":
+    main()

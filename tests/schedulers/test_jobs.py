@@ -1,0 +1,199 @@
+"""Runs as jobs of each scheduler, by stand-ins that really run them; Slurm itself is in tests/slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.build import build
+from kiviat.launch.scheduler import Request, render, schedulers
+from kiviat.launch.toolchain import Toolchain
+from kiviat.record import InputError
+
+STAND_IN = Path(__file__).with_name("stand_in.py")
+GOLDEN = Path(__file__).with_name("golden")
+COMMANDS = (
+    "sbatch",
+    "squeue",
+    "scancel",
+    "qsub",
+    "qstat",
+    "qdel",
+    "bsub",
+    "bjobs",
+    "bkill",
+    "flux",
+    "scontrol",
+)
+OPTIONS = {
+    "slurm": {"partition": "debug"},
+    "pbs": {"q": "debug"},
+    "lsf": {"q": "debug"},
+    "flux": {"queue": "debug"},
+}
+NAMES = ("slurm", "pbs", "lsf", "flux")
+PLAN = """
+schema = "kiviat.plan/1"
+name = "tiny"
+launches = 2
+controls = { budget_s = 0.02, min_samples = 5 }
+[[cases]]
+benchmarks = ["pingpong"]
+bytes = [8, 1024]
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the plan and the commands of all schedulers on PATH."""
+    build(openmpi)
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name in COMMANDS:
+        (commands / name).write_text(f"#!{sys.executable}\n{STAND_IN.read_text()}")
+        (commands / name).chmod(0o755)
+    # The scheduler's own launcher, on one node.
+    (commands / "srun").write_text(
+        '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do case $1 in --ntasks=*) n=${1#*=};; esac; shift; done\n'
+        f'exec {openmpi.mpiexec} -n "$n" "$@"\n'
+    )
+    (commands / "srun").chmod(0o755)
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "tiny.toml").write_text(PLAN)
+    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+    monkeypatch.setenv("STAND_IN", str(tmp_path / "jobs"))
+    monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "kiviat.cli.main", "run", "--plan", "tiny.toml", "-n", "2", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, error = process.communicate(timeout=120)
+    return process.returncode, out, error
+
+
+def the_run(site: Path) -> tuple[dict[str, object], int]:
+    (folder,) = (site / "runs").iterdir()
+    return json.loads((folder / "run.json").read_text()), len(
+        (folder / "records.jsonl").read_text().splitlines()
+    )
+
+
+@pytest.mark.parametrize("name", ["slurm", "pbs", "lsf"])
+def test_a_run_as_a_job(site: Path, name: str) -> None:
+    code, out, error = finished(started("--on", name))
+    assert code == 0, error
+    run, records = the_run(site)
+    assert run["state"] == "complete" and records == 4
+    assert f"{schedulers()[name].title} job 1" in error and "results " in out
+    if name == "slurm":
+        assert {tuple(launch["command"][:3]) for launch in run["launches"]} == {
+            ("srun", "--mpi=pmix", "--ntasks=2")
+        }
+
+
+def test_time_is_over_and_the_run_goes_on_in_another_job(site: Path) -> None:
+    (site / "jobs" / "walltime").write_text("1.5")
+    (site / "tiny.toml").write_text(PLAN.replace("launches = 2", "launches = 12"))
+    code, _, error = finished(started("--on", "slurm"))
+    assert code == 0, error
+    run, records = the_run(site)
+    assert run["state"] == "complete" and records == 24
+    assert "job 2" in error
+
+
+def test_a_requeued_job_goes_on(site: Path) -> None:
+    """Killed without a warning, it finds the writer's file of its earlier self."""
+    (site / "jobs" / "requeue").write_text("1.5")
+    (site / "tiny.toml").write_text(PLAN.replace("launches = 2", "launches = 12"))
+    code, _, error = finished(started("--on", "slurm"))
+    assert code == 0, error + (site / "jobs" / "1.out").read_text()
+    run, records = the_run(site)
+    assert run["state"] == "complete" and records == 24
+    assert "job 2" not in error
+
+
+def test_an_interrupt_cancels_the_job(site: Path) -> None:
+    (site / "tiny.toml").write_text(
+        PLAN.replace("budget_s = 0.02", "budget_s = 30, target = 0, max_samples = 100000000")
+    )
+    process = started("--on", "slurm")
+    deadline = time.monotonic() + 60
+    while not (site / "jobs" / "1.state").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    code, _, error = finished(process)
+    assert code == 130 and "cancelled job 1" in error and "--resume" in error
+    assert (site / "jobs" / "1.cancelled").exists()
+
+
+def test_a_job_that_ends_without_results_is_not_sent_for_ever(site: Path) -> None:
+    template = site / "broken.sh"
+    template.write_text("#!/bin/bash\n# {{ command }}\nexit 1\n")
+    code, _, error = finished(started("--on", "slurm", "--script", str(template)))
+    assert code == 2 and "without a result" in error.splitlines()[-1]
+    assert len(list((site / "jobs").glob("*.script"))) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_garbage_is_refused(site: Path, name: str) -> None:
+    (site / "jobs" / "garbage").touch()
+    code, _, error = finished(started("--on", name))
+    assert code == 2
+    if name != "flux":  # any word may be an identifier of Flux
+        assert "did not take the job" in error.splitlines()[-1] and "???" in error
+
+
+def test_an_absent_scheduler_is_refused_before_anything_is_made(
+    tmp_path: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
+    (tmp_path / "tiny.toml").write_text(PLAN)
+    code, _, error = finished(started("--on", "lsf"))
+    assert code == 2 and "no bsub on PATH" in error and not (tmp_path / "runs").exists()
+
+
+def test_a_number_of_ranks_is_needed(site: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kiviat.cli.main", "run", "--on", "slurm"], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and "-n" in done.stderr and not (site / "runs").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scripts(name: str) -> None:
+    """The whole script, to be read by whoever knows the scheduler."""
+    request = Request(
+        "kiviat-quick", Path("/runs/r"), "kiviat run --resume /runs/r", 16, 4, 75, OPTIONS[name]
+    )
+    golden = GOLDEN / f"{name}.sh"
+    assert render(schedulers()[name], request) == golden.read_text()
+    assert subprocess.run(["bash", "-n", golden]).returncode == 0
+
+
+def test_templates_say_what_they_lack(tmp_path: Path) -> None:
+    template = tmp_path / "t.sh"
+    template.write_text("{{ nonsense }}")
+    request = Request("n", tmp_path, "c", 2, None, 5, {})
+    with pytest.raises(InputError, match="nonsense"):
+        render(schedulers()["slurm"], request, template)
+    with pytest.raises(InputError, match="No such file"):
+        render(schedulers()["slurm"], request, tmp_path / "absent")
