@@ -1,6 +1,6 @@
 // Sick links: which ranks and links are slow, found in few rounds in which all ranks play ping-pong in disjoint pairs.
-// With one rank on each node, slow ranks are slow nodes. A link that stands out is measured again, directly, and its
-// two ranks with healthy partners beside it.
+// With one rank on each node, slow ranks are slow nodes. Links that stand out are measured again, in the end directly
+// and beside healthy partners of both ranks.
 #include <functional>
 #include <set>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* measures[] = {"latency", "bandwidth"};
 
-// A link to look at again, and healthy partners of its ranks.
+// A link that is measured directly, and healthy partners of its ranks.
 struct Suspect {
   int measure, low, high, low_control, high_control;
 };
@@ -34,18 +34,24 @@ class Study {
 
   void operator()() {
     find_nodes();
-    std::vector<double> mine;  // by round and measure
+    const auto scheduled = [&](int round, int rank) { return schedule_.partner(round, rank); };
+    std::vector<double> mine[2];
     for (int round = 0; round < rounds_; ++round) {
-      const int partner = schedule_.partner(round, t_.rank());
+      const int partner = scheduled(round, t_.rank());
       for (const std::int64_t bytes : bytes_) round_trips_.verify(partner, bytes);
-      for (const std::int64_t bytes : bytes_) {
-        mine.push_back(round_trips_.half_s(partner, bytes, budget_s_));
-        t_.together(partner == MPI_PROC_NULL);
-      }
+      for (int measure = 0; measure < 2; ++measure) mine[measure].push_back(half_s(partner, measure));
       t_.progressed(static_cast<double>(round + 1) / (rounds_ + 1));
     }
-    const std::vector<Suspect> suspects = diagnose(mine);
-    const std::vector<NamedLink> links = look_again(suspects);
+    std::vector<Suspect> suspects;
+    for (int measure = 0; measure < 2; ++measure) {
+      const std::vector<PairTime> times = gathered(mine[measure], scheduled);
+      if (t_.rank() == 0) {
+        typical_s_[measure] = typical(times);
+        diagnoses_.emplace_back(t_.ranks(), times, rules_);
+      }
+      compare_with_healthy(measure, screened(measure), suspects);
+    }
+    const std::vector<NamedLink> links = look_at(shared(suspects));
     if (t_.rank() == 0) tell(links);
   }
 
@@ -58,50 +64,79 @@ class Study {
     MPI_Allgather(&mine, 1, MPI_UINT64_T, nodes_.data(), 1, MPI_UINT64_T, t_.comm());
   }
 
-  // On rank 0, who is sick; on all, what to look at again.
-  std::vector<Suspect> diagnose(const std::vector<double>& mine) {
-    const int per_rank = static_cast<int>(mine.size());
-    std::vector<double> all(t_.rank() == 0 ? mine.size() * t_.ranks() : 0);
-    MPI_Gather(mine.data(), per_rank, MPI_DOUBLE, all.data(), per_rank, MPI_DOUBLE, 0, t_.comm());
-    std::vector<Suspect> suspects;
-    for (int measure = 0; t_.rank() == 0 && measure < 2; ++measure) {
-      std::vector<PairTime> times;
-      for (int rank = 0; rank < t_.ranks(); ++rank)
-        for (int round = 0; round < rounds_; ++round)
-          if (const int partner = schedule_.partner(round, rank); partner > rank)
-            times.push_back({round, rank, partner, far(rank, partner), all[rank * mine.size() + 2 * round + measure]});
-      typical_s_[measure] = typical(times);
-      diagnoses_.emplace_back(t_.ranks(), std::move(times), rules_);
-      for (const auto& [low, high, is_far] : diagnoses_.back().suspects()) {
-        const auto beside = [&](int a, int b) { return far(a, b); };
-        const auto first = diagnoses_.back().control(low, high, -1, is_far, beside);
-        const auto second = diagnoses_.back().control(high, low, first.value_or(-1), is_far, beside);
-        // Without anything to compare it with, a link is not called slow.
-        if (first && second) suspects.push_back({measure, low, high, *first, *second});
-      }
-    }
-    int count = static_cast<int>(5 * suspects.size());
-    MPI_Bcast(&count, 1, MPI_INT, 0, t_.comm());
-    suspects.resize(count / 5);
-    MPI_Bcast(suspects.data(), count, MPI_INT, 0, t_.comm());
-    return suspects;
+  // All ranks in pairs at once. Groups may need unlike numbers of rounds: each waits for its own ranks only.
+  double half_s(int partner, int measure) {
+    const double seconds = round_trips_.half_s(partner, bytes_[measure], budget_s_);
+    wait_for_all(t_.comm(), partner == MPI_PROC_NULL);
+    return seconds;
   }
 
-  double typical(const std::vector<PairTime>& times) const {
+  // Everybody's times by round, on rank 0.
+  template <class Partner>
+  std::vector<PairTime> gathered(const std::vector<double>& mine, Partner partner) const {
+    const int rounds = static_cast<int>(mine.size());
+    std::vector<double> all(t_.rank() == 0 ? mine.size() * t_.ranks() : 0);
+    MPI_Gather(mine.data(), rounds, MPI_DOUBLE, all.data(), rounds, MPI_DOUBLE, 0, t_.comm());
+    std::vector<PairTime> times;
+    for (int rank = 0; t_.rank() == 0 && rank < t_.ranks(); ++rank)
+      for (int round = 0; round < rounds; ++round)
+        if (const int other = partner(round, rank); other > rank)
+          times.push_back({round, rank, other, far(rank, other), all[rank * mine.size() + round]});
+    return times;
+  }
+
+  static double typical(const std::vector<PairTime>& times) {
     std::vector<double> seconds;
     for (const PairTime& time : times) seconds.push_back(time.seconds);
     return median(std::move(seconds));
   }
 
+  // What rank 0 has, on all ranks; structures of whole numbers.
+  template <class T>
+  std::vector<T> shared(std::vector<T> items) const {
+    constexpr std::size_t integers = sizeof(T) / sizeof(int);
+    int count = static_cast<int>(integers * items.size());
+    MPI_Bcast(&count, 1, MPI_INT, 0, t_.comm());
+    items.resize(count / integers);
+    MPI_Bcast(items.data(), count, MPI_INT, 0, t_.comm());
+    return items;
+  }
+
+  // The links that stand out whenever they are measured, most of all first.
+  std::vector<Link> screened(int measure) {
+    std::vector<Link> suspects = shared(t_.rank() == 0 ? diagnoses_[measure].suspects() : std::vector<Link>());
+    for (int screen = 0; screen < rules_.screens; ++screen) {
+      const auto rounds = screening_rounds(t_.ranks(), suspects, t_.seed() + static_cast<std::uint64_t>(screen));
+      std::vector<double> mine;
+      for (const auto& partners : rounds) mine.push_back(half_s(partners[t_.rank()], measure));
+      const auto again = gathered(mine, [&](int round, int rank) { return rounds[round][rank]; });
+      suspects = shared(t_.rank() == 0 ? diagnoses_[measure].still_suspect(suspects, again) : std::vector<Link>());
+    }
+    return suspects;
+  }
+
+  // Without anything to compare it with, a link is not called slow.
+  void compare_with_healthy(int measure, const std::vector<Link>& links, std::vector<Suspect>& suspects) const {
+    if (t_.rank() != 0) return;
+    const Diagnosis& diagnosis = diagnoses_[measure];
+    const auto is_far = [&](int a, int b) { return far(a, b); };
+    const std::size_t most = std::min(links.size(), static_cast<std::size_t>(rules_.most_looked_at));
+    for (std::size_t i = 0; i < most; ++i) {
+      const auto [low, high, apart] = links[i];
+      const auto first = diagnosis.control(low, high, -1, is_far);
+      const auto second = diagnosis.control(high, low, first.value_or(-1), is_far);
+      if (first && second) suspects.push_back({measure, low, high, *first, *second});
+    }
+  }
+
   // The links that are slow indeed, on rank 0.
-  std::vector<NamedLink> look_again(const std::vector<Suspect>& suspects) {
-    const std::size_t looks = static_cast<std::size_t>(rules_.repetitions);
+  std::vector<NamedLink> look_at(const std::vector<Suspect>& suspects) {
+    const std::size_t looks = static_cast<std::size_t>(rules_.looks);
     std::vector<double> mine(3 * looks * suspects.size()), all(mine.size());
     for (std::size_t i = 0; i < mine.size(); i += 3) {
       const Suspect& suspect = suspects[i / 3 / looks];
-      const std::int64_t bytes = bytes_[suspect.measure];
-      play(suspect.low, suspect.high, -1, -1, bytes, &mine[i]);
-      play(suspect.low, suspect.low_control, suspect.high, suspect.high_control, bytes, &mine[i + 1]);
+      play(suspect.low, suspect.high, -1, -1, suspect.measure, &mine[i]);
+      play(suspect.low, suspect.low_control, suspect.high, suspect.high_control, suspect.measure, &mine[i + 1]);
     }
     MPI_Reduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_SUM, 0, t_.comm());
     std::vector<NamedLink> links;
@@ -117,13 +152,12 @@ class Study {
     return links;
   }
 
-  // Pairs a-b and c-d at once, the others asleep; each pair's time goes to `seconds[0]` and [1] of one of its ranks.
-  void play(int a, int b, int c, int d, std::int64_t bytes, double* seconds) {
+  // Pairs a-b and c-d at once, the others asleep; their times go to seconds[0] and [1] of one rank of each.
+  void play(int a, int b, int c, int d, int measure, double* seconds) {
     const int me = t_.rank();
     const int partner = me == a ? b : me == b ? a : me == c ? d : me == d ? c : MPI_PROC_NULL;
-    const double half_s = round_trips_.half_s(partner, bytes, budget_s_);
-    if (!std::isnan(half_s)) seconds[me == c || me == d] = half_s;
-    wait_for_all(t_.comm(), partner == MPI_PROC_NULL);
+    const double taken_s = half_s(partner, measure);
+    if (!std::isnan(taken_s)) seconds[me == c || me == d] = taken_s;
   }
 
   void tell(const std::vector<NamedLink>& links) {
@@ -174,7 +208,7 @@ class Study {
   RoundTrips round_trips_;
   SickRules rules_;
   std::vector<std::uint64_t> nodes_;
-  std::vector<Diagnosis> diagnoses_;  // on rank 0, by measure
+  std::vector<Diagnosis> diagnoses_;  // on rank 0, latency and bandwidth
   double typical_s_[2] = {};
 };
 

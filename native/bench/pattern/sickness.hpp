@@ -3,6 +3,9 @@
 // The logarithm of a pair's time is taken as centre + effect of either rank + noise. Medians find the effects: as long
 // as most partners of a rank are healthy, its median over rounds is its own. Whether an effect could be chance is asked
 // without any assumption about the noise: a healthy rank is in the slower half of its round half of the times.
+//
+// A link is measured once or few times, and what disturbed it then is no property of it. Links that stand out are
+// therefore measured again under the same load, twice; the few that still do, directly and many times.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +33,9 @@ struct SickRules {
   double least_factor = 1.2;    // less is no sickness, however certain
   double least_deviations = 5;  // robust ones, of the spread over ranks or pairs: what a topology spreads is none
   double confidence = 0.99;
-  int most_suspects = 16;       // links that are looked at again
-  int repetitions = 12;         // of a link that is looked at again
+  int screens = 2;              // further rounds that a link has to stand out in
+  int most_looked_at = 16;      // links that are measured directly
+  int looks = 12;               // at each of these
 };
 
 // Rounds of disjoint pairs: O(log P), O(sqrt P), or all pairs.
@@ -81,6 +85,30 @@ inline double robust_deviation(const std::vector<double>& values) {
   return std::max(0.01, 1.4826 * middle(std::move(deviations)));
 }
 
+struct Link {
+  int low, high;
+  bool far;
+};
+
+// Complete rounds that measure all of `links` once, with other pairs beside them as in other rounds: partners by rank.
+inline std::vector<std::vector<int>> screening_rounds(int ranks, std::vector<Link> links, std::uint64_t seed) {
+  std::vector<std::vector<int>> rounds;
+  while (!links.empty()) {
+    std::vector<int> partners(ranks, MPI_PROC_NULL), others;
+    const auto pair = [&](int a, int b) { partners[a] = b, partners[b] = a; };
+    std::erase_if(links, [&](const Link& link) {
+      if (partners[link.low] != MPI_PROC_NULL || partners[link.high] != MPI_PROC_NULL) return false;
+      pair(link.low, link.high);
+      return true;
+    });
+    for (const int rank : random_order(ranks, seed++))
+      if (partners[rank] == MPI_PROC_NULL) others.push_back(rank);
+    for (std::size_t i = 0; i + 1 < others.size(); i += 2) pair(others[i], others[i + 1]);
+    rounds.push_back(std::move(partners));
+  }
+  return rounds;
+}
+
 struct Sickness {
   double factor = 1, confidence = 0;
   bool slow = false;
@@ -90,7 +118,8 @@ class Diagnosis {
  public:
   Diagnosis(int ranks, std::vector<PairTime> times, const SickRules& rules = {})
       : ranks_(ranks), rules_(rules), times_(std::move(times)), of_rank_(ranks), sickness_(ranks) {
-    centre();
+    for (const bool far : {false, true}) centre_[far] = centre(far);
+    residual_ = residuals(times_);
     for (std::size_t i = 0; i < times_.size(); ++i)
       of_rank_[times_[i].low].push_back(i), of_rank_[times_[i].high].push_back(i);
     // Partners found slow say nothing about a rank: once they are known, they are left out.
@@ -100,40 +129,54 @@ class Diagnosis {
 
   const std::vector<Sickness>& ranks() const { return sickness_; }
 
-  struct Link {
-    int low, high;
-    bool far;
-  };
-  // Pairs of healthy ranks that stand out, most of all first: too few times to name them, enough to look again.
+  // Pairs of healthy ranks that stand out, most of all first, twice as many as ranks at most.
   const std::vector<Link>& suspects() const { return suspects_; }
 
-  // A healthy rank to compare link `a`-`b` with, other than these and `taken`: a pair with `a` must be as far.
+  // Those of `links` that stand out again, in the same order.
+  std::vector<Link> still_suspect(const std::vector<Link>& links, const std::vector<PairTime>& again) const {
+    const std::vector<double> residual = residuals(again);
+    std::map<std::pair<int, int>, double> excess;
+    for (std::size_t i = 0; i < again.size(); ++i) excess.try_emplace({again[i].low, again[i].high}, residual[i]);
+    std::vector<Link> left;
+    for (const Link& link : links)
+      if (excess.at({link.low, link.high}) >= std::log(rules_.least_factor)) left.push_back(link);
+    return left;
+  }
+
+  // A healthy rank to compare link `a`-`b` with, other than these and `taken`: as far from `a` as `b` is.
   template <class Far>
-  std::optional<int> control(int a, int b, int taken, bool far, Far is_far) const {
+  std::optional<int> control(int a, int b, int taken, Far is_far) const {
     std::optional<int> best;
     for (int rank = 0; rank < ranks_; ++rank) {
-      if (rank == a || rank == b || rank == taken || sickness_[rank].slow || is_far(a, rank) != far) continue;
+      if (rank == a || rank == b || rank == taken || sickness_[rank].slow || is_far(a, rank) != is_far(a, b)) continue;
       if (!best || std::abs(std::log(sickness_[rank].factor)) < std::abs(std::log(sickness_[*best].factor))) best = rank;
     }
     return best;
   }
 
  private:
-  // From the median of pairs as far from each other, and of the round where that is one of many pairs: what slows
-  // down all alike slows down nobody.
-  void centre() {
-    for (PairTime& time : times_) residual_.push_back(std::log(time.seconds));
-    subtract_medians([](const PairTime& time) { return static_cast<int>(time.far); }, 1);
-    subtract_medians([](const PairTime& time) { return time.round; }, 5);
+  static constexpr std::size_t many_pairs = 5;  // enough for a median of their round
+
+  double centre(bool far) const {
+    std::vector<double> alike;
+    for (const PairTime& time : times_)
+      if (time.far == far) alike.push_back(std::log(time.seconds));
+    return middle(std::move(alike));
   }
 
-  template <class Key>
-  void subtract_medians(Key key, std::size_t least) {
-    std::map<int, std::vector<double>> groups;
-    for (std::size_t i = 0; i < times_.size(); ++i) groups[key(times_[i])].push_back(residual_[i]);
-    std::map<int, double> medians;
-    for (const auto& [name, values] : groups) medians[name] = values.size() >= least ? middle(values) : 0;
-    for (std::size_t i = 0; i < times_.size(); ++i) residual_[i] -= medians[key(times_[i])];
+  // From the median of pairs as far from each other, and of their round where it has many pairs: what slows down all
+  // alike slows down nobody.
+  std::vector<double> residuals(const std::vector<PairTime>& times) const {
+    std::vector<double> residual;
+    std::map<int, std::vector<double>> rounds;
+    for (const PairTime& time : times) {
+      residual.push_back(std::log(time.seconds) - centre_[time.far]);
+      rounds[time.round].push_back(residual.back());
+    }
+    std::map<int, double> of_round;
+    for (const auto& [round, values] : rounds) of_round[round] = values.size() >= many_pairs ? middle(values) : 0;
+    for (std::size_t i = 0; i < times.size(); ++i) residual[i] -= of_round[times[i].round];
+    return residual;
   }
 
   void find_slow_ranks() {
@@ -161,31 +204,34 @@ class Diagnosis {
   }
 
   void find_suspects() {
-    std::map<std::pair<int, int>, std::vector<double>> by_link;
-    std::map<std::pair<int, int>, bool> far;
-    std::vector<double> healthy;
+    struct Seen {
+      bool far;
+      std::vector<double> residuals;
+    };
+    std::map<std::pair<int, int>, Seen> links;
     for (std::size_t i = 0; i < times_.size(); ++i) {
       const PairTime& time = times_[i];
       if (sickness_[time.low].slow || sickness_[time.high].slow) continue;
-      by_link[{time.low, time.high}].push_back(residual_[i]);
-      far[{time.low, time.high}] = time.far;
-      healthy.push_back(residual_[i]);
+      Seen& seen = links[{time.low, time.high}];
+      seen.far = time.far, seen.residuals.push_back(residual_[i]);
     }
-    const double centre = middle(healthy), deviation = robust_deviation(healthy);
+    std::vector<double> excesses;
     std::vector<std::pair<double, Link>> standing_out;
-    for (const auto& [link, residuals] : by_link) {
-      const double excess = middle(residuals) - centre;
-      if (excess >= std::log(rules_.least_factor) && excess / deviation >= rules_.least_deviations)
-        standing_out.push_back({excess, {link.first, link.second, far[link]}});
+    for (const auto& [link, seen] : links) {
+      excesses.push_back(middle(seen.residuals));
+      standing_out.push_back({excesses.back(), {link.first, link.second, seen.far}});
     }
+    const double least = std::max(std::log(rules_.least_factor), rules_.least_deviations * robust_deviation(excesses));
+    std::erase_if(standing_out, [&](const auto& each) { return each.first < least; });
     std::ranges::sort(standing_out, std::greater(), [](const auto& each) { return each.first; });
-    for (const auto& [excess, link] : standing_out)
-      if (suspects_.size() < static_cast<std::size_t>(rules_.most_suspects)) suspects_.push_back(link);
+    standing_out.resize(std::min<std::size_t>(standing_out.size(), 2 * static_cast<std::size_t>(ranks_)));
+    for (const auto& [excess, link] : standing_out) suspects_.push_back(link);
   }
 
   int ranks_;
   SickRules rules_;
   std::vector<PairTime> times_;
+  double centre_[2] = {};  // of the logarithms, near and far
   std::vector<double> residual_;
   std::vector<std::vector<std::size_t>> of_rank_;
   std::vector<Sickness> sickness_;
