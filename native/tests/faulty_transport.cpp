@@ -13,6 +13,8 @@
 //     groups). The core splits the world once per case, and a duplicate of it for the clock;
 //   - of MPI_BYTE or MPI_FLOAT. The core speaks MPI_DOUBLE where it uses that communicator itself.
 // What a rank would have received from itself stays as it is: a check has to look at the others' data.
+// One-sided operations on windows of such communicators are damaged on their way into the target's memory, or into the
+// origin's, when the epoch or the flush ends.
 #include <mpi.h>
 
 #include <cstddef>
@@ -20,6 +22,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -62,12 +65,16 @@ void set_generation(MPI_Comm comm, std::size_t splits) {
   if (comm != MPI_COMM_NULL) PMPI_Comm_set_attr(comm, generation_key(), reinterpret_cast<void*>(splits));
 }
 
+bool on_rank(int rank_of_world) {
+  static const char* const given = std::getenv("KIVIAT_FAULT_RANK");
+  return !given || std::atoi(given) == rank_of_world;
+}
+
 bool on_this_rank() {
   static const bool damaged = [] {
-    const char* given = std::getenv("KIVIAT_FAULT_RANK");
     int rank;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return !given || std::atoi(given) == rank;
+    return on_rank(rank);
   }();
   return damaged;
 }
@@ -117,6 +124,7 @@ struct UnderWay {
 };
 std::map<void*, std::shared_ptr<UnderWay>> by_place;
 std::multimap<MPI_Request, std::shared_ptr<UnderWay>> by_request;
+std::mutex under_way_lock;  // a rank may have several threads
 
 template <class Call>
 int blocking(const Parts& parts, Call call) {
@@ -129,6 +137,7 @@ int blocking(const Parts& parts, Call call) {
 template <class Call>
 int starting(const Parts& parts, MPI_Request* request, Call call) {
   Received received(parts);  // before the call: it may complete at once
+  const std::lock_guard guard(under_way_lock);
   const int code = call();
   if (void* where = received.where()) {
     auto& under_way = by_place[where];
@@ -140,6 +149,7 @@ int starting(const Parts& parts, MPI_Request* request, Call call) {
 }
 
 void completed(MPI_Request request) {
+  const std::lock_guard guard(under_way_lock);
   const auto found = by_request.find(request);
   if (found == by_request.end()) return;
   const std::shared_ptr<UnderWay> under_way = found->second;
@@ -147,6 +157,59 @@ void completed(MPI_Request request) {
   if (--under_way->messages > 0) return;
   by_place.erase(under_way->received.where());
   under_way->received.damage();
+}
+
+// --- windows ------------------------------------------------------------------------------------------
+
+struct Exposed {
+  std::vector<int> ranks_of_world;
+  std::vector<Received> got;                      // to be damaged when it is complete
+  std::vector<std::vector<std::byte>> instead;    // damaged copies of what is put
+};
+std::map<MPI_Win, Exposed> windows;
+
+void expose(MPI_Comm comm, MPI_Win window) {
+  if (mode() == Mode::none || generation(comm) < 2) return;
+  MPI_Group members, world;
+  PMPI_Comm_group(comm, &members);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  int size;
+  PMPI_Group_size(members, &size);
+  Exposed& exposed = windows[window];
+  exposed.ranks_of_world.resize(size);
+  std::vector<int> ranks(size);
+  for (int rank = 0; rank < size; ++rank) ranks[rank] = rank;
+  PMPI_Group_translate_ranks(members, size, ranks.data(), world, exposed.ranks_of_world.data());
+  PMPI_Group_free(&members);
+  PMPI_Group_free(&world);
+}
+
+// What moves into the memory of `target`: `send` gets what goes instead of `bytes` bytes, and how many of them.
+template <class Send>
+int into(MPI_Win window, int target, const void* from, std::size_t bytes, std::size_t element, std::size_t flipped, Send send) {
+  const auto found = windows.find(window);
+  if (found == windows.end() || !on_rank(found->second.ranks_of_world[target]) || bytes == 0) return send(from, bytes);
+  if (mode() == Mode::drop) return MPI_SUCCESS;
+  if (mode() == Mode::truncate) return send(from, bytes / 2 / element * element);
+  const auto* first = static_cast<const std::byte*>(from);
+  std::vector<std::byte>& copy = found->second.instead.emplace_back(first, first + bytes);
+  copy[flipped] ^= std::byte{1};
+  return send(copy.data(), bytes);
+}
+
+void fetched(MPI_Win window) {
+  const auto found = windows.find(window);
+  if (found == windows.end()) return;
+  for (Received& received : found->second.got) received.damage();
+  found->second.got.clear();
+  found->second.instead.clear();
+}
+
+template <class Call>
+int fetching(MPI_Win window, Call call) {
+  const int code = call();
+  fetched(window);
+  return code;
 }
 
 // --- the parts of each operation that come from others ----------------------------------------------------
@@ -242,6 +305,55 @@ int MPI_Irecv(void* in, int count, MPI_Datatype type, int source, int tag, MPI_C
   return starting(all(in, count, type, comm), request,
                   [&] { return PMPI_Irecv(in, count, type, source, tag, comm, request); });
 }
+
+// One-sided.
+
+int MPI_Win_create(void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* window) {
+  const int code = PMPI_Win_create(base, size, unit, info, comm, window);
+  expose(comm, *window);
+  return code;
+}
+
+int MPI_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window) {
+  const int code = PMPI_Win_allocate(size, unit, info, comm, base, window);
+  expose(comm, *window);
+  return code;
+}
+
+int MPI_Win_free(MPI_Win* window) {
+  windows.erase(*window);
+  return PMPI_Win_free(window);
+}
+
+int MPI_Put(const void* out, int out_count, MPI_Datatype out_type, int target, MPI_Aint at, int, MPI_Datatype type, MPI_Win window) {
+  const std::size_t bytes = bytes_of(out_count, out_type), element = bytes_of(1, out_type);
+  return into(window, target, out, bytes, element, bytes / 2, [&](const void* from, std::size_t moved) {
+    const int count = static_cast<int>(moved / element);
+    return PMPI_Put(from, count, out_type, target, at, count, type, window);
+  });
+}
+
+// A bit of an exponent: what is added would hide a change of the last digit.
+int MPI_Accumulate(const void* out, int out_count, MPI_Datatype out_type, int target, MPI_Aint at, int, MPI_Datatype type, MPI_Op op,
+                   MPI_Win window) {
+  const std::size_t bytes = bytes_of(out_count, out_type), element = bytes_of(1, out_type);
+  return into(window, target, out, bytes, element, bytes / 2 / element * element + element - 1, [&](const void* from, std::size_t moved) {
+    const int count = static_cast<int>(moved / element);
+    return PMPI_Accumulate(from, count, out_type, target, at, count, type, op, window);
+  });
+}
+
+int MPI_Get(void* in, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count, MPI_Datatype target_type, MPI_Win window) {
+  const auto found = windows.find(window);
+  if (found != windows.end() && on_this_rank())
+    found->second.got.emplace_back(Parts{{static_cast<std::byte*>(in), bytes_of(count, type)}});
+  return PMPI_Get(in, count, type, target, at, target_count, target_type, window);
+}
+
+int MPI_Win_flush(int target, MPI_Win window) { return fetching(window, [&] { return PMPI_Win_flush(target, window); }); }
+int MPI_Win_unlock(int target, MPI_Win window) { return fetching(window, [&] { return PMPI_Win_unlock(target, window); }); }
+int MPI_Win_fence(int assertion, MPI_Win window) { return fetching(window, [&] { return PMPI_Win_fence(assertion, window); }); }
+int MPI_Win_complete(MPI_Win window) { return fetching(window, [&] { return PMPI_Win_complete(window); }); }
 
 // Completion.
 

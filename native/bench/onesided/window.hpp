@@ -1,0 +1,160 @@
+// One-sided operations of rank r of the first half on the memory of rank r + P/2: what put, get and accumulate share.
+#pragma once
+
+#include <functional>
+
+#include "bench/pt2pt/partners.hpp"
+#include "core/payload.hpp"
+
+namespace kiviat {
+
+inline std::vector<Axis> onesided_axes() {
+  return {{"window", "1", "operations", "operations in flight, each on memory of its own, that are completed together (osu_put_bw: 64)"},
+          {"epoch", "flush", "", "what completes them: a flush within one epoch of lock_all; an epoch of lock and unlock each time; "
+                                 "a fence; post, start, complete and wait", {"flush", "lock", "fence", "pscw"}},
+          {"memory", "allocate", "", "of the target: that of MPI_Win_allocate, or a buffer of ours given to MPI_Win_create",
+           {"allocate", "create"}}};
+}
+
+class OneSided {
+ public:
+  // One operation: on `mine` of the origin, and on the memory of `target` at `there`.
+  using Operation = void (*)(std::byte* mine, int count, int target, MPI_Aint there, MPI_Win window);
+  // Memory of this rank that is its own, and that is exposed to its partner.
+  struct Memory {
+    std::span<std::byte> mine, exposed;
+    bool origin;
+    int rank, partner;
+  };
+  struct Check {
+    void (*fill)(const Memory& memory, std::uint64_t seed);  // what is sent, and the contrary of what must arrive
+    bool (*arrived)(const Memory& memory, std::uint64_t seed);
+  };
+
+  // Collective; throws Skip on all ranks alike where memory is missing.
+  explicit OneSided(Trial& t)
+      : trial_(t), halves_(t), operations_(window_of(t)), count_(t.count()), bytes_(static_cast<std::size_t>(t.bytes())),
+        epoch_(epoch_of(t.text("epoch"))), mine_(t.buffer(operations_ * bytes_)) {
+    create_window();
+    MPI_Group all;
+    MPI_Comm_group(t.comm(), &all);
+    MPI_Group_incl(all, 1, &halves_.partner, &partner_);
+    MPI_Group_free(&all);
+    if (epoch_ == Epoch::flush) MPI_Win_lock_all(0, window_);
+    if (epoch_ == Epoch::fence) MPI_Win_fence(MPI_MODE_NOPRECEDE, window_);
+  }
+  ~OneSided() {
+    if (epoch_ == Epoch::flush) MPI_Win_unlock_all(window_);
+    if (epoch_ == Epoch::fence) MPI_Win_fence(MPI_MODE_NOSUCCEED, window_);
+    MPI_Group_free(&partner_);
+    MPI_Win_free(&window_);
+  }
+  OneSided(const OneSided&) = delete;
+  OneSided& operator=(const OneSided&) = delete;
+
+  void sample(Operation operation, Check check) {
+    if (bytes_ > 0) trial_.check_by([this, operation, check] { return arrives(operation, check); });
+    trial_.batched([this, operation](std::int64_t) { all(operation); },
+                   {.divisor = static_cast<double>(operations_), .messages = static_cast<double>(halves_.pairs)});
+  }
+
+ private:
+  enum class Epoch { flush, lock, fence, pscw };
+  static Epoch epoch_of(const std::string& name) {
+    return name == "flush" ? Epoch::flush : name == "lock" ? Epoch::lock : name == "fence" ? Epoch::fence : Epoch::pscw;
+  }
+
+  // The exposed memory has the shape of the origin's, so that a position in one is a displacement in the other, also
+  // where they rotate.
+  void create_window() {
+    const bool ours = trial_.text("memory") == "create";
+    Buffer* buffer = ours ? &trial_.buffer(operations_ * bytes_) : nullptr;
+    const std::size_t bytes = mine_.total_bytes();
+    const bool fits = mine_.allocated() && (ours ? buffer->allocated() : 2 * bytes <= trial_.session().memory_share_bytes);
+    // MPI may find that it has no memory for windows where the operating system would have some.
+    MPI_Comm_set_errhandler(trial_.comm(), MPI_ERRORS_RETURN);
+    int code = MPI_ERR_NO_MEM;
+    if (trial_.worst(!fits) == 0) {
+      if (ours) exposed_ = buffer->first().data(), code = MPI_Win_create(exposed_, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, trial_.comm(), &window_);
+      else code = MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, trial_.comm(), &exposed_, &window_);
+    }
+    MPI_Comm_set_errhandler(trial_.comm(), MPI_ERRORS_ARE_FATAL);
+    if (trial_.worst(code != MPI_SUCCESS) > 0)
+      throw Skip("a window of " + std::to_string(bytes) + " B per rank does not fit into the memory available");
+  }
+
+  // As many operations as are in flight, completed. A target has nothing to do unless the epoch is active.
+  void all(Operation operation) {
+    std::byte* from = mine_.next();
+    const auto start = [&] {
+      for (int i = 0; i < operations_; ++i, from += bytes_)
+        operation(from, count_, halves_.partner, from - mine_.first().data(), window_);
+    };
+    const bool origin = halves_.first;
+    switch (epoch_) {
+      case Epoch::flush:
+        if (origin) start(), MPI_Win_flush(halves_.partner, window_);
+        break;
+      case Epoch::lock:
+        if (origin) MPI_Win_lock(MPI_LOCK_SHARED, halves_.partner, 0, window_), start(), MPI_Win_unlock(halves_.partner, window_);
+        break;
+      case Epoch::fence:
+        if (origin) start();
+        MPI_Win_fence(0, window_);
+        break;
+      case Epoch::pscw:
+        if (origin) MPI_Win_start(partner_, 0, window_), start(), MPI_Win_complete(window_);
+        else MPI_Win_post(partner_, 0, window_), MPI_Win_wait(window_);
+        break;
+    }
+  }
+
+  // Whether one call moves what it should. A target of a passive epoch knows by the barriers when the others are done,
+  // with the operations that were timed and with this one.
+  bool arrives(Operation operation, Check check) {
+    trial_.together();
+    mine_.rewind();
+    const Memory memory{mine_.first(), {exposed_, mine_.first().size()}, halves_.first, trial_.rank(), halves_.partner};
+    ++seed_;  // what the last check left behind is wrong this time
+    settled([&] { check.fill(memory, seed_); });
+    trial_.together();
+    all(operation);
+    trial_.together();
+    bool good = false;
+    settled([&] { good = check.arrived(memory, seed_); });
+    mine_.rewind();
+    return good;
+  }
+
+  // A look at one's own memory of the window, between what others do to it (MPI 3.1, 11.7).
+  template <class Look>
+  void settled(Look look) {
+    switch (epoch_) {
+      case Epoch::flush:
+        MPI_Win_sync(window_), look(), MPI_Win_sync(window_);
+        break;
+      case Epoch::lock:
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, trial_.rank(), 0, window_), look(), MPI_Win_unlock(trial_.rank(), window_);
+        break;
+      case Epoch::fence:
+        MPI_Win_fence(0, window_), look(), MPI_Win_fence(0, window_);
+        break;
+      case Epoch::pscw:
+        look();
+        break;
+    }
+  }
+
+  Trial& trial_;
+  Halves halves_;
+  int operations_, count_;
+  std::size_t bytes_;
+  Epoch epoch_;
+  Buffer& mine_;
+  std::byte* exposed_ = nullptr;
+  MPI_Win window_ = MPI_WIN_NULL;
+  MPI_Group partner_ = MPI_GROUP_NULL;
+  std::uint64_t seed_ = 0;
+};
+
+}  // namespace kiviat
