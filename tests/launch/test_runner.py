@@ -244,7 +244,7 @@ def test_a_folder_that_cannot_be_written(run: Run) -> None:
 
 
 def test_more_ranks_than_cores_are_marked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kiviat.launch.runner.oversubscribes", lambda ranks: ranks > 1)
+    monkeypatch.setattr("kiviat.launch.substrate.oversubscribes", lambda ranks: ranks > 1)
     run(plan(case("a/1"), case("b/1", ranks=1)))
     assert [(record.case, record.oversubscribed) for record in run.records] == [("b/1", False), ("a/1", True)]
     assert run.launches[1]["oversubscribed"] is True

@@ -132,11 +132,12 @@ def test_a_requeued_job_goes_on(site: Path) -> None:
 
 def test_an_interrupt_cancels_the_job(site: Path) -> None:
     (site / "tiny.toml").write_text(
-        PLAN.replace("budget_s = 0.02", "budget_s = 30, target = 0, max_samples = 100000000")
+        PLAN.replace("budget_s = 0.02", "budget_s = 30, target = 1e-9, max_samples = 100000000")
     )
     process = started("--on", "slurm")
     deadline = time.monotonic() + 60
     while not (site / "jobs" / "1.state").exists() and time.monotonic() < deadline:
+        assert process.poll() is None, finished(process)
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     code, _, error = finished(process)

@@ -92,5 +92,6 @@ def launch(index: int, repetition: int, **more: Any) -> dict[str, Any]:
         "world": 2,
         "ranks": [],
         "clock_cost_s": None,
+        "placement": None,
         "oversubscribed": False,
     } | more

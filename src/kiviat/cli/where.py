@@ -52,7 +52,7 @@ def go_on_there(path: Path, arguments: Namespace) -> None:
 
 def settle_shape(arguments: Namespace) -> None:
     """Turns `-n 8x2` into 16 ranks, two on each node."""
-    if arguments.ranks is None or "x" not in arguments.ranks:
+    if arguments.ranks is None or "x" not in arguments.ranks.lower():
         return
     shape = parse_shape(arguments.ranks)
     if arguments.ppn not in (None, shape.per_node):
