@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from kiviat.analysis import performance, trust
+from kiviat.analysis import contention, performance, trust
 from kiviat.analysis.finding import Finding
+from kiviat.analysis.nodes import nodes_of
 from kiviat.analysis.summary import Summary
 from kiviat.record.types import Row
 
@@ -28,6 +30,7 @@ def findings(
         own = [summary for summary in summaries if summary.run == run["id"]]
         of_run = [
             *performance.findings(own),
+            *contention.findings(own, partial(nodes_of, run)),
             *trust.findings(own, run, [r for r in failed if r.run == run["id"]]),
         ]
         if len(runs) > 1:

@@ -76,6 +76,13 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
     return [summaries[key] for key in groups]
 
 
+def studies(summaries: Iterable[Summary]) -> frozenset[str]:
+    """The measured benchmarks that report quantities of their own instead of a time."""
+    measured = [summary for summary in summaries if summary.clock != "reported"]
+    timed = {summary.benchmark for summary in measured if summary.metric == "time"}
+    return frozenset(summary.benchmark for summary in measured) - timed
+
+
 def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
     """Summaries of cases with the same number of launches: the arithmetic is done for all at once."""
     columns = cases.values()
@@ -86,10 +93,10 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
     ci_low = _matrix([[row.ci_low for row in rows] for rows in columns])
     ci_high = _matrix([[row.ci_high for row in rows] for rows in columns])
     with np.errstate(divide="ignore", invalid="ignore"):
-        within = _median_of_known((ci_high - ci_low) / 2 / values)
+        within = median_of_known((ci_high - ci_low) / 2 / values)
         spread = np.ptp(values, axis=1) / medians
-    p90 = _median_of_known(_matrix([[row.p90 for row in rows] for rows in columns]))
-    p99 = _median_of_known(_matrix([[row.p99 for row in rows] for rows in columns]))
+    p90 = median_of_known(_matrix([[row.p90 for row in rows] for rows in columns]))
+    p99 = median_of_known(_matrix([[row.p99 for row in rows] for rows in columns]))
 
     summaries = {}
     for i, ((run, case, metric), rows) in enumerate(cases.items()):
@@ -151,7 +158,7 @@ def _matrix(values: Sequence[Sequence[float | None]]) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def _median_of_known(values: Floats) -> Floats:
+def median_of_known(values: Floats) -> Floats:
     """The median of each row's finite values; nan where there is none. (nanmedian is slow and warns.)"""
     ordered = np.sort(np.where(np.isfinite(values), values, np.nan), axis=1)  # nan sorts last
     known = np.isfinite(ordered).sum(axis=1)

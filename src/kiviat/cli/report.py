@@ -6,14 +6,16 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from kiviat.record import InputError, Row
+from kiviat.record import InputError, Row, TableRow
 from kiviat.store import find_run
 from kiviat.store.read import load
+from kiviat.store.tables import load_tables
 
 
 def execute(arguments: Namespace) -> int:
@@ -21,22 +23,26 @@ def execute(arguments: Namespace) -> int:
     # of the time.
     gc.disable()
     runs, rows = [], []
-    for name in arguments.runs:
-        run, its_rows, warnings = load(find_run(name))
+    paths = [find_run(name) for name in arguments.runs]
+    for path in paths:
+        run, its_rows, warnings = load(path)
         runs.append(run)
         rows += its_rows
         for warning in warnings:
             print(f"kiviat: {warning}", file=sys.stderr)
-    write_report(runs, rows, Path(arguments.output))
+    tables = chain.from_iterable(load_tables(path) for path in paths)
+    write_report(runs, rows, Path(arguments.output), tables)
     print(arguments.output)
     return 0
 
 
-def write_report(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: Path) -> None:
+def write_report(
+    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: Path, tables: Iterable[TableRow] = ()
+) -> None:
     """Readers see the old page or the new one, never a part."""
     from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures
 
-    page = render(runs, rows)
+    page = render(runs, rows, tables)
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         new.write_text(page, encoding="utf-8")

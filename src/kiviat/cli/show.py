@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from kiviat.analysis.summary import Summary, summarise
+from kiviat.analysis.summary import Summary, studies, summarise
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.words import counted, failures, interval, notes, order
 from kiviat.record import InputError, Row
@@ -52,10 +52,30 @@ def _provenance(run: Mapping[str, Any]) -> str:
 
 
 def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
+    of_studies = studies(summaries)
     by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
     for (benchmark, ranks, axes), found in by_table:
         print(f"\n{bold(benchmark)} on {counted(ranks, 'rank')}{axes and ', '}{axes}")
-        _print_table(list(found), percentiles)
+        if benchmark in of_studies:
+            _print_quantities(list(found))
+        else:
+            _print_table(list(found), percentiles)
+
+
+def _print_quantities(summaries: Sequence[Summary]) -> None:
+    """One line per size and quantity: a study has many quantities, and none is the first at every size."""
+    sized = any(summary.bytes is not None for summary in summaries)
+    headings = ["quantity", "median", "95 % interval", "launches", ""]
+    lines = []
+    before = None
+    for summary in summaries:
+        cells = [summary.metric.replace("_", " "), format_value(summary.median, summary.unit)]
+        cells += [interval(summary), str(summary.launches), notes(summary, summary.sync)]
+        if sized:
+            cells.insert(0, format_bytes(summary.bytes) if summary.bytes != before else "")
+            before = summary.bytes
+        lines.append(cells)
+    print_table(">" * sized + "<>>><", ["bytes"] * sized + headings, lines)
 
 
 def _print_table(summaries: Sequence[Summary], percentiles: bool) -> None:

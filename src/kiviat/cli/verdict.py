@@ -11,6 +11,7 @@ from kiviat.cli.report import write_report
 from kiviat.cli.words import counted, failures
 from kiviat.store import call_run
 from kiviat.store.read import load
+from kiviat.store.tables import load_tables
 
 _MOST_IMPORTANT = 3
 
@@ -28,5 +29,5 @@ def print_verdict(path: Path, report: Path | None) -> None:
     print(f"results  {path}  (`kiviat show {call_run(path)}`)")
     sys.stdout.flush()
     report = report or path / "report.html"
-    write_report([run], rows, report)
+    write_report([run], rows, report, load_tables(path))
     print(f"report   {report}")

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 
 from kiviat.analysis.summary import Summary
 from kiviat.record import Row
-from kiviat.record.units import format_value
+from kiviat.record.units import format_range
 
 
 def interval(summary: Summary) -> str:
     """ "1.20 – 1.27 µs", or why there is none."""
     if summary.low is None or summary.high is None:
         return "too few launches"
-    low, high = (format_value(value, summary.unit).split(" ", 1) for value in (summary.low, summary.high))
-    return f"{low[0]} – {' '.join(high)}" if low[1:] == high[1:] else f"{' '.join(low)} – {' '.join(high)}"
+    return format_range(summary.low, summary.high, summary.unit)
 
 
 def order(summary: Summary) -> tuple[str, int, str, int]:

@@ -32,6 +32,13 @@ def format_value(value: float | None, unit: str) -> str:
     return f"{number} {prefix}/s" if unit == "1/s" and prefix else f"{number} {prefix}{unit}"
 
 
+def format_range(low: float, high: float, unit: str) -> str:
+    """ "1.20 – 1.27 µs"; the unit twice where its prefixes differ."""
+    ends = [format_value(value, unit).partition(" ") for value in (low, high)]
+    (first, _, one), (second, _, other) = ends
+    return f"{first} – {second} {other}".rstrip() if one == other else f"{first} {one} – {second} {other}"
+
+
 def format_bytes(count: int | None) -> str:
     """A message size: "8 B", "64 KiB", "1.91 MiB" (binary multiples, three significant digits)."""
     if count is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar, TypeVar
 
 Colour = tuple[str, int, int]  # a palette of report.css, the place in it, and how many share it
 
@@ -81,6 +82,7 @@ class Figure:
     log: bool
     words: str  # what the figure shows, for those who do not see it
     panels: tuple[Panel, ...]
+    shape: ClassVar[str] = "curves"
 
     @property
     def shown(self) -> int:
@@ -88,9 +90,45 @@ class Figure:
         return max(range(len(self.panels)), key=lambda place: (self.panels[place].size, place))
 
 
-def numbered(figures: Iterable[Figure], first: int = 1) -> list[Figure]:
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A square of values, row by row; those that are absent are None. See analysis.patterns.Matrix."""
+
+    label: str
+    labels: tuple[str, ...]
+    values: tuple[float | None, ...]
+    low: tuple[float | None, ...] | None
+    high: tuple[float | None, ...] | None
+    boundaries: tuple[float, ...]
+    nodes: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A figure of colours: each panel is a square of values."""
+
+    id: str
+    section: str
+    title: str
+    conditions: str
+    unit: str
+    better: str
+    words: str
+    panels: tuple[Cells, ...]
+    shape: ClassVar[str] = "square"
+
+    @property
+    def shown(self) -> int:
+        """The place of the panel that is shown first: the last."""
+        return len(self.panels) - 1
+
+
+AnyFigure = TypeVar("AnyFigure", Figure, HeatMap)
+
+
+def numbered(figures: Iterable[AnyFigure], prefix: str = "fig") -> list[AnyFigure]:
     """With identifiers that no two figures of a page share. Names of foreign benchmarks can hold anything."""
     return [
-        replace(figure, id=f"fig-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', figure.id)}")
-        for number, figure in enumerate(figures, first)
+        replace(figure, id=f"{prefix}-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', figure.id)}")
+        for number, figure in enumerate(figures, 1)
     ]

@@ -16,7 +16,8 @@ from kiviat.report.panels import Key, common, evenly, looks, panels, word
 
 MAX_SIZES = 6  # curves against the number of ranks
 
-SECTIONS = ("pt2pt", "collective", "rate", "overlap")
+SECTIONS = ("pt2pt", "onesided", "collective", "rate", "overlap")
+_ONESIDED = ("put", "get", "accumulate")
 
 
 def figures(
@@ -31,7 +32,7 @@ def figures(
     for benchmark in sorted(benchmarks, key=lambda name: (name != "pingpong", name)):
         metrics = benchmarks[benchmark]
         for metric, places in metrics.items():
-            if section := _section(metric, metrics):
+            if section := _section(benchmark, metric, metrics):
                 for x in _abscissae(section, [table[place] for place in places]):
                     result.append(curves_of(table, runs, section, x, places))
     result.sort(key=lambda figure: SECTIONS.index(figure.section))
@@ -68,10 +69,12 @@ def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Fi
     )
 
 
-def _section(metric: str, metrics: Iterable[str]) -> str | None:
+def _section(benchmark: str, metric: str, metrics: Iterable[str]) -> str | None:
     """Where a metric is shown, by what its benchmark measures; None if in tables only."""
     if metric.startswith("time_"):
         return None
+    if benchmark in _ONESIDED:
+        return "onesided"
     if "overlap" in metrics:
         return "overlap"
     if "time_rank_max" in metrics:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -17,14 +17,16 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from kiviat.analysis.findings import Finding, findings
-from kiviat.analysis.summary import Summary, summarise
-from kiviat.record import Row
+from kiviat.analysis.grids import grids
+from kiviat.analysis.summary import Summary, studies, summarise
+from kiviat.record import Row, TableRow
 from kiviat.record.units import format_value
+from kiviat.report import effective, tables
 from kiviat.report import runs as described
-from kiviat.report import tables
-from kiviat.report.figure import Figure, RunLabel
+from kiviat.report.figure import Figure, HeatMap, RunLabel
 from kiviat.report.figures import SECTIONS, figures, launch_figure
 from kiviat.report.models import models
+from kiviat.report.study_sections import study_sections
 
 # With more summaries the page leaves some metrics to the records, to stay below 8 MB.
 MAX_SUMMARIES = 25_000
@@ -36,6 +38,10 @@ _SECTION_TEXTS = {
     "pt2pt": (
         "Point to point",
         "Curves are medians over launches, bands their 95 % intervals. Axes are logarithmic.",
+    ),
+    "onesided": (
+        "One-sided communication",
+        "Half of the ranks write to, read from or add to the memory of the other half.",
     ),
     "collective": (
         "Collectives",
@@ -49,9 +55,12 @@ _SECTION_TEXTS = {
 }
 
 
-def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
-    """The page for these runs: contents of run.json, and the rows of their records."""
+def render(
+    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], tables_of_studies: Iterable[TableRow] = ()
+) -> str:
+    """The page for these runs: contents of run.json, and the rows and tables of their records."""
     summaries = summarise(rows)
+    gridded = grids(tables_of_studies)
     left_out = LEFT_OUT if len(summaries) > MAX_SUMMARIES else ()
     summaries = [summary for summary in summaries if summary.metric not in left_out]
     table = sorted(summaries, key=_order)
@@ -61,13 +70,19 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
     headlines = tables.headlines(by_run)
     fitted, model_figures = models(by_run, labels)
     stability_figures = [launch_figure(headlines[0].values, labels)] if headlines else []
-    drawn = figures(table, labels)
+    drawn = figures(table, labels, without=studies(table))
+    studied = study_sections(runs, table, by_run, gridded, labels)
     sections = [
         (name, *_SECTION_TEXTS[name], of_section)
         for name in SECTIONS
         if (of_section := [figure for figure in drawn if figure.section == name])
     ]
-    scripts = {"theme": _asset("theme.js"), "plotly": _plotly(), "report": _asset("report.js")}
+    scripts = {
+        "theme": _asset("theme.js"),
+        "plotly": _plotly(),
+        "maps": _asset("maps.js"),
+        "report": _asset("report.js"),
+    }
     return _template().render(
         title=described.title(runs),
         labels=labels,
@@ -86,14 +101,18 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
             ("findings", "Findings"),
             ("numbers", "Figures"),
             ("transport", "Transport"),
-            *((name, title.split(" of ")[0]) for name, title, _, _ in sections),
+            *(
+                (name, title.split(" of ")[0].removesuffix(" communication"))
+                for name, title, _, _ in sections
+            ),
+            *((section.id, section.short) for section in studied),
             *([("model", "LogGP")] if fitted else []),
             ("stability", "Stability"),
             ("missing", "Missing"),
             ("cases", "All cases"),
             ("provenance", "Provenance"),
         ],
-        findings=tables.told(_findings(runs, rows, by_run), table, drawn),
+        findings=tables.told(_findings(runs, rows, by_run), table, drawn, studied),
         headlines=headlines,
         left_out=left_out,
         models=fitted,
@@ -101,6 +120,8 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
         stability_figures=stability_figures,
         transports=described.transports(runs, names),
         sections=sections,
+        studies=studied,
+        heads=effective.HEADS,
         convergence=tables.convergence(rows, names),
         unstable=tables.unstable(table),
         failures=tables.failures(rows, names),
@@ -117,7 +138,12 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
                     "table": _columns(table, labels),
                     "figures": {
                         figure.id: _figure_data(figure)
-                        for figure in (*drawn, *model_figures, *stability_figures)
+                        for figure in (
+                            *drawn,
+                            *model_figures,
+                            *stability_figures,
+                            *(figure for section in studied for figure in section.figures),
+                        )
                     },
                 }
             )
@@ -183,12 +209,15 @@ def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else float(f"{value:.{digits - 1}e}")
 
 
-def _figure_data(figure: Figure) -> dict[str, Any]:
+def _figure_data(figure: Figure | HeatMap) -> dict[str, Any]:
+    panels = [asdict(panel) for panel in figure.panels]
+    if isinstance(figure, HeatMap):
+        return {"map": True, "unit": figure.unit, "better": figure.better, "panels": panels}
     return {
         "x": figure.x,
         "unit": figure.unit,
         "log": figure.log,
-        "panels": [asdict(panel) for panel in figure.panels],
+        "panels": panels,
     }
 
 
@@ -224,6 +253,10 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        value=format_value, share=tables.share, conditions=tables.conditions, prose=_prose
+        value=format_value,
+        bounds=tables.bounds,
+        share=tables.share,
+        conditions=tables.conditions,
+        prose=_prose,
     )
     return environment.get_template("report.html.j2")

@@ -111,11 +111,14 @@ def _natural(key: Key) -> list[tuple[int, float, str]]:
 
 def common(curves: Sequence[Key], dimensions: Sequence[str], runs: Sequence[RunLabel]) -> str:
     """What all curves have in common, in words."""
-    fixed = [at for at in places(curves, varying=False) if at and curves[0][at] is not None]
+    fixed = [at for at in places(curves, varying=False) if at and curves[0][at] not in (None, "")]
     return ", ".join(word(dimensions[at], curves[0][at], runs) for at in fixed)
 
 
 def word(dimension: str, value: object, runs: Sequence[RunLabel]) -> str:
+    """ "4 ranks", "8 KiB", "cache off"; a dimension without name is told by its value alone."""
+    if not dimension:
+        return str(value)
     if dimension == "run":
         return runs[int(str(value))].label
     if dimension == "ranks":

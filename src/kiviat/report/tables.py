@@ -10,9 +10,10 @@ from itertools import groupby
 from kiviat.analysis.finding import Finding
 from kiviat.analysis.summary import Summary
 from kiviat.record import Row
-from kiviat.record.units import format_bytes
+from kiviat.record.units import format_bytes, format_range
 from kiviat.report.figure import Figure
 from kiviat.report.runs import counted
+from kiviat.report.study_sections import StudySection
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,13 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}".replace("%", " %")
 
 
+def bounds(summary: Summary) -> str:
+    """The interval of its median, or a dash."""
+    if summary.low is None or summary.high is None:
+        return "–"
+    return format_range(summary.low, summary.high, summary.unit)
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """A finding, the place of its run, links to what shows it, and the first of its cases."""
@@ -121,9 +129,14 @@ _SHOWN_ELSEWHERE = {
 
 
 def told(
-    found: Sequence[tuple[int, Finding]], table: Sequence[Summary], drawn: Iterable[Figure]
+    found: Sequence[tuple[int, Finding]],
+    table: Sequence[Summary],
+    drawn: Iterable[Figure],
+    studied: Iterable[StudySection] = (),
 ) -> list[Told]:
-    """Findings with links to their evidence."""
+    """Findings with links to their evidence: figures, or the section of a study."""
+    sections = {benchmark: (one.id, one.title) for one in studied for benchmark in one.benchmarks}
+    benchmarks = {summary.case: summary.benchmark for summary in table}
     where: dict[tuple[str, str], Figure] = {}
     for figure in drawn:
         for panel in figure.panels:
@@ -135,6 +148,8 @@ def told(
         shown = dict.fromkeys(where[key] for key in finding.evidence if key in where)
         links = [(figure.id, figure.title) for figure in shown][:_LINKS]
         cases = list(dict.fromkeys(case for case, _ in finding.evidence))
+        named = (benchmarks.get(case, "") for case in cases)
+        links += list(dict.fromkeys(sections[name] for name in named if name in sections))
         result.append(
             Told(
                 finding=finding,

@@ -70,7 +70,12 @@
   // A logarithmic axis has no zero: messages of 0 B stand at one half.
   const abscissa = (figure, place) => table[figure.x][place] || 0.5;
 
-  const WHERE = { bytes, ranks: (count) => counted(count, "rank"), launch: (index) => `launch ${index}` };
+  const numbered = (noun) => (number) => `${noun} ${number}`;
+  const WHERE = {
+    bytes, ranks: (count) => counted(count, "rank"), launch: numbered("launch"),
+    phase: numbered("phase"), distance: numbered("distance"),
+  };
+  const LINEAR = new Set(["launch", "phase"]);
 
   function hover(figure, trace, place) {
     const unit = figure.unit;
@@ -83,6 +88,22 @@
       `minimum ${quantity(table.minimum[place], unit)}`,
       ...(table.p99[place] === null ? [] : [`p99 ${quantity(table.p99[place], unit)}`]),
       ...remarks(place),
+    ].join("<br>");
+  }
+
+  function band(x, low, high, ink, legendgroup) {
+    return {
+      x: [...x, ...[...x].reverse()], y: [...low, ...[...high].reverse()], mode: "lines", line: { width: 0 },
+      fill: "toself", fillcolor: translucent(ink), hoverinfo: "skip", legendgroup,
+    };
+  }
+  function lineHover(figure, line, place) {
+    const [at, value] = line.points[place];
+    const bounds = line.band[place];
+    return [
+      inert(line.name),
+      `<b>${quantity(value, figure.unit)}</b> at ${WHERE[figure.x](at)}`,
+      ...(bounds ? [`${inert(line.meaning)}: ${bounds.map((bound) => quantity(bound, figure.unit)).join(" – ")}`] : []),
     ].join("<br>");
   }
 
@@ -101,11 +122,7 @@
         hovertext: trace.at.map((place) => hover(figure, trace, place)), hoverinfo: "text",
       };
       if (trace.at.length > 1) {
-        const back = [...known].reverse();
-        bands.push({
-          x: x([...known, ...back]), y: [...y(known, "low"), ...y(back, "high")], mode: "lines", line: { width: 0 },
-          fill: "toself", fillcolor: translucent(ink), hoverinfo: "skip", legendgroup: trace.name,
-        });
+        bands.push(band(x(known), y(known, "low"), y(known, "high"), ink, trace.name));
       } else if (known.length) {
         const [place] = known;
         curve.error_y = {
@@ -117,13 +134,17 @@
     }
     for (const line of panel.lines) {
       const ink = colour(line.colour);
-      const x = line.points.map(([at]) => at), y = line.points.map(([, value]) => value);
+      const x = line.points.map(([at]) => (figure.x === "bytes" ? at || 0.5 : at)), y = line.points.map(([, value]) => value);
+      const known = line.points.map((_, place) => place).filter((place) => line.band[place]);
+      if (known.length > 1) {
+        const bound = (side) => known.map((place) => line.band[place][side]);
+        bands.push(band(known.map((place) => x[place]), bound(0), bound(1), ink, line.name));
+      }
       curves.push({
-        x: figure.x === "bytes" ? x.map((size) => size || 0.5) : x, y, mode: line.mode,
-        name: inert(line.name), legendgroup: line.name,
-        line: { color: ink, width: 1.25 }, marker: { color: ink, size: 6, symbol: SYMBOLS[line.symbol % SYMBOLS.length] },
-        hovertext: line.points.map(([at, value]) => `${inert(line.name)}<br>${quantity(value, figure.unit)} at ${WHERE[figure.x](at)}`),
-        hoverinfo: "text",
+        x, y, mode: line.mode, name: inert(line.name), legendgroup: line.name,
+        line: { color: ink, width: line.mode === "lines+markers" ? 1.75 : 1.25, dash: line.dash },
+        marker: { color: ink, size: x.length > 64 ? 3 : line.mode === "markers" ? 6 : 5, symbol: SYMBOLS[line.symbol % SYMBOLS.length] },
+        hovertext: line.points.map((_, place) => lineHover(figure, line, place)), hoverinfo: "text",
       });
     }
     return [...bands, ...curves];
@@ -131,15 +152,14 @@
 
   // Ticks; `low` and `high` of logarithmic axes are powers of ten, `most` is how many fit.
   function decimalTicks([low, high], most, write) {
-    let ticks = [];
-    for (let power = Math.floor(low); power <= high; power += 1) {
-      for (const factor of [1, 2, 5]) ticks.push({ factor, value: Number(`${factor}e${power}`) });
-    }
-    ticks = ticks.filter(({ value }) => Math.log10(value) >= low && Math.log10(value) <= high);
-    if (ticks.length > most) ticks = ticks.filter(({ factor }) => factor === 1);
+    const powers = Array.from({ length: Math.floor(high) - Math.floor(low) + 1 }, (_, step) => Math.floor(low) + step);
+    const [ticks, ...coarser] = [[1, 2, 5], [1, 3], [1]].map((factors) => powers
+      .flatMap((power) => factors.map((factor) => Number(`${factor}e${power}`)))
+      .filter((value) => Math.log10(value) >= low && Math.log10(value) <= high));
     if (ticks.length < 3) return linearTicks([10 ** low, 10 ** high], 4, write);
-    const step = Math.ceil(ticks.length / most);
-    const values = ticks.map(({ value }) => value).filter((_, place) => place % step === 0);
+    const fitting = [ticks, ...coarser].find(({ length }) => length <= most) || coarser.at(-1);
+    const step = Math.ceil(fitting.length / most);
+    const values = fitting.filter((_, place) => place % step === 0);
     return { tickmode: "array", tickvals: values, ticktext: values.map(write) };
   }
   // Ticks at values that occur, the largest and the smallest among them, as many as fit.
@@ -167,36 +187,27 @@
     const shown = log ? values.filter((value) => value > 0).map(Math.log10) : values;
     if (!shown.length) return [0, 1];
     const low = Math.min(...shown), high = Math.max(...shown);
-    if (zero) return [0, Math.max(1, high * 1.05)];
+    if (zero) return [Math.min(0, low * 1.05), Math.max(1, high * 1.05)];
     const margin = Math.max((high - low) * 0.04, log ? 0.08 : Math.abs(high) * 0.01, 1e-12);
     return [low - margin, high + margin];
   }
-  const X_TICK = { bytes: (size) => (size < 1 ? "0 B" : bytes(size)), ranks: String, launch: String };
-  const X_TITLE = { bytes: "message size", ranks: "ranks", launch: "launch" };
+  const X_TICK = { bytes: (size) => (size < 1 ? "0 B" : bytes(size)) };
+  const X_TITLE = { bytes: "message size", distance: "distance in ranks" };
   function ticks(figure, data, width, [low, high], y) {
     const narrow = width < 460;
     const write = (value) => quantity(value, figure.unit, (number) => String(Number(number.toPrecision(3))));
-    const scale = figure.x === "launch" ? Number : Math.log10;
+    const scale = LINEAR.has(figure.x) ? Number : Math.log10;
     const shown = data.flatMap((trace) => trace.x).filter((value) => scale(value) >= low && scale(value) <= high);
     return {
-      x: valueTicks(shown, scale, narrow ? 5 : 8, X_TICK[figure.x]),
+      x: valueTicks(shown, scale, narrow ? 5 : 8, X_TICK[figure.x] || String),
       y: figure.log ? decimalTicks(y, narrow ? 6 : 8, write) : linearTicks(y, 6, write),
     };
   }
 
-  function layout(figure, data, width) {
+  function common(width) {
     const narrow = width < 460;
-    const logX = figure.x !== "launch";
-    const x = span(data.flatMap((trace) => trace.x), logX, false);
-    const reach = ({ y: [middle], error_y: bar }) => (bar ? [middle - bar.arrayminus[0], middle + bar.array[0]] : []);
-    const y = span(data.flatMap((trace) => [...trace.y, ...reach(trace)]), figure.log, figure.unit === "%");
-    const marks = ticks(figure, data, width, x, y);
-    const axis = {
-      gridcolor: style("--grid"), linecolor: style("--rule"), tickcolor: style("--rule"),
-      zeroline: false, automargin: true, ticks: "outside", ticklen: 4,
-    };
     return {
-      width, height: narrow ? 300 : 340, margin: { l: 8, r: 16, t: 8, b: 8 },
+      width, margin: { l: 8, r: 16, t: 8, b: 8 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: style("--sans"), size: narrow ? 11 : 12, color: style("--ink-2") },
       hoverlabel: {
@@ -206,7 +217,22 @@
       hovermode: "closest",
       dragmode: narrow ? false : "zoom", // on a telephone a finger scrolls the page
       showlegend: false, // ours is outside, where it takes nothing from the plot
-      xaxis: { ...axis, type: logX ? "log" : "linear", range: x, title: { text: X_TITLE[figure.x], standoff: 8, font: { size: 12 } }, ...marks.x },
+    };
+  }
+  function layout(figure, data, width) {
+    const narrow = width < 460;
+    const logX = !LINEAR.has(figure.x);
+    const x = span(data.flatMap((trace) => trace.x), logX, false);
+    const reach = ({ y: [middle], error_y: bar }) => (bar ? [middle - bar.arrayminus[0], middle + bar.array[0]] : []);
+    const y = span(data.flatMap((trace) => [...trace.y, ...reach(trace)]), figure.log, figure.unit === "%");
+    const marks = ticks(figure, data, width, x, y);
+    const axis = {
+      gridcolor: style("--grid"), linecolor: style("--rule"), tickcolor: style("--rule"),
+      zeroline: false, automargin: true, ticks: "outside", ticklen: 4,
+    };
+    return {
+      ...common(width), height: narrow ? 300 : 340,
+      xaxis: { ...axis, type: logX ? "log" : "linear", range: x, title: { text: X_TITLE[figure.x] || figure.x, standoff: 8, font: { size: 12 } }, ...marks.x },
       yaxis: { ...axis, type: figure.log ? "log" : "linear", range: y, ...marks.y },
     };
   }
@@ -235,7 +261,7 @@
     return svg;
   }
   function legend(node) {
-    const { traces: curves, lines } = panelOf(node);
+    const { traces: curves = [], lines = [] } = panelOf(node);
     const entries = new Map([...curves, ...lines].map((entry) => [entry.name, entry]));
     const items = entries.size < 2 ? [] : [...entries].map(([name, entry]) => {
       const item = element("li"), button = element("button", { type: "button", "aria-pressed": "true" });
@@ -253,9 +279,14 @@
   }
   function draw(node, width = node.clientWidth) {
     const figure = figureOf(node);
-    const data = traces(figure, panelOf(node));
     const first = !node.dataset.drawn;
     node.dataset.drawn = width;
+    if (figure.map) {
+      const { data, layout: square } = heatMap({ figure, panel: panelOf(node), width, style, quantity, inert });
+      Plotly.react(node, data, { ...square, ...common(width) }, { ...CONFIG, scrollZoom: false });
+      return;
+    }
+    const data = traces(figure, panelOf(node));
     Plotly.react(node, data, layout(figure, data, width), CONFIG);
     if (first) node.on("plotly_relayout", (change) => zoomed(node, change));
   }
@@ -315,18 +346,19 @@
     { title: "Remarks", write: (place) => remarks(place).join(", ") },
   ];
 
-  function fill(box, places) {
+  // A table of `items` in these columns; each writes a cell, and sorts by a value or else by what it writes.
+  function fill(box, columns, items) {
     const body = element("tbody");
-    const more = element("button", { type: "button", class: "more" }, `Show all ${places.length} rows`);
+    const more = element("button", { type: "button", class: "more" }, `Show all ${items.length} rows`);
     const show = (count) => {
-      body.replaceChildren(...places.slice(0, count).map((place) => {
+      body.replaceChildren(...items.slice(0, count).map((item) => {
         const row = element("tr");
-        row.append(...COLUMNS.map(({ kind = "", write }) => element("td", { class: kind }, write(place))));
+        row.append(...columns.map(({ kind = "", write }) => element("td", { class: kind }, write(item))));
         return row;
       }));
-      more.hidden = count >= places.length;
+      more.hidden = count >= items.length;
     };
-    const heads = COLUMNS.map(({ title, kind = "", write, value = write }) => {
+    const heads = columns.map(({ title, kind = "", write, value = write }) => {
       const head = element("th", { scope: "col", class: kind });
       const button = element("button", { type: "button" }, title);
       button.addEventListener("click", () => {
@@ -335,8 +367,8 @@
         head.setAttribute("aria-sort", direction);
         const sign = direction === "ascending" ? 1 : -1;
         const order = (a, b) => (a === null) - (b === null) || sign * (a < b ? -1 : a > b ? 1 : 0);
-        places.sort((a, b) => order(value(a), value(b)));
-        show(more.hidden ? places.length : FIRST_ROWS);
+        items.sort((a, b) => order(value(a), value(b)));
+        show(more.hidden ? items.length : FIRST_ROWS);
       });
       head.append(button);
       return head;
@@ -345,18 +377,32 @@
     line.append(...heads);
     head.append(line);
     whole.append(head, body);
-    more.addEventListener("click", () => show(places.length));
+    more.addEventListener("click", () => show(items.length));
     show(FIRST_ROWS);
     box.replaceChildren(whole, more);
   }
 
+  // Of points that are not in the table of summaries.
+  function pointColumns({ x, unit }) {
+    const at = ({ line, place }) => line.points[place][0], value = ({ line, place }) => line.points[place][1];
+    return [
+      { title: "Curve", write: ({ line }) => line.name },
+      { title: (X_TITLE[x] || x).replace(/^./, (letter) => letter.toUpperCase()), kind: "n", write: (item) => (X_TICK[x] || String)(at(item)), value: at },
+      { title: "Value", kind: "n", write: (item) => quantity(value(item), unit), value },
+      { title: "Bounds", kind: "n", write: ({ line, place }) => (line.band[place] || []).map((bound) => quantity(bound, unit)).join(" – ") || "–", value: ({ line, place }) => (line.band[place] || [null])[0] },
+      { title: "", write: ({ line, place }) => (line.band[place] ? line.meaning : "") },
+    ];
+  }
   function fillValues(details) {
-    const panel = panelOf(document.getElementById(details.dataset.values));
-    fill(details.lastElementChild, panel.traces.flatMap((trace) => trace.at));
+    const node = document.getElementById(details.dataset.values);
+    const { traces: curves, lines } = panelOf(node);
+    const box = details.lastElementChild;
+    if (curves.length) fill(box, COLUMNS, curves.flatMap((trace) => trace.at));
+    else fill(box, pointColumns(figureOf(node)), lines.flatMap((line) => line.points.map((_, place) => ({ line, place }))));
   }
   function fillCases(details) {
     const { from, to } = details.dataset;
-    fill(details.lastElementChild, Array.from({ length: to - from + 1 }, (_, step) => Number(from) + step));
+    fill(details.lastElementChild, COLUMNS, Array.from({ length: to - from + 1 }, (_, step) => Number(from) + step));
   }
   const whenOpened = (selector, build) => all(selector).forEach((details) => {
     details.addEventListener("toggle", () => details.open && build(details));

@@ -1,0 +1,56 @@
+"""Which ranks share a node, as the launches observed it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The node of each rank, counted from 0 in the order of ranks."""
+
+    of: tuple[int, ...]
+
+    def count(self, ranks: int) -> int:
+        """Nodes that the first `ranks` ranks are on."""
+        return len(set(self.of[:ranks]))
+
+    def near(self, a: int, b: int) -> bool:
+        return self.of[a] == self.of[b]
+
+    def busiest(self, pairs: Iterable[Pair]) -> int:
+        """How many of the pairs have an end, or both, on the node that has most of them."""
+        busy = Counter(node for a, b in pairs for node in {self.of[a], self.of[b]})
+        return max(busy.values(), default=0)
+
+    def crossing(self, pairs: Sequence[Pair]) -> float:
+        """The share of the pairs that are not on one node."""
+        return sum(not self.near(a, b) for a, b in pairs) / len(pairs)
+
+    def boundaries(self, ranks: int) -> list[int]:
+        """The ranks that are on another node than the rank before."""
+        return [rank for rank in range(1, ranks) if self.of[rank] != self.of[rank - 1]]
+
+
+def nodes_of(run: Mapping[str, Any], ranks: int) -> Nodes | None:
+    """Where the first `ranks` ranks were in every launch that had so many; None where launches differ, or
+    one does not tell.
+    """
+    seen = {
+        _of_launch(launch["ranks"], ranks) for launch in run["launches"] if (launch["world"] or 0) >= ranks
+    }
+    of = seen.pop() if len(seen) == 1 else None
+    return None if of is None else Nodes(of)
+
+
+def _of_launch(ranks: Sequence[Mapping[str, Any]], count: int) -> tuple[int, ...] | None:
+    """The core finds nodes by what ranks can share memory; where it did not, hosts tell them apart."""
+    names = {rank["rank"]: rank.get("node", rank.get("host")) for rank in ranks}
+    numbers: dict[object, int] = {}
+    found = [names.get(rank) for rank in range(count)]
+    return None if None in found else tuple(numbers.setdefault(name, len(numbers)) for name in found)

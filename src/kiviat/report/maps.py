@@ -1,0 +1,79 @@
+"""Matrices of all pairs of ranks as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kiviat.analysis.grids import Grid
+from kiviat.analysis.intervals import Floats
+from kiviat.analysis.nodes import Nodes
+from kiviat.analysis.patterns import matrix_of
+from kiviat.record.units import format_value
+from kiviat.report.figure import Cells, HeatMap, RunLabel, numbered
+from kiviat.report.panels import Key, common, word
+
+NodesOf = Callable[[str, int], Nodes | None]  # of the first ranks of a run
+
+_QUANTITIES = {"latency": "Latency", "bandwidth": "Bandwidth"}
+
+
+def heat_maps(grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf) -> list[HeatMap]:
+    """Latency and bandwidth between all pairs, a panel for each run, number of ranks and setting."""
+    maps = []
+    for name, title in _QUANTITIES.items():
+        chosen = [grid for grid in grids if grid.benchmark == "all_pairs" and grid.name == name]
+        if chosen:
+            maps.append(_heat_map(f"{title} between all pairs of ranks", chosen, runs, nodes_of))
+    return numbered(maps, "map")
+
+
+def _heat_map(title: str, grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf) -> HeatMap:
+    numbers = {label.run: number for number, label in enumerate(runs)}
+    axes = sorted({axis for grid in grids for axis in grid.axes})
+    by_key: dict[Key, Grid] = {
+        (numbers[grid.run], grid.ranks, *map(grid.axes.get, axes)): grid for grid in grids
+    }
+    dimensions = ["run", "ranks", *axes]
+    differ = [at for at in range(len(dimensions)) if len({key[at] for key in by_key}) > 1]
+    cells = [
+        _cells(", ".join(word(dimensions[at], key[at], runs) for at in differ), grid, nodes_of)
+        for key, grid in by_key.items()
+    ]
+    first = grids[0]
+    return HeatMap(
+        id=f"{first.benchmark}-{first.name}",
+        section="pairs",
+        title=title,
+        conditions=common(list(by_key), dimensions, runs),
+        unit=first.unit,
+        better=first.better,
+        words=_extremes(cells[-1], first.unit),
+        panels=tuple(cells),
+    )
+
+
+def _cells(label: str, grid: Grid, nodes_of: NodesOf) -> Cells:
+    matrix = matrix_of(grid, nodes_of(grid.run, grid.ranks))
+    return Cells(
+        label,
+        matrix.labels,
+        _flat(matrix.values),
+        None if matrix.low is None else _flat(matrix.low),
+        None if matrix.high is None else _flat(matrix.high),
+        matrix.boundaries,
+        matrix.nodes,
+    )
+
+
+def _flat(values: Floats) -> tuple[float | None, ...]:
+    """Row by row, to four digits, which is more than colours and texts show."""
+    return tuple(float(f"{value:.3e}") if np.isfinite(value) else None for value in values.ravel())
+
+
+def _extremes(cells: Cells, unit: str) -> str:
+    known = [value for value in cells.values if value is not None]
+    if not known:
+        return "No values."
+    return f"From {format_value(min(known), unit)} to {format_value(max(known), unit)}."

@@ -1,0 +1,116 @@
+"""The sections of the page about studies; each is there only where a run has such data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kiviat.analysis.grids import Grid
+from kiviat.analysis.nodes import Nodes, nodes_of
+from kiviat.analysis.summary import Summary
+from kiviat.record.published import Paper, papers
+from kiviat.report import effective
+from kiviat.report.figure import Figure, HeatMap, RunLabel
+from kiviat.report.maps import heat_maps
+from kiviat.report.overhead import overhead_figures
+from kiviat.report.studies import study_figures
+from kiviat.report.study_tables import Quantities, Sickness, quantities, sickness
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A paper's lines of the table of effective bandwidth."""
+
+    paper: Paper
+    where: list[str]
+    lines: list[effective.Line]
+
+
+@dataclass(slots=True)
+class StudySection:
+    """A section: what is drawn, and what stands in tables. `short` is its name in the bar."""
+
+    id: str
+    short: str
+    title: str
+    lead: str
+    benchmarks: tuple[str, ...]
+    figures: list[Figure | HeatMap] = field(default_factory=list)
+    effective: list[effective.Line] = field(default_factory=list)
+    published: list[Published] = field(default_factory=list)
+    quantities: list[Quantities] = field(default_factory=list)
+    sickness: list[Sickness] = field(default_factory=list)
+
+
+_SECTIONS = (
+    (
+        "effective",
+        "b_eff",
+        "Effective bandwidth",
+        "All ranks communicate at once. b_eff averages what the network carries over message sizes, and over "
+        "rings and random patterns; Lmax is the largest message.",
+        ("b_eff", "ring"),
+    ),
+    (
+        "dense",
+        "Dense",
+        "Dense communication",
+        "Everybody talks to everybody, phase by phase, each with other partners: what a process sends.",
+        ("dense_total_exchange", "dense_pairwise", "dense_cumulative", "dense_random"),
+    ),
+    (
+        "pairs",
+        "Pairs",
+        "Distance, pairs and links",
+        "Who is far from whom, what a bisection carries, and which ranks and links are slow.",
+        ("distance", "all_pairs", "stream", "bisection", "sick_links"),
+    ),
+    (
+        "overhead",
+        "Overhead",
+        "What messages cost the processor",
+        "Overhead is the processor time that a message costs; availability is the share of the message’s "
+        "time that is left for work.",
+        ("hpo_send", "hpo_recv"),
+    ),
+)
+# Studies whose quantities are few and drawn nowhere.
+_IN_NUMBERS = ("ring", "stream", "bisection", "sick_links")
+
+
+def study_sections(
+    runs: Sequence[Mapping[str, Any]],
+    table: Sequence[Summary],
+    by_run: Mapping[str, Sequence[Summary]],
+    grids: Sequence[Grid],
+    labels: Sequence[RunLabel],
+) -> list[StudySection]:
+    """All sections that have something to show. `table` is the page's."""
+    by_id = {run["id"]: run for run in runs}
+
+    def nodes(run: str, ranks: int) -> Nodes | None:
+        return nodes_of(by_id[run], ranks)
+
+    drawn = [*study_figures(grids, labels), *overhead_figures(table, labels)]
+    maps = heat_maps(grids, labels, nodes)
+    held = {summary.benchmark for summary in table}
+    found = []
+    for id_, short, title, lead, benchmarks in _SECTIONS:
+        if held & set(benchmarks):
+            figures: list[Figure | HeatMap] = [f for f in drawn if f.section == id_]
+            figures += [heat_map for heat_map in maps if heat_map.section == id_]
+            numbers = quantities(table, [name for name in benchmarks if name in _IN_NUMBERS])
+            found.append(StudySection(id_, short, title, lead, benchmarks, figures, quantities=numbers))
+    for section in found:
+        if section.id == "effective":
+            section.effective = effective.measured(by_run, labels)
+            section.published = _published() if section.effective else []
+        if section.id == "pairs":
+            section.sickness = sickness(grids, {label.run: label.label for label in labels})
+    return found
+
+
+def _published() -> list[Published]:
+    lines = ((paper, effective.published(paper)) for paper in papers())
+    return [Published(paper, effective.locations(paper), of_paper) for paper, of_paper in lines if of_paper]
