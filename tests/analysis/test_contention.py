@@ -1,0 +1,221 @@
+"""What happens when all communicate at once, on machines whose answer is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from analysis.rows import case
+from kiviat.analysis.contention import findings
+from kiviat.analysis.finding import Finding
+from kiviat.analysis.nodes import Nodes, nodes_of
+from kiviat.analysis.sharing import far_pairs, near_pairs, shared
+from kiviat.analysis.summary import Summary
+
+ONE_NODE = (0,) * 8
+BLOCKED = (0, 0, 1, 1, 2, 2, 3, 3)
+CYCLIC = (0, 1, 2, 3, 0, 1, 2, 3)
+OWN_NODES = (0, 1, 2, 3, 4, 5, 6, 7)
+
+# Bytes per second: of one pair within a node and between two, and of what they share.
+MEMORY, PAIR_NEAR, NIC, PAIR_FAR, SWITCH = 10e9, 8e9, 1e9, 1e9, 3e9
+
+
+def run(of: Sequence[int] | None, launches: int = 5) -> dict[str, Any]:
+    ranks = [{"rank": rank, "host": "same", "node": node} for rank, node in enumerate(of or ())]
+    return {"id": "r", "launches": [{"world": 8, "ranks": ranks}] * launches}
+
+
+def study(benchmark: str, metric: str, value: float, unit: str = "B/s", **changes: Any) -> Summary:
+    spread = [value * factor for factor in (0.99, 0.995, 1.0, 1.005, 1.01)]
+    fields = {"case": f"{benchmark}/ranks=8", "bytes": None, "ranks": 8, "better": "higher"} | changes
+    return case(spread, benchmark=benchmark, metric=metric, unit=unit, **fields)
+
+
+def told(summaries: Sequence[Summary], of: Sequence[int] | None, kind: str) -> list[Finding]:
+    found = findings(summaries, partial(nodes_of, run(of)))
+    return [finding for finding in found if finding.kind == kind]
+
+
+def rate(pair: tuple[int, int], pairs: Sequence[tuple[int, int]], nodes: Nodes, switch: float) -> float:
+    """What each pair of a made-up machine gets: its part of the scarcest thing that it passes."""
+    if nodes.near(*pair):
+        here = sum(nodes.near(*other) and nodes.of[other[0]] == nodes.of[pair[0]] for other in pairs)
+        return min(PAIR_NEAR, MEMORY / here)
+    crossing = [other for other in pairs if not nodes.near(*other)]
+    busiest = max(sum(nodes.of[end] in (nodes.of[a], nodes.of[b]) for a, b in crossing) for end in pair)
+    return min(PAIR_FAR, NIC / busiest, switch / len(crossing))
+
+
+@pytest.mark.parametrize(
+    ("of", "matching", "switch", "resource"),
+    [
+        (ONE_NODE, "far", 1e12, "memory"),
+        (ONE_NODE, "near", 1e12, "memory"),
+        (BLOCKED, "near", 1e12, "none"),
+        (BLOCKED, "far", 1e12, "NIC"),
+        (BLOCKED, "far", 1e9, "network"),  # tapered: a quarter of what the NICs could send
+        (OWN_NODES, "far", 1e12, "none"),
+        (OWN_NODES, "far", 2e9, "network"),
+        ((0, 0, 0, 0, 1, 1, 1, 1), "far", 1e12, "NIC"),
+        (CYCLIC, "far", 1e12, "none"),  # the far partner is on the same node
+    ],
+)
+def test_made_up_machines_are_diagnosed(
+    of: Sequence[int], matching: str, switch: float, resource: str
+) -> None:
+    nodes = Nodes(tuple(of))
+    pairs = (far_pairs if matching == "far" else near_pairs)(8)
+    alone = rate(pairs[0], pairs[:1], nodes, switch)
+    together = sum(rate(pair, pairs, nodes, switch) for pair in pairs) / len(pairs)
+    assert shared(together / alone, pairs, nodes, False).resource == resource
+
+
+def test_nothing_is_claimed_without_ground() -> None:
+    for nodes, oversubscribed, why in [
+        (None, False, "not known which ranks share a node"),
+        (Nodes(BLOCKED), True, "more ranks than cores"),
+    ]:
+        verdict = shared(0.5, far_pairs(8), nodes, oversubscribed)
+        assert verdict.resource == "unknown" and why in verdict.reason
+    mixed = shared(0.5, far_pairs(8), Nodes((0, 0, 1, 1, 0, 2, 3, 3)), False)
+    assert mixed.resource == "unknown" and "Some pairs are within a node" in mixed.reason
+    alone = shared(0.5, far_pairs(8), Nodes(CYCLIC), False)
+    assert alone.resource == "unknown" and "No two pairs share a node" in alone.reason
+    more = shared(0.75, far_pairs(8), Nodes(BLOCKED), False)  # together half as much again as one alone
+    assert more.resource == "unknown" and "1.50 times" in more.reason
+
+
+def test_no_network_is_blamed_on_one_node() -> None:
+    summaries = [
+        study("dense_cumulative", "last_to_first", 0.3, "1", bytes=1 << 20),
+        study("b_eff", "at_lmax_per_process", 1e9),
+        study("b_eff", "b_eff_per_process", 0.3e9),
+        study("b_eff", "pingpong_bandwidth", 8e9),
+        study("ring", "natural_bandwidth", 2e9),
+        study("ring", "random_bandwidth", 1e9),
+        study("dense_total_exchange", "middle_to_first", 0.5, "1", bytes=1 << 20),
+    ]
+    found = list(findings(summaries, partial(nodes_of, run(ONE_NODE))))
+    assert [finding.kind for finding in found] == ["shared-resource", "contention", "rings", "phases"]
+    for finding in found:
+        text = f"{finding.headline} {finding.detail}"
+        assert "NIC" not in text and "switch" not in text and "link" not in text
+    assert "points to the memory of the nodes" in found[0].headline
+    assert "contention factor 8.00" in found[1].headline and "its memory" in found[1].detail
+    assert "no network takes part" in found[2].detail and "no network takes part" in found[3].detail
+
+
+def test_contention_between_nodes_is_traced_to_what_pairs_show() -> None:
+    loaded = [
+        study("b_eff", "at_lmax_per_process", 0.25e9),
+        study("b_eff", "b_eff_per_process", 0.1e9),
+        study("b_eff", "pingpong_bandwidth", 8e9),
+    ]
+    (alone,) = told(loaded, OWN_NODES, "contention")
+    assert "cannot be told whether NIC, link or switch" in alone.detail
+    pairs = study("dense_cumulative", "last_to_first", 0.5, "1", bytes=1 << 20)
+    (finding,) = told([*loaded, pairs], BLOCKED, "contention")
+    assert "contention factor 32.0" in finding.headline
+    assert "Ranks 0 and 1 share a node" in finding.detail and "point to the NIC" in finding.detail
+    (unknown,) = told([*loaded, pairs], None, "contention")
+    assert "not known which ranks share a node" in unknown.detail and "NIC" not in unknown.detail
+    crowded = [study("b_eff", s.metric, s.median, oversubscribed=True) for s in loaded]
+    (crowd,) = told(crowded, BLOCKED, "contention")
+    assert "contention factor 32.0" in crowd.headline and "more ranks than cores" in crowd.detail
+
+
+def test_a_network_without_contention() -> None:
+    summaries = [
+        study("dense_cumulative", "last_to_first", 0.97, "1", bytes=1 << 20),
+        study("stream", "pair_bandwidth", 1.9e9),
+        study("stream", "pair_bandwidth", 2e9, case="stream/ranks=8/pairs=alone", axes={"pairs": "alone"}),
+        study("ring", "natural_bandwidth", 1.02e9),
+        study("ring", "random_bandwidth", 1e9),
+    ]
+    shares = told(summaries, BLOCKED, "shared-resource")
+    assert len(shares) == 2 and all(share.headline.startswith("No contention") for share in shares)
+    (rings,) = told(summaries, BLOCKED, "rings")
+    assert rings.headline == "Rings in random order are as fast as rings in rank order"
+
+
+def test_streams_of_all_against_those_of_one() -> None:
+    summaries = [
+        study("stream", "pair_bandwidth", 1e9),
+        study("stream", "pair_bandwidth", 2e9, case="stream/ranks=8/pairs=alone", axes={"pairs": "alone"}),
+    ]
+    (share,) = told(summaries, BLOCKED, "shared-resource")
+    assert "keep 50 % each" in share.headline and "points to the NIC" in share.headline
+    assert len(share.evidence) == 2
+
+
+def test_an_interval_that_reaches_enough_is_no_contention() -> None:
+    shaky = case(
+        [0.5, 0.6, 0.7, 0.9, 1.0],
+        case="dense_cumulative/ranks=8",
+        benchmark="dense_cumulative",
+        metric="last_to_first",
+        unit="1",
+        ranks=8,
+        better="higher",
+    )
+    (finding,) = told([shaky], BLOCKED, "shared-resource")
+    assert "points to" not in finding.headline
+
+
+@pytest.mark.parametrize(
+    ("of", "ratio", "says"),
+    [
+        (
+            BLOCKED,
+            0.4,
+            "50 % of the messages leave their node in rank order, 86 % on average in random order: this is",
+        ),
+        (CYCLIC, 0.4, "crossing nodes does not explain"),
+        (CYCLIC, 1.6, "100 % of the messages leave their node in rank order"),
+        (ONE_NODE, 0.4, "no network takes part"),
+        (None, 0.4, "cannot be told"),
+    ],
+)
+def test_rings_and_the_nodes_that_they_cross(of: Sequence[int] | None, ratio: float, says: str) -> None:
+    summaries = [study("ring", "natural_bandwidth", 1e9), study("ring", "random_bandwidth", ratio * 1e9)]
+    (finding,) = told(summaries, of, "rings")
+    assert f"{ratio:.3f}"[:4] in finding.headline and says in finding.detail
+
+
+def test_rings_of_b_eff_serve_where_ring_did_not_run() -> None:
+    summaries = [study("b_eff", "rings", 8e9), study("b_eff", "randoms", 4e9)]
+    (finding,) = told(summaries, BLOCKED, "rings")
+    assert "0.500 times" in finding.headline
+
+
+def test_phases_tell_how_many_messages_cross() -> None:
+    summaries = [study("dense_pairwise", "middle_to_first", 0.4, "1", bytes=4096)]
+    (finding,) = told(summaries, BLOCKED, "phases")
+    assert finding.headline.startswith(
+        "Pairs at growing distance: phases with the farthest partners get 0.400"
+    )
+    assert "50 % of the messages leave their node in the first phase, 100 % in the middle" in finding.detail
+    (even,) = told([study("dense_pairwise", "middle_to_first", 0.98, "1", bytes=4096)], BLOCKED, "phases")
+    assert "far partners cost nothing" in even.headline
+
+
+def test_halves_that_differ() -> None:
+    halves = [study("bisection", "worst_half", 1e9), study("bisection", "best_half", 3e9)]
+    (finding,) = told(halves, BLOCKED, "bisection")
+    assert "1.00 GB/s to 3.00 GB/s" in finding.headline and "cannot tell" in finding.detail
+    assert not told([halves[0], study("bisection", "best_half", 1.05e9)], BLOCKED, "bisection")
+
+
+def test_launches_that_placed_ranks_differently_are_not_trusted() -> None:
+    moved = run(BLOCKED)
+    moved["launches"] = [*moved["launches"][:4], run(CYCLIC)["launches"][0]]
+    assert nodes_of(run(BLOCKED), 8) == Nodes(BLOCKED)
+    assert nodes_of(moved, 8) is None
+    assert nodes_of(moved, 1) == Nodes((0,))
+    assert nodes_of(run(None), 8) is None
+    hosts = [{"rank": rank, "host": f"n{rank // 4}"} for rank in (3, 2, 1, 0, 7, 6, 5, 4)]
+    assert nodes_of({"launches": [{"world": 8, "ranks": hosts}]}, 8) == Nodes((0, 0, 0, 0, 1, 1, 1, 1))
