@@ -1,5 +1,4 @@
 // Who sends how much to whom: pairings, dense phases, grids; and what really leaves, counted at MPI's door.
-#include <array>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -9,52 +8,11 @@
 #include "bench/pattern/exchange.hpp"
 #include "bench/pattern/pairings.hpp"
 #include "core/runner.hpp"
-#include "helpers.hpp"
 #include "ranked_test.hpp"
+#include "virtual_mpi.hpp"
 
 using namespace kiviat;
 using namespace kiviat::test;
-
-namespace {
-
-// Messages and bytes that this rank sent through the calls below.
-struct Sent {
-  std::int64_t messages = 0, bytes = 0;
-  void add(int to, int count) {
-    if (to != MPI_PROC_NULL) ++messages, bytes += count;
-  }
-};
-
-Sent& sent() {
-  static Sent here;
-  return here;
-}
-
-}  // namespace
-
-extern "C" {
-
-int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in, int count, MPI_Datatype type,
-                 int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  sent().add(to, out_count);
-  return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, count, type, source, tag, comm, status);
-}
-
-int MPI_Isend(const void* out, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
-  sent().add(to, count);
-  return PMPI_Isend(out, count, type, to, tag, comm, request);
-}
-
-int MPI_Alltoallv(const void* out, const int counts[], const int displacements[], MPI_Datatype type, void* in, const int in_counts[],
-                  const int in_displacements[], MPI_Datatype in_type, MPI_Comm comm) {
-  int ranks;
-  PMPI_Comm_size(comm, &ranks);
-  for (int rank = 0; rank < ranks; ++rank)
-    if (counts[rank] > 0) sent().add(rank, counts[rank]);
-  return PMPI_Alltoallv(out, counts, displacements, type, in, in_counts, in_displacements, in_type, comm);
-}
-
-}  // extern "C"
 
 namespace {
 
@@ -280,9 +238,9 @@ RANKED_TEST(exchanges_send_what_their_patterns_say, 2, 4) {
       for (const Method method : ways) {
         exchange.set(pattern, 1000);
         EXPECT(exchange.verify(method));
-        sent() = {};
+        virtual_mpi() = {};
         for (int call = 0; call < 3; ++call) exchange(method);
-        std::int64_t mine[2] = {sent().messages, sent().bytes}, total[2];
+        std::int64_t mine[2] = {virtual_mpi().messages, virtual_mpi().bytes}, total[2];
         MPI_Allreduce(mine, total, 2, MPI_INT64_T, MPI_SUM, world.comm);
         EXPECT(total[0] == 3 * pattern.total);
         EXPECT(total[1] == 3000 * pattern.total);

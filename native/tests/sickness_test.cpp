@@ -1,40 +1,13 @@
 // Who is found slow where it is known who is: fabricated times, over many seeds.
 #include "bench/pattern/sickness.hpp"
 
-#include <unistd.h>
-
 #include <map>
 #include <set>
 
-#include "core/runner.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;
 using namespace kiviat::test;
-
-namespace {
-
-// Whose messages take 10 ms, and to whom (-1: to everybody), where those of others take 1 ms: ranks that sleep do not
-// disturb each other, however few processors they have.
-struct Late {
-  bool any = false;
-  int from = -1, to = -1;
-};
-
-Late& late() {
-  static Late here;
-  return here;
-}
-
-}  // namespace
-
-extern "C" int MPI_Send(const void* out, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  int rank;
-  PMPI_Comm_rank(comm, &rank);
-  const bool sick = rank == late().from && (late().to < 0 || to == late().to);
-  if (type == MPI_BYTE && late().any) usleep(sick ? 10'000 : 1'000);
-  return PMPI_Send(out, count, type, to, tag, comm);
-}
 
 namespace {
 
@@ -248,31 +221,4 @@ RANKED_TEST(binomial_tails, 1) {
   EXPECT(std::abs(binomial_tail(10, 8, 0.5) - 56.0 / 1024) < 1e-12);
   EXPECT(std::abs(binomial_tail(3, 2, 1.0 / 3) - 7.0 / 27) < 1e-12);
   EXPECT(std::abs(binomial_tail(12, 0, 0.5) - 1) < 1e-12);
-}
-
-// --- the benchmark itself, between ranks some of whose messages are late -------------------------------
-
-RANKED_TEST(the_benchmark_names_the_late_rank_or_link, 4) {
-  Session session(world.comm);
-  const auto examined = [&](Late which) {
-    late() = which;
-    const Result result = run_case({"case", "sick_links", {{"pair_ms", "2"}, {"long", "4096"}}}, session).result;
-    late() = {};
-    return result;
-  };
-  const auto names = [](const Result& result, const char* table) {
-    const auto found = std::ranges::find(result.tables, table, &Table::name);
-    std::string text;
-    if (found != result.tables.end())
-      for (const std::string& name : found->axes.front().values) text += name + ";";
-    return text;
-  };
-  const Result rank = examined({true, 2, -1}), link = examined({true, 1, 3});
-  if (world.rank != 0) return;
-  EXPECT(rank.outcome == "ok");
-  EXPECT(names(rank, "slow_ranks") == "2;");
-  EXPECT(names(rank, "slow_links") == "");
-  EXPECT(rank.summary(*rank.metric("worst_factor")).p50.value_or(0) > 3);
-  EXPECT(names(link, "slow_ranks") == "");
-  EXPECT(names(link, "slow_links") == "1-3 latency;1-3 bandwidth;");
 }
