@@ -48,7 +48,7 @@ class Scheduled:
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
         layout = layout_of(self._topology(), ranks, options) if options.places else None
         environment = native.environment(toolchain, options, os.environ)
-        if options.launcher or not self.scheduler.launcher:
+        if options.launcher or not self._launches(toolchain):
             emitted = emit(layout, toolchain.family, toolchain.version) if layout else None
             words = native.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
         else:
@@ -62,6 +62,13 @@ class Scheduled:
             environment | environment_of(emitted, folder),
             emitted.files if emitted else {},
             layout,
+        )
+
+    def _launches(self, toolchain: Toolchain) -> bool:
+        """Whether the scheduler's launcher can start ranks of this MPI; else mpiexec asks it for nodes."""
+        speaks = self.scheduler.pmis
+        return bool(self.scheduler.launcher) and (
+            not speaks or toolchain.vendor.pmi in answer(list(speaks)).split()
         )
 
     def _topology(self) -> Topology:

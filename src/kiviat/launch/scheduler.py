@@ -29,7 +29,10 @@ State = Literal["waiting", "running", "gone"]
 
 @dataclass(frozen=True)
 class Scheduler:
-    """`job` finds a job's identifier in the answer to `submit`, `state` its state in that to `query`."""
+    """`job` finds a job's identifier in the answer to `submit`, `state` its state in that to `query`.
+
+    `launcher` starts ranks instead of mpiexec, where `pmis` answers that it speaks what the MPI wants.
+    """
 
     name: str
     title: str
@@ -44,6 +47,7 @@ class Scheduler:
     script: str
     packages: str
     launcher: tuple[str, ...] = ()
+    pmis: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     submit_by_input: bool = False
 

@@ -1,0 +1,166 @@
+"""A real Slurm on an emulated cluster: a slurmd in each node, slurmctld on the head, one munged for all.
+
+python -m slurm.site 4x2,rate=1Gbit COMMAND...     (in tests/) runs COMMAND where sbatch works
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.spec import parse_spec
+
+_UP_TIMEOUT_S = 60.0
+
+
+class Slurm:
+    """Its daemons live as long as the context; `prefix` makes a command run on the head."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self._cluster = cluster
+        self._folder = folder
+        self._daemons: list[subprocess.Popen[bytes]] = []
+        self._socket = folder / "munge.socket"
+        self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
+        self.prefix = cluster.entering()
+
+    def run(self, *words: str, **keywords: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.prefix, *words],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            **keywords,  # type: ignore[call-overload]
+        )
+
+    def __enter__(self) -> Slurm:
+        self._folder.chmod(0o755)
+        for name in (
+            "state",
+            "log",
+            *(f"{kind}/{node}" for kind in ("spool", "tmp") for node in self._nodes()),
+        ):
+            (self._folder / name).mkdir(parents=True)
+        self._start_munge()
+        (self._folder / "slurm.conf").write_text(self._conf())
+        # Named, because a node's own /sys shows no control groups to find it by; none is used.
+        (self._folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+        self._start([*self.prefix, "slurmctld", "-D"], "slurmctld")
+        for node in self._nodes():
+            self._start([*self._cluster.entering(node), "slurmd", "-D", "-N", node], node)
+        self._wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for daemon in reversed(self._daemons):
+            daemon.terminate()
+        for daemon in self._daemons:
+            try:
+                daemon.wait(10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+    def _nodes(self) -> list[str]:
+        return [node.name for node in self._cluster.topology().nodes]
+
+    def _start(self, words: list[str], name: str) -> None:
+        with (self._folder / "log" / f"{name}.out").open("wb") as output:
+            self._daemons.append(
+                subprocess.Popen(
+                    words,
+                    env=self.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+            )
+
+    def _start_munge(self) -> None:
+        key = self._folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o400)
+        files = [f"--{name}-file={self._folder}/munge.{name}" for name in ("key", "pid", "log", "seed")]
+        self._start(["munged", "--foreground", "--force", f"--socket={self._socket}", *files], "munged")
+        deadline = time.monotonic() + 10
+        while not self._socket.exists():
+            if time.monotonic() > deadline:
+                raise RuntimeError((self._folder / "log" / "munged.out").read_text())
+            time.sleep(0.05)
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + _UP_TIMEOUT_S
+        while True:
+            done = self.run("sinfo", "--noheader", "--format=%t %D")
+            if done.stdout.split() == ["idle", str(len(self._nodes()))]:
+                return
+            if time.monotonic() > deadline:
+                logs = "\n".join(
+                    path.read_text()[-1500:] for path in sorted((self._folder / "log").iterdir())
+                )
+                raise RuntimeError(f"Slurm is not up: {done.stdout}{done.stderr}\n{logs}")
+            time.sleep(0.2)
+
+    def _conf(self) -> str:
+        folder, slots = self._folder, self._cluster.spec.slots
+        addresses = self._cluster.addresses()
+        nodes = "".join(
+            f"NodeName={node} NodeAddr={address} NodeHostname={node} CPUs={slots} Sockets=1 "
+            f"CoresPerSocket={slots} ThreadsPerCore=1 RealMemory=1000 State=UNKNOWN\n"
+            for node, address in addresses.items()
+        )
+        return f"""\
+ClusterName=emulated
+SlurmctldHost={socket.gethostname()}(10.77.0.254)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={self._socket}
+CryptoType=crypto/munge
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+TmpFS={folder}/tmp/%n
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=pmix
+SlurmdParameters=config_overrides
+SwitchType=switch/none
+ReturnToService=2
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+SchedulerType=sched/backfill
+KillWait=5
+MinJobAge=2
+SlurmctldParameters=idle_on_node_suspend
+{nodes}PartitionName=all Nodes={",".join(addresses)} Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+"""
+
+
+def main() -> int:
+    # Not in a folder of this user's alone: jobs and daemons meet there.
+    with (
+        Cluster.up(parse_spec(sys.argv[1])) as cluster,
+        TemporaryDirectory(prefix="slurm-") as folder,
+        Slurm(cluster, Path(folder)) as slurm,
+    ):
+        return subprocess.run([*slurm.prefix, *sys.argv[2:]], env=slurm.environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

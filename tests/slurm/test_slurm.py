@@ -1,0 +1,125 @@
+"""Runs as jobs of a real Slurm, on three emulated nodes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from kiviat.launch.build import build
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.spec import parse_spec
+from kiviat.launch.toolchain import Toolchain
+from slurm.site import Slurm
+
+PLAN = """
+schema = "kiviat.plan/1"
+name = "tiny"
+launches = 1
+controls = { budget_s = 0.1, min_samples = 5 }
+[[cases]]
+benchmarks = ["pingpong", "allreduce"]
+bytes = [8, 65536]
+"""
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Slurm]:
+    # /tmp itself: the daemons' sockets have short names.
+    with (
+        Cluster.up(parse_spec("3x2,rate=1Gbit")) as cluster,
+        TemporaryDirectory(prefix="slurm-") as folder,
+        Slurm(cluster, Path(folder)) as running,
+    ):
+        running.environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # the nodes share the cores of this machine
+        yield running
+
+
+def run(slurm: Slurm, folder: Path, toolchain: Toolchain, *arguments: str) -> dict[str, Any]:
+    build(toolchain)
+    (folder / "tiny.toml").write_text(PLAN)
+    words = ["run", "--plan", "tiny.toml", "--mpi", str(toolchain.mpicxx), "--on", "slurm", *arguments]
+    done = slurm.run(sys.executable, "-m", "kiviat.cli.main", *words, cwd=folder, timeout=180)
+    assert done.returncode == 0, done.stderr + "".join(
+        path.read_text() for path in folder.glob("runs/*/job-*.out")
+    )
+    (path,) = (folder / "runs").iterdir()
+    found: dict[str, Any] = json.loads((path / "run.json").read_text())
+    assert found["state"] == "complete"
+    assert len((path / "records.jsonl").read_text().splitlines()) == 4
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "nodes"),
+    [("cyclic", [0, 1, 2, 0, 1, 2]), ("blocked", [0, 0, 1, 1, 2, 2]), ("plane:2", [0, 0, 1, 1, 2, 2])],
+)
+def test_ranks_are_where_they_were_asked_to_be(
+    slurm: Slurm, tmp_path: Path, openmpi: Toolchain, how: str, nodes: list[int]
+) -> None:
+    (launch,) = run(slurm, tmp_path, openmpi, "-n", "3x2", "--place", how)["launches"]
+    assert launch["command"][0] == "srun"
+    assert launch["placement"]["nodes"] == nodes and launch["placement"]["differences"] == []
+    assert [rank["node"] for rank in launch["ranks"]] == nodes
+    assert [rank["host"] for rank in launch["ranks"]] == [f"n{node + 1}" for node in nodes]
+
+
+def test_an_mpi_that_srun_cannot_start_is_started_by_its_own_launcher(
+    slurm: Slurm, tmp_path: Path, mpich: Toolchain
+) -> None:
+    (launch,) = run(slurm, tmp_path, mpich, "-n", "3x2", "--place", "cyclic")["launches"]
+    speaks = slurm.run("srun", "--mpi=list")
+    assert (launch["command"][0] == "srun") == ("pmi2" in (speaks.stdout + speaks.stderr).split())
+    assert [rank["host"] for rank in launch["ranks"]] == ["n1", "n2", "n3", "n1", "n2", "n3"]
+    assert launch["placement"]["differences"] == []
+
+
+def test_inside_an_allocation(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) -> None:
+    build(openmpi)
+    (tmp_path / "tiny.toml").write_text(PLAN)
+    words = [sys.executable, "-m", "kiviat.cli.main", "run", "--plan", "tiny.toml", "--on", "slurm"]
+    done = slurm.run("salloc", "-N2", "-n4", *words, "--mpi", str(openmpi.mpicxx), cwd=tmp_path, timeout=180)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").iterdir()
+    (launch,) = json.loads((path / "run.json").read_text())["launches"]
+    assert launch["world"] == 4 and {rank["host"] for rank in launch["ranks"]} == {"n1", "n2"}
+
+
+def test_an_interrupt_cancels_the_job(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) -> None:
+    build(openmpi)
+    (tmp_path / "tiny.toml").write_text(PLAN.replace("launches = 1", "launches = 200"))
+    words = [
+        sys.executable,
+        "-m",
+        "kiviat.cli.main",
+        "run",
+        "--plan",
+        "tiny.toml",
+        "--on",
+        "slurm",
+        "-n",
+        "2",
+    ]
+    process = subprocess.Popen(
+        [*slurm.prefix, *words, "--mpi", str(openmpi.mpicxx)],
+        cwd=tmp_path,
+        env=slurm.environment,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr
+    for line in process.stderr:
+        if " running, " in line and ", 0 results" not in line and " 0 results" not in line:
+            break
+    process.terminate()
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 143 and "cancelled job" in error
+    left = slurm.run("squeue", "--noheader", "--states=PENDING,RUNNING")
+    assert left.stdout == ""
