@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from kiviat.analysis import contention, performance, trust
+from kiviat.analysis import contention, performance, strain, trust
 from kiviat.analysis.finding import Finding
-from kiviat.analysis.nodes import nodes_of
+from kiviat.analysis.grids import Grid
+from kiviat.analysis.nodes import host_of, nodes_of
 from kiviat.analysis.summary import Summary
 from kiviat.record.types import Row
 
@@ -17,9 +18,12 @@ __all__ = ["Finding", "findings", "top"]
 
 
 def findings(
-    summaries: Sequence[Summary], runs: Sequence[Mapping[str, Any]], rows: Iterable[Row] = ()
+    summaries: Sequence[Summary],
+    runs: Sequence[Mapping[str, Any]],
+    rows: Iterable[Row] = (),
+    grids: Sequence[Grid] = (),
 ) -> list[Finding]:
-    """All findings, the most important first; `runs` are the contents of run.json.
+    """All findings, the most important first; `runs` are the contents of run.json, `grids` tables of studies.
 
     Summaries know only what went well: failures and skips are found in `rows` (all of them, or only those
     that are not ok). With several runs each headline begins with its run.
@@ -28,9 +32,12 @@ def findings(
     found: list[Finding] = []
     for run in runs:
         own = [summary for summary in summaries if summary.run == run["id"]]
+        own_grids = [grid for grid in grids if grid.run == run["id"]]
+        where = partial(nodes_of, run)
         of_run = [
             *performance.findings(own),
-            *contention.findings(own, partial(nodes_of, run)),
+            *contention.findings(own, where),
+            *strain.findings(own, own_grids, where, partial(host_of, run)),
             *trust.findings(own, run, [r for r in failed if r.run == run["id"]]),
         ]
         if len(runs) > 1:

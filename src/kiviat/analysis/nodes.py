@@ -48,6 +48,12 @@ def nodes_of(run: Mapping[str, Any], ranks: int) -> Nodes | None:
     return None if of is None else Nodes(of)
 
 
+def host_of(run: Mapping[str, Any], rank: int) -> str | None:
+    """The host of a rank, if it was the same in all launches that tell."""
+    hosts = {one["host"] for launch in run["launches"] for one in launch["ranks"] if one["rank"] == rank}
+    return str(hosts.pop()) if len(hosts) == 1 else None
+
+
 def _of_launch(ranks: Sequence[Mapping[str, Any]], count: int) -> tuple[int, ...] | None:
     """The core finds nodes by what ranks can share memory; where it did not, hosts tell them apart."""
     names = {rank["rank"]: rank.get("node", rank.get("host")) for rank in ranks}

@@ -6,13 +6,14 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from kiviat.record import InputError, Row, TableRow
+from kiviat.analysis.grids import Grid, grids
+from kiviat.record import InputError, Row
 from kiviat.store import find_run
 from kiviat.store.read import load
 from kiviat.store.tables import load_tables
@@ -30,14 +31,14 @@ def execute(arguments: Namespace) -> int:
         rows += its_rows
         for warning in warnings:
             print(f"kiviat: {warning}", file=sys.stderr)
-    tables = chain.from_iterable(load_tables(path) for path in paths)
+    tables = grids(chain.from_iterable(load_tables(path) for path in paths))
     write_report(runs, rows, Path(arguments.output), tables)
     print(arguments.output)
     return 0
 
 
 def write_report(
-    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: Path, tables: Iterable[TableRow] = ()
+    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: Path, tables: Sequence[Grid] = ()
 ) -> None:
     """Readers see the old page or the new one, never a part."""
     from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures

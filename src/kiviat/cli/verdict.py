@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from kiviat.analysis.findings import findings, top
+from kiviat.analysis.grids import grids
 from kiviat.analysis.summary import summarise
 from kiviat.cli.report import write_report
 from kiviat.cli.words import counted, failures
@@ -23,11 +24,12 @@ def print_verdict(path: Path, report: Path | None) -> None:
     for line in failures(rows):
         print(line)
     # What failed has just been told.
-    found = [one for one in findings(summarise(rows), [run], rows) if one.kind != "failures"]
+    tables = grids(load_tables(path))
+    found = [one for one in findings(summarise(rows), [run], rows, tables) if one.kind != "failures"]
     for number, finding in enumerate(top(found, _MOST_IMPORTANT), 1):
         print(f"{number}. {finding.headline}")
     print(f"results  {path}  (`kiviat show {call_run(path)}`)")
     sys.stdout.flush()
     report = report or path / "report.html"
-    write_report([run], rows, report, load_tables(path))
+    write_report([run], rows, report, tables)
     print(f"report   {report}")

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,9 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from kiviat.analysis.findings import Finding, findings
-from kiviat.analysis.grids import grids
+from kiviat.analysis.grids import Grid
 from kiviat.analysis.summary import Summary, studies, summarise
-from kiviat.record import Row, TableRow
+from kiviat.record import Row
 from kiviat.record.units import format_value
 from kiviat.report import effective, tables
 from kiviat.report import runs as described
@@ -55,12 +55,9 @@ _SECTION_TEXTS = {
 }
 
 
-def render(
-    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], tables_of_studies: Iterable[TableRow] = ()
-) -> str:
-    """The page for these runs: contents of run.json, and the rows and tables of their records."""
+def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], grids: Sequence[Grid] = ()) -> str:
+    """The page for these runs: contents of run.json, the rows of their records, the tables of studies."""
     summaries = summarise(rows)
-    gridded = grids(tables_of_studies)
     left_out = LEFT_OUT if len(summaries) > MAX_SUMMARIES else ()
     summaries = [summary for summary in summaries if summary.metric not in left_out]
     table = sorted(summaries, key=_order)
@@ -71,7 +68,7 @@ def render(
     fitted, model_figures = models(by_run, labels)
     stability_figures = [launch_figure(headlines[0].values, labels)] if headlines else []
     drawn = figures(table, labels, without=studies(table))
-    studied = study_sections(runs, table, by_run, gridded, labels)
+    studied = study_sections(runs, table, by_run, grids, labels)
     sections = [
         (name, *_SECTION_TEXTS[name], of_section)
         for name in SECTIONS
@@ -112,7 +109,7 @@ def render(
             ("cases", "All cases"),
             ("provenance", "Provenance"),
         ],
-        findings=tables.told(_findings(runs, rows, by_run), table, drawn, studied),
+        findings=tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied),
         headlines=headlines,
         left_out=left_out,
         models=fitted,
@@ -152,14 +149,19 @@ def render(
 
 
 def _findings(
-    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], by_run: Mapping[str, Sequence[Summary]]
+    runs: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
+    by_run: Mapping[str, Sequence[Summary]],
+    grids: Sequence[Grid],
 ) -> list[tuple[int, Finding]]:
     """The findings of all runs with the places of these, the most important first."""
     missing = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
     found = [
         (place, finding)
         for place, run in enumerate(runs)
-        for finding in findings(by_run[run["id"]], [run], [row for row in missing if row.run == run["id"]])
+        for finding in findings(
+            by_run[run["id"]], [run], [row for row in missing if row.run == run["id"]], grids
+        )
     ]
     return sorted(found, key=lambda entry: -entry[1].importance)
 

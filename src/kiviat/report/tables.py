@@ -116,6 +116,11 @@ _KINDS = {
     "half-bandwidth": "Half of the bandwidth",
     "tcp-fallback": "Fallback to TCP",
     "embedded-mpi": "Embedded MPI",
+    "shared-resource": "What is shared",
+    "phases": "Near and far partners",
+    "rings": "Rings in random order",
+    "sick-links": "Slow ranks and links",
+    "availability": "Left for work",
 }
 _SHOWN_ELSEWHERE = {
     "failures": [("missing", "cases without a result")],

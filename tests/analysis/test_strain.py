@@ -1,0 +1,121 @@
+"""Distance, threads, what is left for work, and who is slow: told with their ground, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+
+from analysis.rows import case
+from analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, OWN_NODES, run, study
+from analysis.test_grids import sick_tables
+from kiviat.analysis.finding import Finding
+from kiviat.analysis.grids import Grid, grids
+from kiviat.analysis.nodes import nodes_of
+from kiviat.analysis.strain import findings
+from kiviat.analysis.summary import Summary
+
+
+def told(
+    summaries: Sequence[Summary], of: Sequence[int] | None = BLOCKED, tables: Sequence[Grid] = ()
+) -> list[Finding]:
+    return list(findings(summaries, tables, partial(nodes_of, run(of)), lambda rank: f"n{rank // 2}"))
+
+
+def times(benchmark: str, value: float, **changes: object) -> Summary:
+    return study(benchmark, "time", value, "s", **{"bytes": 8, "ranks": 2, "better": "lower", **changes})
+
+
+def distance(near_s: float, far_s: float) -> list[Summary]:
+    latencies = [
+        study("distance", f"{end}_latency", value, "s", better="lower")
+        for end, value in (("nearest", near_s), ("farthest", far_s))
+    ]
+    rates = [study("distance", "nearest_bandwidth", 8e9), study("distance", "farthest_bandwidth", 1e9)]
+    return [*latencies, *rates]
+
+
+@pytest.mark.parametrize(
+    ("of", "why"),
+    [
+        (BLOCKED, "the difference is the network"),
+        (OWN_NODES, "Already ranks 0 and 1 are on different nodes"),
+        (ONE_NODE, "no network takes part"),
+        (CYCLIC, "Already ranks 0 and 1 are on different nodes"),
+        ((0, 0, 1, 1, 0, 2, 3, 3), "this is no distance in the network"),
+        (None, "not known which of them share a node"),
+    ],
+)
+def test_distance_is_told_with_the_nodes(of: Sequence[int] | None, why: str) -> None:
+    (finding,) = told(distance(1e-6, 20e-6), of)
+    assert "20.0 times" in finding.headline and why in finding.detail
+    assert "8.00 GB/s against 1.00 GB/s" in finding.detail and len(finding.evidence) == 4
+
+
+def test_ranks_that_are_all_as_near() -> None:
+    (finding,) = told(distance(1e-6, 1.02e-6), ONE_NODE)
+    assert "as near as the nearest" in finding.headline
+
+
+def test_what_is_left_for_work() -> None:
+    summaries = [
+        study("hpo_send", "availability", 97.0, "%", bytes=1 << 22),
+        study("hpo_recv", "availability", 4.0, "%", bytes=1 << 22),
+        study("hpo_recv", "availability", 90.0, "%", bytes=8),
+    ]
+    (finding,) = told(summaries)
+    assert (
+        finding.headline
+        == "Of the time of a 4 MiB message 97.0 % when sending and 4.00 % when receiving is left for work"
+    )
+    assert "this cannot tell" in finding.detail
+    (good,) = told(summaries[:1])
+    assert "costs little" in good.detail
+    (crowded,) = told([study("hpo_recv", "availability", 4.0, "%", bytes=8, oversubscribed=True)])
+    assert "how processes share processors" in crowded.detail and crowded.importance < finding.importance
+
+
+def test_threads() -> None:
+    single = times("pingpong", 1e-6)
+    one = times("latency_mt", 1.5e-6, case="latency_mt/threads=1", axes={"threads": "1"})
+    two = times("latency_mt", 6e-6, case="latency_mt")
+    several, locks = told([single, two, one])[::-1]
+    assert "MPI_THREAD_MULTIPLE makes a short message 1.50 times as slow" in locks.headline
+    assert "latency 4.00 times that of one" in several.headline
+    assert told([single, times("latency_mt", 1.05e-6, axes={"threads": 1})]) == []
+    assert told([times("pingpong", 1e-6, bytes=64), one]) == []  # sizes differ: nothing to compare
+
+
+def sickness(*named: tuple[list[str], list[int]], oversubscribed: bool = False) -> list[Finding]:
+    tables = grids(row for launch, each in enumerate(named) for row in sick_tables(launch, *each))
+    changes = {"case": "sick_links/ranks=4", "ranks": 4, "oversubscribed": oversubscribed}
+    summaries = [
+        study("sick_links", "worst_factor", 3.0, "1", **changes),
+        study("sick_links", "pairs_measured", 80.0, "%", **changes),
+    ]
+    return told(summaries, tables=tables)
+
+
+def test_the_slow_are_named_with_their_hosts() -> None:
+    (finding,) = sickness((["0-2 latency"], [3]), ([], [3]), ([], [3]))
+    assert finding.headline == "Rank 3 (n1) is 3.00 times as slow as others in bandwidth, and 1 more"
+    assert finding.severity == "warning"
+    assert "link 0-2 (n0, n1): 4.00 times in latency, in 1 of 3 launches, confidence 99.9 %" in finding.detail
+
+
+def test_what_only_one_launch_saw_is_no_warning() -> None:
+    (finding,) = sickness((["0-2 latency"], []), ([], []), ([], []))
+    assert finding.severity == "info" and finding.headline.startswith("Link 0-2 (n0, n1)")
+    (crowded,) = sickness(([], [3]), oversubscribed=True)
+    assert crowded.severity == "info" and "may be chance" in crowded.detail
+
+
+def test_nobody_is_slow() -> None:
+    (finding,) = sickness(([], []))
+    assert finding.headline == "No slow rank or link among 4 ranks" and "80 % of pairs" in finding.detail
+
+
+def test_nothing_measured_nothing_told() -> None:
+    assert told([]) == []
+    assert told([case([1e-6] * 5)]) == []
