@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kiviat.launch import processes
+from kiviat.launch.emulated import removal
 from kiviat.launch.processes import Marker
+from kiviat.launch.state import state_folder
 from kiviat.launch.vendors import Leftover, Vendor, vendors
 
 _SHARED_MEMORY = Path("/dev/shm")
@@ -81,7 +83,9 @@ class Journal:
 
 
 def clean_dead() -> list[str]:
-    """Ends the processes and removes the files of launches whose kiviat is dead; one line for each."""
+    """Ends the processes and removes the files of launches whose kiviat is dead, and the clusters that it
+    emulated; one line for each.
+    """
     killed = processes.orphans()
     processes.end_all(processes.orphans)
     lines = [f"ended process {pid} of a run whose kiviat is dead" for pid in killed]
@@ -89,13 +93,11 @@ def clean_dead() -> list[str]:
         journal = Journal.load(file)
         if journal and journal.marker.is_orphaned():
             lines += [f"removed {path}, left by a run whose kiviat is dead" for path in journal.close()]
-    return lines
+    return lines + removal.clean_dead()
 
 
 def _journal_folder() -> Path:
-    named = os.environ.get("XDG_STATE_HOME", "")
-    state = Path(named) if named.startswith("/") else Path.home() / ".local/state"
-    return state / "kiviat" / "launches"
+    return state_folder() / "launches"
 
 
 def _candidates(vendor: Vendor, temporary: Path) -> Iterator[tuple[Leftover, Path]]:

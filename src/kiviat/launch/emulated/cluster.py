@@ -1,0 +1,179 @@
+"""An emulated cluster from its making to its removal."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import socket
+import string
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from kiviat.launch.emulated import commands, journal, removal, rights, scripts
+from kiviat.launch.emulated.journal import Journal
+from kiviat.launch.emulated.spec import Spec
+from kiviat.launch.interrupts import Interrupts
+from kiviat.launch.leftovers import clean_dead
+from kiviat.launch.processes import Marker
+from kiviat.machine.topology import Node, Topology, local_topology
+from kiviat.record import InputError
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What went over a node's link, frames with their headers, since the cluster is up."""
+
+    sent_bytes: int
+    received_bytes: int
+
+
+class Cluster:
+    """A cluster that is up. As a context it is taken down at the end, also when the end is a signal."""
+
+    def __init__(self, noted: Journal) -> None:
+        self._journal = noted
+        self._previous: dict[int, Any] = {}
+
+    @classmethod
+    def up(cls, spec: Spec, name: str | None = None, *, kept: bool = False) -> Self:
+        """Makes one; InputError if that cannot be done, and then nothing is left of it.
+
+        One that is `kept` outlives this process.
+        """
+        rights.refuse_without_rights()
+        rights.refuse_without_netem(spec)
+        clean_dead()
+        with Interrupts() as interrupts:
+            cluster = cls(journal.claim(name or _new_name(), spec, Marker.new()))
+            try:
+                cluster._make()
+                if kept and interrupts.signal is None:
+                    cluster._journal = replace(cluster._journal, kept=True)
+                    cluster._journal.write()
+            except BaseException:
+                cluster.down()
+                raise
+            if interrupts.signal is not None:
+                cluster.down()
+        if interrupts.signal is not None:
+            signal.raise_signal(interrupts.signal)
+            raise KeyboardInterrupt
+        return cluster
+
+    @classmethod
+    def find(cls, name: str) -> Self:
+        """One that was kept; InputError if there is none, or not all of it."""
+        known = {noted.name: noted for noted in journal.journals()}
+        if name not in known:
+            raise InputError(
+                f"there is no emulated cluster {name!r}, but {', '.join(known) or 'none at all'}; "
+                "`kiviat cluster up` makes one"
+            )
+        if not removal.is_up(known[name]):
+            raise InputError(
+                f"emulated cluster {name!r} is not whole; `kiviat cluster down {name}`, then up again"
+            )
+        return cls(known[name])
+
+    @classmethod
+    def planned(cls, spec: Spec, name: str = "NAME") -> Self:
+        """What a dry run speaks of; nothing is made."""
+        return cls(Journal(name, spec, Marker.new(), False, journal.boot()))
+
+    @property
+    def name(self) -> str:
+        return self._journal.name
+
+    @property
+    def spec(self) -> Spec:
+        return self._journal.spec
+
+    @property
+    def folder(self) -> Path:
+        return self._journal.folder
+
+    def topology(self) -> Topology:
+        """Every node shows all cores of the machine: there is but one of each."""
+        sockets = local_topology().nodes[0].sockets
+        return Topology(tuple(Node(name, sockets, self.spec.slots) for name in self.addresses()))
+
+    def addresses(self) -> dict[str, str]:
+        return {scripts.node_name(index): scripts.node_address(index) for index in range(self.spec.nodes)}
+
+    def entering(self, node: str = scripts.HEAD) -> tuple[str, ...]:
+        """The words before a command that make it run on a node, or on the head, where launchers run."""
+        return str(self.folder / "enter"), node
+
+    def traffic(self) -> dict[str, Traffic]:
+        """By node; what a node sends, its port of the bridge receives."""
+        words = ["nsenter", f"--net={self.folder / scripts.HEAD}.net", "ip", "-s", "-j", "link"]
+        shown = self._run(words, "look at")
+        links = {link["ifname"]: link["stats64"] for link in json.loads(shown)}
+        ports = {scripts.node_name(index): links[scripts.port(index)] for index in range(self.spec.nodes)}
+        return {name: Traffic(port["rx"]["bytes"], port["tx"]["bytes"]) for name, port in ports.items()}
+
+    def bytes_sent(self) -> dict[str, int]:
+        return {name: traffic.sent_bytes for name, traffic in self.traffic().items()}
+
+    def down(self) -> list[int]:
+        """Returns the processes that still ran in it and were ended."""
+        # A kept cluster was made by a kiviat that is gone, and whose number another may bear now.
+        return removal.remove(self.folder, None if self._journal.kept else self._journal.marker)
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            wanted = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
+            self._previous = {number: signal.signal(number, _leave) for number in wanted}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with Interrupts() as interrupts:
+            self.down()
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        if interrupts.signal is not None and error is None:
+            signal.raise_signal(interrupts.signal)
+
+    def _make(self) -> None:
+        files = [scripts.HEAD + ".net"]
+        for index in range(self.spec.nodes):
+            files += [f"{scripts.node_name(index)}.{kind}" for kind in scripts.NAMESPACES]
+        for file in files:
+            (self.folder / file).touch()
+        nsenter, unshare, mount = (commands.found(name) or name for name in ("nsenter", "unshare", "mount"))
+        self._write("hosts", scripts.hosts(self.spec, socket.gethostname()), 0o644)
+        self._write("enter", scripts.enter(self.folder, nsenter, unshare, mount), 0o755)
+        self._write("agent", scripts.agent(self.folder), 0o755)
+        self._run(["sh"], "make", scripts.make(self.spec))
+
+    def _write(self, name: str, text: str, mode: int) -> None:
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(mode)
+
+    def _run(self, words: Iterable[str], what: str, text: str = "") -> str:
+        done = commands.run(list(words), self._journal.marker, text, self.folder)
+        if done.returncode:
+            reason = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+            raise InputError(
+                f"cannot {what} the emulated cluster {self.spec.label!r}: {(reason or [done.returncode])[0]}; "
+                "it takes the kernel's namespaces, veth, bridge and htb, and in a container the right to mount"
+            )
+        return done.stdout
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _new_name() -> str:
+    return "kv" + "".join(random.choices(string.ascii_lowercase, k=6))

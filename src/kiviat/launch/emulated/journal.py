@@ -1,0 +1,133 @@
+"""What is known of each cluster: written before the first part of it is made, removed after the last.
+
+A cluster is a folder of the user's state folder. Its journal names the kiviat that owns it; once a
+cluster is `kept`, it belongs to nobody and stays until it is taken down or the machine restarts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kiviat.launch.emulated.spec import Spec, parse_spec
+from kiviat.launch.processes import Marker
+from kiviat.launch.state import state_folder
+from kiviat.record import InputError
+
+_FILE = "cluster.json"
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True)
+class Journal:
+    name: str
+    spec: Spec
+    marker: Marker
+    kept: bool
+    boot: str
+
+    @property
+    def folder(self) -> Path:
+        return clusters_folder() / self.name
+
+    def is_dead(self) -> bool:
+        """Whether nobody will take it down: its owner is gone, or the machine has restarted since."""
+        return self.boot != boot() if self.kept else self.marker.is_orphaned()
+
+    def write(self) -> None:
+        """At once or not at all."""
+        note = {
+            "name": self.name,
+            "spec": self.spec.label,
+            "marker": str(self.marker),
+            "kept": self.kept,
+            "boot": self.boot,
+        }
+        draft = self.folder / f"{_FILE}.new"
+        draft.write_text(json.dumps(note, indent=1) + "\n")
+        draft.replace(self.folder / _FILE)
+
+
+def clusters_folder() -> Path:
+    return state_folder() / "clusters"
+
+
+def boot() -> str:
+    with suppress(OSError):
+        return _BOOT.read_text().strip()
+    return ""
+
+
+def claim(name: str, spec: Spec, marker: Marker) -> Journal:
+    """Takes the name and writes the journal; InputError if the name is taken.
+
+    Whoever cleans up removes folders without a journal, perhaps this one, a moment before it gets one.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{name!r} is not a name for a cluster: take a lower-case letter, then letters, digits and -, "
+            "31 in all"
+        )
+    journal = Journal(name, spec, marker, False, boot())
+    if shlex.quote(str(journal.folder)) != str(journal.folder):
+        raise InputError(
+            f"clusters cannot be kept in {clusters_folder()}: launchers split its name into words; "
+            "set XDG_STATE_HOME to a folder without blanks"
+        )
+    for _ in range(100):
+        try:
+            journal.folder.mkdir(parents=True)
+            journal.write()
+            return journal
+        except FileExistsError:
+            if (journal.folder / _FILE).exists():
+                raise InputError(
+                    f"there is a cluster {name!r} already; `kiviat cluster status` shows it, "
+                    f"`kiviat cluster down {name}` takes it down, --name gives yours another name"
+                ) from None
+            remove_draft(journal.folder)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise InputError(
+                f"cannot keep a cluster in {clusters_folder()}: {error.strerror}; set XDG_STATE_HOME"
+            ) from error
+    raise InputError(f"cannot keep a cluster in {clusters_folder()}: its folders vanish; set XDG_STATE_HOME")
+
+
+def load(folder: Path) -> Journal | None:
+    """None where there is no journal, or none that can be read."""
+    try:
+        note = json.loads((folder / _FILE).read_text())
+        marker = Marker.parse(note["marker"])
+        if marker is None:
+            return None
+        return Journal(folder.name, parse_spec(note["spec"]), marker, note["kept"] is True, str(note["boot"]))
+    except (OSError, ValueError, KeyError, TypeError, InputError):
+        return None
+
+
+def journals() -> Iterator[Journal]:
+    """Of all clusters of this state folder, by name."""
+    for folder in folders():
+        if journal := load(folder):
+            yield journal
+
+
+def folders() -> list[Path]:
+    with suppress(OSError):
+        return sorted(path for path in clusters_folder().iterdir() if path.is_dir())
+    return []
+
+
+def remove_draft(folder: Path) -> None:
+    """A folder without a journal, of which nothing was made. Should its owner live, it begins anew."""
+    with suppress(OSError):
+        (folder / f"{_FILE}.new").unlink(missing_ok=True)
+        folder.rmdir()

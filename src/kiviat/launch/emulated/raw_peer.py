@@ -1,0 +1,48 @@
+"""One end of a plain TCP stream: run as a script on a node, by raw_tcp. Imports nothing of kiviat.
+
+    raw_peer.py receive ADDRESS BEGIN END      prints its port, then bytes and seconds between the times
+    raw_peer.py send ADDRESS PORT END
+
+Times are those of the monotonic clock, which all nodes share.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+
+_CHUNK_BYTES = 256 * 1024
+_PATIENCE_S = 10.0
+
+
+def receive(address: str, begin: float, end: float) -> None:
+    buffer = memoryview(bytearray(_CHUNK_BYTES))
+    with socket.create_server((address, 0)) as server:
+        server.settimeout(_PATIENCE_S)
+        print(server.getsockname()[1], flush=True)
+        stream = server.accept()[0]
+    stream.settimeout(_PATIENCE_S)
+    total, first, last = 0, None, begin
+    with stream:
+        while (count := stream.recv_into(buffer)) > 0:
+            now = time.monotonic()
+            if begin <= now <= end:
+                # What the first reading brings was on the way before.
+                total, first, last = (total + count, first, now) if first else (0, now, now)
+    print(total, last - (first or begin), flush=True)
+
+
+def send(address: str, port: int, end: float) -> None:
+    data = bytes(_CHUNK_BYTES)
+    with socket.create_connection((address, port), timeout=_PATIENCE_S) as stream:
+        while time.monotonic() < end:
+            stream.sendall(data)
+
+
+if __name__ == "__main__":
+    role, where, *rest = sys.argv[1:]
+    if role == "receive":
+        receive(where, float(rest[0]), float(rest[1]))
+    else:
+        send(where, int(rest[0]), float(rest[1]))

@@ -1,0 +1,56 @@
+"""What plain TCP gets over the links of an emulated cluster: the truth to hold MPI's rates against."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from kiviat.launch.emulated import raw_peer
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.record import InputError
+
+_PROGRAM = Path(raw_peer.__file__)
+_STARTING_S = 0.5
+_SETTLING_S = 0.3
+
+
+def stream_rates(cluster: Cluster, flows: Sequence[tuple[str, str]], duration_s: float = 1.0) -> list[float]:
+    """Payload in bit/s of streams that run at the same time, each from one node to another.
+
+    Slow start is left out: the stretch measured begins some tenths of a second after the streams.
+    """
+    addresses = cluster.addresses()
+    begin = time.monotonic() + _STARTING_S + _SETTLING_S
+    end = begin + duration_s
+    started: list[subprocess.Popen[str]] = []
+    try:
+        receivers = []
+        for _, node in flows:
+            receivers.append(_start(cluster, node, "receive", addresses[node], begin, end))
+            started.append(receivers[-1])
+        for (sender, node), receiver in zip(flows, receivers, strict=True):
+            started.append(_start(cluster, sender, "send", addresses[node], _line(receiver)[0], end))
+        rates = []
+        for receiver in receivers:
+            count, seconds = map(float, _line(receiver))
+            rates.append(8 * count / seconds)
+        return rates
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+def _start(cluster: Cluster, node: str, role: str, *words: object) -> subprocess.Popen[str]:
+    command = [*cluster.entering(node), sys.executable, "-I", "-S", str(_PROGRAM), role, *map(str, words)]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+
+
+def _line(process: subprocess.Popen[str]) -> list[str]:
+    line = process.stdout.readline() if process.stdout else ""
+    if not line:
+        raise InputError("a plain TCP stream between emulated nodes failed; take the cluster down")
+    return line.split()

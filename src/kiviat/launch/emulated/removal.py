@@ -1,0 +1,96 @@
+"""Takes clusters down: processes, mounts, then the folder, each by what the cluster's own files name.
+
+Everything here may be done again, or by two at once, or to a cluster of which only a part was made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from kiviat.launch import processes
+from kiviat.launch.emulated import journal
+from kiviat.launch.emulated.journal import Journal
+from kiviat.launch.emulated.scripts import NAMESPACES
+from kiviat.launch.processes import Marker
+
+_MNT_DETACH = 2
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def remove(folder: Path, marker: Marker | None) -> list[int]:
+    """Ends what runs in the cluster or still makes it; returns the processes that had to be ended."""
+    ended = set[int]()
+
+    def living() -> list[int]:
+        found = [*processes_in(folder), *(processes.of_launch(marker) if marker else [])]
+        ended.update(found)
+        return found
+
+    processes.end_all(living)
+    for file in _namespace_files(folder):
+        # Several mounts may lie upon one another, if a cluster was made twice in one folder.
+        while _libc.umount2(os.fsencode(file), _MNT_DETACH) == 0:
+            pass
+    shutil.rmtree(folder, ignore_errors=True)
+    return sorted(ended)
+
+
+def clean_dead() -> list[str]:
+    """Removes the clusters whose kiviat is dead; one line for each."""
+    lines = []
+    for folder in journal.folders():
+        noted = journal.load(folder)
+        if noted is None:
+            journal.remove_draft(folder)
+        elif noted.is_dead():
+            remove(folder, noted.marker)
+            lines.append(
+                f"removed emulated cluster {noted.name} ({noted.spec.label}) of a kiviat that is dead"
+            )
+    return lines
+
+
+def is_up(noted: Journal) -> bool:
+    """Whether all of its namespaces are there."""
+    files = [noted.folder / f"n{noted.spec.nodes}.{kind}" for kind in NAMESPACES]
+    return all(_is_namespace(file) for file in files)
+
+
+def processes_in(folder: Path) -> list[int]:
+    """The processes of any user in one of the cluster's namespaces, by the identity of the namespace."""
+    ours = {identity for file in _namespace_files(folder) if (identity := _namespace(file))}
+    if not ours:
+        return []
+    return [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdecimal() and any(_identity(entry / "ns" / kind) in ours for kind in NAMESPACES)
+    ]
+
+
+def _namespace_files(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(path for path in folder.iterdir() if path.suffix.lstrip(".") in NAMESPACES)
+    return []
+
+
+def _is_namespace(file: Path) -> bool:
+    return _namespace(file) is not None
+
+
+def _namespace(file: Path) -> tuple[int, int] | None:
+    """None where nothing is mounted on the file."""
+    here, folder = _identity(file), _identity(file.parent)
+    return here if here and folder and here[0] != folder[0] else None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,56 @@
+"""Whether this process may make a cluster, and whether the system has what that takes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from kiviat.launch.emulated import commands
+from kiviat.launch.emulated.spec import Spec
+from kiviat.record import InputError
+
+# Their bits: linux/capability.h.
+_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
+_STATUS = Path("/proc/self/status")
+
+
+def refuse_without_rights(found: Callable[[str], str | None] = commands.found) -> None:
+    """InputError names what is missing, before anything is made."""
+    if lacking := _lacking_capabilities():
+        raise InputError(
+            f"an emulated cluster needs the rights of root, and this process (user {os.geteuid()}) lacks "
+            f"{' and '.join(lacking)}; run it as root or by sudo, in a container as a privileged one"
+        )
+    missing = [command for command in commands.PACKAGES if not found(command)]
+    if missing:
+        packages = dict.fromkeys(commands.PACKAGES[command] for command in missing)
+        raise InputError(
+            f"an emulated cluster needs {', '.join(missing)}, which this machine lacks; "
+            f"install them (Debian: `apt install {' '.join(packages)}`)"
+        )
+
+
+def _lacking_capabilities() -> list[str]:
+    """Commands that we start have root's effective capabilities, and only the ambient ones of others."""
+    kind = "CapEff" if os.geteuid() == 0 else "CapAmb"
+    held = re.search(rf"^{kind}:\s*([0-9a-f]+)", _STATUS.read_text(), re.MULTILINE)
+    bits = int(held[1], 16) if held else 0
+    return [name for name, bit in _CAPABILITIES.items() if not bits >> bit & 1]
+
+
+def refuse_without_netem(spec: Spec) -> None:
+    """Tried in a network namespace that ends with the command."""
+    if spec.delay_s is None:
+        return
+    words = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1us"]
+    tried = subprocess.run(
+        words, capture_output=True, text=True, env={**os.environ, "PATH": commands.path(), "LC_ALL": "C"}
+    )
+    if tried.returncode:
+        raise InputError(
+            f"emulated cluster {spec.label!r}: a delay needs netem, which this kernel "
+            f"({os.uname().release}) lacks; load sch_netem, take another kernel, or leave delay out"
+        )

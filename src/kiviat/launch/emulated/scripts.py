@@ -1,0 +1,169 @@
+"""What is run to make a cluster, and what stands in its folder to enter it: pure text.
+
+The folder of a cluster holds its namespaces as files, `NODE.net`, `NODE.uts` and `NODE.ipc`, so that
+nothing of it has a name that another cluster or program could have too. The head, where mpiexec runs,
+has a network namespace only, with the bridge; no interface, address or route of the machine is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kiviat.launch.emulated.shaping import Shaping, shaping_of, tcp_settings
+from kiviat.launch.emulated.spec import Spec
+
+HEAD = "head"
+BRIDGE = "br0"
+INTERFACE = "eth0"
+SUBNET = "10.77.0.0/24"
+HEAD_ADDRESS = "10.77.0.254"
+NAMESPACES = ("net", "uts", "ipc")
+# Nothing is lost for want of room: windows bound what can wait.
+_QUEUE_PACKETS = 100_000
+
+
+def node_name(index: int) -> str:
+    return f"n{index + 1}"
+
+
+def node_address(index: int) -> str:
+    return f"10.77.0.{index + 1}"
+
+
+def port(index: int) -> str:
+    """The bridge's end of a node's link."""
+    return f"p{index + 1}"
+
+
+def hosts(spec: Spec, head_name: str) -> str:
+    """/etc/hosts as nodes and head see it; that of the machine stays as it is."""
+    nodes = (f"{node_address(index)} {node_name(index)}\n" for index in range(spec.nodes))
+    return f"127.0.0.1 localhost\n{HEAD_ADDRESS} {head_name}\n{''.join(nodes)}"
+
+
+def make(spec: Spec) -> str:
+    """A script for sh, to be run in the cluster's folder."""
+    nodes = range(spec.nodes)
+    limits = [line for index in nodes for line in _port_limits(spec, index)]
+    return "\n".join(
+        [
+            "set -e",
+            f"unshare --net={HEAD}.net true",
+            *(_namespaces(node_name(index)) for index in nodes),
+            *_inside(HEAD, {}, _bridge(spec), limits),
+            *(line for index in nodes for line in _node(spec, index)),
+            "",
+        ]
+    )
+
+
+def _namespaces(name: str) -> str:
+    files = " ".join(f"--{kind}={name}.{kind}" for kind in NAMESPACES)
+    return f"unshare {files} sh -c 'echo {name} >/proc/sys/kernel/hostname'"
+
+
+def _bridge(spec: Spec) -> list[str]:
+    lines = [
+        "link set lo up",
+        f"link add {BRIDGE} type bridge mcast_snooping 0",
+        f"addr add {HEAD_ADDRESS}/24 dev {BRIDGE}",
+        f"link set {BRIDGE} up",
+    ]
+    for index in range(spec.nodes):
+        far = f"peer name {INTERFACE} netns ./{node_name(index)}.net"
+        lines.append(f"link add {port(index)} type veth {far}")
+        lines.append(f"link set {port(index)} {_segments(spec)}master {BRIDGE} up")
+    return lines
+
+
+def _port_limits(spec: Spec, index: int) -> list[str]:
+    shaping = shaping_of(spec)
+    return _limits(port(index), shaping, shaping.bridge_bucket_bytes if shaping else 0, spec.delay_s)
+
+
+def _node(spec: Spec, index: int) -> list[str]:
+    shaping = shaping_of(spec)
+    interfaces = [
+        "link set lo up",
+        f"addr add {node_address(index)}/24 dev {INTERFACE}",
+        f"link set {INTERFACE} {_segments(spec)}up",
+    ]
+    limits = _limits(INTERFACE, shaping, shaping.bucket_bytes if shaping else 0, None)
+    return _inside(node_name(index), tcp_settings(spec), interfaces, limits)
+
+
+def _segments(spec: Spec) -> str:
+    shaping = shaping_of(spec)
+    return f"gso_max_size {shaping.segment_bytes} " if shaping else ""
+
+
+def _limits(interface: str, shaping: Shaping | None, bucket_bytes: int, delay_s: float | None) -> list[str]:
+    """What leaves by an interface: its rate, then its delay."""
+    lines = []
+    if shaping:
+        rate = f"rate {shaping.rate_bit_per_s}bit burst {bucket_bytes} cburst {bucket_bytes} quantum 60000"
+        lines += [
+            f"qdisc add dev {interface} root handle 1: htb default 1",
+            f"class add dev {interface} parent 1: classid 1:1 htb {rate}",
+        ]
+    leaf = f"netem delay {delay_s * 1e9:.0f}ns" if delay_s else "pfifo" if shaping else None
+    if leaf:
+        where = "parent 1:1 handle 10:" if shaping else "root"
+        lines.append(f"qdisc add dev {interface} {where} {leaf} limit {_QUEUE_PACKETS}")
+    return lines
+
+
+def _inside(name: str, tcp: dict[str, str], ip: Sequence[str], tc: Sequence[str]) -> list[str]:
+    """One shell in a network namespace. Without IPv6 nobody sends what no rank asked for, but for ARP.
+
+    Settings that a kernel does not have, or has for all namespaces together, are left as they are.
+    """
+    settings = {f"ipv6/conf/{which}/disable_ipv6": "1" for which in ("all", "default")}
+    settings |= {f"ipv4/{key}": value for key, value in tcp.items()}
+    return [
+        f"nsenter --net={name}.net sh -e <<'INSIDE'",
+        'setting() { f=/proc/sys/net/$1; shift; [ ! -e "$f" ] || echo "$*" >"$f"; }',
+        *(f"setting {key} {value}" for key, value in settings.items()),
+        *["ip -batch - <<'END'", *ip, "END"],
+        *(["tc -batch - <<'END'", *tc, "END"] if tc else []),
+        "INSIDE",
+    ]
+
+
+def enter(folder: Path, nsenter: str, unshare: str, mount: str) -> str:
+    """Runs a command on a node. UCX and others look at /sys/class/net, which shows the network namespace
+    of whoever mounted /sys; without an IPC namespace UCX would take shared memory between nodes.
+    """
+    return f"""\
+#!/bin/sh
+# enter NODE COMMAND...: runs a command on a node of this cluster, or on its {HEAD}.
+node=$1
+shift
+case $node in
+{HEAD}) others= ;;
+*) others="--uts={folder}/$node.uts --ipc={folder}/$node.ipc" ;;
+esac
+exec {nsenter} --net={folder}/$node.net $others {unshare} --mount /bin/sh -ec '
+{mount} -t sysfs sysfs /sys
+[ ! -e /etc/hosts ] || {mount} --bind {folder}/hosts /etc/hosts
+exec "$0" "$@"' "$@"
+"""
+
+
+def agent(folder: Path) -> str:
+    """What mpiexec takes for rsh. The words after the host are a command line for its shell."""
+    return f"""\
+#!/bin/sh
+# agent [-l USER] [-OPTION]... NODE COMMANDLINE...: as rsh, for mpiexec.
+while :; do
+    case $1 in
+    -l) shift 2 ;;
+    -*) shift ;;
+    *) break ;;
+    esac
+done
+node=$1
+shift
+exec {folder}/enter "$node" /bin/sh -c "$*"
+"""

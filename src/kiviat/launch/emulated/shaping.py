@@ -1,0 +1,82 @@
+"""The numbers that give a link its rate: token bucket, segments, windows. Found by measuring; see
+docs/emulated.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kiviat.launch.emulated.spec import Spec
+
+# A full bucket is passed on at once, so a message of this length takes no time of its own. Half of it
+# costs 1 % of the rate at 1 Gbit/s, because the kernel wakes too late to use the tokens up.
+_BUCKET_S = 131.072e-6
+_FRAME_BYTES = 1600
+_LARGEST_SEGMENT_BYTES = 65536
+_WINDOW_S = 8e-3
+_LEAST_WINDOW_BYTES = 128 * 1024
+_MOST_WINDOW_BYTES = 64 * 1024 * 1024
+_LEAST_SEND_BUFFER_BYTES = 4 * 1024 * 1024
+# The kernel's own, said aloud so that a cluster does not depend on the machine's settings.
+_UNSHAPED_WINDOW = "4096 131072 6291456"
+_UNSHAPED_SEND_BUFFER = "4096 16384 4194304"
+
+
+@dataclass(frozen=True)
+class Shaping:
+    """Of a link of `rate_bit_per_s`. Nodes fill `bucket_bytes`; the bridge, which limits what comes
+    together from several nodes, lets a node's largest segment pass at once, or it would take twice as long.
+    """
+
+    rate_bit_per_s: int
+    delay_s: float = 0.0
+
+    @property
+    def bucket_bytes(self) -> int:
+        return max(_FRAME_BYTES, round(self.rate_bit_per_s / 8 * _BUCKET_S))
+
+    @property
+    def bridge_bucket_bytes(self) -> int:
+        return 4 * self.bucket_bytes
+
+    @property
+    def segment_bytes(self) -> int:
+        """What TCP may hand over as one packet: a link of 100 Mbit/s has 64 KiB on the way for 5 ms."""
+        return min(2 * self.bucket_bytes, _LARGEST_SEGMENT_BYTES)
+
+    @property
+    def queued_bytes(self) -> int:
+        """What one connection may have in its node's queue. The kernel's own rule gives more to the
+        connection that already has more, and two of them do not share a link evenly."""
+        return min(8 * self.bucket_bytes, 4 * _LARGEST_SEGMENT_BYTES)
+
+    @property
+    def window_bytes(self) -> int:
+        """What one connection may have on the way: that, and no lost packet, bounds the bridge's queues."""
+        on_the_way_s = _WINDOW_S + 4 * self.delay_s
+        wanted = round(self.rate_bit_per_s / 8 * on_the_way_s)
+        return min(max(wanted, _LEAST_WINDOW_BYTES), _MOST_WINDOW_BYTES)
+
+
+def shaping_of(spec: Spec) -> Shaping | None:
+    return None if spec.rate_bit_per_s is None else Shaping(spec.rate_bit_per_s, spec.delay_s or 0.0)
+
+
+def tcp_settings(spec: Spec) -> dict[str, str]:
+    """Below /proc/sys/net/ipv4 of each node."""
+    shaping = shaping_of(spec)
+    settings = {
+        # bbr probes for the rate by itself and never settles on a shaped one.
+        "tcp_congestion_control": "reno",
+        # What one launch learnt about a path must not decide how the next one begins.
+        "tcp_no_metrics_save": "1",
+        "tcp_slow_start_after_idle": "0",
+    }
+    if shaping is None:
+        return settings | {"tcp_rmem": _UNSHAPED_WINDOW, "tcp_wmem": _UNSHAPED_SEND_BUFFER}
+    window = shaping.window_bytes
+    return settings | {
+        "tcp_rmem": f"4096 {window} {window}",
+        "tcp_wmem": f"4096 16384 {max(window, _LEAST_SEND_BUFFER_BYTES)}",
+        "tcp_limit_output_bytes": str(shaping.queued_bytes),
+    }
