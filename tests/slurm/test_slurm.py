@@ -26,6 +26,7 @@ controls = { budget_s = 0.1, min_samples = 5 }
 [[cases]]
 benchmarks = ["pingpong", "allreduce"]
 bytes = [8, 65536]
+subset = true
 """
 
 
