@@ -63,7 +63,8 @@ _SECTIONS = (
         "pairs",
         "Pairs",
         "Distance, pairs and links",
-        "Who is far from whom, what a bisection carries, and which ranks and links are slow.",
+        "Who is far from whom, what a bisection carries, and which ranks and links are slow. In the maps "
+        "blue is the best pair, and lines stand between nodes.",
         ("distance", "all_pairs", "stream", "bisection", "sick_links"),
     ),
     (

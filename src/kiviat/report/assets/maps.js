@@ -24,9 +24,13 @@ function heatMap({ figure, panel, width, style, quantity, inert }) {
   const tickvals = most > least ? Array.from({ length: bar }, (_, step) => least + (step * (most - least)) / (bar - 1)) : [least];
   const stride = Math.ceil(count / (narrow ? 8 : 16));
   const places = panel.labels.map((_, place) => place).filter((place) => place % stride === 0);
+  // Margins of our own: Plotly's automatic ones do not settle around a square.
+  const left = 20 + 7 * Math.max(...panel.labels.map((label) => label.length)) + 14, right = narrow ? 74 : 90;
+  const side = Math.min(width - left - right, 400);
+  const square = { height: side + 56, margin: { l: left, r: width - left - side, t: 8, b: 48 } };
   const axis = {
     tickmode: "array", tickvals: places, ticktext: places.map((place) => panel.labels[place]), range: [-0.5, count - 0.5],
-    showgrid: false, zeroline: false, automargin: true, ticks: "", linecolor: style("--rule"), constrain: "domain", constraintoward: "left",
+    showgrid: false, zeroline: false, ticks: "", linecolor: style("--rule"),
     title: { text: "rank", standoff: 8, font: { size: 12 } },
   };
   const line = (from, to) => ({
@@ -42,13 +46,12 @@ function heatMap({ figure, panel, width, style, quantity, inert }) {
       colorscale: colours.map((colour, slot) => [slot / 7, colour]),
       hovertext: values.map((row, y) => row.map((_, x) => text(y, x))), hoverinfo: "text", hoverongaps: false,
       colorbar: {
-        thickness: narrow ? 10 : 14, len: 0.9, outlinewidth: 0, ticks: "", tickvals,
+        x: 1, xpad: 10, thickness: narrow ? 10 : 14, len: 0.9, outlinewidth: 0, ticks: "", tickvals,
         ticktext: tickvals.map((power) => quantity(10 ** power, figure.unit)), tickfont: { size: narrow ? 10 : 11 },
       },
     }],
     layout: {
-      height: Math.min(Math.round(width * 0.86), 460), shapes: across, xaxis: axis,
-      yaxis: { ...axis, range: [count - 0.5, -0.5], scaleanchor: "x", constraintoward: "top" },
+      ...square, shapes: across, xaxis: axis, yaxis: { ...axis, range: [count - 0.5, -0.5] },
     },
   };
 }

@@ -283,7 +283,7 @@
     node.dataset.drawn = width;
     if (figure.map) {
       const { data, layout: square } = heatMap({ figure, panel: panelOf(node), width, style, quantity, inert });
-      Plotly.react(node, data, { ...square, ...common(width) }, { ...CONFIG, scrollZoom: false });
+      Plotly.react(node, data, { ...common(width), ...square }, { ...CONFIG, scrollZoom: false });
       return;
     }
     const data = traces(figure, panelOf(node));

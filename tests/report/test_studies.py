@@ -1,0 +1,332 @@
+"""Studies on the page, in a real browser: every figure and table against the records."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from kiviat.analysis.grids import grids
+from kiviat.record import Row, Table, TableRow
+from kiviat.record.published import papers
+from kiviat.record.units import format_value
+from kiviat.report import render
+
+from .conftest import Open
+from .studies import B_EFF_SIZES, NODES, RANKS, SIZES, study_rows, study_run, study_tables, table_row
+from .synthetic import make_rows, make_run
+from .test_page import draw_all, plotted
+from .test_render import words
+
+SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
+
+
+@cache
+def page_of_one() -> str:
+    return render([study_run()], study_rows(), grids(study_tables()))
+
+
+def value(rows: Sequence[Row], case: str, metric: str) -> tuple[float, str]:
+    """The median over launches of one metric, and its unit."""
+    found = [row for row in rows if row.case == case and row.metric == metric]
+    return median(row.p50 for row in found if row.p50 is not None), found[0].unit or "1"
+
+
+def cell(tables: Sequence[TableRow], case: str, name: str, *at: str) -> float:
+    """The median over launches of one value of a table."""
+    found = []
+    for row in tables:
+        if (row.case, row.table.name) == (case, name):
+            place = 0
+            for (_, values), word in zip(row.table.axes, at, strict=True):
+                place = place * len(values) + values.index(word)
+            found.append(row.table.values[place])
+    return median(one for one in found if one is not None)
+
+
+def figure(page: Page, caption: str) -> Locator:
+    return page.locator("figure", has=page.get_by_text(caption, exact=True))
+
+
+def lines(page: Page, caption: str) -> dict[str, dict[str, Any]]:
+    """The curves of a figure, without their bands, by name."""
+    return {trace["name"]: trace for trace in plotted(page, caption) if "name" in trace}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
+    other = study_run("run-b", machine={**make_run()["machine"], "name": "zeus"})
+    rows, tables = (
+        [*study_rows(), *study_rows("run-b", speed=0.7)],
+        [*study_tables(), *study_tables("run-b", speed=0.7)],
+    )
+    one, two = (
+        render([study_run()], study_rows(), grids(study_tables())),
+        render([study_run(), other], rows, grids(tables)),
+    )
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    for name, html in (("studies", one), ("studies-of-two", two)):
+        page = open_page(html, width, theme)
+        draw_all(page)
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=SCREENSHOTS / f"{name}-{width}-{theme}.png", full_page=True)
+        page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        overlaps = page.locator("figure").evaluate_all(
+            "(nodes) => nodes.filter((node) => node.scrollWidth > node.clientWidth + 1).length"
+        )
+        assert overlaps == 0
+
+
+def test_runs_without_studies_have_no_such_sections() -> None:
+    html = render([make_run()], make_rows(sizes=[8, 1024]))
+    assert "Effective bandwidth" not in words(html) and "Altix" not in html
+    assert 'id="dense"' not in html and 'id="pairs"' not in html
+
+
+def test_b_eff_stands_beside_published_machines(open_page: Open) -> None:
+    rows = study_rows()
+    page = open_page(page_of_one())
+    table = page.locator("table.effective")
+    ours = table.locator("tr.ours")
+    expect(ours).to_have_count(2)  # the full version and the quick one
+    metrics = ["b_eff", "b_eff_per_process", "at_lmax", "at_lmax_per_process", "rings_at_lmax"]
+    metrics += ["rings_at_lmax_per_process", "pingpong_bandwidth", "pingpong_latency"]
+    texts = ours.first.locator("td").evaluate_all(
+        "(cells) => cells.map((cell) => cell.firstChild.textContent)"
+    )
+    assert texts == ["8", *(format_value(*value(rows, "b_eff/ranks=8", metric)) for metric in metrics)]
+    assert "version quick" in ours.nth(1).inner_text()
+
+    others = table.locator("tbody.published")
+    (paper,) = papers()
+    expect(others).to_have_count(1)
+    head = others.locator("th[scope=rowgroup]").inner_text()
+    assert head.startswith("As published, not measured here: Fatoohi, Saini, Ciotti") and "Table 1" in head
+    shown = others.locator("tr").filter(has=page.locator("td"))
+    expect(shown).to_have_count(len(paper.systems))
+    for place, system in enumerate(paper.systems):
+        line = shown.nth(place)
+        assert line.locator("th").inner_text().startswith(system.machine)
+        cells = line.locator("td").all_inner_texts()
+        known = [system.fact(f"b_eff.{metric}") for metric in metrics]
+        assert cells == [str(system.processes), *(format_value(f.value, f.unit) if f else "–" for f in known)]
+    assert "Table 1: b_eff accumulated; exact table" in (
+        shown.first.locator("td").nth(1).get_attribute("title") or ""
+    )
+    assert others.locator("tr.ours").count() == 0 and others.locator(".swatch").count() == 0
+
+
+def test_b_eff_by_size(open_page: Open) -> None:
+    tables = study_tables()
+    page = open_page(page_of_one())
+    found = lines(page, "b_eff: bandwidth per process")
+    assert set(found) == {"rings", "random order", "worst order", "2-D grid", "3-D grid"}
+    case, methods = "b_eff/ranks=8", ("sendrecv", "alltoallv", "nonblocking")
+    for name, pattern in (("worst order", "worst order"), ("2-D grid", "2-D grid")):
+        best = [
+            max(cell(tables, case, "bandwidth", pattern, str(size), method) for method in methods) / RANKS
+            for size in B_EFF_SIZES
+        ]
+        assert found[name]["x"] == list(B_EFF_SIZES)
+        assert found[name]["y"] == pytest.approx(best)
+    of_random = [
+        max(cell(tables, case, "bandwidth", f"random {number}", "1048576", method) for method in methods)
+        / RANKS
+        for number in range(30)
+    ]
+    assert found["random order"]["y"][-1] == pytest.approx(median(of_random))
+    assert "all 30 patterns" in found["random order"]["hovertext"][0]
+    bands = {
+        trace["legendgroup"]: trace
+        for trace in plotted(page, "b_eff: bandwidth per process")
+        if "fill" in trace
+    }
+    top = bands["random order"]["y"][len(B_EFF_SIZES)]  # the band goes there along the bottom, and back
+    assert top == pytest.approx(max(of_random))
+
+
+@pytest.mark.parametrize(
+    ("caption", "benchmark", "phases"),
+    [
+        ("Total exchange: bandwidth per process by phase", "dense_total_exchange", 7),
+        ("Pairs at growing distance: bandwidth per process by phase", "dense_pairwise", 7),
+        ("More and more pairs: bandwidth per process by phase", "dense_cumulative", 4),
+        ("Random pairs: bandwidth per process by phase", "dense_random", 16),
+    ],
+)
+def test_phases(open_page: Open, caption: str, benchmark: str, phases: int) -> None:
+    tables = study_tables()
+    page = open_page(page_of_one())
+    found = lines(page, caption)
+    assert list(found) == ["8 B", "512 B", "32 KiB", "1 MiB"]
+    for size, line in zip(SIZES, found.values(), strict=True):
+        case = f"{benchmark}/ranks=8/bytes={size}"
+        expected = [cell(tables, case, "bandwidth", str(phase)) for phase in range(1, phases + 1)]
+        assert line["x"] == list(range(1, phases + 1))
+        assert line["y"] == pytest.approx(expected)
+        assert "at phase 1<br>95 %: " in line["hovertext"][0]
+    drawn = figure(page, caption)
+    drawn.get_by_text("Values").click()
+    expect(drawn.locator("tbody tr")).to_have_count(phases * len(SIZES))
+    first = drawn.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert first[:3] == ["8 B", "1", format_value(next(iter(found.values()))["y"][0], "B/s")]
+
+
+def test_distance(open_page: Open) -> None:
+    tables = study_tables()
+    page = open_page(page_of_one())
+    for quantity in ("latency", "bandwidth"):
+        (line,) = lines(page, f"{quantity.capitalize()} against distance in ranks").values()
+        assert line["x"] == [1, 2, 4]
+        expected = [cell(tables, "distance/ranks=8", quantity, str(distance)) for distance in (1, 2, 4)]
+        assert line["y"] == pytest.approx(expected)
+
+
+def test_all_pairs_as_a_map_with_the_boundaries_of_nodes(open_page: Open) -> None:
+    tables = study_tables()
+    page = open_page(page_of_one())
+    for quantity, unit in (("latency", "s"), ("bandwidth", "B/s")):
+        caption = f"{quantity.capitalize()} between all pairs of ranks"
+        (shown,) = plotted(page, caption)
+        assert len(shown["z"]) == RANKS
+        for a in range(RANKS):
+            for b in range(RANKS):
+                if a == b:
+                    assert shown["z"][a][b] is None
+                else:
+                    expected = cell(tables, "all_pairs/ranks=8", quantity, str(a), str(b))
+                    assert 10 ** shown["z"][a][b] == pytest.approx(expected, rel=1e-3)
+                    said = re.search("<b>([0-9.]+) ", shown["hovertext"][a][b])
+                    number = float(format_value(expected, unit).split()[0])
+                    assert said and float(said[1]) == pytest.approx(number, rel=0.01)
+        assert shown["hovertext"][0][5].startswith("rank 0 (node 0) and rank 5 (node 2)<br><b>")
+        assert "95 %: " in shown["hovertext"][0][5]
+        plot = figure(page, caption).locator("[data-drawn]")
+        shapes = plot.evaluate("(node) => node.layout.shapes.map(({ x0, y0, x1, y1 }) => [x0, y0, x1, y1])")
+        across = [shape for shape in shapes if shape[0] == shape[2]]
+        assert [shape[0] for shape in across] == [1.5, 3.5, 5.5] and len(shapes) == 2 * (NODES - 1)
+
+
+def test_the_best_pairs_have_one_colour_whether_high_or_low_is_better(open_page: Open) -> None:
+    page = open_page(page_of_one())
+    (latency,) = plotted(page, "Latency between all pairs of ranks")
+    (bandwidth,) = plotted(page, "Bandwidth between all pairs of ranks")
+    assert latency["colorscale"][0][1] == bandwidth["colorscale"][-1][1]
+
+
+def test_overhead_and_availability(open_page: Open) -> None:
+    rows = study_rows()
+    page = open_page(page_of_one())
+    sizes = (0, *SIZES)
+    overhead = lines(page, "Overhead of a message against message size")
+    available = lines(page, "Availability for work meanwhile against message size")
+    assert set(overhead) == {"send", "receive"}
+    assert set(available) == {"send", "receive", "send, uncorrected", "receive, uncorrected"}
+    for name, side in (("send", "send"), ("receive", "recv")):
+        for found, metric in (
+            (overhead[name], "overhead"),
+            (available[name], "availability"),
+            (available[f"{name}, uncorrected"], "availability_uncorrected"),
+        ):
+            expected = [value(rows, f"hpo_{side}/ranks=8/bytes={size}", metric)[0] for size in sizes]
+            assert found["x"] == [size or 0.5 for size in sizes]
+            assert found["y"] == pytest.approx(expected, rel=1e-4)
+            assert found["line"]["dash"] == ("dash" if "uncorrected" in metric else "solid")
+        assert available[name]["line"]["color"] == available[f"{name}, uncorrected"]["line"]["color"]
+
+
+def test_slow_ranks_and_links_and_quantities(open_page: Open) -> None:
+    rows = study_rows()
+    page = open_page(page_of_one())
+    section = page.locator("#pairs")
+    sick = section.get_by_role("region", name="Slow ranks and links").locator("tbody tr")
+    assert [line.locator("td").all_inner_texts() for line in sick.all()] == [
+        ["8 ranks", "link 2-6", "bandwidth", "1.80", "99.9 %", "6 of 6"],
+        ["8 ranks", "rank 5", "bandwidth", "1.30", "99.5 %", "6 of 6"],
+    ]
+    text = section.get_by_role("region", name="Quantities").inner_text()
+    for case, metric in (("bisection/ranks=8", "worst_half"), ("stream/ranks=8", "total_bandwidth")):
+        assert f"{metric.replace('_', ' ')}\t{format_value(*value(rows, case, metric))}" in text
+
+
+def test_findings_lead_to_the_sections(open_page: Open) -> None:
+    page = open_page(page_of_one())
+    finding = page.locator("#all-findings li", has=page.get_by_text("points to the NIC of the nodes"))
+    finding.get_by_role("link", name="Dense communication").click()
+    expect(page.locator("#dense")).to_be_in_viewport()
+
+
+def test_several_runs_have_the_colours_of_runs(open_page: Open) -> None:
+    other = study_run("run-b", machine={**make_run()["machine"], "name": "zeus"})
+    rows, tables = [*study_rows(), *study_rows("run-b")], [*study_tables(), *study_tables("run-b")]
+    page = open_page(render([study_run(), other], rows, grids(tables)))
+    for caption in (
+        "b_eff: bandwidth per process",
+        "Availability for work meanwhile, send against message size",
+    ):
+        colours = {(name.split(" ")[0], line["line"]["color"]) for name, line in lines(page, caption).items()}
+        assert len(colours) == 2
+    maps = figure(page, "Latency between all pairs of ranks")
+    assert maps.locator("option").all_inner_texts() == ["hermes · Open MPI 4.1.4", "zeus · Open MPI 4.1.4"]
+    (before,) = plotted(page, "Latency between all pairs of ranks")
+    maps.locator("select").select_option(index=0)
+    (after,) = plotted(page, "Latency between all pairs of ranks")
+    assert after["z"][0][1] != before["z"][0][1]
+
+
+def test_names_in_tables_are_inert(open_page: Open) -> None:
+    hostile = "</script><img src=x onerror='window.hacked = 1'>"
+    axes = (("pattern", (hostile, "worst order")), ("bytes", ("8", "64")), ("method", (hostile,)))
+    links = (("link", (f"{hostile} latency",)), ("quantity", ("factor", "confidence")))
+    tables = [
+        table_row("run-a", launch, case, table)
+        for launch in range(5)
+        for case, table in (
+            ("b_eff/ranks=8", Table("bandwidth", "B/s", "higher", axes, (1e6, 2e6, 3e6, 4e6))),
+            ("sick_links/ranks=8", Table("slow_links", "1", "lower", links, (2.0, 0.999))),
+        )
+    ]
+    page = open_page(render([study_run()], study_rows(), grids(tables)))
+    draw_all(page)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("main img").count() == 0
+    assert "link </script><img" in page.locator("#pairs").inner_text()
+    assert "&lt;img" in plotted(page, "b_eff: bandwidth per process")[-2]["hovertext"][0]
+
+
+def test_prints_maps_too(open_page: Open) -> None:
+    page = open_page(page_of_one(), theme="dark")
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    assert page.locator("[data-figure]:not([data-drawn])").count() == 0
+
+
+def test_a_matrix_of_many_ranks_stays_small() -> None:
+    names = tuple(map(str, range(600)))
+    values = tuple(
+        None if a == b else 1e-6 * (1 + math.sin(a * b) ** 2) for a in range(600) for b in range(600)
+    )
+    table = Table("latency", "s", "lower", (("rank", names), ("partner", names)), values)
+    row = table_row("run-a", 0, "all_pairs/ranks=600", table, ranks=600)
+    run = study_run(
+        launch={
+            "world": 600,
+            "ranks": [{"rank": r, "host": "n", "node": r // 50, "pid": r, "cpus": "0"} for r in range(600)],
+        }
+    )
+    html = render([run], study_rows(), grids([row]))
+    assert len(html) < 6_000_000
+    data = html.split('id="kiviat-data">')[1].split("</script>")[0]
+    (cells,) = next(figure for name, figure in json.loads(data)["figures"].items() if "all-pairs" in name)[
+        "panels"
+    ]
+    assert len(cells["labels"]) <= 192 and len(cells["boundaries"]) == 11
