@@ -50,10 +50,13 @@ class Marker:
     def __str__(self) -> str:
         return f"{self.host}/{self.namespace}/{self.owner}/{self.owner_started}/{self.launch}"
 
+    def is_here(self) -> bool:
+        """Whether its kiviat ran on this host and among the processes that we see."""
+        return self.host == socket.gethostname() and self.namespace == _namespace()
+
     def is_orphaned(self) -> bool:
         """Whether its kiviat ran here and is gone; its number may have been given to another process."""
-        here = self.host == socket.gethostname() and self.namespace == _namespace()
-        return here and (_is_zombie(self.owner) or _started(self.owner) != self.owner_started)
+        return self.is_here() and (_is_zombie(self.owner) or _started(self.owner) != self.owner_started)
 
 
 def _namespace() -> str:

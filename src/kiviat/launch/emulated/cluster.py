@@ -76,6 +76,8 @@ class Cluster:
                 f"there is no emulated cluster {name!r}, but {', '.join(known) or 'none at all'}; "
                 "`kiviat cluster up` makes one"
             )
+        if not known[name].marker.is_here():
+            raise InputError(f"emulated cluster {name!r} is one of {known[name].marker.host}; use it there")
         if not removal.is_up(known[name]):
             raise InputError(
                 f"emulated cluster {name!r} is not whole; `kiviat cluster down {name}`, then up again"
@@ -149,6 +151,7 @@ class Cluster:
             files += [f"{scripts.node_name(index)}.{kind}" for kind in scripts.NAMESPACES]
         for file in files:
             (self.folder / file).touch()
+        (self.folder / scripts.TEMPORARY).mkdir()
         nsenter, unshare, mount = (commands.found(name) or name for name in ("nsenter", "unshare", "mount"))
         self._write("hosts", scripts.hosts(self.spec, socket.gethostname()), 0o644)
         self._write("enter", scripts.enter(self.folder, nsenter, unshare, mount), 0o755)
@@ -163,10 +166,11 @@ class Cluster:
     def _run(self, words: Iterable[str], what: str, text: str = "") -> str:
         done = commands.run(list(words), self._journal.marker, text, self.folder)
         if done.returncode:
-            reason = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+            said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+            reason = said[0].rstrip(".") if said else f"exit code {done.returncode}"
             raise InputError(
-                f"cannot {what} the emulated cluster {self.spec.label!r}: {(reason or [done.returncode])[0]}; "
-                "it takes the kernel's namespaces, veth, bridge and htb, and in a container the right to mount"
+                f"cannot {what} emulated cluster {self.spec.label!r}: {reason}; it takes the kernel's "
+                "namespaces, veth, bridge and htb, and in a container the right to mount"
             )
         return done.stdout
 

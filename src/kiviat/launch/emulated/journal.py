@@ -37,8 +37,13 @@ class Journal:
         return clusters_folder() / self.name
 
     def is_dead(self) -> bool:
-        """Whether nobody will take it down: its owner is gone, or the machine has restarted since."""
-        return self.boot != boot() if self.kept else self.marker.is_orphaned()
+        """Whether nobody will take it down: its owner is gone, or the machine has restarted since.
+
+        Hosts that share a home share the state folder too; each sees to its own clusters.
+        """
+        if self.kept:
+            return self.marker.is_here() and self.boot != boot()
+        return self.marker.is_orphaned()
 
     def write(self) -> None:
         """At once or not at all."""

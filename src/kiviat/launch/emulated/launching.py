@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kiviat.launch.emulated.cluster import Cluster
-from kiviat.launch.emulated.scripts import BRIDGE, HEAD_ADDRESS, INTERFACE, SUBNET
+from kiviat.launch.emulated.scripts import BRIDGE, HEAD_ADDRESS, INTERFACE, SUBNET, TEMPORARY
 from kiviat.record import InputError
 
 
@@ -32,28 +32,34 @@ def launching(
     `oversubscribed`: the machine has fewer cores than the launch has ranks. `preload` is what
     `patience.library` built, for MPICH alone.
     """
-    agent = str(cluster.folder / "agent")
     major = int(version.split(".")[0])
     if family == "openmpi":
-        return Launching(cluster.entering(), _openmpi(agent, major), _openmpi_environment(oversubscribed))
+        arguments = _openmpi(cluster.folder, major)
+        return Launching(cluster.entering(), arguments, _openmpi_environment(oversubscribed))
     if family == "mpich":
-        return Launching(cluster.entering(), _mpich(agent, major, oversubscribed, preload), {})
+        return Launching(cluster.entering(), _mpich(cluster.folder, major, oversubscribed, preload), {})
     raise InputError(f"emulated clusters do not know the launcher of {family}; take openmpi or mpich")
 
 
-def _openmpi(agent: str, major: int) -> tuple[str, ...]:
-    """Version 5 has given its launching parameters to PRRTE. No node may ask another to start a third."""
+def _openmpi(folder: Path, major: int) -> tuple[str, ...]:
+    """Version 5 has given its launching parameters to PRRTE. No node may ask another to start a third.
+
+    Killed launches leave session folders, which go with the cluster.
+    """
+    agent, temporary = str(folder / "agent"), str(folder / TEMPORARY)
     if major < 5:
         return (
             *("--mca", "plm", "rsh"),
             *("--mca", "plm_rsh_agent", agent),
             *("--mca", "plm_rsh_no_tree_spawn", "1"),
             *("--mca", "oob_tcp_if_include", SUBNET),
+            *("--mca", "orte_tmpdir_base", temporary),
         )
     return (
         *("--prtemca", "plm", "ssh"),
         *("--prtemca", "plm_ssh_agent", agent),
         *("--prtemca", "plm_ssh_no_tree_spawn", "1"),
+        *("--prtemca", "prte_tmpdir_base", temporary),
     )
 
 
@@ -67,7 +73,7 @@ def _openmpi_environment(oversubscribed: bool) -> dict[str, str]:
     return variables | ({"OMPI_MCA_mpi_yield_when_idle": "1"} if oversubscribed else {})
 
 
-def _mpich(agent: str, major: int, oversubscribed: bool, preload: Path | None) -> tuple[str, ...]:
+def _mpich(folder: Path, major: int, oversubscribed: bool, preload: Path | None) -> tuple[str, ...]:
     """UCX takes loopback, which every node has, for a way to the others unless told the interface."""
     variables = {"UCX_NET_DEVICES": INTERFACE, "FI_TCP_IFACE": INTERFACE}
     if preload:
@@ -75,7 +81,7 @@ def _mpich(agent: str, major: int, oversubscribed: bool, preload: Path | None) -
         variables |= {"KIVIAT_UCX_YIELD": "1"} if oversubscribed else {}
         variables |= {"KIVIAT_UCX_NO_FLUSH": "1"} if major < 5 else {}
     return (
-        *("-launcher", "rsh", "-launcher-exec", agent),
+        *("-launcher", "rsh", "-launcher-exec", str(folder / "agent")),
         *("-localhost", HEAD_ADDRESS, "-iface", BRIDGE),
         *(word for name, value in variables.items() for word in ("-genv", name, value)),
     )

@@ -18,6 +18,7 @@ BRIDGE = "br0"
 INTERFACE = "eth0"
 SUBNET = "10.77.0.0/24"
 HEAD_ADDRESS = "10.77.0.254"
+TEMPORARY = "tmp"
 NAMESPACES = ("net", "uts", "ipc")
 # Nothing is lost for want of room: windows bound what can wait.
 _QUEUE_PACKETS = 100_000

@@ -1,0 +1,108 @@
+"""Real clusters in a state folder of their own, and the rule that nothing of them is left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.emulated import rights
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.processes import marker_of, our_processes
+from kiviat.launch.toolchain import Toolchain
+from kiviat.record import InputError
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where this test's clusters are. Whatever it does, the system is afterwards as it was."""
+    try:
+        rights.refuse_without_rights()
+    except InputError as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    before = system(tmp_path)
+    yield tmp_path / "state" / "kiviat" / "clusters"
+    assert system(tmp_path) == before
+    assert not any((tmp_path / "state" / "kiviat").glob("*/*")), "a journal was left"
+
+
+@pytest.fixture(scope="session")
+def exchange(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], Path]:
+    """Built once for each MPI."""
+    folder = tmp_path_factory.mktemp("exchange")
+
+    def program(toolchain: Toolchain) -> Path:
+        built = folder / toolchain.name.replace(" ", "-")
+        if not built.exists():
+            source = Path(__file__).with_name("exchange.cpp")
+            subprocess.run([toolchain.mpicxx, "-std=c++20", "-w", source, "-o", built], check=True)
+        return built
+
+    return program
+
+
+def system(tmp_path: Path) -> dict[str, object]:
+    """Interfaces, named namespaces, mounts, host names and processes; not those of other kiviats."""
+    mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return {
+        "interfaces": _said("ip", "-o", "link").count("\n"),
+        "namespaces": _said("ip", "netns"),
+        "mounts": [mount for mount in mounts if str(tmp_path) in mount or "/kiviat/clusters/" not in mount],
+        "hosts": Path("/etc/hosts").read_text(),
+        "processes": _of_this_test(tmp_path),
+    }
+
+
+def _said(*words: str) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def _of_this_test(tmp_path: Path) -> list[int]:
+    """Those of a launch whose kiviat is this process or one that it started."""
+    return [
+        pid
+        for pid in our_processes()
+        if (marker := marker_of(pid)) and (marker.owner == os.getpid() or marker.is_orphaned())
+        if str(tmp_path) in _environment(pid)
+    ]
+
+
+def _environment(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/environ").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def said(cluster: Cluster, node: str, *words: str) -> str:
+    """What a command prints on a node."""
+    command = [*cluster.entering(node), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def in_child(act: Callable[[], object]) -> int:
+    """The number of a process that does it, and leaves no other trace in this one."""
+    if child := os.fork():
+        return child
+    try:
+        act()
+    except KeyboardInterrupt:
+        os._exit(130)
+    except SystemExit as leaving:
+        os._exit(int(leaving.code or 0))
+    except InputError as error:
+        print(error, flush=True)
+        os._exit(2)
+    os._exit(0)
+
+
+def wait_until(condition: object, limit_s: float = 20) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "too late"
+        time.sleep(0.02)

@@ -1,0 +1,193 @@
+"""Clusters come up as asked, stand apart from the machine and from each other, and go without a trace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from kiviat.cli import cluster as command
+from kiviat.launch.emulated import journal, removal, rights, scripts
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.spec import Spec, parse_spec
+from kiviat.launch.leftovers import clean_dead
+from kiviat.record import InputError
+
+from .conftest import in_child, said
+
+
+def test_a_node_is_alone_with_its_link() -> None:
+    with Cluster.up(Spec(3, 2, 10**8)) as cluster:
+        assert [node.name for node in cluster.topology().nodes] == ["n1", "n2", "n3"]
+        assert cluster.topology().slots == 6
+        assert said(cluster, "n2", "hostname") == "n2\n"
+        assert said(cluster, "n2", "ls", "/sys/class/net").split() == ["eth0", "lo"]
+        assert "10.77.0.3 n3" in said(cluster, "n2", "cat", "/etc/hosts")
+        assert said(cluster, "n2", "cat", "/proc/sys/net/ipv4/tcp_congestion_control") == "reno\n"
+        names = {kind: Path(f"/proc/self/ns/{kind}").stat().st_ino for kind in ("net", "uts", "ipc")}
+        for kind, ours in names.items():
+            there = {said(cluster, node, "readlink", f"/proc/self/ns/{kind}") for node in ("n1", "n2", "n3")}
+            assert len(there) == 3, f"each node has its {kind} namespace"
+            assert f"{kind}:[{ours}]\n" not in there
+        assert cluster.bytes_sent() == {"n1": 0, "n2": 0, "n3": 0}, "nobody sends what no rank asked for"
+    assert not cluster.folder.exists()
+
+
+def test_two_clusters_do_not_meet() -> None:
+    with Cluster.up(Spec(2, 1)) as one, Cluster.up(Spec(2, 1)) as other:
+        assert one.name != other.name
+        said(one, "n1", sys.executable, "-c", SEND)
+        assert one.bytes_sent()["n1"] > 1000
+        assert other.bytes_sent()["n1"] == 0
+
+
+SEND = """
+import socket
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(1000), ("n2", 9))
+"""
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    with Cluster.up(Spec(2, 1), "lab") as cluster:
+        with pytest.raises(InputError, match="there is a cluster 'lab' already"):
+            Cluster.up(Spec(1, 1), "lab")
+        assert said(cluster, "n1", "hostname") == "n1\n"
+    Cluster.up(Spec(1, 1), "lab").down()
+
+
+@pytest.mark.parametrize("name", ["Lab", "a b", "../x", "1", "", "a" * 32])
+def test_names_that_cannot_be(name: str) -> None:
+    with pytest.raises(InputError, match="is not a name for a cluster"):
+        journal.claim(name, Spec(1, 1), Cluster.planned(Spec(1, 1))._journal.marker)
+
+
+def test_a_state_folder_with_blanks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "a b"))
+    with pytest.raises(InputError, match="set XDG_STATE_HOME"):
+        Cluster.up(Spec(1, 1))
+
+
+def test_an_error_in_the_middle_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the kernel lacks a queueing discipline: bridge and first node are there already."""
+    monkeypatch.setattr(scripts, "node_address", lambda index: f"10.77.0.{300 * index + 1}")
+    with pytest.raises(InputError, match=r"cannot make emulated cluster '2x1': .*10\.77\.0\.301") as error:
+        Cluster.up(Spec(2, 1))
+    assert "\n" not in str(error.value)
+
+
+def test_a_delay_is_kept_or_refused() -> None:
+    spec = parse_spec("2x1,delay=5ms")
+    try:
+        cluster = Cluster.up(spec)
+    except InputError as error:
+        assert "netem" in str(error), "kernels without it say so"
+        return
+    with cluster:
+        assert float(said(cluster, "n1", sys.executable, "-c", CONNECT)) >= 0.01
+
+
+CONNECT = """
+import socket, time
+start = time.monotonic()
+try: socket.create_connection(("n2", 9))
+except ConnectionRefusedError: print(time.monotonic() - start)
+"""
+
+
+def test_without_the_rights_one_line() -> None:
+    script = "from kiviat.launch.emulated.cluster import Cluster\n"
+    script += "from kiviat.launch.emulated.spec import Spec\n"
+    script += "try: Cluster.up(Spec(2, 1))\nexcept Exception as error: print(type(error).__name__, error)"
+    for limits, lacking in (
+        (["--bounding-set", "-sys_admin"], "lacks CAP_SYS_ADMIN;"),
+        (["--bounding-set", "-net_admin"], "lacks CAP_NET_ADMIN;"),
+    ):
+        words = ["setpriv", "--inh-caps", "-all", *limits, sys.executable, "-c", script]
+        answer = subprocess.run(words, capture_output=True, text=True)
+        assert answer.stdout.startswith("InputError an emulated cluster needs the rights of root"), answer
+        assert lacking in answer.stdout
+
+
+def test_nobody_has_the_rights(capfd: pytest.CaptureFixture[str]) -> None:
+    def as_nobody() -> None:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        rights.refuse_without_rights()
+
+    _, status = os.waitpid(in_child(as_nobody), 0)
+    assert os.waitstatus_to_exitcode(status) == 2
+    assert "(user 65534) lacks CAP_NET_ADMIN and CAP_SYS_ADMIN" in capfd.readouterr().out
+
+
+def test_missing_commands_are_named_with_their_package() -> None:
+    with pytest.raises(InputError, match=r"needs ip, tc, .*apt install iproute2`"):
+        rights.refuse_without_rights(lambda name: None if name in ("ip", "tc") else "/bin/" + name)
+
+
+def test_a_kept_cluster_outlives_its_maker(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = in_child(lambda: Cluster.up(Spec(2, 1), "lab", kept=True))
+    assert os.waitpid(child, 0)[1] == 0
+    assert clean_dead() == []
+    cluster = Cluster.find("lab")
+    assert said(cluster, "n2", "hostname") == "n2\n"
+    with subprocess.Popen([*cluster.entering("n1"), "sleep", "60"]) as sleeper:
+        while Path(f"/proc/{sleeper.pid}/comm").read_text() != "sleep\n":
+            pass
+        assert cluster.down() == [sleeper.pid], "what runs in it ends with it"
+    with pytest.raises(InputError, match="there is no emulated cluster 'lab'"):
+        Cluster.find("lab")
+
+
+def test_a_restart_ends_kept_clusters(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Cluster.up(Spec(1, 1), "lab", kept=True)
+    monkeypatch.setattr(journal, "boot", lambda: "another")
+    assert clean_dead() == ["removed emulated cluster lab (1x1) of a kiviat that is dead"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_takes_it_down(state: Path, number: signal.Signals) -> None:
+    def act() -> None:
+        with Cluster.up(Spec(2, 1)):
+            os.kill(os.getppid(), signal.SIGUSR1)
+            signal.pause()
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    child = in_child(act)
+    signal.sigwait([signal.SIGUSR1])
+    os.kill(child, number)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 128 + number
+    assert list(state.iterdir()) == []
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    def kiviat(action: str, **words: object) -> str:
+        assert command.execute(Namespace(action=action, **words)) == 0
+        return capsys.readouterr().out
+
+    assert "no emulated cluster" in kiviat("status", format="table")
+    shown = kiviat("up", spec="2x1,rate=1Gbit", name="lab")
+    assert "lab: 2x1,rate=1Gbit is up, nodes n1 to n2, n1 is 10.77.0.1" in shown
+    assert "kept" in kiviat("status", format="table")
+    assert '"state": "up"' in kiviat("status", format="json")
+    with Cluster.up(Spec(1, 1), "run"):
+        with pytest.raises(InputError, match="belongs to the kiviat that is process"):
+            kiviat("down", name="run")
+        assert kiviat("down", name=None) == "lab is down\n"
+    with pytest.raises(InputError, match="0 kept clusters"):
+        kiviat("down", name=None)
+
+
+def test_what_is_not_whole_is_said_and_can_go(capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster.up(Spec(2, 1), "lab", kept=True)
+    removal._libc.umount2(os.fsencode(cluster.folder / "n2.net"), 2)
+    with pytest.raises(InputError, match="'lab' is not whole"):
+        Cluster.find("lab")
+    command.execute(Namespace(action="status", format="table"))
+    assert "not whole" in capsys.readouterr().out
+    command.execute(Namespace(action="down", name="lab"))

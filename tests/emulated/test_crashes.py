@@ -1,0 +1,101 @@
+"""Whoever is killed, whenever: the next command removes what is left, and touches nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch import processes
+from kiviat.launch.emulated import journal
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.spec import Spec
+from kiviat.launch.execution import Execution
+from kiviat.launch.leftovers import Journal as LaunchJournal
+from kiviat.launch.leftovers import clean_dead
+from kiviat.launch.processes import Marker
+from kiviat.launch.toolchain import Toolchain
+
+from .conftest import in_child, wait_until
+from .test_mpi import command
+
+# From the first file of a cluster to the last that is removed takes about 0.1 s.
+MOMENTS_S = [0.003, 0.007, 0.012, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2]
+
+
+@pytest.mark.parametrize("moment_s", MOMENTS_S)
+def test_killed_while_it_comes_up_or_goes_down(state: Path, moment_s: float) -> None:
+    def up_and_down() -> None:
+        while True:
+            Cluster.up(Spec(3, 1, 10**8)).down()
+
+    with Cluster.up(Spec(1, 1), "other") as other:
+        child = in_child(up_and_down)
+        wait_until(lambda: len(list(state.iterdir())) > 1)
+        time.sleep(moment_s)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        clean_dead()
+        assert [folder.name for folder in state.iterdir()] == ["other"]
+        assert subprocess.run([*other.entering("n1"), "true"]).returncode == 0
+        assert clean_dead() == []
+
+
+@pytest.mark.parametrize("victim", ["kiviat", "kiviat and mpiexec", "kiviat and a rank"])
+def test_killed_while_ranks_run(
+    toolchain: Toolchain, exchange: Callable[[Toolchain], Path], state: Path, tmp_path: Path, victim: str
+) -> None:
+    folder = tmp_path / "launch"
+    folder.mkdir()
+
+    def act() -> None:
+        with Cluster.up(Spec(2, 2), "run") as cluster:
+            words, environment = command(
+                cluster, toolchain, 4, "blocked", folder, exchange(toolchain), 0, 1, -1
+            )
+            marker = Marker.new()
+            LaunchJournal.open(marker, toolchain.vendor)
+            Execution(words, environment, folder, marker)
+            signal.pause()
+
+    program = str(exchange(toolchain).resolve())
+    child = in_child(act)
+    wait_until(lambda: (folder / "stdout").exists() and (folder / "stdout").read_text().count("\n") == 4)
+    ranks = [pid for pid in processes.our_processes() if program in processes.mapped(pid)]
+    assert len(ranks) == 4
+    assert clean_dead() == [], "its kiviat lives"
+    victims = [child]
+    if victim == "kiviat and a rank":
+        victims.append(ranks[0])
+    elif victim == "kiviat and mpiexec":
+        victims += Path(f"/proc/{child}/task/{child}/children").read_text().split()
+    for pid in map(int, victims):
+        os.kill(pid, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert "removed emulated cluster run (2x2) of a kiviat that is dead" in clean_dead()
+    assert not any(program in processes.mapped(pid) for pid in ranks)
+    assert list(state.iterdir()) == []
+
+
+def test_a_folder_without_a_journal_is_removed(state: Path) -> None:
+    """Its kiviat died before it wrote one, and so before it made anything."""
+    (state / "early").mkdir(parents=True)
+    (state / "drafted").mkdir()
+    (state / "drafted/cluster.json.new").write_text('{"name": ')
+    assert clean_dead() == []
+    assert list(state.iterdir()) == []
+
+
+def test_clusters_of_other_machines_are_left_alone(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where several machines share a home, they share the journals."""
+    cluster = Cluster.up(Spec(1, 1), "lab", kept=True)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("socket.gethostname", lambda: "another")
+        elsewhere.setattr(journal, "boot", lambda: "another")
+        assert clean_dead() == []
+    cluster.down()

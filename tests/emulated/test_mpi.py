@@ -1,0 +1,129 @@
+"""Ranks come to the nodes that they were placed on, and meet on the links and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch import native
+from kiviat.launch.cores import oversubscribes
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.launching import launching
+from kiviat.launch.emulated.patience import library
+from kiviat.launch.emulated.spec import Spec
+from kiviat.launch.native import Options
+from kiviat.launch.processes import VARIABLE, Marker
+from kiviat.launch.toolchain import Toolchain
+from kiviat.placement import emit, place
+from kiviat.record import InputError
+
+MESSAGE_BYTES = 8 * 2**20
+
+
+def command(
+    cluster: Cluster, toolchain: Toolchain, ranks: int, policy: str, folder: Path, *program: object
+) -> tuple[list[str], dict[str, str]]:
+    """The words and the whole environment of a launch."""
+    crowded = oversubscribes(ranks)
+    told = launching(
+        cluster, toolchain.family, toolchain.version, oversubscribed=crowded, preload=library(toolchain)
+    )
+    placed = emit(place(cluster.topology(), ranks, policy), toolchain.family, toolchain.version)
+    for name, text in placed.files.items():
+        (folder / name).write_text(text)
+    where = [word.replace("{folder}", str(folder)) for word in placed.arguments]
+    words = [*told.prefix, str(toolchain.mpiexec), "-n", str(ranks), *told.arguments, *where]
+    user = native.environment(toolchain, Options(), os.environ)
+    environment = {**os.environ, **user, **told.environment, VARIABLE: str(Marker.new())}
+    return [*words, *map(str, program)], environment
+
+
+def hosts(answer: str) -> list[str]:
+    return [line.split()[1] for line in answer.splitlines()]
+
+
+def run(words: list[str], environment: dict[str, str]) -> str:
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("blocked", ["n1", "n1", "n2", "n2", "n3"]),
+        ("cyclic", ["n1", "n2", "n3", "n1", "n2"]),
+        ("file", ["n3", "n1", "n2", "n1", "n3"]),
+    ],
+)
+def test_ranks_come_to_their_nodes(
+    toolchain: Toolchain,
+    exchange: Callable[[Toolchain], Path],
+    tmp_path: Path,
+    policy: str,
+    expected: list[str],
+) -> None:
+    """Free to take any core, because each node has the same ones, and marked as ours."""
+    if policy == "file":
+        (tmp_path / "places").write_text("".join(f"{name}\n" for name in expected))
+        policy = f"file:{tmp_path / 'places'}"
+    with Cluster.up(Spec(3, 2)) as cluster:
+        words, environment = command(cluster, toolchain, 5, policy, tmp_path, exchange(toolchain), 0, 0, 0)
+        lines = [line.split() for line in run(words, environment).splitlines()]
+    assert [line[0] for line in lines] == ["0", "1", "2", "3", "4"]
+    assert [line[1] for line in lines] == expected
+    assert {line[2] for line in lines} == {str(len(os.sched_getaffinity(0)))}
+    assert {line[3] for line in lines} == {environment[VARIABLE]}
+
+
+@pytest.mark.parametrize(("policy", "near", "far"), [("blocked", (0, 1), (0, 2)), ("cyclic", (0, 2), (0, 1))])
+def test_messages_cross_the_link_between_nodes_and_only_there(
+    toolchain: Toolchain,
+    exchange: Callable[[Toolchain], Path],
+    tmp_path: Path,
+    policy: str,
+    near: tuple[int, int],
+    far: tuple[int, int],
+) -> None:
+    """The interfaces' own counters tell. Nodes that share memory would show nothing far, and an MPI that
+    takes ranks of a node for strangers everything near."""
+    with Cluster.up(Spec(2, 2, 10**9)) as cluster:
+        sent = []
+        for pair in (near, far):
+            before = cluster.traffic()
+            run(*command(cluster, toolchain, 4, policy, tmp_path, exchange(toolchain), *pair, MESSAGE_BYTES))
+            after = cluster.traffic()
+            sent.append({name: after[name].sent_bytes - before[name].sent_bytes for name in after})
+        received = after["n2"].received_bytes - before["n2"].received_bytes
+    assert max(sent[0].values()) < MESSAGE_BYTES / 20, sent[0]
+    assert MESSAGE_BYTES < sent[1]["n1"] < 1.1 * MESSAGE_BYTES, sent[1]
+    assert MESSAGE_BYTES < received < 1.1 * MESSAGE_BYTES
+    assert sent[1]["n2"] < MESSAGE_BYTES / 10
+
+
+def test_launches_end(mpich: Toolchain, exchange: Callable[[Toolchain], Path], tmp_path: Path) -> None:
+    """MPICH 4 over TCP hung at its end in up to two thirds of all launches, waiting for a rank that was in
+    the last barrier already."""
+    with Cluster.up(Spec(2, 2)) as cluster:
+        for _ in range(8):
+            run(*command(cluster, mpich, 4, "blocked", tmp_path, exchange(mpich), 0, 2, 4))
+
+
+def test_other_launchers_are_refused() -> None:
+    with pytest.raises(InputError, match="do not know the launcher of intel"):
+        launching(Cluster.planned(Spec(2, 1)), "intel", "2021.1", oversubscribed=False)
+
+
+def test_open_mpi_5_is_told_in_its_own_words() -> None:
+    """Its launcher is PRRTE, whose parameters have another option. Tried with 5.0.11."""
+    cluster = Cluster.planned(Spec(2, 1))
+    told = launching(cluster, "openmpi", "5.0.11", oversubscribed=True)
+    pairs = dict(zip(told.arguments[1::3], told.arguments[2::3], strict=True))
+    assert set(told.arguments[::3]) == {"--prtemca"}
+    assert pairs["plm_ssh_agent"] == str(cluster.folder / "agent")
+    assert told.environment["OMPI_MCA_mpi_yield_when_idle"] == "1"
+    assert told.prefix == (str(cluster.folder / "enter"), "head")
