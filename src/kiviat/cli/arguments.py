@@ -52,6 +52,7 @@ def parser() -> Parser:
     _export(command("export", "write results to a file for other programs"))
     _sql(command("sql", "query results in SQL: tables records, metrics, samples, launches and runs"))
     _ingest(command("ingest", "make a run of what IMB or OSU benchmarks printed"))
+    _cluster(command("cluster", "keep an emulated cluster between runs, show what there is, take it down"))
     machine = command("machine", "describe this machine")
     machine.add_argument("--format", choices=("table", "json"), default="table")
     completion = command("completion", "print a completion script for a shell")
@@ -211,3 +212,14 @@ def _ingest(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the run (default: $KIVIAT_RUNS or ./runs)"
     )
+
+
+def _cluster(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    up = actions.add_parser("up", help="make one, and keep it")
+    up.add_argument("spec", metavar="SPEC", help="NODESxSLOTS[,rate=…][,delay=…], such as 4x2,rate=1Gbit")
+    up.add_argument("--name", help="what to call it (default: a name of its own)")
+    status = actions.add_parser("status", help="show the clusters there are")
+    status.add_argument("--format", choices=("table", "json"), default="table")
+    down = actions.add_parser("down", help="take one down")
+    down.add_argument("name", nargs="?", metavar="NAME", help="(default: the only one)")

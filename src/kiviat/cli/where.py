@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from kiviat.launch.native import Options
+from kiviat.launch.on_emulated import Emulated
 from kiviat.launch.scheduled import Scheduled
 from kiviat.launch.scheduler import Scheduler, schedulers
 from kiviat.launch.substrate import Native, Substrate
@@ -22,8 +23,6 @@ def substrate_of(text: str | None) -> Substrate:
     if kind == "native" and not rest:
         return Native()
     if kind == "emulated":
-        from kiviat.launch.on_emulated import Emulated
-
         return Emulated.parse(rest)
     if kind in schedulers():
         return Scheduled(schedulers()[kind])

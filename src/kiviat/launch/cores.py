@@ -33,6 +33,12 @@ def in_allocation() -> bool:
     return any(name in os.environ for name in _ALLOCATIONS)
 
 
+def ranks_to_probe(world: int) -> int:
+    """As few as show near and far pairs: in an allocation, one more than this node holds."""
+    cores = available_cores()
+    return min(world, cores + 1 if in_allocation() else max(cores, 2))
+
+
 def _core(cpu: int) -> str:
     try:
         return (_SYSTEM / f"cpu{cpu}/topology/thread_siblings_list").read_text().strip()

@@ -64,9 +64,10 @@ def command(toolchain: Toolchain, ranks: int, program: Sequence[str | Path], opt
     return [*launcher(toolchain, ranks, options), *map(str, program)]
 
 
-def program(binary: Path, folder: Path) -> list[str | Path]:
-    """kiviat-bench, driven by the files of a launch's folder."""
-    return [binary, "--cases", folder / "cases.txt", "--out", folder / "events.jsonl"]
+def program(binary: Path, folder: Path, threads: bool = False) -> list[str | Path]:
+    """kiviat-bench, driven by the files of a launch's folder; with `threads`, those of a rank communicate."""
+    level = ["--threads", "multiple"] if threads else []
+    return [binary, *level, "--cases", folder / "cases.txt", "--out", folder / "events.jsonl"]
 
 
 def environment(toolchain: Toolchain, options: Options, user: Mapping[str, str]) -> dict[str, str]:
@@ -81,4 +82,3 @@ _MATTERS = re.compile(r"(OMPI_MCA|UCX|FI|MPIR_CVAR|MPICH|HYDRA|I_MPI|MV2|PSM2|OM
 def that_matter(user: Mapping[str, str]) -> dict[str, str]:
     """The variables of the user that change what MPI does."""
     return {name: value for name, value in user.items() if _MATTERS.match(name)}
-

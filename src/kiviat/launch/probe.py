@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.launch import native, processes
-from kiviat.launch.cores import available_cores, in_allocation
 from kiviat.launch.events import Tail
 from kiviat.launch.execution import Execution
 from kiviat.launch.interrupts import Interrupts
@@ -23,12 +22,6 @@ _CASE = "probe allreduce ranks={ranks} bytes=8 target=1e-9 budget_s=0.3 max_samp
 _TIMEOUT_S = 60.0
 _POLL_S = 0.05
 _DEVICES = ("/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1")
-
-
-def ranks_to_probe(world: int) -> int:
-    """As few as show near and far pairs: in an allocation, one more than this node holds."""
-    cores = available_cores()
-    return min(world, cores + 1 if in_allocation() else max(cores, 2))
 
 
 def probe(

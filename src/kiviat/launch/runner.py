@@ -1,4 +1,4 @@
-"""Executes a plan: one launch per repetition and number of ranks, more where a launch dies.
+"""Executes a plan: one launch per repetition and `Case.launch`, more where a launch dies.
 
     run_plan(plan, toolchain, binary, *, run_id, directory, done, on_launch, on_record, …) -> Outcome
 
@@ -28,7 +28,7 @@ from kiviat.launch.context import Setting
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.leftovers import clean_dead
 from kiviat.launch.native import Options
-from kiviat.launch.probe import probe, ranks_to_probe
+from kiviat.launch.probe import probe
 from kiviat.launch.substrate import Native, Substrate
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.transport import UNKNOWN
@@ -117,26 +117,29 @@ def dry_run(
 ) -> list[str]:
     """The commands that a run of the plan executes, as one types them into a shell."""
     options, substrate = options or Options(), substrate or Native()
-    launches = [(str(index), world, options) for index, (_, world, _) in enumerate(_groups(plan, ()))]
-    if launches and (world := ranks_to_probe(max(plan.worlds()))) > 1:
-        launches.insert(0, ("probe", world, replace(options, probe=True)))
+    launches = [
+        (str(index), world, threads, options)
+        for index, (_, (world, threads), _) in enumerate(_groups(plan, ()))
+    ]
+    if launches and (world := substrate.ranks_to_probe(max(plan.worlds()))) > 1:
+        launches.insert(0, ("probe", world, False, replace(options, probe=True)))
     lines = []
-    for name, world, asked in launches:
+    for name, world, threads, asked in launches:
         folder = Path("launches") / name
         start = substrate.start(toolchain, world, folder, _settled(asked, world, substrate))
-        lines.append(start.shell_line(native.program(binary, folder)))
+        lines.append(start.shell_line(native.program(binary, folder, threads)))
     return lines
 
 
-_Group = tuple[int, int, list[Case]]
+_Group = tuple[int, tuple[int, bool], list[Case]]
 
 
 def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
-    """Repetition, size of the launch and its cases, in the order in which they run."""
+    """Repetition, what the launch is (`Case.launch`) and its cases, in the order in which they run."""
     for repetition in range(plan.launches):
         todo = [case for case in plan.ordered(repetition) if (repetition, case.id) not in done]
-        for world, cases in groupby(todo, key=lambda case: case.world):
-            yield repetition, world, list(cases)
+        for launch, cases in groupby(todo, key=lambda case: case.launch):
+            yield repetition, launch, list(cases)
 
 
 def _settled(options: Options, world: int, substrate: Substrate) -> Options:
@@ -163,6 +166,7 @@ class _Run:
     before: int = 0
     repetition: int = 0
     world: int = 0
+    threads: bool = False
 
     @property
     def resumable(self) -> str:
@@ -178,8 +182,8 @@ class _Run:
             self._tell("cleaned", None, line)
         with Interrupts() as interrupts:
             if self.transport is None and groups:
-                self.transport = self._probe(max(world for _, world, _ in groups), interrupts)
-            for self.repetition, self.world, cases in groups:
+                self.transport = self._probe(max(world for _, (world, _), _ in groups), interrupts)
+            for self.repetition, (self.world, self.threads), cases in groups:
                 if interrupts.signal is None:
                     self._group(cases, interrupts)
         return Outcome(
@@ -191,7 +195,7 @@ class _Run:
         )
 
     def _probe(self, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
-        world = ranks_to_probe(largest)
+        world = self.substrate.ranks_to_probe(largest)
         folder = self.folder / "probe"
         options = replace(_settled(self.options, world, self.substrate), probe=True)
         start = self.substrate.start(self.toolchain, world, folder, options)
@@ -225,7 +229,7 @@ class _Run:
             repetition=self.repetition,
             world=self.world,
             folder=folder,
-            command=start.command(native.program(self.binary, folder)),
+            command=start.command(native.program(self.binary, folder, self.threads)),
             environment=start.environment,
             start=start,
             substrate=self.substrate.kind,

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kiviat.launch import native
-from kiviat.launch.cores import available_cores
+from kiviat.launch.cores import available_cores, ranks_to_probe
 from kiviat.launch.native import Options
 from kiviat.launch.scheduler import Scheduler
 from kiviat.launch.substrate import Start, arguments_of, environment_of, layout_of
@@ -44,6 +44,9 @@ class Scheduled:
     def oversubscribes(self, ranks: int) -> bool:
         """Other nodes take ranks as well; kiviat-bench counts those of each node and has the last word."""
         return False
+
+    def ranks_to_probe(self, world: int) -> int:
+        return ranks_to_probe(world)
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
         layout = layout_of(self._topology(), ranks, options) if options.places else None

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Protocol
 
 from kiviat.launch import native
-from kiviat.launch.cores import available_cores, oversubscribes
+from kiviat.launch.cores import available_cores, oversubscribes, ranks_to_probe
 from kiviat.launch.native import Options
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine.topology import Topology, local_topology
@@ -63,6 +63,10 @@ class Substrate(AbstractContextManager["Substrate"], Protocol):
 
     def oversubscribes(self, ranks: int) -> bool: ...
 
+    def ranks_to_probe(self, world: int) -> int:
+        """As few as show near and far pairs of a launch of `world` ranks."""
+        ...
+
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start: ...
 
 
@@ -85,6 +89,9 @@ class Native:
 
     def oversubscribes(self, ranks: int) -> bool:
         return oversubscribes(ranks)
+
+    def ranks_to_probe(self, world: int) -> int:
+        return ranks_to_probe(world)
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
         layout = layout_of(local_topology(), ranks, options) if options.places else None

@@ -58,6 +58,7 @@ class Benchmark:
     source: str
     sampling: str
     nominal_s: float
+    threads: bool
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Benchmark:
@@ -84,6 +85,7 @@ class Benchmark:
             source=data.get("source", ""),
             sampling=data.get("sampling", "batched"),
             nominal_s=data.get("nominal_s", 0.0),
+            threads=data.get("threads", False),
         )
 
 

@@ -13,7 +13,9 @@ from kiviat.record.types import Scalar
 class Case:
     """`axes` are those off their default; `world` is the size of the launch that runs the case.
 
-    `nominal_s` is how long a study says that it takes, and 0 for what stops by its budget.
+    `nominal_s` is how long a study says that it takes, and 0 for what stops by its budget. `threads` says
+    that several threads of a rank communicate: MPI is started otherwise for them, which changes the times of
+    all others.
     """
 
     id: str
@@ -24,6 +26,12 @@ class Case:
     controls: Mapping[str, Scalar]
     world: int
     nominal_s: float = 0.0
+    threads: bool = False
+
+    @property
+    def launch(self) -> tuple[int, bool]:
+        """Cases with an equal one share a launch: its size, and whether it is one for threads."""
+        return self.world, self.threads
 
     def line(self) -> str:
         """The line of cases.txt."""

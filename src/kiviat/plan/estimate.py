@@ -28,7 +28,7 @@ class Estimate:
 
 
 def estimate(plan: Plan) -> Estimate:
-    starts = plan.launches * len(plan.worlds()) * _START_S
+    starts = plan.launches * len(plan.together()) * _START_S
     return Estimate(
         likely_s=starts + plan.launches * sum(_likely(case) for case in plan.cases),
         at_most_s=starts + plan.launches * sum(_at_most(case) for case in plan.cases),

@@ -50,8 +50,8 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
             world = _world(group, ranks, axes, available)
             named = {**axes, "world": world} if group.subset and world != ranks else axes
             name = case_id(benchmark.name, ranks, size, named | marks)
-            case = Case(name, benchmark.name, ranks, size, named, controls, world, benchmark.nominal_s)
-            cases.append(case)
+            about = (benchmark.nominal_s, benchmark.threads)
+            cases.append(Case(name, benchmark.name, ranks, size, named, controls, world, *about))
     return cases, reason
 
 

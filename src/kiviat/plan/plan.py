@@ -34,14 +34,19 @@ class Plan:
         object.__setattr__(self, "hash", hashlib.sha256(canonical.encode()).hexdigest())
 
     def worlds(self) -> dict[int, tuple[Case, ...]]:
-        """The cases by the size of the launch that runs them."""
+        """The cases by the size of the launches that run them."""
         sizes = sorted({case.world for case in self.cases})
         return {size: tuple(case for case in self.cases if case.world == size) for size in sizes}
+
+    def together(self) -> list[tuple[Case, ...]]:
+        """The cases by the launch that runs them."""
+        launches = sorted({case.launch for case in self.cases})
+        return [tuple(case for case in self.cases if case.launch == launch) for launch in launches]
 
     def ordered(self, repetition: int) -> list[Case]:
         """The cases in the order of one repetition: launches shuffled, and the cases within each."""
         shuffle = random.Random(f"{self.seed}/{repetition}").shuffle
-        launches = [list(cases) for cases in self.worlds().values()]
+        launches = [list(cases) for cases in self.together()]
         shuffle(launches)
         for cases in launches:
             shuffle(cases)
