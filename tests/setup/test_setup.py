@@ -167,12 +167,13 @@ def test_root_who_said_yes_gets_the_missing_packages_alone(debian: Machine) -> N
     assert "these system packages are missing: ninja-build openmpi-bin libopenmpi-dev" in done.stderr
 
 
-def test_tests_need_both_mpis_and_a_browser(debian: Machine) -> None:
+def test_tests_need_both_mpis_a_browser_and_slurm(debian: Machine) -> None:
     debian.user = 0
     done = debian.setup("test", CI="true")
     assert done.returncode == 0, done.stderr
     *_, install, pip = debian.log
-    wanted = "cmake ninja-build openmpi-bin libopenmpi-dev mpich libmpich-dev chromium"
+    wanted = "cmake ninja-build openmpi-bin libopenmpi-dev mpich libmpich-dev chromium iproute2 "
+    wanted += "slurmctld slurmd slurm-client munge"
     assert install.endswith(f"install --no-install-recommends {wanted}")
     assert pip == "pip -q --disable-pip-version-check -e .[test,mpi]"
 
