@@ -5,7 +5,7 @@
 
 namespace kiviat {
 
-void Trial::run_batched(const Loop& loop, Batch how) {
+void Trial::batched_loops(const Loop& loop, Batch how) {
   const Operation once = [&](std::int64_t call) { loop(call, 1); };
   begin(once);
   Metric& time = add_metric("time", "s", "lower", false);
@@ -36,7 +36,7 @@ void Trial::run_batched(const Loop& loop, Batch how) {
   if (result_.mode == "adaptive") {
     // A batch lasts long enough for two readings of the clock to cost < 1 % of it; finding its length
     // is the warm-up as well.
-    const double batch_s = std::max(400 * session_.clock_cost_s, 20e-6), warm_s = std::min(1e-3, limits_.budget_s / 40);
+    const double batch_s = std::max(400 * session_.clock_cost_s, how.least_s), warm_s = std::min(1e-3, limits_.budget_s / 40);
     double total_s = 0;
     // A rank that loses its processor for a moment makes any batch look long: it must be so twice in a row.
     int confirmed = 0;

@@ -57,7 +57,7 @@ bool Trial::payload_arrives(const Operation& operation) {
     if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not do what it is for";
   } else {
     for (const auto& buffer : buffers_) buffer->rewind();
-    for (const Sent& sent : sent_) payload::fill(sent.buffer->first().first(sent.bytes), payload_seed_, rank_);
+    for (const Sent& sent : sent_) payload::fill(sent.buffer->first().first(sent.bytes), payload_seed_, rank_, sent.offset);
     for (const Sum& sum : contributed_) payload::fill_addends(floats(*sum.buffer, sum.elements), payload_seed_, rank_);
     for (const Expectation& e : expected_)
       for (const Piece& piece : e.pieces)

@@ -40,6 +40,8 @@ Measures MPI communication. Benchmarks have the names of --list; IMB's and OSU's
   --ranks N         ranks that take part, the first N of the launch  [all]
   --set AXIS=VALUE  an axis of the benchmark, see --describe; may be repeated
   --seed N          of payload and permutations  [1]
+  --threads LEVEL   what MPI is asked for: single, or multiple for benchmarks whose ranks have several
+                    threads that communicate; it changes the times of all others too  [single]
   --format F        table, osu, imb, csv, json or jsonl, on rank 0's standard output  [table]
   --json FILE       results as JSON lines to FILE as well
 
@@ -48,7 +50,7 @@ Exit code: 0 all went well, 1 a case failed, 2 the command line makes no sense.
 
 struct Options {
   std::vector<std::string> names;
-  std::string cases, out, format = "table", sizes = "0:4194304";
+  std::string cases, out, format = "table", sizes = "0:4194304", threads = "single";
   std::map<std::string, std::string, std::less<>> words;
   bool list = false, describe = false, info = false, help = false, version = false, sizes_given = false;
 };
@@ -78,6 +80,7 @@ Options parse(int argc, char** argv) {
     else if (argument == "--budget") options.words["budget_s"] = value();
     else if (argument == "--ranks") options.words["ranks"] = value();
     else if (argument == "--seed") options.words["seed"] = value();
+    else if (argument == "--threads") options.threads = value();
     else if (argument == "--set") {
       const std::string word = value();
       const auto equals = word.find('=');
@@ -89,6 +92,8 @@ Options parse(int argc, char** argv) {
       options.names.push_back(argument);
     }
   }
+  if (options.threads != "single" && options.threads != "multiple")
+    throw UsageError("--threads is '" + options.threads + "': give single or multiple");
   if (!options.cases.empty() && options.out.empty()) throw UsageError("--cases needs --out FILE for the results");
   if (options.cases.empty() && options.names.empty() && !options.list && !options.describe && !options.info &&
       !options.help && !options.version)
@@ -190,8 +195,9 @@ int run(const Options& options) {
     if (!proceed) return 1;
     const Outcome outcome = run_case(spec, session);
     if (root) {
-      record(result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, session.oversubscribed, outcome.result));
-      if (format) format->result(spec, outcome, session.oversubscribed);
+      const bool oversubscribed = session.oversubscribed || outcome.result.oversubscribed;
+      record(result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, oversubscribed, outcome.result));
+      if (format) format->result(spec, outcome, oversubscribed);
       if (outcome.result.outcome == "failed") failed = 1;
     }
   }
@@ -232,8 +238,9 @@ int main(int argc, char** argv) {
     return 0;
   }
 
-  MPI_Init(&argc, &argv);
-  int rank, code;
+  int rank, code, provided;
+  if (options.threads == "multiple") MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  else MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     code = run(options);

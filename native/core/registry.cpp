@@ -104,6 +104,7 @@ std::string Benchmark::describe() const {
       .raw("ranks", rule.text())
       .field("sized", traits.sized)
       .field("element_bytes", traits.element_bytes)
+      .field("threads", traits.threads)
       .field("nominal_s", traits.nominal_s)
       .raw("axes", json::array(axes,
                                [&](const Axis& axis) {

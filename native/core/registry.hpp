@@ -43,6 +43,7 @@ struct Traits {
   int element_bytes = 1;   // sizes that are no multiple of it are skipped (reductions)
   bool bandwidth = false;  // reports bytes per second
   bool message_rate = false;
+  bool threads = false;  // several threads of a rank communicate: in launches with MPI_THREAD_MULTIPLE
   std::vector<Quantity> reports = {};  // of a study; the first one stands for it
   double nominal_s = 0;                // of a study: about how long it takes
   std::vector<Axis> axes = {};

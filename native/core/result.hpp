@@ -45,6 +45,7 @@ struct Result {
   std::optional<std::string> phase, reason, check_reason, stopped_by;
   std::optional<long> batch, missed_windows;
   double clock_cost_s = 0, elapsed_s = 0;
+  bool oversubscribed = false;  // by the threads of this case, where the ranks alone had room
 
   const Metric* metric(std::string_view name) const;
   Summary summary(const Metric& metric) const;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bitset>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -51,14 +52,16 @@ int ranks_on_this_node(MPI_Comm node) {
   return ranks;
 }
 
-bool more_ranks_than_processors(MPI_Comm world, MPI_Comm node) {
+// On the node that has the fewest; as many as one likes where the system does not say.
+double processors_per_rank_of(MPI_Comm world, MPI_Comm node) {
   Mask mask = processors_of_this_rank(), all{};
   MPI_Allreduce(mask.data(), all.data(), mask_words, MPI_UNSIGNED_LONG, MPI_BOR, node);
   int processors = 0;
   for (const unsigned long word : all) processors += static_cast<int>(std::bitset<64>(word).count());
-  int over = processors > 0 && ranks_on_this_node(node) > processors, any = 0;
-  MPI_Allreduce(&over, &any, 1, MPI_INT, MPI_MAX, world);
-  return any;
+  const double here = processors > 0 ? static_cast<double>(processors) / ranks_on_this_node(node) : INFINITY;
+  double fewest;
+  MPI_Allreduce(&here, &fewest, 1, MPI_DOUBLE, MPI_MIN, world);
+  return fewest;
 }
 
 // Bytes that this node could still give to programs; all there is where the kernel does not say.
@@ -121,7 +124,8 @@ Session::Session(MPI_Comm comm)
       cache_bytes(last_level_cache_bytes()) {
   MPI_Comm node;
   MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  oversubscribed = more_ranks_than_processors(world, node);
+  processors_per_rank = processors_per_rank_of(world, node);
+  oversubscribed = processors_per_rank < 1;
   memory_share_bytes = available_memory_bytes() / ranks_on_this_node(node);
   MPI_Comm_free(&node);
   MPI_Comm_rank(world, &rank);

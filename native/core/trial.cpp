@@ -38,6 +38,7 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   const int group_ranks = group ? static_cast<int>(group) : all_ranks_;
   if (!benchmark.traits.ranks.allows(group_ranks))
     throw Skip(benchmark.name + " needs " + benchmark.traits.ranks.text() + " ranks, not " + std::to_string(group_ranks));
+  if (benchmark.traits.threads) refuse_fewer_threads();
   bytes_ = benchmark.traits.sized ? spec.integer("bytes", 0) : 0;
   if (bytes_ < 0) throw UsageError("bytes=" + std::to_string(bytes_) + " is negative");
   if (bytes_ % benchmark.traits.element_bytes != 0)
@@ -74,6 +75,14 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   payload_seed_ = seed_;
 }
 
+// Collective: a library may give its ranks different levels.
+void Trial::refuse_fewer_threads() const {
+  int level;
+  MPI_Query_thread(&level);
+  if (worst(level < MPI_THREAD_MULTIPLE) > 0)
+    throw Skip(benchmark_.name + " needs MPI_THREAD_MULTIPLE: start kiviat-bench with --threads multiple, and an MPI that provides it");
+}
+
 Trial::~Trial() {
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
@@ -99,7 +108,7 @@ Buffer& Trial::buffer(std::size_t bytes) {
   return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate, left));
 }
 
-void Trial::sends(Buffer& buffer, std::size_t bytes) { sent_.push_back({&buffer, bytes}); }
+void Trial::sends(Buffer& buffer, std::size_t bytes, std::size_t offset) { sent_.push_back({&buffer, bytes, offset}); }
 
 void Trial::expects(Buffer& buffer, std::vector<Piece> pieces) { expected_.push_back({&buffer, std::move(pieces)}); }
 

@@ -62,11 +62,14 @@ class Trial {
   bool may_be_root() const { return shift_ != 0 || rank_ == root_; }  // in some call
   std::int64_t integer(std::string_view axis) const;
   std::string text(std::string_view axis) const;
+  // This rank has so many threads that are busy at the same time: where processors are fewer, the result says so.
+  void uses_threads(int threads) { result_.oversubscribed = threads > session_.processors_per_rank; }
 
   // --- buffers and what must arrive in them ------------------------------------------------------
   Buffer& buffer(std::size_t bytes);
   void sends(Buffer& buffer) { sends(buffer, buffer.first().size()); }
-  void sends(Buffer& buffer, std::size_t bytes);               // its first bytes filled with this rank's payload
+  // Its first bytes are filled with this rank's payload, or with what stands at `offset` of that.
+  void sends(Buffer& buffer, std::size_t bytes, std::size_t offset = 0);
   void expects(Buffer& buffer, std::vector<Piece> pieces);     // received bytes
   void contributes(Buffer& buffer, std::size_t elements);      // floats to be summed
   void expects_sum(Buffer& buffer, std::size_t elements, std::size_t first = 0);
@@ -82,14 +85,18 @@ class Trial {
     double divisor = 1;       // operations in one call: time = elapsed / divisor
     double messages = 0;      // bandwidth = messages * bytes / time, message rate = messages / time
     bool initiator = false;   // rank 0's clock alone (a round trip synchronises itself)
+    double least_s = 20e-6;   // of a batch
   };
   // Times loops of `operation` long enough that the clock costs < 1 %.
   template <class Op>
   void batched(Op operation, Batch how = {}) {
-    run_batched([&](std::int64_t first, std::int64_t calls) {
+    batched_loops([&](std::int64_t first, std::int64_t calls) {
       for (std::int64_t i = first; i < first + calls; ++i) operation(i);
     }, how);
   }
+  // Likewise, where the benchmark has loops of its own.
+  using Loop = std::function<void(std::int64_t first, std::int64_t calls)>;
+  void batched_loops(const Loop& loop, Batch how);
   struct Calls {
     double divisor = 1;           // operations in one call: time = elapsed / divisor
     bool round_trip = false;      // calls synchronise themselves: they follow each other, and the slowest timed rank counts
@@ -127,9 +134,6 @@ class Trial {
   Result take_result() { return std::move(result_); }
 
  private:
-  using Loop = std::function<void(std::int64_t first, std::int64_t calls)>;
-
-  void run_batched(const Loop& loop, Batch how);
   void begin(const Operation& operation);   // agree on set-up, first payload check
   void finish(const Operation& operation);  // second payload check
   bool payload_arrives(const Operation& operation);
@@ -140,6 +144,7 @@ class Trial {
   void add_group_times(std::span<const double> mine, const std::vector<bool>& counts, double divisor);
   void derive_rates(double messages);
   void refuse_missing_memory();
+  void refuse_fewer_threads() const;
 
   const Case& spec_;
   const Benchmark& benchmark_;
@@ -165,7 +170,7 @@ class Trial {
   std::vector<std::unique_ptr<Buffer>> buffers_;
   struct Sent {
     Buffer* buffer;
-    std::size_t bytes;
+    std::size_t bytes, offset;
   };
   std::vector<Sent> sent_;
   std::vector<Expectation> expected_;

@@ -1,0 +1,74 @@
+// Thread i of a rank in the first half and thread i of its partner in the second: what latency_mt and message_rate_mt
+// share. Each pair of threads has messages of its own, so that one which another thread got is noticed.
+#pragma once
+
+#include "bench/pt2pt/partners.hpp"
+#include "bench/threads/team.hpp"
+
+namespace kiviat {
+
+inline std::vector<Axis> thread_axes(std::vector<Axis> more = {}) {
+  more.insert(more.begin(), {{"threads", "2", "threads", "threads of each rank that communicate at the same time"},
+                             {"channel", "tag", "", "what tells the messages of threads apart: tags within one communicator, or a "
+                                                    "communicator for each", {"tag", "communicator"}}});
+  return more;
+}
+
+class ThreadPairs {
+ public:
+  explicit ThreadPairs(Trial& t)
+      : halves(t), count(t.count()), team(threads_of(t)), own_communicators_(t.text("channel") == "communicator"),
+        channels_(team.size(), {t.comm(), 0}) {
+    t.uses_threads(team.size());
+    const std::size_t bytes = static_cast<std::size_t>(t.bytes());
+    for (int thread = 0; thread < team.size(); ++thread) {
+      if (own_communicators_) MPI_Comm_dup(t.comm(), &channels_[thread].comm);
+      else channels_[thread].tag = thread;
+      messages_.push_back({&t.buffer(bytes), &t.buffer(bytes), thread * bytes});
+    }
+  }
+  ~ThreadPairs() {
+    for (Channel& channel : channels_)
+      if (own_communicators_) MPI_Comm_free(&channel.comm);
+  }
+  ThreadPairs(const ThreadPairs&) = delete;
+  ThreadPairs& operator=(const ThreadPairs&) = delete;
+
+  void sends(Trial& t) {
+    for (const auto& [out, in, offset] : messages_) t.sends(*out, out->first().size(), offset);
+  }
+  void receives(Trial& t) {
+    for (const auto& [out, in, offset] : messages_) t.expects(*in, {{0, in->first().size(), halves.partner, offset}});
+  }
+
+  struct Channel {
+    MPI_Comm comm;
+    int tag;
+  };
+  const Channel& channel(int thread) const { return channels_[thread]; }
+  Buffer& out(int thread) { return *messages_[thread].out; }
+  Buffer& in(int thread) { return *messages_[thread].in; }
+
+  const Halves halves;
+  const int count;
+  Team team;
+  // Starting and joining the threads takes some microseconds: a hundredth of a batch at most.
+  static constexpr double least_batch_s = 2e-3;
+
+ private:
+  static int threads_of(const Trial& t) {
+    const std::int64_t threads = t.integer("threads");
+    if (threads < 1 || threads > 1024) throw UsageError("threads=" + std::to_string(threads) + ": give 1 to 1024");
+    return static_cast<int>(threads);
+  }
+
+  struct Messages {
+    Buffer *out, *in;
+    std::size_t offset;  // of the thread's messages in the payload of the rank
+  };
+  bool own_communicators_;
+  std::vector<Channel> channels_;
+  std::vector<Messages> messages_;
+};
+
+}  // namespace kiviat
