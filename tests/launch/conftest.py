@@ -61,7 +61,7 @@ def plan(*cases: Case, launches: int = 1) -> Plan:
 
 class _InOrder(Plan):
     def ordered(self, repetition: int) -> list[Case]:
-        return [case for cases in self.worlds().values() for case in sorted(cases, key=lambda case: case.id)]
+        return [case for cases in self.together() for case in sorted(cases, key=lambda case: case.id)]
 
 
 @dataclass

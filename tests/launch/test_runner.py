@@ -268,6 +268,17 @@ def test_the_dry_run_shows_what_is_run(run: Run, monkeypatch: pytest.MonkeyPatch
         assert " ".join(words) in line
 
 
+def test_cases_with_threads_are_started_otherwise(run: Run) -> None:
+    """The level of threads changes all times: what does not need it does not get it."""
+    threaded = replace(case("b/1"), threads=True)
+    shown = plan(case("a/1"), threaded, case("c/1"))
+    lines = [line for line in dry_run(shown, run.toolchain, run.binary) if "launches/probe" not in line]
+    assert ["--threads multiple" in line for line in lines] == [False, True]
+    run(shown)
+    assert ["multiple" in launch["command"] for launch in run.launches.values()] == [False, True]
+    assert [(record.case, record.launch) for record in run.records] == [("a/1", 0), ("c/1", 0), ("b/1", 1)]
+
+
 def test_variables_that_matter_to_mpi_are_recorded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UCX_TLS", "all")
     monkeypatch.setenv("SECRET_TOKEN", "hidden")

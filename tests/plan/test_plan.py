@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
+from typing import Any
 
 import pytest
 
 from kiviat.plan import Plan, estimate
+
+from .conftest import benchmark
 
 TEXT = """
 [[cases]]
@@ -33,6 +36,26 @@ def test_the_cases_of_one_launch_stand_together_and_the_launches_change_places(l
     ]
     assert all(sorted(order) == [2, 4, 8] for order in worlds)
     assert len(set(map(tuple, worlds))) > 1
+
+
+def test_cases_with_threads_have_launches_of_their_own(load: Load, describe: list[dict[str, Any]]) -> None:
+    describe.append(benchmark("threads/latency_mt", (2, None, 2), threads=True))
+    plan = load(TEXT.replace('"uniband"', '"uniband", "latency_mt"'))
+    for repetition in range(8):
+        launches = [
+            (world, threads, {case.benchmark for case in cases})
+            for (world, threads), cases in groupby(plan.ordered(repetition), key=lambda case: case.launch)
+        ]
+        assert sorted(launches) == [
+            (2, False, {"uniband", "allreduce"}),
+            (2, True, {"latency_mt"}),
+            (4, False, {"uniband", "allreduce"}),
+            (4, True, {"latency_mt"}),
+        ]
+    assert len(plan.worlds()) == 2
+    # Each launch costs its start: there are two more than without.
+    alone = load(TEXT)
+    assert len(plan.together()) == len(alone.together()) + 2
 
 
 def test_the_hash_is_that_of_what_is_measured(load: Load) -> None:
