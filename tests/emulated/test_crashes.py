@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.launch import processes
-from kiviat.launch.emulated import journal
+from kiviat.launch.emulated import commands, journal
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.execution import Execution
@@ -44,6 +44,26 @@ def test_killed_while_it_comes_up_or_goes_down(state: Path, moment_s: float) -> 
         assert [folder.name for folder in state.iterdir()] == ["other"]
         assert subprocess.run([*other.entering("n1"), "true"]).returncode == 0
         assert clean_dead() == []
+
+
+def test_what_a_killed_kiviat_has_started_is_ended(state: Path) -> None:
+    """Or it would go on making the cluster that is being removed."""
+    cluster = Cluster.planned(Spec(1, 1), "half")
+
+    def act() -> None:
+        marker = Marker.new()
+        noted = journal.claim("half", cluster.spec, marker)
+        commands.run(["sh", "-c", "setsid sleep 60 & echo $! >began; wait"], marker, folder=noted.folder)
+
+    child = in_child(act)
+    wait_until(lambda: (cluster.folder / "began").exists() and (cluster.folder / "began").read_text())
+    sleeper = int((cluster.folder / "began").read_text())
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert Path(f"/proc/{sleeper}/comm").read_text() == "sleep\n"
+    assert "removed emulated cluster half (1x1) of a kiviat that is dead" in clean_dead()
+    assert sleeper not in processes.our_processes()
+    assert list(state.iterdir()) == []
 
 
 @pytest.mark.parametrize("victim", ["kiviat", "kiviat and mpiexec", "kiviat and a rank"])

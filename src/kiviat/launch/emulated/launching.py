@@ -74,8 +74,8 @@ def _openmpi_environment(oversubscribed: bool) -> dict[str, str]:
 
 
 def _mpich(folder: Path, major: int, oversubscribed: bool, preload: Path | None) -> tuple[str, ...]:
-    """UCX takes loopback, which every node has, for a way to the others unless told the interface."""
-    variables = {"UCX_NET_DEVICES": INTERFACE, "FI_TCP_IFACE": INTERFACE}
+    """UCX would open loopback too, which has the same address on every node."""
+    variables = {"UCX_NET_DEVICES": INTERFACE}
     if preload:
         variables["LD_PRELOAD"] = str(preload)
         variables |= {"KIVIAT_UCX_YIELD": "1"} if oversubscribed else {}
