@@ -152,6 +152,15 @@ def test_what_a_launch_warns_of() -> None:
     assert embedded.headline == "Embedded MPICH: not for publication"
     (tcp,) = found(PINGPONG, "tcp-fallback", transport={**TRANSPORT, "fallback_to_tcp": True})
     assert "TCP" in tcp.headline and "ucx_info" in tcp.detail
+    misplaced = {
+        "policy": "cyclic",
+        "binding": None,
+        "nodes": [0, 1],
+        "differences": ["1 rank shares a node"],
+    }
+    (elsewhere,) = found(PINGPONG, "misplaced", placement=misplaced)
+    assert "in 5 of 5 launches" in elsewhere.headline and "1 rank shares a node." in elsewhere.detail
+    assert not found(PINGPONG, "misplaced", placement={**misplaced, "differences": []})
     (failed,) = found(PINGPONG, "failed-launches", outcome="failed", reason="exit 9")
     assert "5 of 5 launches failed" in failed.headline and "exit 9" in failed.detail
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from store.made_up import metric, record
 
 from cli.conftest import Kiviat, on_terminal
 from kiviat.store import RunDirectory
@@ -37,6 +38,28 @@ def test_percentiles_are_shown_where_there_are_any(kiviat: Kiviat, make_run: Mak
     shown = kiviat("show", "--percentiles").stdout
     assert "p90" in shown and "p99" in shown
     assert "unavailable" in shown.splitlines()[4]
+
+
+def test_studies_are_shown_quantity_by_quantity(kiviat: Kiviat, make_run: Make) -> None:
+    run = make_run()
+    metrics = tuple(
+        metric(name, (value,), unit=unit, p50=value, ci_low=None, ci_high=None)
+        for name, unit, value in (("natural_latency", "s", 2e-6), ("random_bandwidth", "B/s", 3e9))
+    )
+    with (run.path / "records.jsonl").open("a") as records:
+        for launch in range(8):
+            for case, size in (("ring", None), ("dense_random", 8), ("dense_random", 64)):
+                one = record(run.id, f"{case}/{size}", launch, benchmark=case, bytes=size, metrics=metrics)
+                records.write(json.dumps(one.to_json()) + "\n")
+    shown = kiviat("show", "last", "ring", "dense_random").stdout.splitlines()
+    at = shown.index("ring on 2 ranks")
+    assert [line.split() for line in shown[at + 1 : at + 4]] == [
+        ["quantity", "median", "95", "%", "interval", "launches"],
+        ["natural", "latency", "2.00", "µs", "2.00", "–", "2.00", "µs", "8"],
+        ["random", "bandwidth", "3.00", "GB/s", "3.00", "–", "3.00", "GB/s", "8"],
+    ]
+    at = shown.index("dense_random on 2 ranks")
+    assert [line[:5].strip() for line in shown[at + 2 : at + 6]] == ["8 B", "", "64 B", ""]
 
 
 def test_show_for_programs(kiviat: Kiviat, make_run: Make) -> None:

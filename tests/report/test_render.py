@@ -172,6 +172,17 @@ def test_launches_that_differ_are_told_apart() -> None:
     assert "Launches 0–2, 4" in text and "Launches 3 " in text
 
 
+def test_placement_is_told_with_what_was_observed_instead() -> None:
+    placement = {"policy": "cyclic", "binding": "core", "nodes": [0, 1, 0, 1], "differences": None}
+    assert "Placement cyclic, bound as core " in words(
+        render([make_run(launch={"placement": placement})], [])
+    )
+    differing = {**placement, "differences": ["ranks 0 and 1 share a node"]}
+    text = words(render([make_run(launch={"placement": differing})], []))
+    assert "cyclic, bound as core; but ranks 0 and 1 share a node" in text
+    assert "Ranks were not where they were asked to be in 6 of 6 launches" in text
+
+
 def test_data_cannot_end_its_script() -> None:
     text = embedded({"</script><!--": "\u2028&<script>"})
     assert not set("<>&\u2028\u2029") & set(text)

@@ -83,6 +83,7 @@ def _distance(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Findi
     else:
         headline = f"The farthest rank answers in {three_digits(factor)} times the time of the nearest"
         importance = 0.4 + 0.2 * min(1.0, abs(factor - 1) / 5)
+    headline += ", oversubscribed" if near.oversubscribed else ""
     detail = f"{_value(near)} from rank 0 to rank 1, {_value(far)} to the farthest, 8 B"
     if rates[0] and rates[1]:
         detail += f"; {_value(rates[0])} against {_value(rates[1])} for long messages"

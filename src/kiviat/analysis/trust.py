@@ -26,6 +26,7 @@ def findings(
     yield from _launches(launches)
     yield from _tcp(launches)
     yield from _embedded(launches)
+    yield from _misplaced(launches)
     measured = [summary for summary in summaries if summary.clock == "wall"]
     yield from _oversubscribed(measured)
     times = [summary for summary in measured if summary.metric == "time"]
@@ -92,6 +93,20 @@ def _embedded(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
             f"Embedded {', '.join(sorted(libraries))}: not for publication",
             "It comes from a Python wheel, built for all machines and tuned for none. "
             "Use the MPI of the machine for figures that others will read.",
+            (),
+            "warning",
+        )
+
+
+def _misplaced(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    asked = [placement for launch in launches if (placement := launch.get("placement"))]
+    elsewhere = [placement for placement in asked if placement["differences"]]
+    if elsewhere:
+        yield Finding(
+            "misplaced",
+            0.87,
+            f"Ranks were not where they were asked to be in {len(elsewhere)} of {len(launches)} launches",
+            f"{'; '.join(elsewhere[0]['differences'])}. Results tell of the placement that was observed.",
             (),
             "warning",
         )

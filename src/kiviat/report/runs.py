@@ -201,9 +201,18 @@ def _launch_facts(launch: Run) -> Facts:
         ("Toolchain", "; ".join(f"{name}: {value}" for name, value in launch["toolchain"].items())),
         ("Compiler", launch["compiler"]),
         ("Flags", launch["flags"]),
+        ("Placement", _placement(launch.get("placement"))),
         ("Binding", "; ".join(binding)),
         ("Clock reading", launch["clock_cost_s"] and format_value(launch["clock_cost_s"], "s")),
     )
+
+
+def _placement(asked: Run | None) -> str | None:
+    """What was asked for, and what was observed instead."""
+    if asked is None:
+        return None
+    words = [asked["policy"], *([f"bound as {asked['binding']}"] if asked["binding"] else [])]
+    return "; ".join([", ".join(words), *(f"but {each}" for each in asked["differences"] or ())])
 
 
 def _known(*facts: tuple[str, str | None]) -> Facts:

@@ -43,6 +43,10 @@ _HEADLINES: Sequence[tuple[str, str, str, Callable[[Summary], bool]]] = (
     ("Barrier", "barrier", "time", _of_any_size),
     ("Allreduce, 8 B", "allreduce", "time", _of_size(8)),
     ("Alltoall, 1 KiB", "alltoall", "time", _of_size(1024)),
+    ("Effective bandwidth, per process", "b_eff", "b_eff_per_process", _of_any_size),
+    ("Random rings, per process", "ring", "random_bandwidth", _of_any_size),
+    ("Random rings, 8 B", "ring", "random_latency", _of_any_size),
+    ("Bisection, both ways", "bisection", "bandwidth", _of_any_size),
 )
 
 
@@ -127,6 +131,7 @@ _SHOWN_ELSEWHERE = {
     "failed-launches": [("provenance", "launches")],
     "tcp-fallback": [("transport", "transport")],
     "embedded-mpi": [("provenance", "provenance")],
+    "misplaced": [("provenance", "launches")],
     "protocol-switch": [("model", "LogGP and protocol switches")],
     "two-modes": [("stability", "stability")],
     "unstable": [("stability", "stability")],
