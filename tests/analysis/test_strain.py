@@ -9,7 +9,7 @@ import pytest
 
 from analysis.rows import case
 from analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, OWN_NODES, run, study
-from analysis.test_grids import sick_tables
+from analysis.test_grids import sick_tables, table_row
 from kiviat.analysis.finding import Finding
 from kiviat.analysis.grids import Grid, grids
 from kiviat.analysis.nodes import nodes_of
@@ -85,6 +85,29 @@ def test_threads() -> None:
     assert "latency 4.00 times that of one" in several.headline
     assert told([single, times("latency_mt", 1.05e-6, axes={"threads": 1})]) == []
     assert told([times("pingpong", 1e-6, bytes=64), one]) == []  # sizes differ: nothing to compare
+
+
+def noise(mean: float, worst: float, of_ranks: Sequence[float], **changes: object) -> Finding:
+    axes = (("rank", tuple(map(str, range(len(of_ranks))))),)
+    fields = {"benchmark": "noise", "case": "noise/ranks=8", "name": "noise", "table_axes": axes}
+    tables = grids(table_row(launch, of_ranks, **fields) for launch in range(5))
+    summaries = [
+        study("noise", "noise", mean, "%", **changes),
+        study("noise", "noise_worst", worst, "%", **changes),
+        study("noise", "detour_worst", 4e-3, "s", **changes),
+    ]
+    (finding,) = told(summaries, tables=tables)
+    return finding
+
+
+def test_noise_names_the_core_that_is_disturbed() -> None:
+    loud = noise(0.6, 4.1, [0.1, 0.1, 0.1, 4.1])
+    assert loud.headline == "The system takes 0.600 % of the processors' time, 4.10 % of the worst"
+    assert loud.severity == "warning" and "rank 3 (n1): 4.10 %" in loud.detail and "4.00 ms" in loud.detail
+    even = noise(0.3, 0.4, [0.3, 0.3, 0.3, 0.4])
+    assert even.severity == "info" and "Most of all" not in even.detail
+    crowded = noise(50.0, 60.0, [50.0, 50.0, 50.0, 60.0], oversubscribed=True)
+    assert crowded.severity == "info" and "the ranks' own doing" in crowded.detail
 
 
 def sickness(*named: tuple[list[str], list[int]], oversubscribed: bool = False) -> list[Finding]:

@@ -106,6 +106,16 @@ def study_rows(run: str = "run-a", launches: int = 6, speed: float = 1.0, **chan
         None,
         {"worst_factor": ("1", 1.8), "slow_ranks": ("1", 1.0), "slow_links": ("1", 1.0)},
     )
+    add(
+        "noise/ranks=8",
+        None,
+        {
+            "noise": ("%", 0.6),
+            "noise_worst": ("%", 3.1),
+            "detour_worst": ("s", 800e-6),
+            "detour_rate": ("1/s", 90.0),
+        },
+    )
     for size in (0, *SIZES):
         base = FAR[0] + size / FAR[1]
         for side, share in (("send", 0.2), ("recv", 0.4)):
@@ -190,6 +200,15 @@ def study_tables(run: str = "run-a", launches: int = 6, speed: float = 1.0) -> l
             lambda a, b, i=index: None if a == b else between(a, b)[i],
         )
     add("stream/ranks=8", "pair_bandwidth", "B/s", {"pair": ("0-4", "1-5", "2-6", "3-7")}, lambda _: 0.75e9)
+    quanta = {"minimum": 100e-6, "median": 100.2e-6, "P99": 108e-6, "maximum": 300e-6}
+    add("noise/ranks=8", "noise", "%", {"rank": ranks}, lambda rank: 3.1 if rank == 5 else 0.2 + rank / 50)
+    add(
+        "noise/ranks=8",
+        "quantum",
+        "s",
+        {"rank": ranks, "of quanta": quanta},
+        lambda rank, of: quanta[of] * (1 + (of == "maximum") * rank / 4),
+    )
     confident = {"factor": 1.8, "confidence": 0.999}
     of = ("latency", "bandwidth")
     case = "sick_links/ranks=8"

@@ -245,6 +245,22 @@ def test_overhead_and_availability(open_page: Open) -> None:
         assert available[name]["line"]["color"] == available[f"{name}, uncorrected"]["line"]["color"]
 
 
+def test_noise_of_each_core(open_page: Open) -> None:
+    tables = study_tables()
+    page = open_page(page_of_one())
+    (noise,) = lines(page, "Noise: what the system takes from each rank’s core").values()
+    assert noise["x"] == list(range(RANKS))
+    assert noise["y"] == pytest.approx(
+        [cell(tables, "noise/ranks=8", "noise", str(rank)) for rank in range(RANKS)]
+    )
+    quanta = lines(page, "Noise: time of a fixed quantum of work")
+    assert list(quanta) == ["P99", "maximum", "median", "minimum"]
+    for name, line in quanta.items():
+        expected = [cell(tables, "noise/ranks=8", "quantum", str(rank), name) for rank in range(RANKS)]
+        assert line["y"] == pytest.approx(expected)
+    assert "Rank 5 (n2): 3.1" in page.locator("#all-findings").inner_text().replace("rank 5", "Rank 5")
+
+
 def test_slow_ranks_and_links_and_quantities(open_page: Open) -> None:
     rows = study_rows()
     page = open_page(page_of_one())

@@ -35,6 +35,14 @@ def curve_of(grid: Grid) -> Curve:
     return _curve("", [float(name) for name in names], grid.median, grid.low, grid.high, "95 %")
 
 
+def curves_of(grid: Grid) -> Iterator[Curve]:
+    """A table of two dimensions, the first of numbers: a curve for each value of the second."""
+    (_, names), (_, columns) = grid.dimensions
+    for column, name in enumerate(columns):
+        low, high = (None if bound is None else bound[:, column] for bound in (grid.low, grid.high))
+        yield _curve(name, [float(each) for each in names], grid.median[:, column], low, high, "95 %")
+
+
 def b_eff_curves(grid: Grid) -> Iterator[Curve]:
     """Bandwidth per process over sizes, of the best method, for each kind of pattern.
 

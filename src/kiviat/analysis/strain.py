@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from kiviat.analysis.contention import NodesOf, apart, chosen, evidence
 from kiviat.analysis.finding import Finding
 from kiviat.analysis.grids import Grid
@@ -16,6 +18,8 @@ HostOf = Callable[[int], str | None]  # of a rank
 # Less than this of a message's time left for work is worth a warning of what does not overlap.
 _LITTLE_LEFT = 50.0
 _ALIKE = 1.15
+# Per cent of a processor's time; more is worth a warning.
+_NOISY = 2.0
 
 
 def findings(
@@ -25,6 +29,7 @@ def findings(
     yield from _sick(summaries, grids, host_of)
     yield from _distance(summaries, nodes_of)
     yield from _overhead(summaries)
+    yield from _noise(summaries, grids, host_of)
     yield from _threads([summary for summary in summaries if not summary.oversubscribed])
 
 
@@ -135,6 +140,42 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
         detail,
         evidence(*left.values()),
     )
+
+
+def _noise(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf) -> Iterator[Finding]:
+    mean, worst = (chosen(summaries, "noise", metric) for metric in ("noise", "noise_worst"))
+    if not (mean and worst):
+        return
+    noisy = worst.median > _NOISY and not worst.oversubscribed
+    longest = chosen(summaries, "noise", "detour_worst")
+    detail = f"Mean over {worst.ranks} ranks of a fixed quantum of work over the least that it took"
+    detail += f"; the longest interruption lasts {_value(longest)}. " if longest else ". "
+    if most := _noisiest(grids, worst):
+        rank, share = most
+        detail += f"Most of all {_with_hosts(f'rank {rank}', host_of)}: {format_value(share, '%')}. "
+    if worst.oversubscribed:
+        detail += "With more ranks than cores this is the ranks' own doing."
+    elif noisy:
+        detail += "Whoever waits for all ranks waits for the one that is disturbed: see who else runs there."
+    yield Finding(
+        "noise",
+        0.6 if noisy else 0.3,
+        f"The system takes {_value(mean)} of the processors' time, {_value(worst)} of the worst",
+        detail.strip(),
+        evidence(mean, worst),
+        "warning" if noisy else "info",
+    )
+
+
+def _noisiest(grids: Sequence[Grid], worst: Summary) -> tuple[str, float] | None:
+    """The rank that stands out, if one does."""
+    for grid in grids:
+        if (grid.case, grid.name) == (worst.case, "noise"):
+            place = int(np.nanargmax(grid.median))
+            share = float(grid.median[place])
+            if share > max(3 * float(np.nanmedian(grid.median)), _NOISY / 4):
+                return grid.values_of("rank")[place], share
+    return None
 
 
 def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:

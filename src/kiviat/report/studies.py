@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.grids import Grid
-from kiviat.analysis.patterns import Curve, b_eff_curves, curve_of
+from kiviat.analysis.patterns import Curve, b_eff_curves, curve_of, curves_of
 from kiviat.record.units import format_value
 from kiviat.report.figure import Figure, Line, Panel, RunLabel, numbered
 from kiviat.report.panels import MAX_TRACES, Key, common, evenly, looks, panels
@@ -40,6 +40,8 @@ _DRAWINGS = (
     Drawing("dense_pairwise", "bandwidth", "dense", f"Pairs at growing distance: {_PHASES}", "phase"),
     Drawing("dense_cumulative", "bandwidth", "dense", f"More and more pairs: {_PHASES}", "phase"),
     Drawing("dense_random", "bandwidth", "dense", f"Random pairs: {_PHASES}", "phase"),
+    Drawing("noise", "noise", "overhead", "Noise: what the system takes from each rank’s core", "rank"),
+    Drawing("noise", "quantum", "overhead", "Noise: time of a fixed quantum of work", "rank", curves_of),
     Drawing("distance", "latency", "pairs", "Latency against distance in ranks", "distance"),
     Drawing("distance", "bandwidth", "pairs", "Bandwidth against distance in ranks", "distance"),
 )
@@ -75,7 +77,7 @@ def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel]) -
             tuple(
                 Line(
                     look.name,
-                    "lines+markers",
+                    "markers" if drawing.x == "rank" else "lines+markers",  # ranks are no continuum
                     look.colour,
                     look.symbol,
                     curves[key].points,
@@ -96,7 +98,7 @@ def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel]) -
         conditions=common(list(curves), dimensions, runs),
         x=drawing.x,
         unit=unit,
-        log=True,
+        log=unit != "%",
         words="; ".join(_in_words(line, unit) for line in shown[-1].lines),
         panels=shown,
     )

@@ -70,14 +70,14 @@ _SECTIONS = (
     (
         "overhead",
         "Overhead",
-        "What messages cost the processor",
+        "What messages and the system cost the processor",
         "Overhead is the processor time that a message costs; availability is the share of the message’s "
-        "time that is left for work.",
-        ("hpo_send", "hpo_recv"),
+        "time that is left for work. Noise is what the system takes from cores that only compute.",
+        ("hpo_send", "hpo_recv", "noise"),
     ),
 )
 # Studies whose quantities are few and drawn nowhere.
-_IN_NUMBERS = ("ring", "stream", "bisection", "sick_links")
+_IN_NUMBERS = ("ring", "stream", "bisection", "sick_links", "noise")
 
 
 def study_sections(
@@ -93,7 +93,7 @@ def study_sections(
     def nodes(run: str, ranks: int) -> Nodes | None:
         return nodes_of(by_id[run], ranks)
 
-    drawn = [*study_figures(grids, labels), *overhead_figures(table, labels)]
+    drawn = [*overhead_figures(table, labels), *study_figures(grids, labels)]
     maps = heat_maps(grids, labels, nodes)
     held = {summary.benchmark for summary in table}
     found = []

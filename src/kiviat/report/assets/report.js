@@ -73,9 +73,9 @@
   const numbered = (noun) => (number) => `${noun} ${number}`;
   const WHERE = {
     bytes, ranks: (count) => counted(count, "rank"), launch: numbered("launch"),
-    phase: numbered("phase"), distance: numbered("distance"),
+    phase: numbered("phase"), distance: numbered("distance"), rank: numbered("rank"),
   };
-  const LINEAR = new Set(["launch", "phase"]);
+  const LINEAR = new Set(["launch", "phase", "rank"]);
 
   function hover(figure, trace, place) {
     const unit = figure.unit;
@@ -136,7 +136,7 @@
       const ink = colour(line.colour);
       const x = line.points.map(([at]) => (figure.x === "bytes" ? at || 0.5 : at)), y = line.points.map(([, value]) => value);
       const known = line.points.map((_, place) => place).filter((place) => line.band[place]);
-      if (known.length > 1) {
+      if (known.length > 1 && line.mode !== "markers") {
         const bound = (side) => known.map((place) => line.band[place][side]);
         bands.push(band(known.map((place) => x[place]), bound(0), bound(1), ink, line.name));
       }
