@@ -11,33 +11,40 @@ from __future__ import annotations
 import socket
 import sys
 import time
+from contextlib import suppress
 
-_CHUNK_BYTES = 256 * 1024
+_READ_BYTES = 256 * 1024
+_WRITE_BYTES = 64 * 1024
 _PATIENCE_S = 10.0
 
 
 def receive(address: str, begin: float, end: float) -> None:
-    buffer = memoryview(bytearray(_CHUNK_BYTES))
+    buffer = memoryview(bytearray(_READ_BYTES))
     with socket.create_server((address, 0)) as server:
         server.settimeout(_PATIENCE_S)
         print(server.getsockname()[1], flush=True)
         stream = server.accept()[0]
-    stream.settimeout(_PATIENCE_S)
     total, first, last = 0, None, begin
-    with stream:
-        while (count := stream.recv_into(buffer)) > 0:
+    with stream, suppress(TimeoutError):
+        while (left := end - time.monotonic()) > 0:
+            stream.settimeout(left)
+            count = stream.recv_into(buffer)
             now = time.monotonic()
-            if begin <= now <= end:
+            if count == 0 or now > end:
+                break
+            if now >= begin:
                 # What the first reading brings was on the way before.
                 total, first, last = (total + count, first, now) if first else (0, now, now)
     print(total, last - (first or begin), flush=True)
 
 
 def send(address: str, port: int, end: float) -> None:
-    data = bytes(_CHUNK_BYTES)
-    with socket.create_connection((address, port), timeout=_PATIENCE_S) as stream:
-        while time.monotonic() < end:
-            stream.sendall(data)
+    data = bytes(_WRITE_BYTES)
+    # The receiver goes when it has seen enough.
+    with socket.create_connection((address, port), timeout=_PATIENCE_S) as stream, suppress(OSError):
+        while (left := end - time.monotonic()) > 0:
+            stream.settimeout(left)
+            stream.send(data)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,10 @@ def stream_rates(cluster: Cluster, flows: Sequence[tuple[str, str]], duration_s:
         rates = []
         for receiver in receivers:
             count, seconds = map(float, _line(receiver))
+            if not seconds:
+                raise InputError(
+                    f"nothing arrived within {duration_s:g} s over {cluster.spec.label!r}; measure longer"
+                )
             rates.append(8 * count / seconds)
         return rates
     finally:
