@@ -1,5 +1,7 @@
 // b_eff, the effective bandwidth: the accumulated bandwidth of the network, averaged over message sizes
 // and over rings and random patterns in which all ranks send at once.
+#include <array>
+#include <cmath>
 #include <numeric>
 
 #include "bench/pattern/b_eff_average.hpp"
@@ -23,6 +25,12 @@ std::int64_t largest_of(const Trial& t) {
   return largest;
 }
 
+double loop_s_of(const Trial& t) {
+  const std::int64_t ms = t.integer("loop_ms");
+  if (ms < 0 || ms > 10'000) throw UsageError("loop_ms=" + std::to_string(ms) + ": give 0 to 10000");
+  return 1e-3 * static_cast<double>(ms);
+}
+
 // What a pattern is for: its part in the averages.
 enum class Kind { ring, random, extra };
 
@@ -30,7 +38,7 @@ class Study {
  public:
   explicit Study(Trial& t)
       : t_(t), extent_(t.text("version") == "full" ? b_eff_full : b_eff_quick), largest_(largest_of(t)),
-        exchange_(t, largest_), sizes_(b_eff_sizes(largest_, extent_.every_size)) {
+        loop_s_(loop_s_of(t)), exchange_(t, largest_), sizes_(b_eff_sizes(largest_, extent_.every_size)) {
     choose_patterns();
   }
 
@@ -54,6 +62,8 @@ class Study {
   }
 
  private:
+  static constexpr std::int64_t most_loops = 1'000'000;
+
   void choose_patterns() {
     const int ranks = t_.ranks(), rank = t_.rank();
     const std::vector<int> natural = natural_order(ranks);
@@ -72,19 +82,33 @@ class Study {
 
   PatternBandwidth measure(const Pattern& pattern, std::size_t row, Table& table) {
     return pattern_bandwidth(sizes_.size(), methods.size(), extent_.repetitions, [&](std::size_t column, std::size_t m, int repetition) {
-      const std::int64_t bytes = sizes_[column], loops = b_eff_loops(largest_, bytes, extent_.most_loops);
+      const std::int64_t bytes = sizes_[column];
       if (repetition == 0) {
         if (m == 0) exchange_.set(pattern, bytes);
         // Each payload once by each method: at a size that is cheap to look at, and at the largest.
         if (bytes == sizes_.front() || bytes == largest_) exchange_.verify(methods[m]);
         else exchange_(methods[m]);  // what the last size left cold is warm again
       }
+      const std::int64_t loops = loops_of(column, m, repetition);
       const double seconds = t_.seconds_of(loops, [&](std::int64_t) { exchange_(methods[m]); });
+      call_s_[m] = seconds / static_cast<double>(loops);
       const double rate = static_cast<double>(bytes) * static_cast<double>(pattern.total * loops) / seconds;
       double& best = table.at({row, column, m});
       best = repetition == 0 ? rate : std::max(best, rate);
       return rate;
     });
+  }
+
+  // As many as last loop_ms, by the time that the last ones took: of the same size, or of the one before.
+  // Version 3.1 had a number that depends on the size alone.
+  std::int64_t loops_of(std::size_t column, std::size_t m, int repetition) {
+    if (loop_s_ == 0) return b_eff_loops(largest_, sizes_[column], extent_.most_loops);
+    if (column == 0 && repetition == 0)
+      return t_.calls_lasting(loop_s_, most_loops, [&](std::int64_t) { exchange_(methods[m]); });
+    double call_s = call_s_[m];
+    if (repetition == 0 && sizes_[column] > 4096)
+      call_s *= static_cast<double>(sizes_[column]) / static_cast<double>(sizes_[column - 1]);
+    return std::clamp<std::int64_t>(std::llround(loop_s_ / call_s), 1, most_loops);
   }
 
   void tell(const BEff& figures) {
@@ -125,6 +149,8 @@ class Study {
   Trial& t_;
   BEffExtent extent_;
   std::int64_t largest_;
+  double loop_s_;
+  std::array<double, methods.size()> call_s_{};  // of each method, the latest
   Exchange exchange_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::pair<Pattern, Kind>> patterns_;
@@ -155,7 +181,8 @@ BENCHMARK(b_eff,
                       {"worst_order", "B/s", "higher", "one ring whose neighbours are far apart"},
                       {"grid_2d", "B/s", "higher", "all neighbours in a periodic grid of two dimensions"},
                       {"grid_3d", "B/s", "higher", "likewise of three"}},
-          .nominal_s = 10,
-          .axes = {{"version", "full", "", "quick: 5 random patterns instead of 30, every second size, one repetition, 60 loops",
+          .nominal_s = 36,
+          .axes = {{"version", "full", "", "quick: 5 random patterns instead of 30, every second size, one repetition",
                     {"full", "quick"}},
+                   {"loop_ms", "5", "ms", "how long a loop of messages lasts; 0: 300 messages or fewer, as in b_eff 3.1"},
                    {"lmax", "1048576", "B", "largest message; memory: 1/128 of a rank's memory, 128 MiB at most"}});
