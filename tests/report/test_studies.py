@@ -209,8 +209,8 @@ def test_all_pairs_as_a_map_with_the_boundaries_of_nodes(open_page: Open) -> Non
         assert "95 %: " in shown["hovertext"][0][5]
         plot = figure(page, caption).locator("[data-drawn]")
         shapes = plot.evaluate("(node) => node.layout.shapes.map(({ x0, y0, x1, y1 }) => [x0, y0, x1, y1])")
-        across = [shape for shape in shapes if shape[0] == shape[2]]
-        assert [shape[0] for shape in across] == [1.5, 3.5, 5.5] and len(shapes) == 2 * (NODES - 1)
+        across = [shape[0] for shape in shapes if shape[0] == shape[2]]
+        assert across == 2 * [1.5, 3.5, 5.5] and len(shapes) == 4 * (NODES - 1)  # each on a wider one
         # The best pair has one colour, whether high or low is better.
         best = shown["colorscale"][0 if quantity == "latency" else -1][1]
         assert best == page.evaluate(

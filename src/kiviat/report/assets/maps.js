@@ -33,16 +33,18 @@ function heatMap({ figure, panel, width, style, quantity, inert }) {
     showgrid: false, zeroline: false, ticks: "", linecolor: style("--rule"),
     title: { text: "rank", standoff: 8, font: { size: 12 } },
   };
-  const line = (from, to) => ({
-    type: "line", x0: from[0], y0: from[1], x1: to[0], y1: to[1], line: { color: style("--ink"), width: count > 64 ? 0.75 : 1.5 },
+  // Each boundary is a line on a wider one of the paper's colour: it is seen on light cells and on dark ones.
+  const fine = count > 64;
+  const line = (from, to, name, width) => ({
+    type: "line", x0: from[0], y0: from[1], x1: to[0], y1: to[1], line: { color: style(name), width: fine ? width / 2 : width },
   });
-  const across = panel.boundaries.flatMap((place) => [
-    line([place - 0.5, -0.5], [place - 0.5, count - 0.5]), line([-0.5, place - 0.5], [count - 0.5, place - 0.5]),
-  ]);
+  const across = [["--paper", 5], ["--ink", 1.5]].flatMap(([name, width]) => panel.boundaries.flatMap((place) => [
+    line([place - 0.5, -0.5], [place - 0.5, count - 0.5], name, width), line([-0.5, place - 0.5], [count - 0.5, place - 0.5], name, width),
+  ]));
   return {
     data: [{
       type: "heatmap", z: values.map((row) => row.map((value) => (value > 0 ? Math.log10(value) : null))),
-      zmin: least, zmax: most > least ? most : least + 1, xgap: count > 64 ? 0 : 1, ygap: count > 64 ? 0 : 1,
+      zmin: least, zmax: most > least ? most : least + 1, xgap: fine ? 0 : 1, ygap: fine ? 0 : 1,
       colorscale: colours.map((colour, slot) => [slot / 7, colour]),
       hovertext: values.map((row, y) => row.map((_, x) => text(y, x))), hoverinfo: "text", hoverongaps: false,
       colorbar: {
