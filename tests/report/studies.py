@@ -116,6 +116,14 @@ def study_rows(run: str = "run-a", launches: int = 6, speed: float = 1.0, **chan
             "detour_rate": ("1/s", 90.0),
         },
     )
+    alone = {"latency": ("s", 10e-6), "bandwidth": ("B/s", 0.7e9), "allreduce": ("s", 30e-6)}
+    congested = {f"{name}_alone": value for name, value in alone.items()}
+    congested |= {
+        f"{name}_alone_p99": (unit, value / 2 if unit == "B/s" else 2 * value)
+        for name, (unit, value) in alone.items()
+    }
+    congested |= {f"{name}_incast": (unit, 3 * value) for name, (unit, value) in alone.items()}
+    add("congestion/ranks=8", None, {"impact": ("1", 14.0), **congested})
     for size in (0, *SIZES):
         base = FAR[0] + size / FAR[1]
         for side, share in (("send", 0.2), ("recv", 0.4)):
@@ -200,6 +208,16 @@ def study_tables(run: str = "run-a", launches: int = 6, speed: float = 1.0) -> l
             lambda a, b, i=index: None if a == b else between(a, b)[i],
         )
     add("stream/ranks=8", "pair_bandwidth", "B/s", {"pair": ("0-4", "1-5", "2-6", "3-7")}, lambda _: 0.75e9)
+    impacts = {"latency": 2.0, "bandwidth": 1.0, "allreduce": 14.0}
+    loads = {"alltoall": 1.0, "incast": 0.8, "broadcast": 0.55}
+    add(
+        "congestion/ranks=8",
+        "impact",
+        "1",
+        {"victim": impacts, "congestor": loads, "of": ("mean", "P99")},
+        lambda victim, load, of: max(1.0, impacts[victim] * loads[load]) * (1 if of == "mean" else 3),
+    )
+    add("congestion/ranks=8", "victims", "1", {"rank": ranks}, lambda rank: float(rank in (2, 3)))
     quanta = {"minimum": 100e-6, "median": 100.2e-6, "P99": 108e-6, "maximum": 300e-6}
     add("noise/ranks=8", "noise", "%", {"rank": ranks}, lambda rank: 3.1 if rank == 5 else 0.2 + rank / 50)
     add(

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -253,6 +254,36 @@ def test_noise_of_each_core(open_page: Open) -> None:
         expected = [cell(tables, "noise/ranks=8", "quantum", str(rank), name) for rank in range(RANKS)]
         assert line["y"] == pytest.approx(expected)
     assert "Rank 5 (n2): 3.1" in page.locator("#all-findings").inner_text().replace("rank 5", "Rank 5")
+
+
+def test_congestion_as_shaded_table(open_page: Open) -> None:
+    rows, tables = study_rows(), study_tables()
+    page = open_page(page_of_one())
+    table = page.locator("table.impact")
+    heads = table.locator("thead th").all_inner_texts()
+    assert heads == ["Victim", "Alone", "Beside alltoall", "Beside incast", "Beside broadcast"]
+    shades = []
+    for victim in ("latency", "bandwidth", "allreduce"):
+        cells = table.locator("tr", has=page.get_by_text(victim, exact=True)).locator("td")
+        alone, alone_p99 = (
+            format_value(*value(rows, "congestion/ranks=8", f"{victim}_alone{rest}")) for rest in ("", "_p99")
+        )
+        assert cells.first.inner_text().split("\n") == [alone, f"P99 {alone_p99}"]
+        for place, load in enumerate(("alltoall", "incast", "broadcast"), 1):
+            mean, p99 = (
+                cell(tables, "congestion/ranks=8", "impact", victim, load, of) for of in ("mean", "P99")
+            )
+            said = [f"{format_value(mean, '1')} ×", f"P99 {format_value(p99, '1')} ×"]
+            assert cells.nth(place).inner_text().split("\n") == said
+            colour = cells.nth(place).evaluate("(node) => getComputedStyle(node).backgroundColor")
+            shades.append((mean, float(re.findall(r"[0-9.]+", colour)[-1])))
+    shades.sort()
+    assert shades[0][1] == 0 and all(low[1] <= high[1] for low, high in pairwise(shades))
+    assert 0.3 < shades[-1][1] < 0.7
+    beside = format_value(*value(rows, "congestion/ranks=8", "latency_incast"))
+    assert f"median beside it {beside}; " in (table.locator("td").nth(2).get_attribute("title") or "")
+    finding = page.locator("#all-findings li", has=page.get_by_text("an allreduce takes 14.0 times as long"))
+    assert "They share no node with those that congest" in finding.inner_text()
 
 
 def test_slow_ranks_and_links_and_quantities(open_page: Open) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from kiviat.analysis import contention, performance, strain, trust
+from kiviat.analysis import congestion, contention, performance, strain, trust
 from kiviat.analysis.finding import Finding
 from kiviat.analysis.grids import Grid
 from kiviat.analysis.nodes import host_of, nodes_of
@@ -37,6 +37,7 @@ def findings(
         of_run = [
             *performance.findings(own),
             *contention.findings(own, where),
+            *congestion.findings(own, own_grids, where),
             *strain.findings(own, own_grids, where, partial(host_of, run)),
             *trust.findings(own, run, [r for r in failed if r.run == run["id"]]),
         ]

@@ -15,7 +15,7 @@ from kiviat.report.figure import Figure, HeatMap, RunLabel
 from kiviat.report.maps import heat_maps
 from kiviat.report.overhead import overhead_figures
 from kiviat.report.studies import study_figures
-from kiviat.report.study_tables import Quantities, Sickness, quantities, sickness
+from kiviat.report.study_tables import Congestion, Quantities, Sickness, congestion, quantities, sickness
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class StudySection:
     published: list[Published] = field(default_factory=list)
     quantities: list[Quantities] = field(default_factory=list)
     sickness: list[Sickness] = field(default_factory=list)
+    congestion: list[Congestion] = field(default_factory=list)
 
 
 _SECTIONS = (
@@ -75,6 +76,14 @@ _SECTIONS = (
         "time that is left for work. Noise is what the system takes from cores that only compute.",
         ("hpo_send", "hpo_recv", "noise"),
     ),
+    (
+        "congestion",
+        "Congestion",
+        "Congestion by other ranks",
+        "Some ranks are victims, the others congest the network meanwhile: how many times as long the "
+        "victims’ calls take. Mean of all calls, below it the 99th percentile.",
+        ("congestion",),
+    ),
 )
 # Studies whose quantities are few and drawn nowhere.
 _IN_NUMBERS = ("ring", "stream", "bisection", "sick_links", "noise")
@@ -103,12 +112,15 @@ def study_sections(
             figures += [heat_map for heat_map in maps if heat_map.section == id_]
             numbers = quantities(table, [name for name in benchmarks if name in _IN_NUMBERS])
             found.append(StudySection(id_, short, title, lead, benchmarks, figures, quantities=numbers))
+    names = {label.run: label.label for label in labels}
     for section in found:
         if section.id == "effective":
             section.effective = effective.measured(by_run, labels)
             section.published = _published() if section.effective else []
         if section.id == "pairs":
-            section.sickness = sickness(grids, {label.run: label.label for label in labels})
+            section.sickness = sickness(grids, names)
+        if section.id == "congestion":
+            section.congestion = congestion(grids, table, names)
     return found
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kiviat.analysis.congestion import Impact, impacts
 from kiviat.analysis.grids import Grid
 from kiviat.analysis.patterns import Sick, sick
 from kiviat.analysis.summary import Summary
+from kiviat.record.units import format_value, three_digits
 from kiviat.report.runs import counted
 
 
@@ -40,6 +43,81 @@ def _conditions(summary: Summary) -> str:
     words += [f"{axis} {value}" for axis, value in sorted(summary.axes.items())]
     words += [counted(summary.launches, "launch")]
     return ", ".join(words + (["oversubscribed"] if summary.oversubscribed else []))
+
+
+@dataclass(frozen=True, slots=True)
+class Felt:
+    """An impact in words; `heat` is its shade in per cent, `hover` what is said when one points at it."""
+
+    mean: str
+    p99: str
+    heat: int
+    hover: str
+
+
+@dataclass(frozen=True, slots=True)
+class Congestion:
+    """What one case of congestion found: a line for each victim, a cell for each of `congestors`.
+
+    A line begins with what the victim has alone: its median, and what one call in a hundred undercuts.
+    """
+
+    run: str
+    conditions: str
+    congestors: list[str]
+    lines: list[tuple[str, str, str, list[Felt | None]]]
+
+
+def congestion(
+    grids: Iterable[Grid], summaries: Iterable[Summary], names: Mapping[str, str]
+) -> list[Congestion]:
+    """For each case of congestion its table of impacts."""
+    values = {(s.run, s.case, s.metric): s for s in summaries if s.benchmark == "congestion"}
+    found = []
+    for grid in grids:
+        if (grid.benchmark, grid.name) != ("congestion", "impact"):
+            continue
+        felt = {(impact.victim, impact.congestor): impact for impact in impacts(grid)}
+        congestors = list(grid.values_of("congestor"))
+
+        def said(metric: str, grid: Grid = grid) -> str:
+            summary = values.get((grid.run, grid.case, metric))
+            return "–" if summary is None else format_value(summary.median, summary.unit)
+
+        lines = [
+            (
+                victim,
+                said(f"{victim}_alone"),
+                said(f"{victim}_alone_p99"),
+                [
+                    _felt(felt[victim, each], said(f"{victim}_{each}")) if (victim, each) in felt else None
+                    for each in congestors
+                ],
+            )
+            for victim in grid.values_of("victim")
+        ]
+        words = [each.replace("_", " ") for each in congestors]
+        found.append(Congestion(names[grid.run], _setting(grid), words, lines))
+    return found
+
+
+def _felt(impact: Impact, median: str) -> Felt:
+    bounds = (
+        "" if impact.low is None or impact.high is None else f", 95 %: {impact.low:.3g} – {impact.high:.3g}"
+    )
+    shade = min(1.0, max(0.0, math.log10(max(impact.mean, 1e-9)) / 1.5))  # full at 30 times
+    return Felt(
+        f"{three_digits(impact.mean)} ×",
+        f"P99 {three_digits(impact.p99)} ×",
+        round(100 * shade),
+        f"median beside it {median}; mean {three_digits(impact.mean)} times that alone{bounds}",
+    )
+
+
+def _setting(grid: Grid) -> str:
+    words = [counted(grid.ranks, "rank"), *(f"{axis} {value}" for axis, value in sorted(grid.axes.items()))]
+    words += [counted(grid.launches, "launch")]
+    return ", ".join(words + (["oversubscribed"] if grid.oversubscribed else []))
 
 
 @dataclass(frozen=True, slots=True)

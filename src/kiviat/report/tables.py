@@ -123,6 +123,7 @@ _KINDS = {
     "shared-resource": "What is shared",
     "phases": "Near and far partners",
     "rings": "Rings in random order",
+    "congestion": "Congestion by others",
     "sick-links": "Slow ranks and links",
     "availability": "Left for work",
 }

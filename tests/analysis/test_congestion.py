@@ -1,0 +1,87 @@
+"""What traffic of others does, and what may be said of why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+
+from analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, run, study
+from analysis.test_grids import table_row
+from kiviat.analysis.congestion import findings, impacts
+from kiviat.analysis.finding import Finding
+from kiviat.analysis.grids import Grid, grids
+from kiviat.analysis.nodes import nodes_of
+
+CASE = {"benchmark": "congestion", "case": "congestion/ranks=8", "bytes": None, "ranks": 8}
+
+
+def tables(factor: float, victims: Sequence[int], launches: int = 5) -> list[Grid]:
+    """Allreduce suffers most, beside an incast; `victims` are ranks."""
+    axes = (
+        ("victim", ("latency", "allreduce")),
+        ("congestor", ("alltoall", "incast")),
+        ("of", ("mean", "P99")),
+    )
+    values = [1.1, 1.2, 1.3, 2.0, None, None, factor, 3 * factor]
+    ranks = (("rank", tuple(map(str, range(8)))),)
+    roles = [float(rank in victims) for rank in range(8)]
+    return grids(
+        table_row(launch, cells, name=name, table_axes=shape, **CASE)
+        for launch in range(launches)
+        for name, shape, cells in (("impact", axes, values), ("victims", ranks, roles))
+    )
+
+
+def told(factor: float, victims: Sequence[int], of: Sequence[int] | None, **changes: object) -> Finding:
+    whole = study("congestion", "impact", factor, "1", **changes)
+    (finding,) = findings([whole], tables(factor, victims), partial(nodes_of, run(of)))
+    return finding
+
+
+def test_impacts_are_read_off_the_table() -> None:
+    impact, _ = tables(5.0, [0])
+    found = {(each.victim, each.congestor): each for each in impacts(impact)}
+    assert set(found) == {("latency", "alltoall"), ("latency", "incast"), ("allreduce", "incast")}
+    assert (found["allreduce", "incast"].mean, found["allreduce", "incast"].p99) == (5.0, 15.0)
+    assert found["latency", "incast"].low == 1.3
+    few, _ = tables(5.0, [0], launches=4)
+    assert impacts(few)[0].low is None
+
+
+@pytest.mark.parametrize(
+    ("victims", "of", "why"),
+    [
+        (
+            [2, 3],
+            BLOCKED,
+            "They share no node with those that congest: what they share is links and switches",
+        ),
+        ([2, 4], BLOCKED, "cannot be told"),
+        ([2, 6], CYCLIC, "They share no node"),
+        ([2, 3], ONE_NODE, "All ranks are on one node"),
+        ([2, 3], None, "not known which ranks share a node"),
+    ],
+)
+def test_what_victims_share_with_congestors(victims: list[int], of: Sequence[int] | None, why: str) -> None:
+    finding = told(6.0, victims, of)
+    assert finding.headline == "Beside an incast of other ranks, an allreduce takes 6.00 times as long"
+    assert "99th percentile takes 18.0 times" in finding.detail and why in finding.detail
+
+
+def test_oversubscribed_congestion_is_not_explained() -> None:
+    finding = told(6.0, [2, 3], BLOCKED, oversubscribed=True)
+    assert "more ranks than cores" in finding.detail and "links" not in finding.detail
+    assert finding.importance < told(6.0, [2, 3], BLOCKED).importance
+
+
+def test_a_network_that_keeps_traffic_apart() -> None:
+    axes = (("victim", ("latency",)), ("congestor", ("alltoall",)), ("of", ("mean", "P99")))
+    calm = grids(
+        table_row(launch, [1.02, 1.1], name="impact", table_axes=axes, **CASE) for launch in range(5)
+    )
+    whole = study("congestion", "impact", 1.02, "1")
+    (finding,) = findings([whole], calm, partial(nodes_of, run(BLOCKED)))
+    assert finding.headline == "Traffic of other ranks hardly disturbs"
+    assert "a short message takes 1.02 times as long beside an alltoall" in finding.detail
