@@ -145,6 +145,11 @@ def test_too_few_launches() -> None:
     (finding,) = found([case([1e-6] * 4), *PINGPONG], "too-few-launches")
     assert finding.headline == "Fewer than 5 launches, thus no interval, in 1 of 24 cases"
     assert not found([case([1e-6], clock="simulated")], "too-few-launches")
+    study = [
+        case([1e9] * 2, case="ring", benchmark="ring", metric=metric) for metric in ("natural", "random")
+    ]
+    (finding,) = found([*study, *PINGPONG], "too-few-launches")
+    assert finding.headline.endswith("in 1 of 24 cases") and finding.evidence == (("ring", "natural"),)
 
 
 def test_what_a_launch_warns_of() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kiviat.analysis.finding import Evidence, Finding
 from kiviat.analysis.intervals import MIN_LAUNCHES
-from kiviat.analysis.summary import Summary
+from kiviat.analysis.summary import Summary, studies
 from kiviat.record.types import Row
 from kiviat.record.units import format_value, three_digits
 
@@ -30,7 +30,7 @@ def findings(
     measured = [summary for summary in summaries if summary.clock == "wall"]
     yield from _oversubscribed(measured)
     times = [summary for summary in measured if summary.metric == "time"]
-    yield from _too_few_launches(times)
+    yield from _too_few_launches([*times, *_first_of_studies(measured)])
     yield from _two_modes(times)
     yield from _unstable(times)
     yield from _not_converged(times)
@@ -125,6 +125,16 @@ def _oversubscribed(summaries: Sequence[Summary]) -> Iterator[Finding]:
             _evidence(crowded),
             "warning",
         )
+
+
+def _first_of_studies(measured: Sequence[Summary]) -> list[Summary]:
+    """The quantity that stands for each case that has no time."""
+    of_studies = studies(measured)
+    first: dict[str, Summary] = {}
+    for summary in measured:
+        if summary.benchmark in of_studies:
+            first.setdefault(summary.case, summary)
+    return list(first.values())
 
 
 def _too_few_launches(times: Sequence[Summary]) -> Iterator[Finding]:
