@@ -154,7 +154,7 @@ def test_streams_of_all_against_those_of_one() -> None:
 
 def test_an_interval_that_reaches_enough_is_no_contention() -> None:
     shaky = case(
-        [0.5, 0.6, 0.7, 0.9, 1.0],
+        [0.4, 0.45, 0.5, 0.9, 1.0],
         case="dense_cumulative/ranks=8",
         benchmark="dense_cumulative",
         metric="last_to_first",
@@ -208,6 +208,13 @@ def test_halves_that_differ() -> None:
     (finding,) = told(halves, BLOCKED, "bisection")
     assert "1.00 GB/s to 3.00 GB/s" in finding.headline and "cannot tell" in finding.detail
     assert not told([halves[0], study("bisection", "best_half", 1.05e9)], BLOCKED, "bisection")
+
+
+def test_the_busiest_node() -> None:
+    nodes = Nodes((0, 1, 2, 2))
+    assert nodes.busiest([(0, 2), (1, 3)]) == 2  # their other ends share a node
+    assert nodes.busiest([(2, 3)]) == 1  # with both ends on one node it is one pair still
+    assert nodes.busiest([]) == 0 and nodes.boundaries(4) == [1, 2]
 
 
 def test_launches_that_placed_ranks_differently_are_not_trusted() -> None:

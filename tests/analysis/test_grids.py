@@ -140,13 +140,10 @@ def sick_tables(launch: int, links: Sequence[str], ranks: Sequence[int]) -> list
 
 
 def test_the_sick_are_named_with_the_launches_that_named_them() -> None:
-    found = [
-        (["0-2 latency"], [3]),
-        ([], [3]),
-        (["0-2 latency"], [3]),
-    ]
+    found = [(["0-2 latency"], [3]), ([], [3]), (["0-2 latency", "1-3 bandwidth"], [3])]
     rows = [row for launch, named in enumerate(found) for row in sick_tables(launch, *named)]
-    rank, link = sick(grids(rows))
+    rank, link, once = sick(grids(rows))
+    assert (once.what, once.of, once.found, once.factor) == ("link 1-3", "bandwidth", 1, 6.0)
     assert (rank.what, rank.of, rank.found, rank.launches) == ("rank 3", "bandwidth", 3, 3)
     assert rank.factor == 3.0 and rank.confidence == pytest.approx(0.8)
     assert (link.what, link.of, link.found, link.launches) == ("link 0-2", "latency", 2, 3)

@@ -129,7 +129,7 @@ def _middle(values: Floats) -> float:
 class Sick:
     """A rank or a link that was found slow, in how many of the launches, and by how much.
 
-    `of` is the quantity in which it is slow. `confidence` is the lowest of these launches, or None.
+    `of` is the quantity in which it is slow. Factor and confidence are medians of these launches.
     """
 
     what: str
@@ -173,5 +173,6 @@ def _confidences(grids: Sequence[Grid]) -> Mapping[tuple[str, str], float]:
 
 def _sick(what: str, of: str, launches: int, entries: Sequence[tuple[int, float, float | None]]) -> Sick:
     factors = [factor for count, factor, _ in entries for _ in range(count)]
-    known = [confidence for _, _, confidence in entries if confidence is not None]
-    return Sick(what, of, len(factors), launches, float(np.median(factors)), min(known) if known else None)
+    known = [one for count, _, one in entries if one is not None for _ in range(count)]
+    confidence = float(np.median(known)) if known else None
+    return Sick(what, of, len(factors), launches, float(np.median(factors)), confidence)
