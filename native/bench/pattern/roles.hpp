@@ -1,0 +1,38 @@
+// Who suffers congestion and who makes it: GPCNeT has victims on a random fifth of the nodes, congestors on the others.
+// S. Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks", SC19,
+// section 3. Pure functions.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "bench/pattern/rings.hpp"
+
+namespace kiviat {
+
+// Members of either role: fewer exchange nothing with each other.
+inline constexpr int least_of_role = 2;
+
+// A random `share` of `all`, chosen by the seed, that leaves both roles at least two.
+inline std::vector<bool> chosen(int all, double share, std::uint64_t seed) {
+  const int number = std::clamp(static_cast<int>(std::lround(share * all)), least_of_role, all - least_of_role);
+  std::vector<bool> is(static_cast<std::size_t>(all), false);
+  const std::vector<int> order = random_order(all, seed);
+  for (int i = 0; i < number; ++i) is[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = true;
+  return is;
+}
+
+// Whether each rank is a victim, given its node (numbered from 0 on). By nodes, all ranks of a node have one role, so
+// that what they share is the network; nothing where there are fewer than four. By ranks, four are needed at least.
+inline std::optional<std::vector<bool>> victims_of(const std::vector<int>& node_of_rank, bool by_node, double share, std::uint64_t seed) {
+  const int all = by_node ? std::ranges::max(node_of_rank) + 1 : static_cast<int>(node_of_rank.size());
+  if (all < 2 * least_of_role) return std::nullopt;
+  const std::vector<bool> is = chosen(all, share, seed);
+  if (!by_node) return is;
+  std::vector<bool> victims;
+  for (const int node : node_of_rank) victims.push_back(is[static_cast<std::size_t>(node)]);
+  return victims;
+}
+
+}  // namespace kiviat
