@@ -109,6 +109,22 @@ def test_no_network_is_blamed_on_one_node() -> None:
     assert "no network takes part" in found[2].detail and "no network takes part" in found[3].detail
 
 
+def test_the_factor_is_of_one_case() -> None:
+    """The plainest of b_eff's cases, of most ranks: never the ping-pong of another."""
+
+    def b_eff(loaded: float, alone: float, **changes: Any) -> list[Summary]:
+        rates = {"at_lmax_per_process": loaded, "pingpong_bandwidth": alone, "b_eff_per_process": loaded / 3}
+        return [study("b_eff", metric, rate, **changes) for metric, rate in rates.items()]
+
+    quick = b_eff(1e9, 2e9, case="b_eff/ranks=8/version=quick", axes={"version": "quick"})
+    (finding,) = told(quick, BLOCKED, "contention")
+    assert "contention factor 2.00" in finding.headline
+    small, large = b_eff(1e9, 3e9, case="b_eff/ranks=4", ranks=4), b_eff(1e9, 4e9)
+    (finding,) = told([*quick, *small, *large], BLOCKED, "contention")
+    assert "contention factor 4.00" in finding.headline and "all 8 ranks" in finding.headline
+    assert not told(b_eff(1e9, 2e9, case="b_eff/ranks=2", ranks=2), BLOCKED, "contention")
+
+
 def test_contention_between_nodes_is_traced_to_what_pairs_show() -> None:
     loaded = [
         study("b_eff", "at_lmax_per_process", 0.25e9),

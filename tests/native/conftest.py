@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,25 @@ from kiviat.launch.toolchain import Toolchain
 CHECKOUT = Path(__file__).resolve().parents[2]
 CORES = len(os.sched_getaffinity(0))
 LIMIT_S = 120
+
+# What makes a study short, whichever has such an axis.
+BRIEF = {
+    "bandwidth_rings": 1,
+    "halves": 1,
+    "latency_rings": 1,
+    "lmax": 4096,
+    "long": 4096,
+    "pair_ms": 1,
+    "phase_ms": 1,
+    "phases": 2,
+    "repetitions": 1,
+    "time_ms": 20,
+    "version": "quick",
+}
+
+
+# Studies that send no message whose payload could be wrong.
+SILENT = {"noise"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +77,19 @@ class Native:
             text=True,
             timeout=limit_s,
         )
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """What the program says of each benchmark that every launch can run, by name.
+
+        `brief` are the words of a short case; `silent` is one without payload.
+        """
+        everything = json.loads(self.alone("--describe").stdout)
+        benchmarks = [one for one in everything if not one["threads"]]  # the others: test_threads.py
+        for one in benchmarks:
+            axes = {axis["name"] for axis in one["axes"]} if one["sampling"] == "study" else set()
+            one["brief"] = " ".join(f"{axis}={value}" for axis, value in BRIEF.items() if axis in axes)
+            one["silent"] = one["name"] in SILENT
+        return {one["name"]: one for one in benchmarks}
 
     def alone(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         """kiviat-bench as a person types it on a login node: no launcher."""

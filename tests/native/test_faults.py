@@ -17,59 +17,77 @@ if TYPE_CHECKING:
 
 FAULTS = ("corrupt", "drop", "truncate")
 # From one side to the other only. Elsewhere both ranks receive, or one of them if there is a root.
-ONE_WAY = {"uniband"}
+ONE_WAY = {"accumulate", "get", "put", "uniband"}
 
 
 def cases_of(description: Mapping[str, Any]) -> list[str]:
     """One byte (or element), some, many; every value of the benchmark's own axes; either root."""
     name, element = description["name"], description["element_bytes"]
-    common = "mode=fixed iterations=1 warmup=0 window=4"
-    axes = {axis["name"]: axis["values"] for axis in description["axes"]}
-    if "window" not in axes:
-        common = common.removesuffix(" window=4")
+    axes = {
+        axis["name"]: [value for value in axis["values"] or [] if value != axis["default"]]
+        for axis in description["axes"]
+    }
+    common = f"{description['brief']} mode=fixed iterations=1 warmup=0" + " window=4" * ("window" in axes)
     variants = [f"bytes={size}" for size in (2 * element, 64, 40_000)] if description["sized"] else [""]
     last = variants[-1]
-    variants += [f"{last} {axis}={value}" for axis, values in axes.items() for value in values or []]
+    variants += [f"{last} {axis}={value}" for axis, values in axes.items() for value in values]
     if "root" in axes:
         variants.append(f"{last} root=1")
-    return [f"{name}/{index} {name} {words} {common}" for index, words in enumerate(variants)]
+    return [f"{name}/{index} {name} {common} {words}" for index, words in enumerate(variants)]
 
 
 def outcomes(native: Native, folder: Path, environment: Mapping[str, str | Path]) -> list[dict[str, Any]]:
-    cases, out = folder / "cases.txt", folder / "events.jsonl"
-    lines = [line for one in descriptions(native) for line in cases_of(one)]
-    cases.write_text("\n".join(line for line in lines if "cache=off" not in line) + "\n")
-    done = native.run(2, native.program, "--cases", cases, "--out", out, preload=environment)
-    assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in out.read_text().splitlines()]
-    assert events[-1]["event"] == "end"
-    return [event for event in events if event["event"] == "result"]
+    """Each benchmark on two ranks, or as many as it needs."""
+    by_ranks: dict[int, list[str]] = {}
+    for one in native.described().values():
+        by_ranks.setdefault(max(2, one["ranks"]["min"]), []).extend(cases_of(one))
+    results = []
+    for ranks, lines in by_ranks.items():
+        cases, out = folder / f"cases-{ranks}.txt", folder / f"events-{ranks}.jsonl"
+        cases.write_text("\n".join(line for line in lines if "cache=off" not in line) + "\n")
+        done = native.run(ranks, native.program, "--cases", cases, "--out", out, preload=environment)
+        assert done.returncode == 0, done.stderr
+        events = [json.loads(line) for line in out.read_text().splitlines()]
+        assert events[-1]["event"] == "end"
+        results += [event for event in events if event["event"] == "result"]
+    return results
 
 
-def descriptions(native: Native) -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = json.loads(native.alone("--describe").stdout)
-    return loaded
+def carriers(native: Native) -> set[str]:
+    """The benchmarks that carry payload."""
+    described = native.described().values()
+    return {
+        one["name"] for one in described if one["sized"] or (one["sampling"] == "study" and not one["silent"])
+    }
+
+
+def silent(native: Native) -> set[str]:
+    return {one["name"] for one in native.described().values() if one["silent"]}
 
 
 def test_without_the_library_every_check_passes(native: Native, tmp_path: Path) -> None:
     results = outcomes(native, tmp_path, {"KIVIAT_FAULT": "corrupt"})
+    unchecked = silent(native)
     wrong = {result["case"]: result["reason"] for result in results if result["check"] != "passed"}
-    assert wrong == {}
-    assert {result["benchmark"] for result in results} == {one["name"] for one in descriptions(native)}
+    assert {case: why for case, why in wrong.items() if case.partition("/")[0] not in unchecked} == {}
+    assert {result["benchmark"] for result in results} == set(native.described())
 
 
 def test_a_library_that_does_nothing_changes_nothing(native: Native, tmp_path: Path) -> None:
     results = outcomes(native, tmp_path, {"LD_PRELOAD": native.faults})
-    assert {result["check"] for result in results} == {"passed"}
+    unchecked = silent(native)
+    assert {result["check"] for result in results if result["benchmark"] not in unchecked} == {"passed"}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_check_notices(native: Native, tmp_path: Path, fault: str) -> None:
     results = outcomes(native, tmp_path, {"KIVIAT_FAULT": fault, "LD_PRELOAD": native.faults})
-    sized = {one["name"] for one in descriptions(native) if one["sized"]}
+    carrying, unchecked = carriers(native), silent(native)
     for result in results:
+        if result["benchmark"] in unchecked:
+            continue
         # Without payload there is nothing to corrupt; but a barrier can fail to be one.
-        noticed = fault == "drop" or result["benchmark"] in sized
+        noticed = fault == "drop" or result["benchmark"] in carrying
         expected = ("failed", "failed", "check") if noticed else ("ok", "passed", None)
         assert (result["outcome"], result["check"], result["phase"]) == expected, result["case"]
         if noticed:
@@ -91,9 +109,9 @@ def test_every_rank_that_receives_checks(native: Native, tmp_path: Path) -> None
             noticed[result["case"]] = noticed.get(result["case"], 0) + (result["check"] == "failed")
             if result["check"] == "failed":
                 assert f"rank {rank}" in result["reason"], result["case"]
-    by_name = {one["name"]: one for one in descriptions(native)}
+    by_name, carrying = native.described(), carriers(native)
     for case, ranks in noticed.items():
         one = by_name[case.partition("/")[0]]
-        if one["sized"]:
+        if one["name"] in carrying:
             rooted = any(axis["name"] == "root" for axis in one["axes"])
             assert ranks == (1 if rooted or one["name"] in ONE_WAY else 2), case

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import subprocess
 from pathlib import Path
@@ -94,10 +95,6 @@ def listed(native: Native) -> list[dict[str, str]]:
     return loaded
 
 
-def described(native: Native) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in json.loads(native.alone("--describe").stdout)}
-
-
 def test_the_list_equals_the_files(native: Native) -> None:
     files = {str(path.relative_to(BENCH).with_suffix("")) for path in BENCH.rglob("*.cpp")}
     assert {one["file"] for one in listed(native)} == files
@@ -107,15 +104,16 @@ def test_the_list_equals_the_files(native: Native) -> None:
 
 def test_descriptions_say_everything(native: Native) -> None:
     metric = schema("record")["$defs"]["metric"]["properties"]
-    descriptions = described(native)
+    descriptions = {one["name"]: one for one in json.loads(native.alone("--describe").stdout)}
     assert list(descriptions) == [one["name"] for one in listed(native)]
     for name, one in descriptions.items():
         assert set(one) == {
             *("name", "file", "summary", "source", "aka", "sampling"),
-            *("ranks", "sized", "element_bytes", "nominal_s", "axes", "metrics"),
+            *("ranks", "sized", "element_bytes", "threads", "nominal_s", "axes", "metrics"),
         }, name
         assert one["summary"] and one["source"], name
-        assert one["sampling"] in {"batched", "per_call", "overlapped"}
+        assert one["sampling"] in {"batched", "per_call", "overlapped", "study"}
+        assert (one["nominal_s"] > 0) == (one["sampling"] == "study"), name
         assert one["ranks"]["min"] >= 1 and one["ranks"]["multiple"] >= 1
         assert one["ranks"]["max"] is None or one["ranks"]["max"] >= one["ranks"]["min"]
         assert one["element_bytes"] >= 1
@@ -124,7 +122,8 @@ def test_descriptions_say_everything(native: Native) -> None:
         for axis in one["axes"]:
             assert axis["help"], (name, axis)
             assert axis["values"] is None or axis["default"] in axis["values"], (name, axis)
-        assert one["metrics"][0]["name"] == "time"
+        # What a study measures it says itself.
+        assert one["metrics"] and (one["sampling"] == "study" or one["metrics"][0]["name"] == "time")
         for each in one["metrics"]:
             assert each["unit"] in metric["unit"]["enum"] and each["better"] in metric["better"]["enum"]
 
@@ -313,46 +312,136 @@ def test_events_tell_the_launch_every_case_and_the_end(driven: Driven) -> None:
     assert 0 < launch["clock_cost_s"] < 1e-5
 
 
-def test_every_benchmark_gives_a_valid_record(driven: Driven) -> None:
+def cases_of(one: dict[str, Any]) -> list[str]:
     """In every mode, and as many of each axis' values as there are; also what is skipped and what fails."""
-    cases = []
-    for name, one in described(driven.native).items():
-        axes = {axis["name"]: axis["values"] or [] for axis in one["axes"]}
-        own = [f"{axis}={value}" for axis, values in axes.items() for value in values if axis != "cache"]
-        for size in (0, 64, 8192):
-            cases += [f"{name}/{size} {name} bytes={size} budget_s=0.01 min_samples=8"]
-        cases += [f"{name}/{mode} {name} bytes=64 mode={mode} iterations=5" for mode in ("fixed", "pallas2")]
-        cases += [f"{name}/{axis} {name} bytes=64 mode=fixed iterations=5 {axis}" for axis in own]
-        cases += [f"{name}/more {name} ranks=7", f"{name}/odd {name} bytes=-1", f"{name}/word {name} bytes=x"]
+    name, brief = one["name"], one["brief"]
+    axes = {axis["name"]: axis["values"] or [] for axis in one["axes"]}
+    own = [f"{axis}={value}" for axis, values in axes.items() for value in values if axis != "cache"]
+    sizes = (0, 64, 8192) if one["sized"] else (8192,)
+    return [
+        *(f"{name}/{size} {name} bytes={size} {brief} budget_s=0.01 min_samples=8" for size in sizes),
+        *(f"{name}/{mode} {name} bytes=64 {brief} mode={mode} iterations=5" for mode in ("fixed", "pallas2")),
+        *(f"{name}/{axis} {name} bytes=64 {brief} mode=fixed iterations=5 {axis}" for axis in own),
+        f"{name}/more {name} ranks=7",
+        *(f"{name}/{kind} {name} bytes={size} {brief}" for kind, size in (("odd", "-1"), ("word", "x"))),
+    ]
+
+
+def check_figures(one: dict[str, Any], result: dict[str, Any]) -> None:
+    """Metrics are those that the benchmark declares, the first of them above all, and tables are whole."""
+    case = result["case"]
+    metrics = {metric["name"]: metric for metric in result["metrics"]}
+    declared = [metric["name"] for metric in one["metrics"]]
+    first = metrics[declared[0]]
+    # A difference, such as overhead, may come out below 0.
+    assert first["p50"] is not None and (one["sampling"] == "study" or first["p50"] > 0), case
+    assert first["count"] == len(first["samples"]), case
+    assert set(metrics) <= set(declared), case
+    if one["sampling"] != "study":
+        assert result["tables"] == []
+        # Nothing but a bandwidth of no bytes may be missing.
+        missing = set(declared) - set(metrics) if result["mode"] == "adaptive" else set()
+        assert missing <= ({"bandwidth"} if result["bytes"] == 0 else set()), case
+    units = {metric["name"]: (metric["unit"], metric["better"]) for metric in one["metrics"]}
+    assert all((metric["unit"], metric["better"]) == units[name] for name, metric in metrics.items()), case
+    for table in result["tables"]:
+        cells = math.prod(len(axis["values"]) for axis in table["axes"])
+        assert table["axes"] and len(table["values"]) == cells, (case, table["name"])
+        assert table["unit"] in {unit for unit, _ in units.values()} | {"1"}, (case, table["name"])
+
+
+def check_records(results: list[dict[str, Any]]) -> None:
+    validator = jsonschema.Draft202012Validator(schema("record"))
+    for result in results:
+        problems = [error.message for error in validator.iter_errors(record_of(result))]
+        assert not problems, (result["case"], problems)
+
+
+def test_every_benchmark_gives_a_valid_record(driven: Driven) -> None:
+    known = driven.native.described()
+    cases = [case for one in known.values() for case in cases_of(one)]
     cases += ["nothing nosuch bytes=8", "axis pingpong flavour=mild"]
     done = driven(2, *cases)
     assert done.returncode == 0, done.stderr
     assert len(driven.results) == len(cases)
-    validator = jsonschema.Draft202012Validator(schema("record"))
-    for result in driven.results:
-        problems = [error.message for error in validator.iter_errors(record_of(result))]
-        assert not problems, (result["case"], problems)
-
-    described_ = described(driven.native)
+    check_records(driven.results)
     for result in driven.results:
         case, kind = result["case"], result["case"].partition("/")[2]
-        one = described_.get(result["benchmark"])
-        if one is None or kind == "" or (kind in {"odd", "word"} and one["sized"]):
+        one = known.get(result["benchmark"])
+        if one is None or kind == "":
             assert result["outcome"] == "failed" and result["phase"] == "setup" and result["reason"], case
         elif kind == "more":
             assert result["outcome"] == "skipped" and "the launch has 2" in result["reason"], case
-        elif kind == "pallas2" and one["sampling"] == "overlapped":
+        elif one["ranks"]["min"] > 2:
+            assert result["outcome"] == "skipped" and "ranks" in result["reason"], case
+        elif kind in {"odd", "word"} and one["sized"]:
+            assert result["outcome"] == "failed" and result["phase"] == "setup" and result["reason"], case
+        elif kind == "pallas2" and one["sampling"] in {"overlapped", "study"}:
             assert result["outcome"] == "skipped", case
+        elif kind == "0" and result["outcome"] == "skipped":
+            assert one["sampling"] == "study" and "no bytes" in result["reason"], case
         else:
             assert result["outcome"] == "ok", (case, result["reason"])
-            assert result["check"] == ("not run" if one["sized"] and kind == "0" else "passed"), case
-            metrics = {metric["name"]: metric for metric in result["metrics"]}
-            assert metrics["time"]["p50"] > 0 and metrics["time"]["count"] == len(metrics["time"]["samples"])
-            expected = {metric["name"] for metric in one["metrics"]}
-            assert set(metrics) <= expected, case
-            if result["mode"] == "adaptive":
-                # Nothing but a bandwidth of no bytes may be missing.
-                assert expected - set(metrics) <= ({"bandwidth"} if kind == "0" else set()), case
+            silent = one["silent"] or (one["sized"] and kind == "0")
+            assert result["check"] == ("not run" if silent else "passed"), case
+            check_figures(one, result)
+
+
+def test_studies_at_all_numbers_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
+    """Even, odd, prime, a power of two; and those in groups. One rank alone is too few, and says so."""
+    driven = Driven(native_openmpi, tmp_path)
+    studies = {name: one for name, one in native_openmpi.described().items() if one["sampling"] == "study"}
+    driven(
+        8,
+        *(f"{name}/{ranks} {name} ranks={ranks} bytes=512 {one['brief']}" for ranks in (1, 2, 3, 5, 8)
+          for name, one in studies.items()),
+        *(f"{name}/groups {name} group=4 bytes=512 {one['brief']}" for name, one in studies.items()),
+    )  # fmt: skip
+    assert driven.events[-1]["event"] == "end"
+    check_records(driven.results)
+    for result in driven.results:
+        case, one = result["case"], studies[result["benchmark"]]
+        rule = one["ranks"]
+        if result["ranks"] < rule["min"] or result["ranks"] % rule["multiple"] or rule["max"] == 1:
+            assert result["outcome"] == "skipped" and "needs" in result["reason"], case
+            continue
+        assert result["outcome"] == "ok", (case, result["reason"])
+        assert result["check"] == ("not run" if one["silent"] else "passed"), case
+        check_figures(one, result)
+        if result["ranks"] == 8 and not case.endswith("groups"):
+            assert len(result["metrics"]) == len(one["metrics"]), case
+
+
+def test_an_alias_of_a_family_means_all_of_it(native_openmpi: Native) -> None:
+    words = ["-m", "64", "--set", "phase_ms=1", "--format", "jsonl"]
+    done = native_openmpi.run(2, native_openmpi.program, "dense", *words)
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    names = [event["benchmark"] for event in events if event["event"] == "result"]
+    assert names == ["dense_cumulative", "dense_pairwise", "dense_random", "dense_total_exchange"]
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("b_eff lmax=100", "lmax=100: give 4096 to 134217728 bytes, or memory"),
+        ("dense_random bytes=64 phases=0", "phases=0: give 1 to 10000"),
+        ("dense_pairwise bytes=64 phase_ms=0", "phase_ms=0: give 1 to 60000"),
+        ("dense_pairwise bytes=64 matching=near", "matching is 'near': give one of disjoint, halves, both"),
+        ("dense bytes=64", "'dense' means several benchmarks: give one of dense_cumulative, "),
+        ("all_pairs long=4", "long=4: give 8 to 1000000000"),
+        ("stream time_ms=-1", "time_ms=-1: give 1 to 60000"),
+        ("bisection halves=x", "halves is 'x': give a whole number"),
+    ],
+)
+def test_settings_of_studies_that_make_no_sense(
+    native_openmpi: Native, tmp_path: Path, case: str, said: str
+) -> None:
+    driven = Driven(native_openmpi, tmp_path)
+    driven(2, f"a {case}")
+    (result,) = driven.results
+    assert result["outcome"] == "failed" and result["phase"] == "setup"
+    assert said in result["reason"]
 
 
 def test_a_case_that_makes_no_sense_leaves_nobody_waiting(driven: Driven) -> None:

@@ -190,14 +190,10 @@ def study_tables(run: str = "run-a", launches: int = 6, speed: float = 1.0) -> l
             ("random", 16, lambda k, rate=rate: rate * (1 + k % 3 / 4)),
         )
         for name, count, value in phases:
-            add(
-                f"dense_{name}/ranks=8/bytes={size}",
-                "bandwidth",
-                "B/s",
-                {"phase": range(1, count + 1)},
-                value,
-                size,
-            )
+            case = f"dense_{name}/ranks=8/bytes={size}"
+            axes = {"phase": range(1, count + 1)}
+            add(case, "bandwidth", "B/s", axes, value, size)
+            add(case, "total_bandwidth", "B/s", axes, lambda k, each=value: 8 * (each(k) or 0), size)
     for name, unit, index in (("latency", "s", 0), ("bandwidth", "B/s", 1)):
         add("distance/ranks=8", name, unit, {"distance": (1, 2, 4)}, lambda d, i=index: between(0, d)[i])
         add(

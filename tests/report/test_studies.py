@@ -163,7 +163,7 @@ def test_phases(open_page: Open) -> None:
     tables = study_tables()
     page = open_page(page_of_one())
     for title, (benchmark, phases) in PHASES.items():
-        caption = f"{title}: bandwidth per process by phase"
+        caption = f"{title}: bandwidth by phase"
         found = lines(page, caption)
         assert list(found) == ["8 B", "512 B", "32 KiB", "1 MiB"]
         for size, line in zip(SIZES, found.values(), strict=True):
@@ -177,6 +177,10 @@ def test_phases(open_page: Open) -> None:
         expect(drawn.locator("tbody tr")).to_have_count(phases * len(SIZES))
         first = drawn.locator("tbody tr").first.locator("td").all_inner_texts()
         assert first[:3] == ["8 B", "1", format_value(next(iter(found.values()))["y"][0], "B/s")]
+        drawn.locator("select").select_option(label="all processes")
+        total = lines(page, caption)["1 MiB"]["y"]
+        case = f"{benchmark}/ranks=8/bytes={SIZES[-1]}"
+        assert total[0] == pytest.approx(cell(tables, case, "total_bandwidth", "1"))
 
 
 def test_distance(open_page: Open) -> None:

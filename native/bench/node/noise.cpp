@@ -5,27 +5,22 @@
 #include <cmath>
 
 #include "bench/node/detours.hpp"
-#include "core/failure.hpp"
-#include "core/trial.hpp"
+#include "bench/pattern/settings.hpp"
 #include "core/work.hpp"
 
 using namespace kiviat;
 
 namespace {
 
-double microseconds_of(const Trial& t, const char* axis, std::int64_t least, std::int64_t most) {
-  const std::int64_t given = t.integer(axis);
-  if (given < least || given > most)
-    throw UsageError(std::string(axis) + "=" + std::to_string(given) + ": give " + std::to_string(least) + " to " + std::to_string(most));
-  return 1e-6 * static_cast<double>(given);
+double microseconds_of(const Trial& t, const char* axis, std::int64_t least) {
+  return 1e-6 * static_cast<double>(bounded(t, axis, least, 1'000'000));
 }
 
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), quantum_s_(microseconds_of(t, "quantum_us", 1, 1'000'000)),
-        threshold_s_(microseconds_of(t, "threshold_us", 0, 1'000'000)),
-        quanta_(std::llround(1e3 * microseconds_of(t, "time_ms", 1, 86'400'000) / quantum_s_)) {
+      : t_(t), quantum_s_(microseconds_of(t, "quantum_us", 1)), threshold_s_(microseconds_of(t, "threshold_us", 0)),
+        quanta_(std::llround(1e-3 * static_cast<double>(bounded(t, "time_ms", 1, 86'400'000)) / quantum_s_)) {
     if (quanta_ < 1 || quanta_ > most_quanta)
       throw UsageError("time_ms=" + t.text("time_ms") + " holds " + std::to_string(quanta_) + " quanta of " + t.text("quantum_us") +
                        " us: choose both so that there are 1 to " + std::to_string(most_quanta));

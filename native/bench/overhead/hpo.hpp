@@ -5,8 +5,8 @@
 #include <string>
 
 #include "bench/overhead/overhead.hpp"
+#include "bench/pattern/settings.hpp"
 #include "bench/pt2pt/partners.hpp"
-#include "core/statistics.hpp"
 #include "core/work.hpp"
 
 namespace kiviat {
@@ -81,13 +81,6 @@ inline std::vector<Quantity> overhead_reports() {
           {"barrier_time", "s", "lower", "a turn with neither message nor work"}};
 }
 
-inline double percent_of(const Trial& t, const char* axis, std::int64_t least) {
-  const std::int64_t percent = t.integer(axis);
-  if (percent < least || percent > 1000)
-    throw UsageError(std::string(axis) + "=" + std::to_string(percent) + ": give " + std::to_string(least) + " to 1000");
-  return static_cast<double>(percent) / 100;
-}
-
 // Medians over the repetitions, by the amount of work; the last amounts may not be reached in each.
 inline void overhead_table(Trial& t, const std::vector<Overhead>& all) {
   const auto longest = std::ranges::max_element(all, {}, [](const Overhead& o) { return o.points.size(); });
@@ -99,16 +92,15 @@ inline void overhead_table(Trial& t, const std::vector<Overhead>& all) {
       std::vector<double> seconds;
       for (const Overhead& one : all)
         if (row < one.points.size()) seconds.push_back(column == 0 ? one.points[row].message_s : one.points[row].work_s);
-      std::ranges::sort(seconds);
-      table.at({row, column}) = quantile(seconds, 0.5);
+      table.at({row, column}) = median(std::move(seconds));
     }
 }
 
 inline void measure_overhead(Trial& t, Side side) {
   constexpr double most_s = 5;
-  const OverheadSettings settings{.base = percent_of(t, "base_percent", 0), .stop = percent_of(t, "stop_percent", 1)};
-  const std::int64_t repetitions = t.integer("repetitions");
-  if (repetitions < 1 || repetitions > 1000) throw UsageError("repetitions=" + std::to_string(repetitions) + ": give 1 to 1000");
+  const auto percent = [&](const char* axis) { return static_cast<double>(bounded(t, axis, 0, 1000)) / 100; };
+  const OverheadSettings settings{.base = percent("base_percent"), .stop = percent("stop_percent")};
+  const std::int64_t repetitions = bounded(t, "repetitions", 1, 1000);
   if (settings.base >= settings.stop) throw UsageError("base_percent=" + t.text("base_percent") + " is not below stop_percent=" + t.text("stop_percent"));
   Host host(t, side);
   OverheadMeasurement measure(host, settings);

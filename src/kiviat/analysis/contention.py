@@ -17,6 +17,8 @@ from kiviat.record.units import format_bytes, format_value, three_digits
 
 NodesOf = Callable[[int], Nodes | None]  # of the first ranks of the run
 
+_B_EFF = ("at_lmax_per_process", "pingpong_bandwidth", "b_eff_per_process")
+
 # Factors within this of 1 are no difference worth telling.
 _ALIKE = 1.15
 _RESOURCES = {
@@ -57,7 +59,6 @@ class Sharing:
     share: float
     verdict: Verdict
     evidence: Evidence
-    oversubscribed: bool
 
 
 def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharing]:
@@ -73,7 +74,6 @@ def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharin
                 ratio.median,
                 shared(_best_case(ratio), pairs(ratio.ranks), nodes_of(ratio.ranks), ratio.oversubscribed),
                 evidence(ratio),
-                ratio.oversubscribed,
             )
     alone = chosen(summaries, "stream", "pair_bandwidth", pairs="alone")
     together = chosen(summaries, "stream", "pair_bandwidth")
@@ -86,7 +86,6 @@ def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharin
             share,
             shared(best, far_pairs(together.ranks), nodes_of(together.ranks), together.oversubscribed),
             evidence(alone, together),
-            together.oversubscribed,
         )
 
 
@@ -111,14 +110,17 @@ def _shared(sharing: Sharing) -> Finding:
 
 def _b_eff(summaries: Sequence[Summary], nodes_of: NodesOf, sharing: Sequence[Sharing]) -> Iterator[Finding]:
     """b_eff per process at the largest message against the ping-pong of ranks 0 and 1: equal sizes."""
-    for axes in ({}, {"version": "quick"}):
-        loaded = chosen(summaries, "b_eff", "at_lmax_per_process", **axes)
-        alone = chosen(summaries, "b_eff", "pingpong_bandwidth", **axes)
-        whole = chosen(summaries, "b_eff", "b_eff_per_process", **axes)
-        if loaded and alone and whole and loaded.ranks > 2:
-            break
-    else:
+    cases: dict[str, dict[str, Summary]] = {}
+    for summary in summaries:
+        if summary.benchmark == "b_eff" and summary.ranks > 2 and summary.metric in _B_EFF:
+            cases.setdefault(summary.case, {})[summary.metric] = summary
+    plainest = sorted(
+        (found for found in cases.values() if len(found) == len(_B_EFF)),
+        key=lambda found: (len(found[_B_EFF[0]].axes), -found[_B_EFF[0]].ranks),
+    )
+    if not plainest:
         return
+    loaded, alone, whole = (plainest[0][metric] for metric in _B_EFF)
     factor = alone.median / loaded.median
     headline = (
         f"With all {loaded.ranks} ranks communicating, each gets {_rate(loaded)} of a ping-pong's "

@@ -119,8 +119,8 @@ class HeatMap:
 
     @property
     def shown(self) -> int:
-        """The place of the panel that is shown first: the last."""
-        return len(self.panels) - 1
+        """The place of the panel that is shown first: the largest, of equal ones the last."""
+        return max(range(len(self.panels)), key=lambda place: (len(self.panels[place].labels), place))
 
 
 AnyFigure = TypeVar("AnyFigure", Figure, HeatMap)

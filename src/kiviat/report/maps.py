@@ -14,6 +14,9 @@ from kiviat.record.units import format_value
 from kiviat.report.figure import Cells, HeatMap, RunLabel, numbered
 from kiviat.report.panels import Key, common, word
 
+# Of more ranks in a row the page holds values without their bounds, to stay below 8 MB.
+_MOST_WITH_BOUNDS = 96
+
 NodesOf = Callable[[str, int], Nodes | None]  # of the first ranks of a run
 
 _QUANTITIES = {"latency": "Latency", "bandwidth": "Bandwidth"}
@@ -56,14 +59,10 @@ def _heat_map(title: str, grids: Sequence[Grid], runs: Sequence[RunLabel], nodes
 
 def _cells(label: str, grid: Grid, nodes_of: NodesOf) -> Cells:
     matrix = matrix_of(grid, nodes_of(grid.run, grid.ranks))
+    few = len(matrix.labels) <= _MOST_WITH_BOUNDS
+    low, high = (_flat(each) if few and each is not None else None for each in (matrix.low, matrix.high))
     return Cells(
-        label,
-        matrix.labels,
-        _flat(matrix.values),
-        None if matrix.low is None else _flat(matrix.low),
-        None if matrix.high is None else _flat(matrix.high),
-        matrix.boundaries,
-        matrix.nodes,
+        label, matrix.labels, _flat(matrix.values), low, high, matrix.boundaries, matrix.nodes
     )
 
 
