@@ -14,7 +14,7 @@ _CASE_S = 0.01  # Setting up, warming up and checking, whatever the size …
 _CASE_S_PER_BYTE = 5e-8  # … and for every byte of every rank.
 _LIKELY_SAMPLES = 300
 # Studies have no budget: a slow network makes them slow.
-_SLOW_STUDY = 3
+_SLOW_STUDY = 2
 _LATENCY_S = 5e-6
 _BYTES_PER_S = 4e9
 

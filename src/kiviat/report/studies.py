@@ -44,8 +44,12 @@ _DRAWINGS = (
     Drawing("dense_pairwise", _PHASES, "dense", "Pairs at growing distance: bandwidth by phase", "phase"),
     Drawing("dense_cumulative", _PHASES, "dense", "More and more pairs: bandwidth by phase", "phase"),
     Drawing("dense_random", _PHASES, "dense", "Random pairs: bandwidth by phase", "phase"),
-    Drawing("noise", (("noise", ""),), "overhead", "Noise: what the system takes from each rank’s core", "rank"),
-    Drawing("noise", (("quantum", ""),), "overhead", "Noise: time of a fixed quantum of work", "rank", curves_of),
+    Drawing(
+        "noise", (("noise", ""),), "overhead", "Noise: what the system takes from each rank’s core", "rank"
+    ),
+    Drawing(
+        "noise", (("quantum", ""),), "overhead", "Noise: time of a fixed quantum of work", "rank", curves_of
+    ),
     Drawing("distance", (("latency", ""),), "pairs", "Latency against distance in ranks", "distance"),
     Drawing("distance", (("bandwidth", ""),), "pairs", "Bandwidth against distance in ranks", "distance"),
 )
