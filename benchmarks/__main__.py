@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks import accuracy, b_eff, imb_set, latency, memory, report, same_machine, startup
+from benchmarks import accuracy, b_eff, emulated, imb_set, latency, memory, report, same_machine, startup
 from benchmarks.finding import Finding, details, not_measured, table, write_json
 from benchmarks.mpi import BUILD, mpis
 from benchmarks.setting import Setting
@@ -17,7 +17,8 @@ from benchmarks.setting import Setting
 Row = Callable[[Setting], Iterator[Finding]]
 
 ROWS: Mapping[str, Row] = {
-    row.ROW: row.measure for row in (latency, imb_set, accuracy, same_machine, b_eff, report, startup, memory)
+    row.ROW: row.measure
+    for row in (latency, imb_set, accuracy, same_machine, b_eff, emulated, report, startup, memory)
 }
 WITHOUT_MPI = {report.ROW, startup.ROW}
 
