@@ -26,6 +26,7 @@ BRIEF = {
     "latency_rings": 1,
     "lmax": 4096,
     "long": 4096,
+    "loop_ms": 0,
     "pair_ms": 1,
     "phase_ms": 1,
     "phases": 2,
