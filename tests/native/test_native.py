@@ -409,7 +409,9 @@ def test_studies_at_all_numbers_of_ranks(native_openmpi: Native, tmp_path: Path)
         assert result["check"] == ("not run" if one["silent"] else "passed"), case
         check_figures(one, result)
         if result["ranks"] == 8 and not case.endswith("groups"):
-            assert len(result["metrics"]) == len(one["metrics"]), case
+            missing = {each["name"] for each in one["metrics"]} - {each["name"] for each in result["metrics"]}
+            # Where ranks share cores, a message may seem to take no longer than the barrier before it.
+            assert missing <= {"availability"}, case
 
 
 def test_an_alias_of_a_family_means_all_of_it(native_openmpi: Native) -> None:
