@@ -61,7 +61,8 @@ def site(tmp_path: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) ->
         (commands / name).chmod(0o755)
     # The scheduler's own launcher, on one node.
     (commands / "srun").write_text(
-        '#!/bin/sh\n[ "$1" = --mpi=list ] && exec echo pmix none\nwhile [ "${1#-}" != "$1" ]; do case $1 in --ntasks=*) n=${1#*=};; esac; shift; done\n'
+        '#!/bin/sh\n[ "$1" = --mpi=list ] && exec echo pmix none\n'
+        'while [ "${1#-}" != "$1" ]; do case $1 in --ntasks=*) n=${1#*=};; esac; shift; done\n'
         f'exec {openmpi.mpiexec} -n "$n" "$@"\n'
     )
     (commands / "srun").chmod(0o755)
