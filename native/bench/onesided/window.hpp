@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "bench/onesided/creation.hpp"
 #include "bench/pt2pt/partners.hpp"
 #include "core/payload.hpp"
 
@@ -71,16 +72,15 @@ class OneSided {
     Buffer* buffer = ours ? &trial_.buffer(operations_ * bytes_) : nullptr;
     const std::size_t bytes = mine_.total_bytes();
     const bool fits = mine_.allocated() && (ours ? buffer->allocated() : 2 * bytes <= trial_.session().memory_share_bytes);
-    // MPI may find that it has no memory for windows where the operating system would have some.
-    MPI_Comm_set_errhandler(trial_.comm(), MPI_ERRORS_RETURN);
-    int code = MPI_ERR_NO_MEM;
-    if (trial_.worst(!fits) == 0) {
-      if (ours) exposed_ = buffer->first().data(), code = MPI_Win_create(exposed_, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, trial_.comm(), &window_);
-      else code = MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, trial_.comm(), &exposed_, &window_);
-    }
-    MPI_Comm_set_errhandler(trial_.comm(), MPI_ERRORS_ARE_FATAL);
-    if (trial_.worst(code != MPI_SUCCESS) > 0)
+    if (trial_.worst(!fits) > 0)
       throw Skip("a window of " + std::to_string(bytes) + " B per rank does not fit into the memory available");
+    const auto size = static_cast<MPI_Aint>(bytes);
+    const std::string trouble = trouble_in(trial_.comm(), [&] {
+      if (!ours) return MPI_Win_allocate(size, 1, MPI_INFO_NULL, trial_.comm(), &exposed_, &window_);
+      exposed_ = buffer->first().data();
+      return MPI_Win_create(exposed_, size, 1, MPI_INFO_NULL, trial_.comm(), &window_);
+    });
+    if (trial_.worst(!trouble.empty()) > 0) throw Skip("MPI makes no window between these ranks: " + trouble);
   }
 
   // As many operations as are in flight, completed. A target has nothing to do unless the epoch is active.

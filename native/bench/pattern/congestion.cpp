@@ -59,6 +59,7 @@ class Study {
   void operator()() {
     if (mine_) victims_->meet(role_, members_[true]);
     else congestors_->meet(role_, members_[false]);
+    expose();
     verify(Load::alltoall);  // in which every congestor receives
     for (const std::size_t load : used_)
       if (loads[load] != Load::alltoall) verify(loads[load]);
@@ -70,6 +71,17 @@ class Study {
   }
 
  private:
+  // Where MPI has no one-sided operations between these ranks, those who asked for one of them learn why; else the other
+  // patterns go on.
+  void expose() {
+    const auto needs_window = [](std::size_t load) { return one_sided(loads[load]); };
+    if (std::ranges::none_of(used_, needs_window)) return;
+    const std::string trouble = mine_ ? "" : congestors_->expose();
+    if (t_.worst(!trouble.empty()) == 0) return;
+    std::erase_if(used_, needs_window);
+    if (used_.empty()) throw Skip("MPI makes no window between these ranks" + (trouble.empty() ? "" : ": " + trouble));
+  }
+
   void verify(Load load) {
     t_.forget_payload();
     if (!mine_) congestors_->expect(load);

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "bench/onesided/creation.hpp"
 #include "bench/pattern/settings.hpp"
 
 namespace kiviat {
@@ -10,6 +11,7 @@ namespace kiviat {
 enum class Load { alltoall, incast, broadcast, put_incast, get_broadcast };
 inline constexpr std::array loads = {Load::alltoall, Load::incast, Load::broadcast, Load::put_incast, Load::get_broadcast};
 inline constexpr std::array load_names = {"alltoall", "incast", "broadcast", "put_incast", "get_broadcast"};
+inline bool one_sided(Load load) { return load == Load::put_incast || load == Load::get_broadcast; }
 
 class Congestors {
  public:
@@ -25,12 +27,20 @@ class Congestors {
   Congestors(const Congestors&) = delete;
   Congestors& operator=(const Congestors&) = delete;
 
-  // `comm` is that of the congestors, `members` their ranks in the trial. Only after the trial has its memory.
+  // `comm` is that of the congestors, `members` their ranks in the trial.
   void meet(MPI_Comm comm, std::vector<int> members) {
     comm_ = comm, members_ = std::move(members);
     MPI_Comm_rank(comm_, &rank_);
-    MPI_Win_create(exposed_.first().data(), static_cast<MPI_Aint>(exposed_.first().size()), 1, MPI_INFO_NULL, comm_, &window_);
-    MPI_Win_lock_all(0, window_);
+  }
+
+  // What one-sided loads need, after the trial has its memory. What MPI said if it has none; nothing otherwise.
+  std::string expose() {
+    const auto size = static_cast<MPI_Aint>(exposed_.first().size());
+    const std::string trouble =
+        trouble_in(comm_, [&] { return MPI_Win_create(exposed_.first().data(), size, 1, MPI_INFO_NULL, comm_, &window_); });
+    if (trouble.empty()) MPI_Win_lock_all(0, window_);
+    else window_ = MPI_WIN_NULL;
+    return trouble;
   }
 
   // Says what must arrive in one call, to the trial.
@@ -66,11 +76,14 @@ class Congestors {
 
   // One call whose payload can be looked at when it returns.
   void checked(Load load) {
-    MPI_Win_sync(window_);
-    MPI_Barrier(comm_);
+    const auto settle = [&] {
+      if (one_sided(load)) MPI_Win_sync(window_);
+      MPI_Barrier(comm_);
+    };
+    settle();
     call(load);
-    MPI_Barrier(comm_);
-    MPI_Win_sync(window_);
+    settle();
+    if (one_sided(load)) MPI_Win_sync(window_);
   }
 
   // Goes on until the victims' first rank, `from` in the trial, sends a message. The first congestor learns of it, and
