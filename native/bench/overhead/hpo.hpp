@@ -105,7 +105,7 @@ inline void measure_overhead(Trial& t, Side side) {
   Host host(t, side);
   OverheadMeasurement measure(host, settings);
   const auto check = [&] {
-    if (t.bytes() > 0) t.verify([&](std::int64_t) { measure.turn(0, true); });
+    if (t.bytes() > 0) t.verify([&](std::int64_t) { measure.once(); });
   };
   t.study([&] {
     check();
