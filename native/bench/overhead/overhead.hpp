@@ -23,7 +23,8 @@ struct OverheadSettings {
   double stop = 0.5;   // a turn that is this much slower ends the growth of the work
   // A loop is long for the clock, and short enough that few loops lose a processor that others want too.
   double loop_s = 1e-4;
-  double point_s = 10e-3;  // time for the loops of one point, unless a single turn takes longer
+  double point_s = 10e-3;  // time for the loops of one point: three at least,
+  double long_s = 0.1;     // unless one takes longer than this
 };
 
 // Times of one turn: with the message, and with barrier and work alone.
@@ -87,7 +88,8 @@ class OverheadMeasurement {
   OverheadPoint point(std::int64_t steps) {
     const std::int64_t turns = std::clamp<std::int64_t>(std::llround(settings_.loop_s / turn_s_), 1, most_turns);
     const double loop_s = static_cast<double>(turns) * turn_s_;
-    const int loops = static_cast<int>(std::clamp(settings_.point_s / loop_s, 1.0, static_cast<double>(most_loops))) | 1;
+    const double least_loops = loop_s < settings_.long_s ? 3 : 1;
+    const int loops = static_cast<int>(std::clamp(settings_.point_s / loop_s, least_loops, static_cast<double>(most_loops))) | 1;
     std::vector<double> with, without;
     for (int i = 0; i < loops; ++i) {
       with.push_back(loop(steps, true, turns));
