@@ -172,6 +172,8 @@ RANKED_TEST(streams_count_both_ways, 4) {
     EXPECT(near(figure(result, "slowest_pair"), 1e6));
     EXPECT((result.metric("total_bandwidth") != nullptr) == (pairs == std::string_view("together")));
   }
+  const Result one_way = in_network(world, network, "stream", {{"long", "1000"}, {"time_ms", "200"}, {"ways", "one"}});
+  if (world.rank == 0) EXPECT(near(figure(one_way, "total_bandwidth"), 1.5e6));
   const Result halves = in_network(world, network, "bisection", {{"long", "1000"}, {"time_ms", "100"}, {"halves", "9"}});
   if (world.rank != 0) return;
   EXPECT(near(figure(halves, "bandwidth"), 3e6));

@@ -1,4 +1,4 @@
-// Pairs that keep their links full with MPI_Sendrecv for a given time.
+// Pairs that keep their links full for a given time: both ways with MPI_Sendrecv, or one way.
 #pragma once
 
 #include <cmath>
@@ -11,22 +11,22 @@ namespace kiviat {
 
 class Flood {
  public:
-  Flood(Trial& t, std::int64_t bytes, double seconds)
-      : t_(t), bytes_(Trial::fitting(bytes, "B")), seconds_(seconds), out_(t.buffer(bytes_)), in_(t.buffer(bytes_)) {}
+  enum class Ways { both, one };  // from the lower rank to the higher
 
-  // Whether the payload arrives in both directions, in all pairs at once. Collective.
+  Flood(Trial& t, std::int64_t bytes, double seconds, Ways ways = Ways::both)
+      : t_(t), bytes_(Trial::fitting(bytes, "B")), seconds_(seconds), ways_(ways), out_(t.buffer(bytes_)), in_(t.buffer(bytes_)) {}
+
+  // Whether the payload arrives, in all pairs at once. Collective.
   bool verify(int partner) {
     t_.forget_payload();
-    if (partner != MPI_PROC_NULL) {
-      t_.sends(out_);
-      t_.expects(in_, {{0, in_.first().size(), partner}});
-    }
+    if (sends(partner)) t_.sends(out_);
+    if (receives(partner)) t_.expects(in_, {{0, in_.first().size(), partner}});
     return t_.verify([&](std::int64_t) {
       if (partner != MPI_PROC_NULL) exchange(partner);
     });
   }
 
-  // Bytes per second, both ways, of each pair, on its lower rank; NaN on other ranks, of which those without partner
+  // Bytes per second, of all ways, of each pair, on its lower rank; NaN on other ranks, of which those without partner
   // sleep. Collective.
   double rate(int partner) {
     t_.together();
@@ -74,8 +74,15 @@ class Flood {
     }
   };
 
+  bool sends(int partner) const { return partner != MPI_PROC_NULL && (ways_ == Ways::both || t_.rank() < partner); }
+  bool receives(int partner) const { return partner != MPI_PROC_NULL && (ways_ == Ways::both || t_.rank() > partner); }
+
   void exchange(int partner) {
-    MPI_Sendrecv(out_.next(), bytes_, MPI_BYTE, partner, 0, in_.next(), bytes_, MPI_BYTE, partner, 0, t_.comm(), MPI_STATUS_IGNORE);
+    const MPI_Comm comm = t_.comm();
+    if (ways_ == Ways::both)
+      MPI_Sendrecv(out_.next(), bytes_, MPI_BYTE, partner, 0, in_.next(), bytes_, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE);
+    else if (t_.rank() < partner) MPI_Send(out_.next(), bytes_, MPI_BYTE, partner, 0, comm);
+    else MPI_Recv(in_.next(), bytes_, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE);
   }
 
   // While a block is under way the lower rank says what the next one is to be, so that nothing interrupts the flow.
@@ -94,12 +101,13 @@ class Flood {
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       progress.add(now, clock::now() - start_s);
     }
-    return 2.0 * static_cast<double>(bytes_) * static_cast<double>(progress.calls) / progress.counted_s;
+    return (ways_ == Ways::both ? 2.0 : 1.0) * static_cast<double>(bytes_) * static_cast<double>(progress.calls) / progress.counted_s;
   }
 
   Trial& t_;
   int bytes_;
   double seconds_;
+  Ways ways_;
   Buffer &out_, &in_;
 };
 

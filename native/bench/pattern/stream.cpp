@@ -9,7 +9,8 @@ using namespace kiviat;
 
 static void stream(Trial& t) {
   const bool together = t.text("pairs") == "together";
-  Flood flood(t, long_bytes(t), seconds_of_axis(t, "time_ms"));
+  const auto ways = t.text("ways") == "both" ? Flood::Ways::both : Flood::Ways::one;
+  Flood flood(t, long_bytes(t), seconds_of_axis(t, "time_ms"), ways);
   const int partner = far_partner(t.ranks(), t.rank()), pairs = t.ranks() / 2;
   t.study([&] {
     flood.verify(partner);
@@ -40,11 +41,12 @@ BENCHMARK(stream,
           .source = "streaming bidirectional bandwidth; the share of time that does not count is ours",
           .sampling = Sampling::study,
           .sized = false,
-          .reports = {{"pair_bandwidth", "B/s", "higher", "both directions of a pair, the median one"},
+          .reports = {{"pair_bandwidth", "B/s", "higher", "all ways of a pair, the median one"},
                       {"slowest_pair", "B/s", "higher"},
                       {"quickest_pair", "B/s", "higher"},
                       {"total_bandwidth", "B/s", "higher", "of all pairs, at once"}},
           .nominal_s = 1.4,
           .axes = {{"pairs", "together", "", "all pairs at once, or each alone, one after the other", {"together", "alone"}},
+                   {"ways", "both", "", "both: MPI_Sendrecv; one: from the lower rank to the higher", {"both", "one"}},
                    time_axis("1000"),
                    long_axis("1048576")});

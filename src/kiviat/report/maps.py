@@ -61,9 +61,7 @@ def _cells(label: str, grid: Grid, nodes_of: NodesOf) -> Cells:
     matrix = matrix_of(grid, nodes_of(grid.run, grid.ranks))
     few = len(matrix.labels) <= _MOST_WITH_BOUNDS
     low, high = (_flat(each) if few and each is not None else None for each in (matrix.low, matrix.high))
-    return Cells(
-        label, matrix.labels, _flat(matrix.values), low, high, matrix.boundaries, matrix.nodes
-    )
+    return Cells(label, matrix.labels, _flat(matrix.values), low, high, matrix.boundaries, matrix.nodes)
 
 
 def _flat(values: Floats) -> tuple[float | None, ...]:
