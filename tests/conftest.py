@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -27,6 +28,11 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"{reason}\n(CI is set, and there a skipped test is a failed one)"
     return report
+
+
+def pytest_configure() -> None:
+    """A shell starts what it leaves in the background deaf to Ctrl-C, and all that is started from there."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
