@@ -52,6 +52,12 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
       }
       if (!long_enough) calls = std::max(calls + 1, static_cast<std::int64_t>(calls * std::min(8.0, 1.2 * batch_s / std::max(seconds, 1e-9))));
     }
+  } else if (deterministic()) {
+    calls = 1;
+    together();
+    const double seconds = worst(elapsed(calls));
+    if (all_rank_ == 0) time.samples.add(seconds / how.divisor);
+    result_.stopped_by = "fixed";
   } else {
     calls = iterations_;
     together();

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
+
+#include "core/host.hpp"
 
 namespace kiviat {
 namespace {
@@ -22,7 +23,7 @@ Buffer::Buffer(std::size_t bytes, Source source, std::size_t rotate_bytes, std::
   total_ = up(slot * slots, page);
   if (total_ > most_bytes) return;
   if (source == Source::malloc) {
-    allocation_ = std::malloc(total_ + page);
+    allocation_ = host::allocate(total_ + page);
   } else if (MPI_Alloc_mem(static_cast<MPI_Aint>(total_ + page), MPI_INFO_NULL, &allocation_) != MPI_SUCCESS) {
     allocation_ = nullptr;
   }
@@ -35,7 +36,7 @@ Buffer::Buffer(std::size_t bytes, Source source, std::size_t rotate_bytes, std::
 
 Buffer::~Buffer() {
   if (!allocation_) return;
-  source_ == Source::malloc ? std::free(allocation_) : static_cast<void>(MPI_Free_mem(allocation_));
+  source_ == Source::malloc ? host::release(allocation_) : static_cast<void>(MPI_Free_mem(allocation_));
 }
 
 void Buffer::touch() {

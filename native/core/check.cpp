@@ -25,11 +25,16 @@ void Trial::refuse_missing_memory() {
     throw Skip("buffers of " + std::to_string(static_cast<long long>(worst(static_cast<double>(wanted)))) +
                " B per rank do not fit into the memory available");
   }
+  if (!host::carries_payload()) return;
   for (const auto& buffer : buffers_) buffer->touch();
 }
 
 void Trial::begin(const Operation& operation) {
   refuse_missing_memory();
+  if (!host::carries_payload()) {
+    result_.check_reason = payload::not_moved;
+    return;
+  }
   const bool nothing_to_see = !custom_check_ && (expected_.empty() && sums_.empty() ? true : bytes_ == 0);
   if (worst(!nothing_to_see) == 0) {
     result_.check_reason = "no payload";

@@ -24,7 +24,8 @@ void Trial::overlapped(Start start) {
   // The computation is made as long as the communication (IMB's NBC convention).
   constexpr std::int64_t probe_steps = 20'000;
   double step_s = 1, call_s = 1;
-  for (int i = 0; i < 5; ++i) {
+  const int probes = deterministic() ? 1 : 5;
+  for (int i = 0; i < probes; ++i) {
     const double begun = clock::now();
     burn(probe_steps);
     step_s = std::min(step_s, (clock::now() - begun) / probe_steps);
@@ -35,7 +36,7 @@ void Trial::overlapped(Start start) {
   }
   const auto steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(call_s / worst(step_s)));
 
-  std::int64_t call = 5;
+  std::int64_t call = probes;
   std::vector<double> mine, most;
   const auto take = [&](std::int64_t samples) {
     mine.assign(3 * samples, 0), most.assign(3 * samples, 0);
@@ -71,6 +72,9 @@ void Trial::overlapped(Start start) {
   };
   if (result_.mode == "adaptive") {
     sample_until_stopped(3 * call_s, pure, take);
+  } else if (deterministic()) {
+    take(1);
+    result_.stopped_by = "fixed";
   } else {
     for (std::int64_t taken = 0; taken < iterations_; taken += 256) take(std::min<std::int64_t>(iterations_ - taken, 256));
     result_.stopped_by = "fixed";

@@ -10,6 +10,9 @@
 
 namespace kiviat::payload {
 
+// Why a check did not run.
+inline constexpr const char* not_moved = "the simulator did not move payload";
+
 // Fills `out` with the bytes [offset, offset + size) of what `sender` sends.
 void fill(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t offset = 0);
 // Fills `out` with the complement of those bytes.

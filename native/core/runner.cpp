@@ -4,7 +4,6 @@
 #include <climits>
 #include <cstdint>
 
-#include "core/barrier.hpp"
 #include "core/failure.hpp"
 #include "core/registry.hpp"
 #include "core/trial.hpp"
@@ -57,7 +56,8 @@ Outcome run_case(const Case& spec, Session& session) {
     if (members.last() >= session.size)
       throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, the launch has " + std::to_string(session.size));
     member = members.contain(session.rank);
-    MPI_Comm_split(session.world, member ? 0 : MPI_UNDEFINED, session.rank, &members_comm);
+    if (members.ranks == session.size) members_comm = session.world;
+    else MPI_Comm_split(session.world, member ? 0 : MPI_UNDEFINED, session.rank, &members_comm);
     if (member) {
       Trial trial(spec, benchmark, session, members_comm);
       benchmark.run(trial);
@@ -68,8 +68,8 @@ Outcome run_case(const Case& spec, Session& session) {
   } catch (const UsageError& why) {
     end_as("failed", why);
   }
-  if (members_comm != MPI_COMM_NULL) MPI_Comm_free(&members_comm);
-  wait_for_all(session.world, !member);
+  if (members_comm != session.world && members_comm != MPI_COMM_NULL) MPI_Comm_free(&members_comm);
+  session.assembly.meet(!member);
   return outcome;
 }
 

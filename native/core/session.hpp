@@ -7,6 +7,8 @@
 #include <string>
 
 #include "core/global_clock.hpp"
+#include "core/host.hpp"
+#include "core/assembly.hpp"
 
 namespace kiviat {
 
@@ -17,6 +19,7 @@ struct Session {
   int rank = 0, size = 1;
   double clock_cost_s;
   GlobalClock global_clock;
+  Assembly assembly;
   double processors_per_rank;  // on the node that has the fewest
   bool oversubscribed;         // more ranks than processors on some node
   std::size_t cache_bytes;    // last-level cache, for off-cache buffers
@@ -24,8 +27,6 @@ struct Session {
   // Told on rank 0 of the members how much of a long case is done, 0 to 1; may be empty.
   std::function<void(double)> on_progress;
 
-  // Equal on two ranks if they share a node.
-  std::string node() const;
   // The launch event: who we are, where each rank runs. Collective; the text is complete on rank 0.
   std::string describe() const;
 };

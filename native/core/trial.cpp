@@ -17,7 +17,8 @@ std::int64_t default_iterations(std::int64_t bytes) {
 }  // namespace
 
 Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI_Comm members)
-    : spec_(spec), benchmark_(benchmark), session_(session), all_(members), started_s_(clock::now()) {
+    : spec_(spec), benchmark_(benchmark), session_(session), all_(members), comm_(members),
+      assembly_(members == session.world ? session.assembly : Assembly(members)), started_s_(clock::now()) {
   MPI_Comm_rank(all_, &all_rank_);
   MPI_Comm_size(all_, &all_ranks_);
 
@@ -47,8 +48,8 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
 
   result_.metrics.reserve(16 + (group ? all_ranks_ / group : 0));  // references into it are handed out
   result_.mode = spec.text("mode", "adaptive");
-  if (result_.mode != "adaptive" && result_.mode != "fixed" && result_.mode != "pallas2")
-    throw UsageError("mode is '" + result_.mode + "': give adaptive, fixed or pallas2");
+  if (result_.mode != "adaptive" && result_.mode != "fixed" && result_.mode != "once" && result_.mode != "pallas2")
+    throw UsageError("mode is '" + result_.mode + "': give adaptive, fixed, once or pallas2");
   result_.clock_cost_s = session.clock_cost_s;
   limits_.target = spec.real("target", limits_.target);
   limits_.budget_s = spec.real("budget_s", limits_.budget_s);
@@ -67,7 +68,7 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
     root_ = static_cast<int>(root), shift_ = static_cast<int>(shift % group_ranks);
   }
 
-  MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
+  if (group) MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
   // Groups carry different payloads: what strays from one into another is noticed.
@@ -84,7 +85,7 @@ void Trial::refuse_fewer_threads() const {
 }
 
 Trial::~Trial() {
-  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  if (comm_ != all_) MPI_Comm_free(&comm_);
 }
 
 int Trial::fitting(std::int64_t number, std::string_view what) {
@@ -119,14 +120,6 @@ void Trial::expects_sum(Buffer& buffer, std::size_t elements, std::size_t first)
 }
 
 // --- for the samplers -----------------------------------------------------------------------------
-
-double Trial::worst(double value) const {
-  double most;
-  MPI_Allreduce(&value, &most, 1, MPI_DOUBLE, MPI_MAX, all_);
-  return most;
-}
-
-void Trial::together() { MPI_Barrier(all_); }
 
 Metric& Trial::add_metric(std::string name, const char* unit, const char* better, bool per_call) {
   return result_.metrics.emplace_back(Metric{std::move(name), unit, better, per_call, Reservoir()});

@@ -119,14 +119,16 @@ class Trial {
   // the last call of forget_payload(). The verdict goes into the result. Collective.
   bool verify(const Operation& operation);
   void forget_payload();
+  // Whether every call takes as long as the next, so that one is enough (mode once).
+  bool deterministic() const { return result_.mode == "once"; }
   // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Ranks
   // whose operation does nothing are `idle` and sleep meanwhile. Collective.
   double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
   // Calls that take about `seconds`, from 1 to `most`, found by timing; known on all ranks. Collective.
   std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);
-  double worst(double value) const;  // maximum over all members
-  void together();                   // barrier over all members
-  void together(bool idle);          // likewise; idle ranks sleep and leave processor and memory to the others
+  double worst(double value) const { return assembly_.most(value); }  // maximum over all members
+  void together() { assembly_.meet(); }                               // barrier over all members
+  void together(bool idle) { assembly_.meet(idle); }  // likewise; idle ranks sleep and leave processor and memory to the others
   std::uint64_t seed() const { return seed_; }  // of the case; differs between groups
   const Session& session() const { return session_; }
   void progressed(double share) const;  // sign of life of a long study
@@ -149,7 +151,8 @@ class Trial {
   const Case& spec_;
   const Benchmark& benchmark_;
   Session& session_;
-  MPI_Comm all_, comm_ = MPI_COMM_NULL;
+  MPI_Comm all_, comm_;
+  Assembly assembly_;  // of all members
   int all_rank_ = 0, all_ranks_ = 1, rank_ = 0, ranks_ = 1;
   std::int64_t bytes_ = 0;
   int root_ = 0, shift_ = 0;

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <mpi.h>
+#ifdef KIVIAT_SIMULATED
+#include <simgrid/version.h>
+#endif
 
 #include <string>
 
@@ -13,7 +16,9 @@ struct Vendor {
 };
 
 inline Vendor vendor() {
-#if defined(OPEN_MPI)
+#if defined(KIVIAT_SIMULATED)
+  return {"SMPI", std::to_string(SIMGRID_VERSION_MAJOR) + "." + std::to_string(SIMGRID_VERSION_MINOR)};
+#elif defined(OPEN_MPI)
   return {"Open MPI", std::to_string(OMPI_MAJOR_VERSION) + "." + std::to_string(OMPI_MINOR_VERSION) + "." +
                           std::to_string(OMPI_RELEASE_VERSION)};
 #elif defined(I_MPI_VERSION)

@@ -81,13 +81,13 @@ class Study {
   }
 
   PatternBandwidth measure(const Pattern& pattern, std::size_t row, Table& table) {
-    return pattern_bandwidth(sizes_.size(), methods.size(), extent_.repetitions, [&](std::size_t column, std::size_t m, int repetition) {
+    return pattern_bandwidth(sizes_.size(), methods.size(), t_.deterministic() ? 1 : extent_.repetitions, [&](std::size_t column, std::size_t m, int repetition) {
       const std::int64_t bytes = sizes_[column];
       if (repetition == 0) {
         if (m == 0) exchange_.set(pattern, bytes);
         // Each payload once by each method: at a size that is cheap to look at, and at the largest.
         if (bytes == sizes_.front() || bytes == largest_) exchange_.verify(methods[m]);
-        else exchange_(methods[m]);  // what the last size left cold is warm again
+        else if (!t_.deterministic()) exchange_(methods[m]);  // what the last size left cold is warm again
       }
       const std::int64_t loops = loops_of(column, m, repetition);
       const double seconds = t_.seconds_of(loops, [&](std::int64_t) { exchange_(methods[m]); });
@@ -102,6 +102,7 @@ class Study {
   // As many as last loop_ms, by the time that the last ones took: of the same size, or of the one before.
   // Version 3.1 had a number that depends on the size alone.
   std::int64_t loops_of(std::size_t column, std::size_t m, int repetition) {
+    if (t_.deterministic()) return 1;
     if (loop_s_ == 0) return b_eff_loops(largest_, sizes_[column], extent_.most_loops);
     if (column == 0 && repetition == 0)
       return t_.calls_lasting(loop_s_, most_loops, [&](std::int64_t) { exchange_(methods[m]); });
@@ -134,7 +135,7 @@ class Study {
       for (const std::int64_t bytes : {std::int64_t{1}, largest_}) {
         const auto trip = [&] { exchange_.round_trip(pair, static_cast<int>(bytes)); };
         trip();
-        const auto loops = std::clamp<std::int64_t>(largest_ / bytes, 10, 300);
+        const auto loops = t_.deterministic() ? 1 : std::clamp<std::int64_t>(largest_ / bytes, 10, 300);
         const double start_s = clock::now();
         for (std::int64_t i = 0; i < loops; ++i) trip();
         trip_s[index++] = (clock::now() - start_s) / static_cast<double>(loops);

@@ -14,7 +14,7 @@ namespace {
 
 // Nodes of the ranks, numbered as they appear.
 std::vector<int> nodes_of(const Trial& t) {
-  const std::uint64_t mine = std::hash<std::string>{}(t.session().node());
+  const std::uint64_t mine = std::hash<std::string>{}(host::node());
   std::vector<std::uint64_t> all(static_cast<std::size_t>(t.ranks()));
   MPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, t.comm());
   std::map<std::uint64_t, int> numbers;

@@ -6,7 +6,6 @@
 
 #include "bench/pattern/round_trips.hpp"
 #include "bench/pattern/sickness.hpp"
-#include "core/barrier.hpp"
 
 using namespace kiviat;
 
@@ -59,7 +58,7 @@ class Study {
   bool far(int a, int b) const { return nodes_[a] != nodes_[b]; }
 
   void find_nodes() {
-    const std::uint64_t mine = std::hash<std::string>()(t_.session().node());
+    const std::uint64_t mine = std::hash<std::string>()(host::node());
     nodes_.resize(t_.ranks());
     MPI_Allgather(&mine, 1, MPI_UINT64_T, nodes_.data(), 1, MPI_UINT64_T, t_.comm());
   }
@@ -67,7 +66,7 @@ class Study {
   // All ranks in pairs at once. Groups may need unlike numbers of rounds: each waits for its own ranks only.
   double half_s(int partner, int measure) {
     const double seconds = round_trips_.half_s(partner, bytes_[measure], budget_s_);
-    wait_for_all(t_.comm(), partner == MPI_PROC_NULL);
+    t_.together(partner == MPI_PROC_NULL);
     return seconds;
   }
 

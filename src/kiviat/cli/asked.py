@@ -33,7 +33,7 @@ def asked_plan(arguments: Namespace, known: list[dict[str, Any]], available: int
 
 def _controls(arguments: Namespace) -> dict[str, Scalar]:
     given = {
-        "mode": "pallas2" if arguments.pallas2 else "fixed" if arguments.iterations is not None else None,
+        "mode": _mode(arguments),
         "sync": arguments.sync,
         "target": None if arguments.target is None else arguments.target / 100,
         "budget_s": arguments.budget,
@@ -41,6 +41,12 @@ def _controls(arguments: Namespace) -> dict[str, Scalar]:
         "warmup": arguments.warmup,
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _mode(arguments: Namespace) -> str | None:
+    if getattr(arguments, "once", False):
+        return "once"
+    return "pallas2" if arguments.pallas2 else "fixed" if arguments.iterations is not None else None
 
 
 def _axes(arguments: Namespace) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from kiviat.plan import Benchmark, find_benchmarks
 
 
 def execute(arguments: Namespace) -> int:
-    known = described(program(arguments.mpi)[1])
+    known = described(*program(arguments.mpi))
     benchmarks = [Benchmark.from_json(entry) for entry in known]
     chosen = find_benchmarks(benchmarks, arguments.benchmarks, "the command line") or benchmarks
     if arguments.format == "json":

@@ -6,10 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import Any
 
 from kiviat.launch.build import build
+from kiviat.launch.on_simulated import FAMILY as SMPI
+from kiviat.launch.on_simulated import alone
 from kiviat.launch.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError
 
@@ -29,12 +32,19 @@ def program(mpi: str | None) -> tuple[Toolchain, Path]:
         notice.cancel()
 
 
-def described(binary: Path) -> list[dict[str, Any]]:
+def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
     """What `kiviat-bench --describe` says about every benchmark."""
     try:
-        answer = subprocess.run(
-            [binary, "--describe"], capture_output=True, text=True, timeout=60, check=True
-        )
+        with TemporaryDirectory() as folder:
+            launcher = alone(toolchain, Path(folder)) if toolchain.family == SMPI else []
+            answer = subprocess.run(
+                [*launcher, binary, "--describe"],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=True,
+                cwd=folder,
+            )
         benchmarks: list[dict[str, Any]] = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise InputError(

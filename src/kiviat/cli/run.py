@@ -7,15 +7,26 @@ from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from kiviat.cli.asked import asked_plan, mpi_of, plan_of, refuse_other_options
 from kiviat.cli.program import described, program
 from kiviat.cli.progress import Progress
 from kiviat.cli.submit import SCRIPT_FILE, Job, request_of, script_of, take_over
 from kiviat.cli.verdict import print_verdict
-from kiviat.cli.where import WHERE, go_on_there, options_of, scheduler_to_ask, settle_shape, substrate_of
+from kiviat.cli.where import (
+    WHERE,
+    ask_once,
+    go_on_there,
+    mpi_on,
+    options_of,
+    scheduler_to_ask,
+    settle_shape,
+    substrate_of,
+)
 from kiviat.cli.words import counted, duration
 from kiviat.launch.native import Options
+from kiviat.launch.on_simulated import Simulated, described_machine
 from kiviat.launch.runner import Outcome, dry_run, run_plan
 from kiviat.launch.scheduled import Scheduled
 from kiviat.launch.scheduler import Scheduler
@@ -36,13 +47,16 @@ def execute(arguments: Namespace) -> int:
         refuse_other_options(arguments)
         resumed = find_run(arguments.resume, _home(arguments))
         go_on_there(resumed, arguments)
-    toolchain, binary = program(mpi_of(resumed, arguments.mpi) if resumed else arguments.mpi)
-    known = described(binary)
+    mpi = mpi_on(arguments.on, arguments.mpi)
+    toolchain, binary = program(mpi_of(resumed, mpi) if resumed else mpi)
+    known = described(toolchain, binary)
     if scheduler := scheduler_to_ask(arguments.on):
         return _as_job(scheduler, arguments, toolchain, binary, resumed)
     substrate, options = substrate_of(arguments.on), options_of(arguments)
     if resumed and isinstance(substrate, Scheduled):
         take_over(resumed, substrate.scheduler)
+    if isinstance(substrate, Simulated):
+        ask_once(arguments)
     plan = (
         plan_of(resumed, known) if resumed else asked_plan(arguments, known, substrate.default_ranks(options))
     )
@@ -67,7 +81,7 @@ def execute(arguments: Namespace) -> int:
 def _as_job(
     scheduler: Scheduler, arguments: Namespace, toolchain: Toolchain, binary: Path, resumed: Path | None
 ) -> int:
-    known = described(binary)
+    known = described(toolchain, binary)
     if not resumed and arguments.ranks is None:
         raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
     plan = plan_of(resumed, known) if resumed else asked_plan(arguments, known, 2)
@@ -153,11 +167,18 @@ def _directory(arguments: Namespace, plan: Plan, resumed: Path | None, substrate
     return RunDirectory.create(
         _home(arguments),
         plan.name,
-        machine=describe_host(arguments.machine or _name_of(substrate)),
+        machine=_machine(arguments.machine, substrate),
         plan=about,
         substrate=substrate.kind,
+        clock="simulated" if isinstance(substrate, Simulated) else "wall",
         where={name: getattr(arguments, name) for name in WHERE},
     )
+
+
+def _machine(name: str | None, substrate: Substrate) -> dict[str, Any]:
+    if isinstance(substrate, Simulated):
+        return {**described_machine(substrate.machine), **({"name": name} if name else {})}
+    return describe_host(name or _name_of(substrate))
 
 
 def _name_of(substrate: Substrate) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kiviat.launch.native import Options
 from kiviat.launch.on_emulated import Emulated
+from kiviat.launch.on_simulated import FAMILY, Simulated
 from kiviat.launch.scheduled import Scheduled
 from kiviat.launch.scheduler import Scheduler, schedulers
 from kiviat.launch.substrate import Native, Substrate
@@ -24,11 +25,28 @@ def substrate_of(text: str | None) -> Substrate:
         return Native()
     if kind == "emulated":
         return Emulated.parse(rest)
+    if kind == "simulated":
+        return Simulated.parse(rest)
     if kind in schedulers():
         return Scheduled(schedulers()[kind])
-    known = ("native", "emulated", *schedulers())
+    known = ("native", "emulated", "simulated", *schedulers())
     hint = suggestion(kind, known, "give " + ", ".join(known))
     raise InputError(f"--on {text!r} is not a place to run{hint}")
+
+
+def mpi_on(text: str | None, mpi: str | None) -> str | None:
+    """The MPI that `--on` needs, else the one that `--mpi` names."""
+    if (text or "").partition(":")[0] != "simulated":
+        return mpi
+    if mpi is not None:
+        raise InputError(f"--mpi {mpi}: on a simulated machine the MPI is SimGrid's; leave it out")
+    return FAMILY
+
+
+def ask_once(arguments: Namespace) -> None:
+    """Simulated time repeats itself: one launch, one call, unless the command line says otherwise."""
+    arguments.launches = arguments.launches or 1
+    arguments.once = arguments.iterations is None and not arguments.pallas2
 
 
 def scheduler_to_ask(text: str | None) -> Scheduler | None:

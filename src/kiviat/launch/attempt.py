@@ -23,6 +23,7 @@ _POLL_S = 0.2
 _LEAST_TIMEOUT_S = 60.0
 _TIMEOUT_BUDGETS = 20
 _EXIT_TIMEOUT_S = 30.0
+_SIMULATION_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,10 @@ class Attempt:
     def _patience_s(self) -> float:
         if self._ended:
             return _EXIT_TIMEOUT_S
-        return timeout_s(self._current) if self._setting.timeout_s is None else self._setting.timeout_s
+        if self._setting.timeout_s is not None:
+            return self._setting.timeout_s
+        # A simulator says nothing while it works, and how long that takes has little to do with budgets.
+        return _SIMULATION_TIMEOUT_S if self._setting.substrate == "simulated" else timeout_s(self._current)
 
     def _take(self, event: Event) -> None:
         kind = event["event"]

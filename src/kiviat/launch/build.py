@@ -17,6 +17,9 @@ from kiviat.launch.toolchain import Toolchain, answer
 from kiviat.record import InputError, data_path
 
 PROGRAM = "kiviat-bench"
+# What SimGrid loads beside the program.
+_PLATFORM = "libkiviat-platform.so"
+_SIMULATOR = "smpi"
 _VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
 
 
@@ -97,25 +100,41 @@ def _build_into(home: Path, toolchain: Toolchain, source: Path) -> None:
     work = Path(tempfile.mkdtemp(prefix=f"{home.name}.", dir=home.parent))
     try:
         log = work / "build.log"
+        products = [PROGRAM, _PLATFORM] if toolchain.family == _SIMULATOR else [PROGRAM]
         configure = [
             *("cmake", "-G", "Ninja", "-S", str(source), "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
-            f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",
-            f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
-            "-DMPI_CXX_SKIP_MPICXX=ON",
+            *_definitions(toolchain),
         ]
         with log.open("w") as output:
-            for command in (configure, ["cmake", "--build", str(work), "--target", PROGRAM]):
+            for command in (configure, ["cmake", "--build", str(work), "--target", *products]):
                 done = subprocess.run(
-                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    # CMake's questions to smpicxx are about a compiler, not about a simulator.
+                    env={**os.environ, "SMPI_PRETEND_CC": "1"} if command is configure else None,
                 )
                 if done.returncode != 0:
                     raise InputError(_failure(log, home, toolchain))
-        built = next(path for path in sorted(work.rglob(PROGRAM)) if path.is_file())
         home.mkdir(exist_ok=True)
         log.replace(home / "build.log")
-        built.replace(home / PROGRAM)
+        # The program last: where it is, all is there.
+        for product in reversed(products):
+            built = next(path for path in sorted(work.rglob(product)) if path.is_file())
+            built.replace(home / product)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _definitions(toolchain: Toolchain) -> list[str]:
+    if toolchain.family == _SIMULATOR:
+        return [f"-DCMAKE_CXX_COMPILER={toolchain.mpicxx}", "-DKIVIAT_SIMULATED=ON"]
+    return [
+        f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",
+        f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
+        "-DMPI_CXX_SKIP_MPICXX=ON",
+    ]
 
 
 _PACKAGES = {"cmake": "cmake", "ninja": "ninja-build"}

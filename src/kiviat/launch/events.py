@@ -116,7 +116,7 @@ class Identity:
             "plan": self.plan,
             "version": __version__,
             "substrate": self.substrate,
-            "clock": "wall",
+            "clock": "simulated" if self.substrate == "simulated" else "wall",
             "started": started,
         }
 

@@ -78,10 +78,10 @@ def _named_wrapper(mpi: str, env: Mapping[str, str]) -> Path:
         if not os.access(path, os.X_OK):
             raise InputError(f"--mpi {mpi!r} is not an executable; name an MPI C++ wrapper such as mpicxx")
         return path
-    for name in (f"mpicxx.{mpi}", mpi):
+    vendor = vendors().get(mpi)
+    for name in (f"mpicxx.{mpi}", mpi, *(vendor.wrappers if vendor else ())):
         if found := shutil.which(name, path=env.get("PATH")):
             return Path(found)
-    vendor = vendors().get(mpi)
     plain = shutil.which("mpicxx", path=env.get("PATH"))
     if vendor and plain and _version(Path(plain), vendor):
         return Path(plain)

@@ -2,7 +2,7 @@
 
 A need is what a vendor's launcher is given in a situation: running as root, more ranks than cores, a
 probe of the transport, or binding (only when asked for). Needs can be limited to versions. `pmi` is what
-Slurm's srun has to speak.
+Slurm's srun has to speak. `wrappers` are names of the C++ wrapper that only this vendor's has.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Vendor:
     debian_packages: tuple[str, ...]
     needs: tuple[Need, ...]
     leftovers: tuple[Leftover, ...]
+    wrappers: tuple[str, ...] = ()
 
     def needed(self, situations: Iterable[Situation], version: str) -> list[Need]:
         wanted = set(situations)
@@ -107,6 +108,7 @@ def _load(path: Path) -> Vendor:
         pmi=data["pmi"],
         debian_packages=tuple(data["debian_packages"]),
         needs=tuple(_need(path, need) for need in data["need"]),
+        wrappers=tuple(data.get("wrappers", ())),
         leftovers=tuple(
             Leftover(item["folder"], tuple(item["patterns"]), tuple(item.get("used_by", ())))
             for item in data["leftover"]

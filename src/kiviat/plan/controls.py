@@ -28,7 +28,7 @@ def _count(least: int) -> Callable[[object], bool]:
 
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "mode": (("adaptive", "fixed", "pallas2").__contains__, '"adaptive", "fixed" or "pallas2"'),
+    "mode": (("adaptive", "fixed", "once", "pallas2").__contains__, '"adaptive", "fixed", "once" or "pallas2"'),
     "sync": (("window", "barrier").__contains__, '"window" or "barrier"'),
     "target": (lambda value: _number(value) and 0 < value < 1, "a fraction between 0 and 1, such as 0.02"),
     "budget_s": (lambda value: _number(value) and value > 0, "seconds above 0"),
@@ -57,9 +57,9 @@ def refuse_contradictions(controls: Mapping[str, Scalar], where: str) -> None:
     """Raises InputError where the controls, all together, cannot be meant."""
     settled = {**DEFAULTS, **controls}
     for key in ("iterations", "warmup"):
-        if settled["mode"] == "adaptive" and key in controls:
+        if settled["mode"] in ("adaptive", "once") and key in controls:
             raise InputError(
-                f'{key} is {controls[key]} in {where}, but mode is "adaptive": give mode "fixed" and '
+                f'{key} is {controls[key]} in {where}, but mode is "{settled["mode"]}": give mode "fixed" and '
                 "iterations (-i), or leave it out"
             )
     if settled["min_samples"] > settled["max_samples"]:  # type: ignore[operator]

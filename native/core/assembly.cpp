@@ -1,21 +1,28 @@
-// A barrier in which idle ranks sleep instead of spinning on memory and processors that others are
-// measured on.
-#pragma once
+#include "core/assembly.hpp"
 
-#include <mpi.h>
 #include <unistd.h>
 
 namespace kiviat {
 
+Assembly::Assembly(MPI_Comm comm) : comm_(comm) {}
+
+void Assembly::meet() const { MPI_Barrier(comm_); }
+
 // MPI's own barrier may spin, so that the ranks that are not idle take part in the non-blocking one too.
-inline void wait_for_all(MPI_Comm comm, bool idle) {
+void Assembly::meet(bool idle) const {
   MPI_Request request;
-  MPI_Ibarrier(comm, &request);
+  MPI_Ibarrier(comm_, &request);
   if (idle) {
     for (int done = 0; !done; usleep(300)) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   } else {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+}
+
+double Assembly::most(double value) const {
+  double found;
+  MPI_Allreduce(&value, &found, 1, MPI_DOUBLE, MPI_MAX, comm_);
+  return found;
 }
 
 }  // namespace kiviat

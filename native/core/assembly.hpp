@@ -1,0 +1,28 @@
+// Ranks that agree on starts and on figures, beside the messages that are measured.
+#pragma once
+
+#include <mpi.h>
+
+namespace kiviat {
+
+class Assembly {
+ public:
+  // Collective over `comm`, which is not copied.
+  explicit Assembly(MPI_Comm comm);
+
+  // Returns when all have called it. Ranks that are idle sleep meanwhile, and leave processor and memory
+  // to the others; then all say whether they are.
+  void meet() const;
+  void meet(bool idle) const;
+  // The greatest value of all ranks.
+  double most(double value) const;
+
+ private:
+  MPI_Comm comm_;
+  // Of the simulator, where all ranks live in one process: what they share, and which of them this is.
+  struct Common;
+  Common* common_ = nullptr;
+  mutable long turn_ = 0;
+};
+
+}  // namespace kiviat

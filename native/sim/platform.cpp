@@ -1,0 +1,281 @@
+// The modelled machine, as SimGrid loads it: smpirun -platform libkiviat-platform.so, with the path of a text that
+// kiviat.machine.lowering has written in KIVIAT_PLATFORM.
+//
+//     link BYTES_PER_S                              links are numbered as they come
+//     node NAME DIVISOR MEMORY_PER_CORE CACHE CROSS  CROSS: links between its sockets; lists are 1,2,3 or -
+//     switch DIVISOR                                vertices: all nodes, then all switches
+//     arc FROM TO LINK LATENCY_S
+//     core NODE SOCKET NUMBER FLOPS_PER_S SELF NEAR_OUT NEAR_IN FAR_OUT FAR_IN       lists of links
+//     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B
+//     in_flight LEVEL BYTES
+//
+// A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Messages
+// take the way of fewest arcs; where there are several, (number of the receiving node / DIVISOR) chooses among
+// them, as the D-mod-k routing of fat trees does, or always the first where DIVISOR is 0 (dimension order).
+//
+// A message of n bytes between two cores of a level (0 socket, 1 node, 2 network) that has the machine for itself takes
+//     send(n) + latency + arcs' latencies + n / rate + receive(n)
+// with the numbers of the segment that n falls into, and no faster than its links. Where a level has bytes in flight, as
+// a processor that copies from far memory can have so many loads outstanding, 1 / rate grows by a round trip over the
+// arcs for each so many bytes.
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+#include <smpi/smpi.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace s4u = simgrid::s4u;
+namespace routing = simgrid::kernel::routing;
+using simgrid::kernel::resource::StandardLinkImpl;
+using Links = std::vector<StandardLinkImpl*>;
+
+struct Segment {
+  double from_bytes, latency_s, rate, send_s, send_s_per_byte, receive_s, receive_s_per_byte;
+};
+
+struct Level {
+  std::vector<Segment> segments;
+  double in_flight_bytes = 0;
+  double best_rate = 0;
+
+  const Segment& segment(double bytes) const {
+    std::size_t i = segments.size() - 1;
+    while (i > 0 && segments[i].from_bytes > bytes) --i;
+    return segments[i];
+  }
+};
+
+struct Node {
+  std::string name, memory_bytes, cache_bytes;
+  Links cross;
+};
+
+struct Arc {
+  int to;
+  StandardLinkImpl* link;
+  double latency_s;
+};
+
+struct Vertex {
+  long divisor = 0;
+  std::vector<Arc> arcs;
+};
+
+struct Core {
+  int node, socket;
+  Links self, near_out, near_in, far_out, far_in;
+};
+
+// One way between two nodes.
+struct Way {
+  Links links;
+  double latency_s = 0;
+};
+
+class Machine : public routing::NetZoneImpl {
+ public:
+  explicit Machine(const std::string& path) : NetZoneImpl("machine") { read(path); }
+
+  void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to, routing::Route* into, double* latency) override {
+    const Core &source = cores_[from->id()], &target = cores_[to->id()];
+    const auto add = [&](const Links& links) { into->link_list_.insert(into->link_list_.end(), links.begin(), links.end()); };
+    const int level = level_of(source, target);
+    double arcs_s = 0;
+    if (from == to) {
+      add(source.self);
+    } else if (level < 2) {
+      add(source.near_out);
+      if (level == 1) add(nodes_[source.node].cross);
+      add(target.near_in);
+    } else {
+      add(source.far_out);
+      arcs_s = walk(source.node, target.node, [&](const Arc& arc) { into->link_list_.push_back(arc.link); });
+      add(target.far_in);
+    }
+    // SimGrid bounds a flow by gamma / (2 * latency), and shares links in inverse proportion to the latency; what the
+    // latency really is, latency_factor() tells it.
+    if (latency) *latency += from == to ? 1e-3 : bound_latency(rate_of(levels_[level], arcs_s));
+  }
+
+  static double bound_latency(double rate) { return unit_rate / rate; }
+
+  // What the latency that get_local_route() tells has to be multiplied by.
+  double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to) const {
+    if (from == to) return 0;
+    const Core &source = core(from), &target = core(to);
+    const int number = level_of(source, target);
+    const Level& level = levels_[number];
+    const double arcs_s = number == 2 ? walk(source.node, target.node, [](const Arc&) {}) : 0;
+    const double rate = rate_of(level, arcs_s), bytes = std::max(0.0, wire_bytes - envelope_bytes);
+    const Segment& segment = level.segment(bytes);
+    const double seconds = segment.latency_s + arcs_s + bytes * (1 / segment.rate - 1 / level.best_rate) - envelope_bytes / rate;
+    return std::max(seconds, 1e-12) / bound_latency(rate);
+  }
+
+  double send_s(std::size_t bytes, const s4u::Host* from, const s4u::Host* to) const {
+    const Segment& segment = segment_of(bytes, from, to);
+    return segment.send_s + static_cast<double>(bytes) * segment.send_s_per_byte;
+  }
+  double receive_s(std::size_t bytes, const s4u::Host* from, const s4u::Host* to) const {
+    const Segment& segment = segment_of(bytes, from, to);
+    return segment.receive_s + static_cast<double>(bytes) * segment.receive_s_per_byte;
+  }
+
+ private:
+  static constexpr double unit_rate = 1e9;       // network/TCP-gamma is twice that
+  static constexpr double envelope_bytes = 16;   // SMPI adds them to every message
+
+  const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
+  static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }
+  const Segment& segment_of(std::size_t bytes, const s4u::Host* from, const s4u::Host* to) const {
+    return levels_[level_of(core(from), core(to))].segment(static_cast<double>(bytes));
+  }
+  static double rate_of(const Level& level, double arcs_s) {
+    return level.in_flight_bytes > 0 ? 1 / (1 / level.best_rate + 2 * arcs_s / level.in_flight_bytes) : level.best_rate;
+  }
+
+  // Visits the arcs of the way; returns the sum of their latencies.
+  template <class Visit>
+  double walk(int from, int to, Visit visit) const {
+    const std::vector<std::uint16_t>& left = distances_to(to);
+    double latency_s = 0;
+    for (int at = from; at != to;) {
+      const Vertex& vertex = vertices_[at];
+      int choices = 0;
+      for (const Arc& arc : vertex.arcs) choices += left[arc.to] < left[at];
+      if (!choices) throw std::runtime_error("no way from node " + std::to_string(from) + " to node " + std::to_string(to));
+      long chosen = vertex.divisor ? to / vertex.divisor % choices : 0;
+      for (const Arc& arc : vertex.arcs)
+        if (left[arc.to] < left[at] && chosen-- == 0) {
+          visit(arc);
+          latency_s += arc.latency_s;
+          at = arc.to;
+          break;
+        }
+    }
+    return latency_s;
+  }
+
+  // In arcs, from every vertex; other nodes forward nothing unless no switch does.
+  const std::vector<std::uint16_t>& distances_to(int node) const {
+    std::vector<std::uint16_t>& left = distances_[node];
+    if (!left.empty()) return left;
+    left.assign(vertices_.size(), UINT16_MAX);
+    left[node] = 0;
+    for (std::vector<int> front{node}, next; !front.empty(); front.swap(next), next.clear())
+      for (const int at : front)
+        for (const int before : sources_[at])
+          if (left[before] == UINT16_MAX) left[before] = left[at] + 1, next.push_back(before);
+    return left;
+  }
+
+  void read(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error("cannot read KIVIAT_PLATFORM " + path);
+    std::vector<StandardLinkImpl*> links;
+    const auto listed = [&](const std::string& text) {
+      Links chosen;
+      if (text == "-") return chosen;
+      std::istringstream words(text);
+      for (std::string word; std::getline(words, word, ',');) chosen.push_back(links.at(std::stoul(word)));
+      return chosen;
+    };
+    for (std::string line, kind; std::getline(file, line);) {
+      std::istringstream words(line);
+      words >> kind;
+      if (kind == "link") {
+        double rate;
+        words >> rate;
+        const std::string name = "l" + std::to_string(links.size());
+        create_link(name, {rate})->seal();
+        links.push_back(get_link_by_name_or_null(name));
+      } else if (kind == "node") {
+        Node node;
+        std::string cross;
+        words >> node.name >> vertices_.emplace_back().divisor >> node.memory_bytes >> node.cache_bytes >> cross;
+        node.cross = listed(cross);
+        nodes_.push_back(std::move(node));
+      } else if (kind == "switch") {
+        words >> vertices_.emplace_back().divisor;
+      } else if (kind == "arc") {
+        int from, link;
+        Arc arc;
+        words >> from >> arc.to >> link >> arc.latency_s;
+        arc.link = links.at(link);
+        vertices_.at(from).arcs.push_back(arc);
+      } else if (kind == "core") {
+        Core core;
+        std::string number, self, near_out, near_in, far_out, far_in;
+        double speed;
+        words >> core.node >> core.socket >> number >> speed >> self >> near_out >> near_in >> far_out >> far_in;
+        core.self = listed(self), core.near_out = listed(near_out), core.near_in = listed(near_in);
+        core.far_out = listed(far_out), core.far_in = listed(far_in);
+        const Node& node = nodes_.at(core.node);
+        create_host("c" + std::to_string(core.node) + "." + number, {speed})
+            ->set_property("node", node.name)
+            ->set_property("socket", std::to_string(core.socket))
+            ->set_property("core", number)
+            ->set_property("memory_bytes", node.memory_bytes)
+            ->set_property("cache_bytes", node.cache_bytes)
+            ->seal();
+        cores_.push_back(std::move(core));
+      } else if (kind == "segment") {
+        int level;
+        Segment s;
+        words >> level >> s.from_bytes >> s.latency_s >> s.rate >> s.send_s >> s.send_s_per_byte >> s.receive_s >> s.receive_s_per_byte;
+        levels_.at(level).segments.push_back(s);
+        levels_[level].best_rate = std::max(levels_[level].best_rate, s.rate);
+      } else if (kind == "in_flight") {
+        int level;
+        words >> level >> levels_.at(0).in_flight_bytes;
+        std::swap(levels_.at(level).in_flight_bytes, levels_[0].in_flight_bytes);
+      }
+      if (words.fail()) throw std::runtime_error(path + ": cannot read: " + line);
+    }
+    distances_.resize(nodes_.size());
+    sources_.resize(vertices_.size());
+    for (std::size_t from = 0; from < vertices_.size(); ++from)
+      for (const Arc& arc : vertices_[from].arcs) sources_[arc.to].push_back(static_cast<int>(from));
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<Vertex> vertices_;
+  std::vector<Core> cores_;
+  std::array<Level, 3> levels_;
+  std::vector<std::vector<int>> sources_;  // of arcs to a vertex
+  mutable std::vector<std::vector<std::uint16_t>> distances_;
+};
+
+}  // namespace
+
+extern "C" void load_platform(const s4u::Engine& engine);
+
+void load_platform(const s4u::Engine&) {
+  const char* path = std::getenv("KIVIAT_PLATFORM");
+  if (!path) throw std::runtime_error("KIVIAT_PLATFORM is not set");
+  auto* machine = new Machine(path);  // SimGrid's, from now on
+  s4u::NetZone* zone = machine->get_iface();
+  auto* model = zone->get_network_model();
+  model->set_lat_factor_cb([machine](double bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>&,
+                                        const std::unordered_set<s4u::NetZone*>&) { return machine->latency_factor(bytes, from, to); });
+  model->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>&,
+                                   const std::unordered_set<s4u::NetZone*>&) { return 1.0; });
+  const auto send = [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) { return machine->send_s(bytes, from, to); };
+  smpi_register_op_cost_callback(SmpiOperation::SEND, send);
+  smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
+  smpi_register_op_cost_callback(SmpiOperation::RECV, [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
+    return machine->receive_s(bytes, from, to);
+  });
+  zone->seal();
+}

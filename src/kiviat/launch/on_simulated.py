@@ -1,0 +1,128 @@
+"""Runs on a modelled machine: SimGrid takes the place of the machine, and simulated time that of the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kiviat.launch.build import build
+from kiviat.launch.native import Options
+from kiviat.launch.substrate import Start, layout_of
+from kiviat.launch.toolchain import Toolchain
+from kiviat.machine import lowering
+from kiviat.machine.model import Machine, find_machine
+from kiviat.placement import Layout
+from kiviat.record import InputError
+
+FAMILY = "smpi"
+PLATFORM = "libkiviat-platform.so"
+_MOST_BY_DEFAULT = 16
+
+
+class Simulated:
+    """A run takes the cores of the machine in order, unless it is placed otherwise."""
+
+    kind = "simulated"
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.label = f"simulated:{machine.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> Simulated:
+        if not text:
+            raise InputError("--on simulated: names no machine; `kiviat machines` lists them")
+        return cls(find_machine(text))
+
+    def __enter__(self) -> Simulated:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def default_ranks(self, options: Options) -> int:
+        return max(2, min(self.machine.cores, _MOST_BY_DEFAULT))
+
+    def oversubscribes(self, ranks: int) -> bool:
+        return False
+
+    def ranks_to_probe(self, world: int) -> int:
+        """What carries messages is what the model says: there is nothing to be found out."""
+        return 0
+
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+        if options.launcher:
+            raise InputError(f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out")
+        layout = layout_of(self.machine.topology(), ranks, options)
+        config = [f"--cfg={name}:{value}" for name, value in lowering.options(self.machine).items()]
+        platform = program_platform(toolchain)
+        words = [
+            *(str(toolchain.mpiexec), "-np", str(ranks)),
+            *("-platform", str(platform), "-hostfile", str(folder / "hosts")),
+            *config,
+            "--log=root.thres:error",
+        ]
+        files = {"hosts": _hosts(layout), "machine.txt": lowering.platform(self.machine)}
+        return Start(
+            tuple(words), {"KIVIAT_PLATFORM": str(folder / "machine.txt")}, files, layout
+        )
+
+
+def alone(toolchain: Toolchain, folder: Path) -> list[str | Path]:
+    """The words before a program that is to run on any machine at all: a program of SMPI's has no main."""
+    platform = folder / "platform.xml"
+    platform.write_text(
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        '<platform version="4.1"><zone id="z" routing="Full"><host id="h" speed="1Gf"/></zone></platform>\n'
+    )
+    return [toolchain.mpiexec, "-np", "1", "-platform", platform, "--log=root.thres:error"]
+
+
+def program_platform(toolchain: Toolchain) -> Path:
+    """What loads a machine into SimGrid: built with kiviat-bench, and beside it."""
+    return build(toolchain).with_name(PLATFORM)
+
+
+def _hosts(layout: Layout) -> str:
+    """A line for each rank: the core that it has, the next free one of its node unless it is bound."""
+    used: dict[int, int] = {}
+    lines = []
+    for place in layout.places:
+        core = place.core if place.core is not None else used.get(place.node, 0)
+        used[place.node] = used.get(place.node, 0) + 1
+        lines.append(lowering.host(place.node, core))
+    return "\n".join(lines) + "\n"
+
+
+def described_machine(machine: Machine) -> dict[str, Any]:
+    """The machine as run.json holds it; what a model does not say is null."""
+    sockets, nodes = machine.whole("node.sockets"), machine.nodes
+    return {
+        "name": f"simulated:{machine.name}",
+        "cpu": machine.title,
+        "sockets": sockets * nodes,
+        "cores": machine.cores,
+        "threads": machine.cores,
+        "cpu_limit": None,
+        "memory_bytes": int(machine.numbers["node.memory"].value) * nodes,
+        "caches": [],
+        "kernel": None,
+        "os": None,
+        "virtualization": "simulated",
+        "governor": None,
+        "interfaces": [],
+        "model": model_of(machine),
+    }
+
+
+def model_of(machine: Machine) -> Mapping[str, Any]:
+    return {
+        "name": machine.name,
+        "version": machine.version,
+        "hash": machine.hash,
+        "uncalibrated": machine.uncalibrated,
+    }

@@ -1,0 +1,388 @@
+"""A machine file: what a modelled machine is made of, every number with its source. See docs/machines.md."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kiviat.machine import networks
+from kiviat.machine.networks import Network
+from kiviat.machine.quantity import Quantity, read_quantity
+from kiviat.machine.topology import Node, Topology
+from kiviat.record import InputError, data_path
+from kiviat.record.schema import refuse_other_version
+
+MACHINE_SCHEMA = "kiviat.machine/1"
+LEVELS = ("socket", "node", "network")
+
+# Each number by its place: its unit, and whether a file must have it.
+_FIELDS: Mapping[str, tuple[str, bool]] = {
+    "node.count": ("1", True),
+    "node.sockets": ("1", True),
+    "node.cores": ("1", True),
+    "node.memory": ("B", True),
+    "node.cache": ("B", True),
+    "core.flops": ("flop/s", True),
+    "core.memory_bandwidth": ("B/s", True),
+    "core.copy_bandwidth": ("B/s", False),
+    "memory.bandwidth": ("B/s", True),
+    "memory.passes": ("1", True),
+    "memory.network_passes": ("1", True),
+    "interconnect.bandwidth": ("B/s", False),
+    "nic.bandwidth": ("B/s", True),
+    "nic.host_bus": ("B/s", False),
+    "topology.link": ("B/s", True),
+    "topology.hop": ("s", True),
+    "mpi.eager": ("B", True),
+    "power.node": ("W", False),
+}
+_SEGMENT: Mapping[str, tuple[str, bool]] = {
+    "from": ("B", True),
+    "latency": ("s", True),
+    "bandwidth": ("B/s", True),
+    "send": ("s", False),
+    "send_per_byte": ("s/B", False),
+    "receive": ("s", False),
+    "receive_per_byte": ("s/B", False),
+}
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "memory.buses": ("socket", "node"),
+    "core.copy_duplex": ("half", "full"),
+    "nic.host_bus_duplex": ("half", "full"),
+    "mpi.collectives": ("mpich", "ompi", "mvapich2", "impi", "default"),
+}
+_TOP = {
+    *("schema", "name", "title", "summary", "version", "base", "uncalibrated", "calibrated_on"),
+    *("open_questions", "losses", "sources", "node", "core", "memory", "interconnect", "nic", "topology"),
+    *("mpi", "power"),
+}
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Messages of at least `start_bytes` between two ranks of a level, and what they cost."""
+
+    start_bytes: float
+    latency: Quantity
+    bandwidth: Quantity
+    send: Quantity | None
+    send_per_byte: Quantity | None
+    receive: Quantity | None
+    receive_per_byte: Quantity | None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """`numbers` are by place, such as "nic.bandwidth"; `uncalibrated` says why no published row fits it."""
+
+    name: str
+    title: str
+    summary: str
+    version: int
+    path: Path
+    base: str | None
+    uncalibrated: str | None
+    calibrated_on: tuple[str, ...]
+    open_questions: tuple[str, ...]
+    losses: tuple[str, ...]
+    sources: Mapping[str, str]
+    numbers: Mapping[str, Quantity]
+    words: Mapping[str, str]
+    topology_kind: str
+    topology_parameters: Mapping[str, tuple[int, ...]]
+    segments: Mapping[str, tuple[Segment, ...]]
+    in_flight: Mapping[str, Quantity]
+    algorithms: Mapping[str, str]
+
+    def number(self, place: str) -> float | None:
+        """In SI units; None where the file has none."""
+        quantity = self.numbers.get(place)
+        return None if quantity is None else quantity.value
+
+    def whole(self, place: str) -> int:
+        return int(self.numbers[place].value)
+
+    @property
+    def nodes(self) -> int:
+        return self.whole("node.count")
+
+    @property
+    def cores_per_node(self) -> int:
+        return self.whole("node.sockets") * self.whole("node.cores")
+
+    @property
+    def cores(self) -> int:
+        return self.nodes * self.cores_per_node
+
+    @cached_property
+    def network(self) -> Network:
+        return networks.build(
+            self.topology_kind, self.nodes, self.topology_parameters, f"topology of {self.path}"
+        )
+
+    def topology(self) -> Topology:
+        """Where ranks can be placed. Cores of a node are numbered socket by socket."""
+        per_socket = self.whole("node.cores")
+        sockets = tuple(
+            tuple(range(socket * per_socket, (socket + 1) * per_socket))
+            for socket in range(self.whole("node.sockets"))
+        )
+        return Topology(tuple(Node(f"n{index}", sockets) for index in range(self.nodes)))
+
+    @property
+    def hash(self) -> str:
+        """Of all that a simulation depends on; words for people, such as titles and notes, do not count."""
+        facts: list[str] = [self.topology_kind, repr(sorted(self.topology_parameters.items()))]
+        facts += [f"{place}={number.value!r}" for place, number in sorted(self.numbers.items())]
+        facts += [f"{place}={word}" for place, word in sorted({**self.words, **self.algorithms}.items())]
+        facts += [f"in_flight {level}={number.value!r}" for level, number in sorted(self.in_flight.items())]
+        for level, segments in sorted(self.segments.items()):
+            facts += [f"{level} {segment_numbers(segment)!r}" for segment in segments]
+        return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def segment_numbers(segment: Segment) -> tuple[float, ...]:
+    """From bytes, latency, bandwidth, send, send per byte, receive, receive per byte, in SI units."""
+    optional = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
+    fixed = (segment.start_bytes, segment.latency.value, segment.bandwidth.value)
+    return (*fixed, *(0.0 if quantity is None else quantity.value for quantity in optional))
+
+
+def machines() -> dict[str, Path]:
+    """The files that travel with the package, by name."""
+    return {path.stem: path for path in sorted(data_path("machines").glob("*.toml"))}
+
+
+def find_machine(name: str) -> Machine:
+    """One by its name, or the path of a file of one's own."""
+    known = machines()
+    if name in known:
+        return load_machine(known[name])
+    path = Path(name)
+    if "/" in name or name.endswith(".toml"):
+        return load_machine(path)
+    raise InputError(
+        f"there is no machine {name!r}; `kiviat machines` lists them, and a path names a file of your own"
+    )
+
+
+def load_machine(path: Path, changes: Mapping[str, Any] | None = None) -> Machine:
+    """Reads and checks a machine file; `changes` replace or add parts, as a variant does with its base."""
+    data = _merged(_table(path), changes or {})
+    return _machine(_with_base(data, path), path)
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path} cannot be read as a machine file: {reason}; correct it") from None
+
+
+def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A variant is its base with some parts replaced; what is about the file itself is not inherited."""
+    seen = [path.stem]
+    while name := data.get("base"):
+        if name in seen:
+            raise InputError(f"{path}: base goes in a circle ({' → '.join([*seen, name])})")
+        seen.append(name)
+        beside = path.parent / f"{name}.toml"
+        base = _table(beside if beside.exists() else machines().get(name, beside))
+        own = {key: value for key, value in data.items() if key != "base"}
+        data = _merged({k: v for k, v in base.items() if k not in ("uncalibrated", "summary")}, own)
+        if "base" not in base:
+            data["base_name"] = name
+    return data
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables are merged, but for numbers, which are replaced whole, and topologies of another kind."""
+    merged = dict(base)
+    for key, value in over.items():
+        here = merged.get(key)
+        if not isinstance(value, dict) or not isinstance(here, dict) or "value" in value or "value" in here:
+            merged[key] = value
+        elif key == "topology" and value.get("kind", here.get("kind")) != here.get("kind"):
+            merged[key] = {**{k: v for k, v in here.items() if k in ("link", "hop")}, **value}
+        else:
+            merged[key] = _merged(here, value)
+    return merged
+
+
+def _machine(data: dict[str, Any], path: Path) -> Machine:
+    where = str(path)
+    base = data.pop("base_name", None)
+    refuse_other_version(data.get("schema"), MACHINE_SCHEMA)
+    for key in data:
+        if key not in _TOP:
+            raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(sorted(_TOP))}")
+    for key in ("name", "title", "summary", "version", "sources", "topology", "mpi"):
+        if key not in data:
+            raise InputError(f"{where} lacks {key!r}; docs/machines.md says what belongs into such a file")
+    if data["name"] != path.stem:
+        raise InputError(f"name is {data['name']!r} in {where}; a machine has the name of its file")
+    if not isinstance(data["version"], int) or data["version"] < 1:
+        raise InputError(f"version is {data['version']!r} in {where}; give a whole number of at least 1")
+    sources = data["sources"]
+    numbers, words = _numbers(data, sources, where)
+    kind, parameters = _topology(data["topology"], where)
+    segments, in_flight = _levels(data["mpi"], sources, where)
+    machine = Machine(
+        name=data["name"],
+        title=data["title"],
+        summary=data["summary"],
+        version=data["version"],
+        path=path,
+        base=base,
+        uncalibrated=data.get("uncalibrated"),
+        calibrated_on=tuple(data.get("calibrated_on", ())),
+        open_questions=tuple(data.get("open_questions", ())),
+        losses=tuple(data.get("losses", ())),
+        sources=sources,
+        numbers=numbers,
+        words=words,
+        topology_kind=kind,
+        topology_parameters=parameters,
+        segments=segments,
+        in_flight=in_flight,
+        algorithms=_algorithms(data["mpi"], where),
+    )
+    _refuse_contradictions(machine)
+    return machine
+
+
+def _numbers(
+    data: Mapping[str, Any], sources: Mapping[str, str], where: str
+) -> tuple[dict[str, Quantity], dict[str, str]]:
+    numbers: dict[str, Quantity] = {}
+    words: dict[str, str] = {}
+    for table in ("node", "core", "memory", "interconnect", "nic", "power"):
+        for key, value in data.get(table, {}).items():
+            place = f"{table}.{key}"
+            if place in _WORDS:
+                words[place] = _word(value, place, where)
+            elif place in _FIELDS:
+                numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
+            else:
+                raise InputError(f"unknown {place!r} in {where}; docs/machines.md lists what there is")
+    for place in ("topology.link", "topology.hop", "mpi.eager"):
+        table, key = place.split(".")
+        if key in data[table]:
+            numbers[place] = read_quantity(
+                data[table][key], _FIELDS[place][0], f"{place} of {where}", sources
+            )
+    words["mpi.collectives"] = _word(data["mpi"].get("collectives"), "mpi.collectives", where)
+    for place, (_, needed) in _FIELDS.items():
+        if needed and place not in numbers:
+            raise InputError(f"{where} lacks {place}; every machine has it")
+    if "memory.buses" not in words:
+        raise InputError(f"{where} lacks memory.buses; give socket or node")
+    return numbers, words
+
+
+def _word(value: object, place: str, where: str) -> str:
+    if value not in _WORDS[place]:
+        raise InputError(f"{place} is {value!r} in {where}; give one of {', '.join(_WORDS[place])}")
+    return str(value)
+
+
+def _topology(data: Mapping[str, Any], where: str) -> tuple[str, dict[str, tuple[int, ...]]]:
+    parameters = {}
+    for key, value in data.items():
+        if key in ("kind", "link", "hop"):
+            continue
+        listed = value if isinstance(value, list) else [value]
+        if not all(isinstance(number, int) and not isinstance(number, bool) for number in listed):
+            raise InputError(f"topology.{key} is {value!r} in {where}; give whole numbers")
+        parameters[key] = tuple(listed)
+    return str(data.get("kind")), parameters
+
+
+def _levels(
+    mpi: Mapping[str, Any], sources: Mapping[str, str], where: str
+) -> tuple[dict[str, tuple[Segment, ...]], dict[str, Quantity]]:
+    segments = {}
+    for level in LEVELS:
+        rows = mpi.get(level, [])
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise InputError(f"mpi.{level} is no list of tables in {where}; write [[mpi.{level}]]")
+        read = [_segment(row, f"mpi.{level}[{i}] of {where}", sources) for i, row in enumerate(rows)]
+        if read:
+            starts = [segment.start_bytes for segment in read]
+            if starts[0] != 0 or starts != sorted(set(starts)):
+                raise InputError(f"mpi.{level} of {where} begins at {starts} B; begin at 0 B and rise")
+            segments[level] = tuple(read)
+    for level in ("node", "network"):
+        if level not in segments:
+            raise InputError(f"{where} lacks [[mpi.{level}]]; give what a message costs there")
+    segments.setdefault("socket", segments["node"])
+    in_flight = {}
+    for level, value in mpi.get("in_flight", {}).items():
+        if level not in LEVELS:
+            raise InputError(f"mpi.in_flight.{level} in {where}: levels are {', '.join(LEVELS)}")
+        in_flight[level] = read_quantity(value, "B", f"mpi.in_flight.{level} of {where}", sources)
+    known = {"eager", "collectives", "algorithms", "in_flight", *LEVELS}
+    for key in mpi:
+        if key not in known:
+            raise InputError(f"unknown mpi.{key} in {where}; known: {', '.join(sorted(known))}")
+    return segments, in_flight
+
+
+def _segment(row: Mapping[str, Any], where: str, sources: Mapping[str, str]) -> Segment:
+    for key in row:
+        if key not in _SEGMENT:
+            raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(_SEGMENT)}")
+    read: dict[str, Quantity | None] = {}
+    for key, (unit, needed) in _SEGMENT.items():
+        if needed and key not in row:
+            raise InputError(f"{where} lacks {key!r}; every segment has it")
+        read[key] = read_quantity(row[key], unit, f"{key} of {where}", sources) if key in row else None
+    start, latency, bandwidth = read["from"], read["latency"], read["bandwidth"]
+    assert start and latency and bandwidth
+    if not bandwidth.value:
+        raise InputError(f"bandwidth of {where} is 0; give what a message gets")
+    optional = (read["send"], read["send_per_byte"], read["receive"], read["receive_per_byte"])
+    return Segment(start.value, latency, bandwidth, *optional)
+
+
+def _algorithms(mpi: Mapping[str, Any], where: str) -> dict[str, str]:
+    given = mpi.get("algorithms", {})
+    for name, algorithm in given.items():
+        if not isinstance(algorithm, str):
+            raise InputError(f"mpi.algorithms.{name} is {algorithm!r} in {where}; name one of SMPI's")
+    return dict(given)
+
+
+def _refuse_contradictions(machine: Machine) -> None:
+    where = str(machine.path)
+    for place in ("node.count", "node.sockets", "node.cores", "memory.passes", "memory.network_passes"):
+        quantity = machine.numbers[place]
+        least = 0 if place == "memory.network_passes" else 1
+        if not quantity.value.is_integer() or quantity.value < least:
+            raise InputError(f"{place} is {quantity.text!r} in {where}; give a whole number from {least}")
+    for place, quantity in machine.numbers.items():
+        if quantity.value == 0 and place not in ("topology.hop", "memory.network_passes", "mpi.eager"):
+            raise InputError(f"{place} is {quantity.text!r} in {where}; give more than 0")
+    one, all_ = machine.numbers["core.memory_bandwidth"], machine.numbers["memory.bandwidth"]
+    if one.value > all_.value:
+        raise InputError(
+            f"core.memory_bandwidth is {one.text!r} and memory.bandwidth {all_.text!r} in {where}: a core cannot "
+            "have more than all cores together"
+        )
+    for value, word in (("core.copy_bandwidth", "core.copy_duplex"), ("nic.host_bus", "nic.host_bus_duplex")):
+        if (value in machine.numbers) != (word in machine.words):
+            raise InputError(f"{where} has one of {value} and {word}; give both or neither")
+    machine.network  # noqa: B018  what the topology cannot be is refused here
+
+
+def assumed(machine: Machine) -> Iterator[tuple[str, Quantity]]:
+    """The numbers that nobody has measured or stated, by place."""
+    for place, quantity in machine.numbers.items():
+        if quantity.confidence in ("low", "assumed"):
+            yield place, quantity

@@ -1,0 +1,225 @@
+"""Topologies: nodes, switches and the arcs between them.
+
+Vertices are numbered, all nodes first, then the switches. An arc is one direction of a cable; a message takes
+the way of fewest arcs, and where there are several, `divisors` of the vertices choose (native/sim/platform.cpp).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+from kiviat.record import InputError
+
+
+@dataclass(frozen=True)
+class Arc:
+    """From one vertex to another; `width` cables side by side. Only arcs out of a `hop` cost its latency."""
+
+    start: int
+    end: int
+    width: int = 1
+
+
+@dataclass
+class Network:
+    """`divisors` are those of the switches, then `node_divisors` of the nodes, where these forward messages."""
+
+    nodes: int
+    divisors: list[int] = field(default_factory=list)
+    arcs: list[Arc] = field(default_factory=list)
+
+    @property
+    def vertices(self) -> int:
+        return self.nodes + len(self.divisors)
+
+    @property
+    def direct(self) -> bool:
+        """Whether nodes are joined without switches, and forward messages themselves."""
+        return not self.divisors
+
+    def switch(self, divisor: int = 1) -> int:
+        self.divisors.append(divisor)
+        return self.vertices - 1
+
+    def both(self, one: int, other: int, width: int = 1) -> None:
+        self.arcs += [Arc(one, other, width), Arc(other, one, width)]
+
+    def hops(self, source: int) -> list[int]:
+        """Arcs on the shortest way from a vertex to every other; -1 where there is none."""
+        out: list[list[int]] = [[] for _ in range(self.vertices)]
+        for arc in self.arcs:
+            out[arc.start].append(arc.end)
+        found = [-1] * self.vertices
+        found[source] = 0
+        front = deque([source])
+        while front:
+            at = front.popleft()
+            for end in out[at]:
+                if found[end] < 0:
+                    found[end] = found[at] + 1
+                    front.append(end)
+        return found
+
+
+Parameters = Mapping[str, Sequence[int]]
+
+
+def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
+    """The network of that kind for so many nodes; `parameters` are whole numbers, or lists of them."""
+    if kind not in KINDS:
+        raise InputError(f"{where} is {kind!r}; give one of {', '.join(KINDS)}")
+    wanted, builder = KINDS[kind]
+    for name in parameters:
+        if name not in wanted:
+            raise InputError(f"a {kind} has no {name!r} in {where}; it has {', '.join(wanted) or 'nothing'}")
+    for name in wanted:
+        if name not in parameters:
+            raise InputError(f"{where} lacks {name!r}, which a {kind} needs")
+        if not parameters[name] or any(number < 1 for number in parameters[name]):
+            raise InputError(f"{name} is {list(parameters[name])} in {where}; give whole numbers of at least 1")
+    network = builder(nodes, parameters, where)
+    for arc in network.arcs:
+        if arc.start == arc.end:
+            raise InputError(f"{where}: {kind} of {nodes} nodes has an arc from {arc.start} to itself")
+    return network
+
+
+def room(kind: str, parameters: Parameters) -> int | None:
+    """How many nodes a network with these parameters has room for; None where it grows with them."""
+    if kind == "fat-tree":
+        return prod(parameters["down"])
+    if kind == "torus":
+        return prod(parameters["dimensions"])
+    if kind == "kautz":
+        return _kautz_nodes(parameters)
+    if kind == "dragonfly":
+        groups, routers, nodes, _ = (parameters[name][0] for name in KINDS[kind][0])
+        return groups * routers * nodes
+    return None
+
+
+def _crossbar(nodes: int, parameters: Parameters, where: str) -> Network:
+    network = Network(nodes)
+    switch = network.switch()
+    for node in range(nodes):
+        network.both(node, switch)
+    return network
+
+
+def _full_mesh(nodes: int, parameters: Parameters, where: str) -> Network:
+    network = Network(nodes)
+    network.arcs = [Arc(one, other) for one in range(nodes) for other in range(nodes) if one != other]
+    return network
+
+
+def _kautz_nodes(parameters: Parameters) -> int:
+    degree, diameter = parameters["degree"][0], parameters["diameter"][0]
+    return int(degree**diameter + degree ** (diameter - 1))
+
+
+def _kautz(nodes: int, parameters: Parameters, where: str) -> Network:
+    """Imase and Itoh's numbering: x has arcs to (-degree * x - j) mod N for j = 1 to degree."""
+    _same(nodes, _kautz_nodes(parameters), "kautz", where)
+    degree = parameters["degree"][0]
+    network = Network(nodes)
+    network.arcs = [Arc(x, (-degree * x - j) % nodes) for x in range(nodes) for j in range(1, degree + 1)]
+    return network
+
+
+def _torus(nodes: int, parameters: Parameters, where: str) -> Network:
+    """Arcs of the first dimension come first, so that messages go in dimension order."""
+    dimensions = parameters["dimensions"]
+    _same(nodes, prod(dimensions), "torus", where)
+    network = Network(nodes)
+    for node, at in enumerate(product(*map(range, dimensions))):
+        for axis, length in enumerate(dimensions):
+            for step in {1, -1} if length > 2 else {1} if length == 2 else set():
+                moved = [*at]
+                moved[axis] = (at[axis] + step) % length
+                index = 0
+                for coordinate, size in zip(moved, dimensions, strict=True):
+                    index = index * size + coordinate
+                network.arcs.append(Arc(node, index))
+    return network
+
+
+def _fat_tree(nodes: int, parameters: Parameters, where: str) -> Network:
+    """An extended generalised fat tree (Öhring et al., IPPS 1995): `down` children of a switch of each level,
+    `up` parents of what is below, `cables` side by side; the lowest level first.
+
+    `planes` trees side by side share the nodes.
+    """
+    down, up, cables = parameters["down"], parameters["up"], parameters["cables"]
+    levels = len(down)
+    if len(up) != levels or len(cables) != levels:
+        raise InputError(f"{where}: down, up and cables of a fat-tree have one number for each level")
+    if nodes > prod(down):
+        raise InputError(f"{where}: {nodes} nodes do not fit into a fat-tree of {prod(down)}")
+    network = Network(nodes)
+    for _ in range(parameters["planes"][0]):
+        _tree(network, nodes, down, up, cables)
+    return network
+
+
+def _tree(network: Network, nodes: int, down: Sequence[int], up: Sequence[int], cables: Sequence[int]) -> None:
+    """A switch of level l is known by which subtree it tops and by which of the parallel ones it is."""
+    below: dict[tuple[int, int], int] = {(node, 0): node for node in range(nodes)}
+    width = 1
+    for level, (children, parents, side_by_side) in enumerate(zip(down, up, cables, strict=True)):
+        here: dict[tuple[int, int], int] = {}
+        # A switch of the last level forwards by node / (nodes below a parallel choice), as D-mod-k does.
+        for (subtree, copy), vertex in sorted(below.items()):
+            for parent in range(parents):
+                key = (subtree // children, copy + width * parent)
+                if key not in here:
+                    here[key] = network.switch(prod(down[: level + 1]) if level + 1 < len(down) else 1)
+                network.both(vertex, here[key], side_by_side)
+        below = here
+        width *= parents
+
+
+def _dragonfly(nodes: int, parameters: Parameters, where: str) -> Network:
+    """Groups of routers joined all to all, and groups joined all to all (Kim et al., ISCA 2008).
+
+    Global cables are dealt to the routers of a group in turn; minimal routes.
+    """
+    groups, routers, per_router, cables = (parameters[name][0] for name in KINDS["dragonfly"][0])
+    if nodes > groups * routers * per_router:
+        raise InputError(f"{where}: {nodes} nodes do not fit into a dragonfly of {groups * routers * per_router}")
+    network = Network(nodes)
+    switches = [[network.switch() for _ in range(routers)] for _ in range(groups)]
+    for node in range(nodes):
+        network.both(node, switches[node // (routers * per_router)][node // per_router % routers])
+    for group in switches:
+        for i, one in enumerate(group):
+            for other in group[i + 1 :]:
+                network.both(one, other)
+    used = [0] * groups
+    for cable in range(cables):
+        for one in range(groups):
+            for other in range(one + 1, groups):
+                ends = []
+                for group in (one, other):
+                    ends.append(switches[group][used[group] % routers])
+                    used[group] += 1
+                network.both(ends[0], ends[1])
+    return network
+
+
+def _same(nodes: int, wanted: int, kind: str, where: str) -> None:
+    if nodes != wanted:
+        raise InputError(f"{where}: this {kind} has {wanted} nodes, not {nodes}; correct node.count")
+
+
+KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[int, Parameters, str], Network]]] = {
+    "crossbar": ((), _crossbar),
+    "full-mesh": ((), _full_mesh),
+    "fat-tree": (("down", "up", "cables", "planes"), _fat_tree),
+    "kautz": (("degree", "diameter"), _kautz),
+    "torus": (("dimensions",), _torus),
+    "dragonfly": (("groups", "routers", "nodes", "cables"), _dragonfly),
+}

@@ -1,0 +1,98 @@
+"""Numbers of machine files: a value with its unit, where it comes from and how sure it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kiviat.record import InputError
+
+Confidence = Literal["high", "medium", "low", "assumed", "calibrated"]
+CONFIDENCES: tuple[str, ...] = ("high", "medium", "low", "assumed", "calibrated")
+
+# Decimal prefixes of rates and times, as papers and vendors write them; both kinds of bytes.
+_UNITS: Mapping[str, tuple[float, str]] = {
+    **{f"{prefix}B/s": (factor, "B/s") for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9))},
+    **{f"{prefix}iB/s": (factor, "B/s") for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30))},
+    **{f"{p}flop/s": (factor, "flop/s") for p, factor in (("M", 1e6), ("G", 1e9), ("T", 1e12))},
+    **{f"{prefix}B": (factor, "B") for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))},
+    **{f"{prefix}iB": (factor, "B") for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30), ("T", 2**40))},
+    **{name: (factor, "s") for name, factor in (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))},
+    **{name: (factor, "s/B") for name, factor in (("ns/B", 1e-9), ("us/B", 1e-6))},
+    **{name: (factor, "W") for name, factor in (("W", 1), ("kW", 1e3))},
+    "": (1, "1"),
+}
+_NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
+_KEYS = {"value", "source", "confidence", "note"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """`value` is in the SI unit `unit` (B/s, flop/s, B, s, s/B, W or 1); `text` is how the file says it."""
+
+    value: float
+    unit: str
+    text: str
+    source: tuple[str, ...]
+    confidence: str
+    note: str = ""
+
+
+def read_quantity(data: object, unit: str, where: str, sources: Mapping[str, str]) -> Quantity:
+    """Of `{ value = "3.2 GB/s", source = "sgi", confidence = "high" }`; InputError names `where`."""
+    if not isinstance(data, dict):
+        raise InputError(f"{where} is {data!r}; give a table with value, source and confidence")
+    for key in data:
+        if key not in _KEYS:
+            raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(sorted(_KEYS))}")
+    for key in ("value", "source", "confidence"):
+        if key not in data:
+            raise InputError(f"{where} lacks {key}: {dict(data)!r}; every number says where it comes from")
+    value = parse_value(data["value"], unit, where)
+    given = data["source"]
+    source = tuple(given) if isinstance(given, list) else (given,)
+    for name in source:
+        if name not in sources:
+            raise InputError(f"{where} has the source {name!r}, which [sources] does not list; add it there")
+    if data["confidence"] not in CONFIDENCES:
+        raise InputError(
+            f"{where} has the confidence {data['confidence']!r}; give one of {', '.join(CONFIDENCES)}"
+        )
+    return Quantity(value, unit, str(data["value"]), source, data["confidence"], str(data.get("note", "")))
+
+
+def parse_value(data: object, unit: str, where: str) -> float:
+    """ "3.2 GB/s" as 3.2e9; whole and decimal numbers are quantities without unit."""
+    match = _NUMBER.fullmatch(str(data)) if isinstance(data, str | int | float) else None
+    if match is None or isinstance(data, bool):
+        raise InputError(f"{where} is {data!r}; give a number with its unit, such as {_EXAMPLE[unit]!r}")
+    number, word = match[1], match[2]
+    if word not in _UNITS or _UNITS[word][1] != unit:
+        raise InputError(f"{where} is {data!r}, which is not in {unit}; write it like {_EXAMPLE[unit]!r}")
+    value = float(number) * _UNITS[word][0]
+    if value < 0:
+        raise InputError(f"{where} is {data!r}; give a number that is not negative")
+    return value
+
+
+_EXAMPLE = {
+    "B/s": "3.2 GB/s",
+    "flop/s": "6.4 Gflop/s",
+    "B": "64 KiB",
+    "s": "1.2 us",
+    "s/B": "0.5 ns/B",
+    "W": "115 W",
+    "1": "4",
+}
+
+
+def quantity_json(quantity: Quantity) -> dict[str, Any]:
+    """As a machine file has it."""
+    data: dict[str, Any] = {
+        "value": quantity.text,
+        "source": list(quantity.source),
+        "confidence": quantity.confidence,
+    }
+    return data | ({"note": quantity.note} if quantity.note else {})
