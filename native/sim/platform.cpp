@@ -4,7 +4,7 @@
 //     link BYTES_PER_S                              links are numbered as they come
 //     node NAME DIVISOR MEMORY_PER_CORE CACHE CROSS  CROSS: links between its sockets; lists are 1,2,3 or -
 //     switch DIVISOR                                vertices: all nodes, then all switches
-//     arc FROM TO LINK LATENCY_S
+//     arc FROM TO LINK LATENCY_S                    LINK: -1 where it is no limit
 //     core NODE SOCKET NUMBER FLOPS_PER_S SELF NEAR_OUT NEAR_IN FAR_OUT FAR_IN       lists of links
 //     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B
 //     in_flight LEVEL BYTES
@@ -100,7 +100,9 @@ class Machine : public routing::NetZoneImpl {
       add(target.near_in);
     } else {
       add(source.far_out);
-      arcs_s = walk(source.node, target.node, [&](const Arc& arc) { into->link_list_.push_back(arc.link); });
+      arcs_s = walk(source.node, target.node, [&](const Arc& arc) {
+        if (arc.link) into->link_list_.push_back(arc.link);
+      });
       add(target.far_in);
     }
     // SimGrid bounds a flow by gamma / (2 * latency), and shares links in inverse proportion to the latency; what the
@@ -212,7 +214,7 @@ class Machine : public routing::NetZoneImpl {
         int from, link;
         Arc arc;
         words >> from >> arc.to >> link >> arc.latency_s;
-        arc.link = links.at(link);
+        arc.link = link < 0 ? nullptr : links.at(link);
         vertices_.at(from).arcs.push_back(arc);
       } else if (kind == "core") {
         Core core;

@@ -79,7 +79,10 @@ def _network(machine: Machine, text: _Lines, nics: Sequence[tuple[list[int], lis
     link, hop = machine.numbers["topology.link"].value, machine.numbers["topology.hop"].value
     for arc in network.arcs:
         costs = hop if network.direct or arc.start >= network.nodes else 0.0
-        text.add("arc", arc.start, arc.end, text.link(link * arc.width), costs)
+        # What a node's adapter cannot fill is no limit, and each one less makes the simulation quicker.
+        at_node = not network.direct and min(arc.start, arc.end) < network.nodes
+        idle = at_node and link * arc.width >= machine.numbers["nic.bandwidth"].value
+        text.add("arc", arc.start, arc.end, -1 if idle else text.link(link * arc.width), costs)
 
 
 def _cores(
@@ -125,6 +128,7 @@ def options(machine: Machine) -> dict[str, str]:
         **{f"smpi/{name}": algorithm for name, algorithm in sorted(machine.algorithms.items())},
         # Rates of flows and their sharing are set by the platform (native/sim/platform.cpp).
         "network/TCP-gamma": "2e9",
+        "network/optim": "Full",
         "network/weight-S": "0",
         "network/crosstraffic": "0",
         "surf/precision": "1e-12",

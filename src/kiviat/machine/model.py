@@ -59,7 +59,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _TOP = {
     *("schema", "name", "title", "summary", "version", "base", "uncalibrated", "calibrated_on"),
     *("open_questions", "losses", "sources", "node", "core", "memory", "interconnect", "nic", "topology"),
-    *("mpi", "power"),
+    *("mpi", "power", "published"),
 }
 
 
@@ -78,7 +78,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Machine:
-    """`numbers` are by place, such as "nic.bandwidth"; `uncalibrated` says why no published row fits it."""
+    """`numbers` are by place, such as "nic.bandwidth"; `uncalibrated` says why no published row fits it.
+
+    `published` are the names and modes under which published/ has results of this machine.
+    """
 
     name: str
     title: str
@@ -90,6 +93,7 @@ class Machine:
     calibrated_on: tuple[str, ...]
     open_questions: tuple[str, ...]
     losses: tuple[str, ...]
+    published: tuple[tuple[str, str], ...]
     sources: Mapping[str, str]
     numbers: Mapping[str, Quantity]
     words: Mapping[str, str]
@@ -195,7 +199,7 @@ def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
         beside = path.parent / f"{name}.toml"
         base = _table(beside if beside.exists() else machines().get(name, beside))
         own = {key: value for key, value in data.items() if key != "base"}
-        data = _merged({k: v for k, v in base.items() if k not in ("uncalibrated", "summary")}, own)
+        data = _merged({k: v for k, v in base.items() if k not in ("uncalibrated", "summary", "published")}, own)
         if "base" not in base:
             data["base_name"] = name
     return data
@@ -244,6 +248,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
         calibrated_on=tuple(data.get("calibrated_on", ())),
         open_questions=tuple(data.get("open_questions", ())),
         losses=tuple(data.get("losses", ())),
+        published=tuple((row["machine"], row.get("mode", "")) for row in data.get("published", ())),
         sources=sources,
         numbers=numbers,
         words=words,
