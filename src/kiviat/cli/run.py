@@ -30,6 +30,7 @@ from kiviat.launch.on_simulated import Simulated, described_machine
 from kiviat.launch.runner import Outcome, dry_run, run_plan
 from kiviat.launch.scheduled import Scheduled
 from kiviat.launch.scheduler import Scheduler
+from kiviat.launch.simulating import simulate_plan
 from kiviat.launch.substrate import Substrate
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine import describe_host
@@ -130,21 +131,21 @@ def _run(
     # The plan knows one axis that the native program does not: the size of the launch.
     axes = {case.id: case.axes for case in plan.cases}
     with Progress(plan, expected.likely_s) as progress:
-        return run_plan(
-            plan,
-            toolchain,
-            binary,
-            run_id=directory.id,
-            directory=directory.path,
-            done=directory.done,
-            on_launch=directory.set_launch,
-            on_record=lambda record: directory.append(_with_axes(record, axes[record.case])),
-            on_progress=progress.show,
-            options=options,
-            timeout_s=timeout_s,
-            first_launch=len(directory.run["launches"]),
-            substrate=substrate,
-        )
+        common: dict[str, Any] = {
+            "run_id": directory.id,
+            "directory": directory.path,
+            "done": directory.done,
+            "on_launch": directory.set_launch,
+            "on_record": lambda record: directory.append(_with_axes(record, axes[record.case])),
+            "on_progress": progress.show,
+            "options": options,
+            "timeout_s": timeout_s,
+            "first_launch": len(directory.run["launches"]),
+            "substrate": substrate,
+        }
+        if isinstance(substrate, Simulated):
+            return simulate_plan(plan, toolchain, binary, **common)
+        return run_plan(plan, toolchain, binary, **common)
 
 
 def _with_axes(record: Record, axes: Mapping[str, Scalar]) -> Record:

@@ -1,4 +1,4 @@
-"""Runs on a modelled machine: SimGrid takes the place of the machine, and simulated time that of the clock."""
+"""Runs on a modelled machine: SimGrid stands for the machine, and simulated time for the clock."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ class Simulated:
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
         if options.launcher:
-            raise InputError(f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out")
+            raise InputError(
+                f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out"
+            )
         layout = layout_of(self.machine.topology(), ranks, options)
         config = [f"--cfg={name}:{value}" for name, value in lowering.options(self.machine).items()]
         platform = program_platform(toolchain)
@@ -67,9 +69,7 @@ class Simulated:
             "--log=root.thres:error",
         ]
         files = {"hosts": _hosts(layout), "machine.txt": lowering.platform(self.machine)}
-        return Start(
-            tuple(words), {"KIVIAT_PLATFORM": str(folder / "machine.txt")}, files, layout
-        )
+        return Start(tuple(words), {"KIVIAT_PLATFORM": str(folder / "machine.txt")}, files, layout)
 
 
 def alone(toolchain: Toolchain, folder: Path) -> list[str | Path]:
