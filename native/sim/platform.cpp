@@ -18,19 +18,28 @@
 // with the numbers of the segment that n falls into, and no faster than its links. Where a level has bytes in flight, as
 // a processor that copies from far memory can have so many loads outstanding, 1 / rate grows by a round trip over the
 // arcs for each so many bytes.
+//
+// SMPI lets a rank pay receive(n) of eager messages only, and send(n) of those and of non-blocking ones. What it does
+// not charge, the message takes longer under way: the sum is that of the file, but of a rendezvous message receive(n)
+// does not keep the receiving processor busy.
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 #include <smpi/smpi.h>
+#include <xbt/config.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -75,12 +84,7 @@ struct Vertex {
 struct Core {
   int node, socket;
   Links self, near_out, near_in, far_out, far_in;
-};
-
-// One way between two nodes.
-struct Way {
-  Links links;
-  double latency_s = 0;
+  double memory_rate = INFINITY;
 };
 
 class Machine : public routing::NetZoneImpl {
@@ -105,33 +109,38 @@ class Machine : public routing::NetZoneImpl {
       });
       add(target.far_in);
     }
-    // SimGrid bounds a flow by gamma / (2 * latency), and shares links in inverse proportion to the latency; what the
-    // latency really is, latency_factor() tells it.
-    if (latency) *latency += from == to ? 1e-3 : bound_latency(rate_of(levels_[level], arcs_s));
+    // SimGrid bounds a flow by gamma / (2 * latency), and shares links in inverse proportion to the latency, so that
+    // who could have more gets more; what the latency really is, latency_factor() tells it.
+    if (latency) *latency += bound_latency(from == to ? source.memory_rate : rate_of(levels_[level], arcs_s));
   }
 
   static double bound_latency(double rate) { return unit_rate / rate; }
 
   // What the latency that get_local_route() tells has to be multiplied by.
-  double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to) const {
+  double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) {
     if (from == to) return 0;
     const Core &source = core(from), &target = core(to);
     const int number = level_of(source, target);
     const Level& level = levels_[number];
     const double arcs_s = number == 2 ? walk(source.node, target.node, [](const Arc&) {}) : 0;
-    const double rate = rate_of(level, arcs_s), bytes = std::max(0.0, wire_bytes - envelope_bytes);
+    const double bytes = std::max(0.0, wire_bytes - envelope_bytes);
     const Segment& segment = level.segment(bytes);
-    const double seconds = segment.latency_s + arcs_s + bytes * (1 / segment.rate - 1 / level.best_rate) - envelope_bytes / rate;
+    const double rate = rate_of(level, arcs_s), flow = std::min(rate, narrowest(links));
+    // The flow is as fast as the best segment; what others take longer is latency.
+    const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
+    double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
+    if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
     return std::max(seconds, 1e-12) / bound_latency(rate);
   }
 
-  double send_s(std::size_t bytes, const s4u::Host* from, const s4u::Host* to) const {
-    const Segment& segment = segment_of(bytes, from, to);
-    return segment.send_s + static_cast<double>(bytes) * segment.send_s_per_byte;
+  // What the sending rank pays.
+  double send_s(double bytes, const s4u::Host* from, const s4u::Host* to) {
+    const double seconds = send_s(segment_of(bytes, from, to), bytes);
+    if (seconds > 0 && bytes >= rendezvous_bytes_) ++paid_[{from, to, bytes}];
+    return seconds;
   }
-  double receive_s(std::size_t bytes, const s4u::Host* from, const s4u::Host* to) const {
-    const Segment& segment = segment_of(bytes, from, to);
-    return segment.receive_s + static_cast<double>(bytes) * segment.receive_s_per_byte;
+  double receive_s(double bytes, const s4u::Host* from, const s4u::Host* to) const {
+    return receive_s(segment_of(bytes, from, to), bytes);
   }
 
  private:
@@ -140,8 +149,24 @@ class Machine : public routing::NetZoneImpl {
 
   const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
   static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }
-  const Segment& segment_of(std::size_t bytes, const s4u::Host* from, const s4u::Host* to) const {
-    return levels_[level_of(core(from), core(to))].segment(static_cast<double>(bytes));
+  const Segment& segment_of(double bytes, const s4u::Host* from, const s4u::Host* to) const {
+    return levels_[level_of(core(from), core(to))].segment(bytes);
+  }
+  static double send_s(const Segment& segment, double bytes) { return segment.send_s + bytes * segment.send_s_per_byte; }
+  static double receive_s(const Segment& segment, double bytes) { return segment.receive_s + bytes * segment.receive_s_per_byte; }
+  // Nobody has paid for a blocking send when it begins to move.
+  double unpaid_send_s(const Segment& segment, double bytes, const s4u::Host* from, const s4u::Host* to) {
+    const auto found = paid_.find({from, to, bytes});
+    if (found == paid_.end()) return send_s(segment, bytes);
+    if (--found->second == 0) paid_.erase(found);
+    return 0;
+  }
+
+  // What a flow gets of links that nobody else uses; it may cross one several times.
+  static double narrowest(const std::vector<s4u::Link*>& links) {
+    double rate = INFINITY;
+    for (const s4u::Link* link : links) rate = std::min(rate, link->get_bandwidth() / static_cast<double>(std::ranges::count(links, link)));
+    return rate;
   }
   static double rate_of(const Level& level, double arcs_s) {
     return level.in_flight_bytes > 0 ? 1 / (1 / level.best_rate + 2 * arcs_s / level.in_flight_bytes) : level.best_rate;
@@ -186,6 +211,7 @@ class Machine : public routing::NetZoneImpl {
     std::ifstream file(path);
     if (!file) throw std::runtime_error("cannot read KIVIAT_PLATFORM " + path);
     std::vector<StandardLinkImpl*> links;
+    std::map<const StandardLinkImpl*, double> rates;
     const auto listed = [&](const std::string& text) {
       Links chosen;
       if (text == "-") return chosen;
@@ -201,7 +227,7 @@ class Machine : public routing::NetZoneImpl {
         words >> rate;
         const std::string name = "l" + std::to_string(links.size());
         create_link(name, {rate})->seal();
-        links.push_back(get_link_by_name_or_null(name));
+        rates[links.emplace_back(get_link_by_name_or_null(name))] = rate;
       } else if (kind == "node") {
         Node node;
         std::string cross;
@@ -223,6 +249,8 @@ class Machine : public routing::NetZoneImpl {
         words >> core.node >> core.socket >> number >> speed >> self >> near_out >> near_in >> far_out >> far_in;
         core.self = listed(self), core.near_out = listed(near_out), core.near_in = listed(near_in);
         core.far_out = listed(far_out), core.far_in = listed(far_in);
+        for (const StandardLinkImpl* link : core.self)
+          core.memory_rate = std::min(core.memory_rate, rates.at(link) / static_cast<double>(std::ranges::count(core.self, link)));
         const Node& node = nodes_.at(core.node);
         create_host("c" + std::to_string(core.node) + "." + number, {speed})
             ->set_property("node", node.name)
@@ -251,6 +279,8 @@ class Machine : public routing::NetZoneImpl {
       for (const Arc& arc : vertices_[from].arcs) sources_[arc.to].push_back(static_cast<int>(from));
   }
 
+  const double rendezvous_bytes_ = simgrid::config::get_value<int>("smpi/send-is-detached-thresh");
+  std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long> paid_;  // rendezvous messages not yet moving
   std::vector<Node> nodes_;
   std::vector<Vertex> vertices_;
   std::vector<Core> cores_;
@@ -269,15 +299,19 @@ void load_platform(const s4u::Engine&) {
   auto* machine = new Machine(path);  // SimGrid's, from now on
   s4u::NetZone* zone = machine->get_iface();
   auto* model = zone->get_network_model();
-  model->set_lat_factor_cb([machine](double bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>&,
-                                        const std::unordered_set<s4u::NetZone*>&) { return machine->latency_factor(bytes, from, to); });
-  model->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>&,
-                                   const std::unordered_set<s4u::NetZone*>&) { return 1.0; });
-  const auto send = [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) { return machine->send_s(bytes, from, to); };
+  using Zones = std::unordered_set<s4u::NetZone*>;
+  using LinksOfFlow = std::vector<s4u::Link*>;
+  model->set_lat_factor_cb([machine](double bytes, const s4u::Host* from, const s4u::Host* to, const LinksOfFlow& links, const Zones&) {
+    return machine->latency_factor(bytes, from, to, links);
+  });
+  model->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const LinksOfFlow&, const Zones&) { return 1.0; });
+  const auto send = [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
+    return machine->send_s(static_cast<double>(bytes), from, to);
+  };
   smpi_register_op_cost_callback(SmpiOperation::SEND, send);
   smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
   smpi_register_op_cost_callback(SmpiOperation::RECV, [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
-    return machine->receive_s(bytes, from, to);
+    return machine->receive_s(static_cast<double>(bytes), from, to);
   });
   zone->seal();
 }
