@@ -104,13 +104,14 @@ def test_b_eff_stands_beside_published_machines(open_page: Open) -> None:
     assert "version quick" in ours.nth(1).inner_text()
 
     others = table.locator("tbody.published")
-    (paper,) = papers()
+    (paper,) = (paper for paper in papers() if paper.name == "fatoohi-saini-ciotti")
+    systems = [one for one in paper.systems if one.processes and one.fact("b_eff.pingpong_latency")]
     expect(others).to_have_count(1)
     head = others.locator("th[scope=rowgroup]").inner_text()
     assert head.startswith("As published, not measured here: Fatoohi, Saini, Ciotti") and "Table 1" in head
     shown = others.locator("tr").filter(has=page.locator("td"))
-    expect(shown).to_have_count(len(paper.systems))
-    for place, system in enumerate(paper.systems):
+    expect(shown).to_have_count(len(systems))
+    for place, system in enumerate(systems):
         line = shown.nth(place)
         assert line.locator("th").inner_text().startswith(system.machine)
         cells = line.locator("td").all_inner_texts()

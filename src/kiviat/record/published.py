@@ -14,36 +14,68 @@ from kiviat.record.schema import data_path, refuse_other_version
 PUBLISHED_SCHEMA = "kiviat.published/1"
 
 # The papers' units in ours: 1 MB is 10^6 bytes.
-_UNITS = {"MB/s": (1e6, "B/s"), "us": (1e-6, "s")}
+_UNITS = {
+    **{"MB/s": (1e6, "B/s"), "GB/s": (1e9, "B/s"), "us": (1e-6, "s")},
+    **{"B": (1.0, "B"), "kB": (1e3, "B"), "MB": (1e6, "B"), "W": (1.0, "W"), "%": (1.0, "%")},
+    **{"TF/s": (1e12, "flop/s"), "GFLOPS": (1e9, "flop/s"), "MFLOPS/W": (1e6, "flop/J")},
+    **{"B/F": (1.0, "B/flop"), "Update/F": (1.0, "update/flop")},
+    **{"x": (1.0, "1"), "ratio": (1.0, "1"), "sockets": (1.0, "1")},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One value of a paper. `value` is in `unit`, ours; `metric` is in the paper's words.
+    """One number of a paper. `value` is in `unit`, ours; `benchmark` and `metric` are in the paper's words.
 
-    `measures` names our quantity, "benchmark.metric". `use` is what the value may serve for.
+    `measures` names our quantity, "benchmark.metric", where there is one. `use` is what the value may
+    serve for.
     """
 
     id: str
     location: str
+    benchmark: str
     metric: str
-    measures: str
-    message_size: str
     value: float
     unit: str
     relation: str
     exactness: str
     use: str
+    measures: str = ""
+    message_size: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a paper says in words: an ordering, or that something holds.
+
+    `says` is empty where `metric` is all of it.
+    """
+
+    id: str
+    location: str
+    benchmark: str
+    metric: str
+    relation: str
+    exactness: str
+    use: str
+    says: str = ""
+    message_size: str = ""
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A machine as it was measured: how many processes, where they ran as far as that is known."""
+    """A machine as it was measured: how many processes, where they ran as far as that is known.
+
+    `processes` is None where the paper does not say, or gives several: those are in `processes_range`.
+    """
 
     machine: str
-    processes: int
-    facts: tuple[Fact, ...]
+    facts: tuple[Fact, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    processes: int | None = None
+    processes_range: str = ""
     mode: str = ""
     nodes: str = ""
     placement: str = ""
@@ -77,6 +109,15 @@ class Paper:
         return f"{who} {self.year}" if self.year else who
 
 
+def uses() -> dict[str, str]:
+    """What each fact and statement of all papers may serve for, by its id."""
+    rows: list[Fact | Statement] = []
+    for paper in papers():
+        for system in paper.systems:
+            rows += [*system.facts, *system.statements]
+    return {row.id: row.use for row in rows}
+
+
 @cache
 def papers() -> tuple[Paper, ...]:
     """All papers that travel with the package, by name."""
@@ -105,11 +146,16 @@ def read_paper(path: Path) -> Paper:
 
 
 def _system(data: dict[str, Any]) -> System:
-    return System(**{**data, "facts": tuple(_fact(fact) for fact in data["facts"])})
+    facts = tuple(_fact(fact) for fact in data.get("facts", ()))
+    statements = tuple(Statement(**statement) for statement in data.get("statements", ()))
+    return System(**{**data, "facts": facts, "statements": statements})
 
 
 def _fact(data: dict[str, Any]) -> Fact:
     if data["unit"] not in _UNITS:
-        raise InputError(f"fact {data['id']} is in {data['unit']!r}; give {' or '.join(_UNITS)}")
+        raise InputError(f"fact {data['id']} is in {data['unit']!r}; give one of {', '.join(_UNITS)}")
     factor, unit = _UNITS[data["unit"]]
-    return Fact(**{**data, "value": data["value"] * factor, "unit": unit})
+    # IMB before 2019 printed MB/s of 2^20 bytes.
+    factor *= data.get("base_bytes", 10**6) / 10**6
+    rest = {key: value for key, value in data.items() if key != "base_bytes"}
+    return Fact(**{**rest, "value": data["value"] * factor, "unit": unit})

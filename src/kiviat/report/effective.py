@@ -74,7 +74,7 @@ def published(paper: Paper) -> list[Line]:
     lines = []
     for system in paper.systems:
         cells = tuple(_published(paper, system.fact(f"b_eff.{metric}")) for metric in COLUMNS)
-        if any(cell.hover for cell in cells):
+        if system.processes and any(cell.hover for cell in cells):
             lines.append(
                 Line(
                     f"{system.machine} {system.mode}".strip(),
