@@ -53,6 +53,7 @@ def parser() -> Parser:
     _sql(command("sql", "query results in SQL: tables records, metrics, samples, launches and runs"))
     _ingest(command("ingest", "make a run of what IMB or OSU benchmarks printed"))
     _cluster(command("cluster", "keep an emulated cluster between runs, show what there is, take it down"))
+    _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
     machine = command("machine", "describe this machine")
     machine.add_argument("--format", choices=("table", "json"), default="table")
     completion = command("completion", "print a completion script for a shell")
@@ -223,3 +224,15 @@ def _cluster(command: argparse.ArgumentParser) -> None:
     status.add_argument("--format", choices=("table", "json"), default="table")
     down = actions.add_parser("down", help="take one down")
     down.add_argument("name", nargs="?", metavar="NAME", help="(default: the only one)")
+
+
+def _model(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    fit = actions.add_parser("fit", help="make a machine file of the ping-pongs of a run")
+    fit.add_argument("runs", nargs="+", metavar="RUN", help=f"near and far pairs, in one run or two: {_NAME}")
+    fit.add_argument("-o", "--output", required=True, metavar="FILE.toml", help="the machine file")
+    fit.add_argument("--nodes", type=int, metavar="N", help="how many the machine has (default: those seen)")
+    fit.add_argument("--link", metavar="RATE", help='of a cable, as "12.5 GB/s" (default: the best seen)')
+    fit.add_argument("--flops", metavar="RATE", help='of a core, as "4 Gflop/s" (default: assumed)')
+    fit.add_argument("--core-memory-bandwidth", metavar="RATE", help="of one core (default: assumed)")
+    fit.add_argument("--memory-bandwidth", metavar="RATE", help="of a node (default: assumed)")

@@ -1,0 +1,188 @@
+"""`kiviat model`: fits a machine file to measurements, checks it, and holds it against what was published."""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from kiviat.analysis.summary import Summary, summarise
+from kiviat.cli.table import print_table
+from kiviat.launch.emulated.spec import parse_spec
+from kiviat.launch.simulating import Asked, simulate
+from kiviat.machine.model import Machine, load_machine
+from kiviat.machine.quantity import parse_value
+from kiviat.model.fit import Fitted, fit_level
+from kiviat.model.machine_file import Structure, machine_file
+from kiviat.model.pairs import curves
+from kiviat.record import InputError
+from kiviat.record.units import format_bytes, format_value
+from kiviat.store import find_run
+from kiviat.store.read import load
+
+# A frame of 1514 bytes carries 1448 of a stream (docs/emulated.md).
+_PAYLOAD = 1448 / 1514
+
+
+def execute(arguments: Namespace) -> int:
+    actions = {"fit": _fit}
+    return actions[arguments.action](arguments)
+
+
+def _fit(arguments: Namespace) -> int:
+    path = Path(arguments.output)
+    if not re.fullmatch(r"[a-z][a-z0-9-]*\.toml", path.name):
+        raise InputError(
+            f"-o {arguments.output!r}: a machine has the name of its file; give lower-case letters, digits "
+            "and -, then .toml"
+        )
+    loaded = [load(find_run(name)) for name in arguments.runs]
+    for warning in (warning for _, _, warnings in loaded for warning in warnings):
+        print(f"kiviat: {warning}", file=sys.stderr)
+    runs = [run for run, _, _ in loaded]
+    structure = _structure(runs, arguments)
+    points: dict[str, list[Summary]] = {}
+    for run, rows, _ in loaded:
+        for level, found in curves(run, summarise(rows)).items():
+            if level in points:
+                raise InputError(
+                    f"run {run['id']} and another have ping-pongs of the level {level!r}; give one of them"
+                )
+            points[level] = found
+    if not points:
+        raise InputError(f"{', '.join(arguments.runs)}: no ping-pong was measured; `kiviat run pingpong`")
+    levels = {
+        level: fit_level(found, structure.link if level == "network" else None)
+        for level, found in points.items()
+    }
+    path.write_text(machine_file(path.stem, structure, levels), encoding="utf-8")
+    machine = load_machine(path)
+    print(f"{path}: {machine.summary}, hash {machine.hash[:16]}")
+    _print_agreement(machine, levels)
+    return 0
+
+
+def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Structure:
+    """What the runs say of the machine; they must be of one machine and one MPI."""
+    mpis = {(launch["mpi"], launch["mpi_version"]) for run in runs for launch in run["launches"]}
+    mpis.discard((None, None))
+    if len(mpis) != 1:
+        listed = ", ".join(sorted(f"{name} {version}" for name, version in mpis)) or "no MPI"
+        raise InputError(f"the runs were made with {listed}; fit a machine to measurements with one MPI")
+    (mpi, version), first = mpis.pop(), runs[0]
+    source = "; ".join(f"run {run['id']} of kiviat {run['version']}, {run['created']}" for run in runs)
+    machine = first["machine"]
+    about = f"{machine['name']}, {mpi} {version}"
+    caches = [cache["bytes"] for cache in machine["caches"]]
+    rates = {
+        name: None if given is None else parse_value(given, unit, f"--{name.replace('_', '-')}")
+        for name, unit in (("link", "B/s"), ("flops", "flop/s"), ("memory_bandwidth", "B/s"))
+        for given in [getattr(arguments, name)]
+    }
+    core = arguments.core_memory_bandwidth
+    nodes, sockets, cores = _shape(runs)
+    link_source = ""
+    if rates["link"] is None and (rate := _emulated_link(first)) is not None:
+        rates["link"], link_source = rate, "what a stream gets of the emulated link's rate: docs/emulated.md"
+    return Structure(
+        nodes=arguments.nodes or nodes,
+        sockets=sockets,
+        cores=cores,
+        memory_bytes=max(1, (machine["memory_bytes"] or 0) // _sharing(first, nodes)),
+        cache_bytes=max(caches, default=1 << 20),
+        mpi=mpi,
+        source=source,
+        about=about,
+        link=rates["link"],
+        link_source=link_source,
+        flops=rates["flops"],
+        core_memory_bandwidth=None if core is None else parse_value(core, "B/s", "--core-memory-bandwidth"),
+        memory_bandwidth=rates["memory_bandwidth"],
+    )
+
+
+def _emulated(run: Mapping[str, Any]) -> str | None:
+    """What an emulated cluster was asked to be; its nodes are all the same machine."""
+    name = str(run["machine"]["name"])
+    return name.partition(":")[2] if run["substrate"] == "emulated" and name.startswith("emulated:") else None
+
+
+def _emulated_link(run: Mapping[str, Any]) -> float | None:
+    spec = _emulated(run)
+    rate = parse_spec(spec).rate_bit_per_s if spec else None
+    return None if rate is None else rate / 8 * _PAYLOAD
+
+
+def _sharing(run: Mapping[str, Any], nodes: int) -> int:
+    return nodes if _emulated(run) else 1
+
+
+def _shape(runs: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
+    """Nodes, sockets of a node, cores of a socket; the largest that any of the runs saw."""
+    found = []
+    for run in runs:
+        if spec := _emulated(run):
+            parsed = parse_spec(spec)
+            found.append((parsed.nodes, 1, parsed.slots))
+            continue
+        hosts = {rank["host"] for launch in run["launches"] for rank in launch["ranks"]}
+        sockets = run["machine"]["sockets"] or 1
+        found.append((max(1, len(hosts)), sockets, max(1, (run["machine"]["cores"] or 1) // sockets)))
+    nodes, sockets, cores = (max(numbers) for numbers in zip(*found, strict=True))
+    return nodes, sockets, cores
+
+
+def _print_agreement(machine: Machine, levels: Mapping[str, Fitted]) -> None:
+    """The model's own ping-pong, simulated, beside the measured one."""
+    asked, shown = [], []
+    for level, fitted in levels.items():
+        distance = _distance(machine, level)
+        if distance is None:
+            print(f"{level}: the machine has no two ranks so far apart; not simulated")
+            continue
+        axes = {} if distance == 1 else {"distance": distance}
+        for size, time in fitted.points:
+            asked.append(Asked(machine, "pingpong", 2, size, axes))
+            shown.append((level, size, time))
+    records = simulate(asked)
+    lines = []
+    for (level, size, measured), record in zip(shown, records, strict=True):
+        metric = record.metric("time")
+        model = None if metric is None else metric.p50
+        error = None if model is None else model / measured - 1
+        lines.append((level, size, measured, model, error))
+    for level, group in groupby(lines, key=lambda line: line[0]):
+        found = list(group)
+        print(f"\nping-pong of the level {level}")
+        print_table(
+            ">>>>",
+            ["bytes", "measured", "simulated", "error"],
+            [
+                [format_bytes(size), format_value(measured, "s"), format_value(model, "s"), percent(error)]
+                for _, size, measured, model, error in found
+            ],
+        )
+        errors = sorted(abs(error) for *_, error in found if error is not None)
+        if errors:
+            print(f"median error over sizes {percent(_median(errors), sign='')}")
+
+
+def _distance(machine: Machine, level: str) -> int | None:
+    """From rank 0 to the nearest rank of that level, ranks being blocked."""
+    per_socket, per_node = machine.whole("node.cores"), machine.cores_per_node
+    nearest = {"socket": 1 if per_socket > 1 else None, "network": per_node if machine.nodes > 1 else None}
+    nearest["node"] = per_socket if machine.whole("node.sockets") > 1 else nearest["socket"]
+    return nearest[level]
+
+
+def percent(error: float | None, sign: str = "+") -> str:
+    return "unavailable" if error is None else f"{100 * error:{sign}.1f} %"
+
+
+def _median(ordered: Sequence[float]) -> float:
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -1,0 +1,110 @@
+"""What a message costs, as a machine file says it: from measured ping-pongs to segments.
+
+A modelled message of n bytes takes latency + n / bandwidth, with the numbers of the segment that n falls
+into (native/sim/platform.cpp); no latency is negative, and nothing is quicker than the link it crosses. So
+each protocol (kiviat.analysis.changepoints) gets the line of least squared relative errors within those
+bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from kiviat.analysis.curves import size_of
+from kiviat.analysis.intervals import Floats
+from kiviat.analysis.loggp import protocol_switches
+from kiviat.analysis.summary import Summary
+from kiviat.record import InputError
+
+# Of a message that costs nothing per byte that could be measured; beyond what any memory of today delivers.
+_FASTEST = 1e12
+_LEAST_POINTS = 3
+# Eager protocols end between these; where no switch of the curve lies there, they are assumed to end at
+# 64 KiB.
+_LEAST_EAGER_BYTES, _MOST_EAGER_BYTES, _USUAL_EAGER_BYTES = 512, 1 << 20, 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Messages from so many bytes on."""
+
+    from_bytes: int
+    latency_s: float
+    bandwidth: float
+
+    def time(self, size_bytes: int) -> float:
+        return self.latency_s + size_bytes / self.bandwidth
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The lines of one level and how far they are off; `eager_bytes` is None where no switch was seen."""
+
+    lines: tuple[Line, ...]
+    eager_bytes: int | None
+    median_error: float
+    max_error: float
+    points: tuple[tuple[int, float], ...]
+
+    def time(self, size_bytes: int) -> float:
+        return next(line for line in reversed(self.lines) if line.from_bytes <= size_bytes).time(size_bytes)
+
+    @property
+    def best_bandwidth(self) -> float:
+        return max(line.bandwidth for line in self.lines)
+
+    def quick(self, link: float) -> bool:
+        """Whether some messages took clearly less than they need on a link of that rate."""
+        return any(time < 0.8 * size / link for size, time in self.points)
+
+
+def fit_level(points: Sequence[Summary], link: float | None = None) -> Fitted:
+    """The costs of the messages of one curve; `link` is the rate in B/s that none of them can exceed."""
+    if len(points) < _LEAST_POINTS:
+        raise InputError(
+            f"the run has ping-pongs of {len(points)} sizes between these ranks; measure at least "
+            f"{_LEAST_POINTS}, better all: -m 0:4M"
+        )
+    sizes, times = [size_of(point) for point in points], [point.median for point in points]
+    found = protocol_switches(points)
+    starts = [0, *(sizes.index(switch.above) for switch in found), len(sizes)]
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    lines = []
+    for i, j in pairwise(starts):
+        begin = 0 if i == 0 else sizes[i - 1] + 1
+        latency_s, s_per_byte = _bounded(x[i:j], y[i:j], 1 / (link or _FASTEST))
+        lines.append(Line(begin, latency_s, 1 / s_per_byte))
+    eager = [switch for switch in found if _LEAST_EAGER_BYTES <= switch.below <= _MOST_EAGER_BYTES]
+    fitted = Fitted(
+        tuple(lines),
+        max(eager, key=lambda switch: switch.evidence).below if eager else None,
+        0.0,
+        0.0,
+        tuple(zip(sizes, times, strict=True)),
+    )
+    errors = [abs(fitted.time(size) / time - 1) for size, time in fitted.points]
+    return replace(fitted, median_error=float(np.median(errors)), max_error=max(errors))
+
+
+def eager_of(levels: Sequence[Fitted]) -> tuple[int, bool]:
+    """Up to how many bytes messages leave before they are wanted, and whether a switch says so."""
+    seen = [fitted.eager_bytes for fitted in levels if fitted.eager_bytes is not None]
+    return (seen[0], True) if seen else (_USUAL_EAGER_BYTES, False)
+
+
+def _bounded(x: Floats, y: Floats, least_s_per_byte: float) -> tuple[float, float]:
+    """Intercept, at least 0, and slope, at least so much, with the least squared relative errors."""
+    weights = y**-2
+    mean_x, mean_y = (weights @ x) / weights.sum(), (weights @ y) / weights.sum()
+    slope = float((weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2))
+    intercept = float(mean_y - slope * mean_x)
+    if intercept < 0:
+        intercept, slope = 0.0, float((weights @ (x * y)) / (weights @ x**2))
+    if slope < least_s_per_byte:
+        slope = least_s_per_byte
+        intercept = max(0.0, float(np.median(y - slope * x)))
+    return intercept, slope

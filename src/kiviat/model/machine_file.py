@@ -1,0 +1,166 @@
+"""A fitted machine as a machine file: what was measured, what is known, and what is assumed, each named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kiviat.model.fit import Fitted, eager_of
+from kiviat.record.units import format_value
+
+# What a message within a node does to memory: written and read by the sender, written and read by the
+# receiver, where a shared buffer lies between them.
+_PASSES = 4
+_COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What is known of a machine beside its messages. `link` is what a stream gets of a link, in B/s.
+
+    `link_source` says how that is known. Rates that are None are assumed. `source` and `about` say which
+    runs, of which MPI and when.
+    """
+
+    nodes: int
+    sockets: int
+    cores: int
+    memory_bytes: int
+    cache_bytes: int
+    mpi: str
+    source: str
+    about: str
+    link: float | None = None
+    link_source: str = ""
+    flops: float | None = None
+    core_memory_bandwidth: float | None = None
+    memory_bandwidth: float | None = None
+
+
+def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) -> str:
+    """The text of `name`.toml. A level that was not measured is taken to be like the other one."""
+    near, far = levels.get("node") or levels.get("socket"), levels.get("network")
+    link = structure.link or (far or near or _one_of(levels)).best_bandwidth
+    text = _Text()
+    text.add('schema = "kiviat.machine/1"')
+    text.add(f"name = {_quoted(name)}")
+    text.add(f"title = {_quoted(structure.about)}")
+    text.add(f"summary = {_quoted(_shape(structure) + ', fitted by `kiviat model fit`')}")
+    text.add("version = 1")
+    text.add(f"open_questions = [{', '.join(map(_quoted, _questions(structure, levels)))}]")
+    text.table("sources")
+    text.add(f"run = {_quoted(structure.source)}")
+    text.add(f"given = {_quoted(structure.link_source or 'given on the command line')}")
+    text.add('guess = "nobody has measured it; see the notes"')
+
+    text.table("node")
+    text.number("count", structure.nodes, "run", "high")
+    text.number("sockets", structure.sockets, "run", "high")
+    text.number("cores", structure.cores, "run", "high")
+    text.number("memory", f"{structure.memory_bytes} B", "run", "high")
+    text.number("cache", f"{structure.cache_bytes} B", "run", "high")
+    _compute(text, structure, near or far or _one_of(levels))
+
+    text.table("nic")
+    known = ("given", "high") if structure.link else ("run", "calibrated")
+    text.number("bandwidth", f"{link:.10g} B/s", *known)
+    text.table("topology")
+    text.add('kind = "crossbar"')
+    text.number("link", f"{link:.10g} B/s", *known)
+    text.number("hop", "0 s", "run", "calibrated", "the latency of the network is that of its segments")
+
+    text.table("mpi")
+    eager, seen = eager_of(list(levels.values()))
+    text.number("eager", f"{eager} B", *(("run", "calibrated") if seen else ("guess", "assumed")))
+    text.add(f"collectives = {_quoted(_COLLECTIVES.get(structure.mpi, 'default'))}")
+    text.segments("socket", levels.get("socket"), None)
+    text.segments("node", near, far)
+    text.segments("network", far, near)
+    return text.text()
+
+
+def _one_of(levels: Mapping[str, Fitted]) -> Fitted:
+    return next(iter(levels.values()))
+
+
+def _compute(text: _Text, structure: Structure, near: Fitted) -> None:
+    """Memory that messages within a node cannot exhaust, where nothing is known of it."""
+    one = structure.core_memory_bandwidth or 2 * _PASSES * near.best_bandwidth
+    all_ = structure.memory_bandwidth or one * structure.sockets * structure.cores
+    note = "such that messages between two ranks are no burden to it"
+    text.table("core")
+    if structure.flops:
+        text.number("flops", f"{structure.flops:.10g} flop/s", "given", "high")
+    else:
+        text.number("flops", "1 Gflop/s", "guess", "assumed", "computing is not modelled")
+    text.rate("memory_bandwidth", one, structure.core_memory_bandwidth, note)
+    text.table("memory")
+    text.add('buses = "node"')
+    text.rate("bandwidth", max(one, all_), structure.memory_bandwidth, note)
+    text.number("passes", _PASSES, "guess", "assumed", "a shared buffer lies between the ranks")
+    text.number("network_passes", 1, "guess", "assumed")
+
+
+def _shape(structure: Structure) -> str:
+    return f"{structure.nodes} nodes of {structure.sockets} x {structure.cores} cores"
+
+
+def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:
+    questions = []
+    for level, other in (("node", "network"), ("network", "node")):
+        if level not in levels and not (level == "node" and "socket" in levels):
+            questions.append(f"no pair of the level {level} was measured: it is taken to be as the {other}")
+    for level, fitted in levels.items():
+        worst, measured = max(fitted.points, key=lambda point: abs(fitted.time(point[0]) / point[1] - 1))
+        questions.append(
+            f"{level}: the segments are off by {100 * fitted.median_error:.1f} % in the median over sizes, "
+            f"by {100 * fitted.max_error:.0f} % at {worst} B (measured {format_value(measured, 's')})"
+        )
+    if structure.link and "network" in levels and levels["network"].quick(structure.link):
+        questions.append(
+            "short messages were quicker than the link's rate: it lets some bytes pass at once when it has "
+            "been idle, which the model cannot express"
+        )
+    return questions
+
+
+class _Text:
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n"
+
+    def add(self, line: str) -> None:
+        self._lines.append(line)
+
+    def table(self, name: str) -> None:
+        self._lines += ["", f"[{name}]"]
+
+    def number(self, key: str, value: str | int, source: str, confidence: str, note: str = "") -> None:
+        shown = value if isinstance(value, int) else _quoted(value)
+        said = f", note = {_quoted(note)}" if note else ""
+        self.add(f'{key} = {{ value = {shown}, source = "{source}", confidence = "{confidence}"{said} }}')
+
+    def rate(self, key: str, value: float, given: float | None, note: str) -> None:
+        if given is None:
+            self.number(key, f"{value:.10g} B/s", "guess", "assumed", note)
+        else:
+            self.number(key, f"{given:.10g} B/s", "given", "high")
+
+    def segments(self, level: str, fitted: Fitted | None, instead: Fitted | None) -> None:
+        used = fitted or instead
+        if used is None:
+            return
+        known = ("run", "calibrated") if fitted else ("guess", "assumed")
+        for line in used.lines:
+            self._lines += ["", f"[[mpi.{level}]]"]
+            self.number("from", f"{line.from_bytes} B", *known)
+            self.number("latency", f"{line.latency_s:.6e} s", *known)
+            self.number("bandwidth", f"{line.bandwidth:.6e} B/s", *known)
+
+
+def _quoted(text: str) -> str:
+    """A JSON string is a TOML one, but for what JSON leaves bare."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

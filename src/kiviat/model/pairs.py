@@ -1,0 +1,56 @@
+"""Which ping-pongs of a run were between ranks of one node, and which crossed the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kiviat.analysis.curves import size_of
+from kiviat.analysis.summary import Summary
+from kiviat.record import InputError
+
+Curves = Mapping[str, Sequence[Summary]]
+
+
+def curves(run: Mapping[str, Any], summaries: Sequence[Summary]) -> dict[str, list[Summary]]:
+    """Times of ping-pong over growing sizes, for each level of the machine (LEVELS) that a pair was seen on.
+
+    Of several pairs of a level the nearest ranks are taken.
+    """
+    pairs: dict[int, list[Summary]] = {}
+    for summary in summaries:
+        if summary.benchmark != "pingpong" or summary.metric != "time" or summary.bytes is None:
+            continue
+        distance = summary.axes.get("distance", 1)
+        if set(summary.axes) <= {"distance"} and isinstance(distance, int):
+            pairs.setdefault(distance, []).append(summary)
+    found: dict[str, list[Summary]] = {}
+    for distance, points in sorted(pairs.items()):
+        level = level_of(run, distance)
+        if level not in found:
+            found[level] = sorted(points, key=size_of)
+    return found
+
+
+def level_of(run: Mapping[str, Any], distance: int) -> str:
+    """The level of ranks 0 and `distance`, as all launches saw them that reach so far."""
+    seen = set()
+    for launch in run["launches"]:
+        ranks = {rank["rank"]: rank for rank in launch["ranks"]}
+        if 0 in ranks and distance in ranks:
+            seen.add(_level(ranks[0], ranks[distance]))
+    if len(seen) != 1:
+        where = "on different sides of the network in different launches" if seen else "nowhere that is known"
+        raise InputError(
+            f"ranks 0 and {distance} of run {run['id']} were {where}; "
+            "fit a run whose ranks are placed (--place)"
+        )
+    return seen.pop()
+
+
+def _level(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Ranks that may move between sockets are only known to share a node."""
+    if one.get("node") != other.get("node"):
+        return "network"
+    sockets = one.get("sockets"), other.get("sockets")
+    return "socket" if sockets[0] and sockets[0] == sockets[1] and sockets[0].isdecimal() else "node"
