@@ -26,6 +26,7 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
       if (!how.initiator) together();
       sample = elapsed(calls);
     }
+    together();  // whoever is done sends nothing while others still measure
     MPI_Reduce(mine.data(), most.data(), static_cast<int>(samples), MPI_DOUBLE, MPI_MAX, 0, all_);
     if (all_rank_ == 0)
       for (const double seconds : most) time.samples.add(seconds / static_cast<double>(calls) / how.divisor);

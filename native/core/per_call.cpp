@@ -134,6 +134,7 @@ void Trial::per_call(Operation operation, Calls how) {
       block.add(i, global.to_global(start_s), global.to_global(end_s), mine[i], late_s);
     }
     call += calls;
+    together();  // whoever is done sends nothing while others still measure
     block.reduce(all_, all_rank_ == 0);
 
     long missed = 0;

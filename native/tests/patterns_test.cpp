@@ -127,6 +127,18 @@ RANKED_TEST(grids_have_two_neighbours_along_each_dimension, 1) {
   }
 }
 
+// A grid of 33 or 31 ranks would be a line of planes or of ranks: the program of b_eff leaves ranks out instead.
+RANKED_TEST(grids_leave_out_ranks_that_would_make_them_flat, 1) {
+  EXPECT((grid_dims(8, 3) == std::vector<int>{2, 2, 2}));
+  EXPECT((grid_dims(6, 3) == std::vector<int>{3, 2, 1}));
+  EXPECT((grid_dims(33, 2) == std::vector<int>{11, 3}));
+  const std::vector<int> dims = grid_dims(33, 3);
+  EXPECT((dims == std::vector<int>{4, 4, 2}));
+  const std::vector<int> along = {0, 1, 2};
+  EXPECT(consistent(33, [&](int rank) { return grid_pattern("", dims, along, rank); }));
+  EXPECT(grid_pattern("", dims, along, 32).mine.empty());
+}
+
 RANKED_TEST(total_exchange_sends_to_everyone_once, 1) {
   for (const int ranks : {2, 3, 8, 13}) {
     std::set<std::pair<int, int>> sent_to;

@@ -73,8 +73,8 @@ class Study {
       patterns_.emplace_back(ring_pattern("random " + std::to_string(i), random_order(ranks, t_.seed() + i), {ranks}, rank), Kind::random);
     patterns_.emplace_back(ring_pattern("worst order", worst_order(ranks), {ranks}, rank), Kind::extra);
     for (const int dimensions : {2, 3}) {
-      std::vector<int> dims(dimensions, 0), along(dimensions);
-      MPI_Dims_create(ranks, dimensions, dims.data());
+      const std::vector<int> dims = grid_dims(ranks, dimensions);
+      std::vector<int> along(dimensions);
       std::iota(along.begin(), along.end(), 0);
       patterns_.emplace_back(grid_pattern(std::to_string(dimensions) + "-D grid", dims, along, rank), Kind::extra);
     }

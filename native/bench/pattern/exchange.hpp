@@ -36,20 +36,33 @@ inline Pattern ring_pattern(std::string name, const std::vector<int>& order, con
   return pattern;
 }
 
-// To the two neighbours in each of the given dimensions of a periodic grid, numbered row by row.
+// The most even grid of as many of the ranks as make one whose last dimension is more than 1 wide, as b_eff's program
+// (3.6) chooses it; of few ranks it may be a line.
+inline std::vector<int> grid_dims(int ranks, int dimensions) {
+  for (int used = ranks;; --used) {
+    std::vector<int> dims(static_cast<std::size_t>(dimensions), 0);
+    MPI_Dims_create(used, dimensions, dims.data());
+    if (dims.back() > 1 || (used < 8 && used % 2 == 0) || used < 4) return dims;
+  }
+}
+
+// To the two neighbours in each of the given dimensions of a periodic grid, numbered row by row. Ranks beyond it have
+// nothing to do.
 inline Pattern grid_pattern(std::string name, const std::vector<int>& dims, const std::vector<int>& along, int rank) {
   Pattern pattern{std::move(name), {}, 0};
   std::int64_t ranks = 1;
   for (const int dim : dims) ranks *= dim;
   for (const int dimension : along) {
+    const int length = dims[dimension];
+    if (length < 2) continue;
+    pattern.total += ranks * (length > 2 ? 2 : 1);
+    if (rank >= ranks) continue;
     int stride = 1;
     for (std::size_t inner = dimension + 1; inner < dims.size(); ++inner) stride *= dims[inner];
-    const int length = dims[dimension], at = rank / stride % length;
+    const int at = rank / stride % length;
     const auto moved = [&](int by) { return rank + ((at + by + length) % length - at) * stride; };
-    if (length < 2) continue;
     pattern.mine.push_back({moved(1), moved(-1)});
     if (length > 2) pattern.mine.push_back({moved(-1), moved(1)});
-    pattern.total += ranks * (length > 2 ? 2 : 1);
   }
   return pattern;
 }

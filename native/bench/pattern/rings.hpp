@@ -65,14 +65,10 @@ inline std::vector<int> random_order(int ranks, std::uint64_t seed) {
   return order;
 }
 
-// 0, P/2, 1, P/2 + 1, …: neighbours in the ring are as far apart in rank as they can all be.
+// 0, P - 1, 1, P - 2, …, as b_eff's program (3.6) has it: ranks that are far apart are neighbours, fewer the further on.
 inline std::vector<int> worst_order(int ranks) {
   std::vector<int> order;
-  const int half = (ranks + 1) / 2;
-  for (int i = 0; i < half; ++i) {
-    order.push_back(i);
-    if (half + i < ranks) order.push_back(half + i);
-  }
+  for (int i = 0; i < ranks; ++i) order.push_back(i % 2 == 0 ? i / 2 : ranks - 1 - i / 2);
   return order;
 }
 
