@@ -41,9 +41,7 @@ def nodes_of(run: Mapping[str, Any], ranks: int) -> Nodes | None:
     """Where the first `ranks` ranks were in every launch that had so many; None where launches differ, or
     one does not tell.
     """
-    seen = {
-        _of_launch(launch["ranks"], ranks) for launch in run["launches"] if (launch["world"] or 0) >= ranks
-    }
+    seen = {_of_launch(launch, ranks) for launch in run["launches"] if (launch["world"] or 0) >= ranks}
     of = seen.pop() if len(seen) == 1 else None
     return None if of is None else Nodes(of)
 
@@ -54,9 +52,14 @@ def host_of(run: Mapping[str, Any], rank: int) -> str | None:
     return str(hosts.pop()) if len(hosts) == 1 else None
 
 
-def _of_launch(ranks: Sequence[Mapping[str, Any]], count: int) -> tuple[int, ...] | None:
-    """The core finds nodes by what ranks can share memory; where it did not, hosts tell them apart."""
-    names = {rank["rank"]: rank.get("node", rank.get("host")) for rank in ranks}
+def _of_launch(launch: Mapping[str, Any], count: int) -> tuple[int, ...] | None:
+    """The core finds nodes by what ranks can share memory; where it did not, hosts tell them apart.
+
+    A simulation that was kept from an earlier run has no ranks to tell: they are where they were to be.
+    """
+    names = {rank["rank"]: rank.get("node", rank.get("host")) for rank in launch["ranks"]}
+    if not names and launch.get("mpi") == "SMPI" and launch.get("placement"):
+        names = dict(enumerate(launch["placement"]["nodes"]))
     numbers: dict[object, int] = {}
     found = [names.get(rank) for rank in range(count)]
     return None if None in found else tuple(numbers.setdefault(name, len(numbers)) for name in found)

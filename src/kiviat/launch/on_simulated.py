@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,8 +13,9 @@ from kiviat.launch.native import Options
 from kiviat.launch.substrate import Start, layout_of
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine import lowering
-from kiviat.machine.model import Machine, find_machine
+from kiviat.machine.model import Machine, assumed, find_machine
 from kiviat.placement import Layout
+from kiviat.placement.binding import bound
 from kiviat.record import InputError
 
 FAMILY = "smpi"
@@ -59,7 +61,7 @@ class Simulated:
             raise InputError(
                 f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out"
             )
-        layout = layout_of(self.machine.topology(), ranks, options)
+        layout = _on_cores(layout_of(self.machine.topology(), ranks, options))
         config = [f"--cfg={name}:{value}" for name, value in lowering.options(self.machine).items()]
         platform = program_platform(toolchain)
         words = [
@@ -87,15 +89,18 @@ def program_platform(toolchain: Toolchain) -> Path:
     return build(toolchain).with_name(PLATFORM)
 
 
+def _on_cores(layout: Layout) -> Layout:
+    """A simulated rank never leaves its core: the next one of its node, unless it is bound to another."""
+    if layout.binding is not None:
+        return layout
+    nodes = [place.node for place in layout.places]
+    return replace(layout, places=tuple(bound(layout.topology, nodes, "core", False)), binding="core")
+
+
 def _hosts(layout: Layout) -> str:
-    """A line for each rank: the core that it has, the next free one of its node unless it is bound."""
-    used: dict[int, int] = {}
-    lines = []
-    for place in layout.places:
-        core = place.core if place.core is not None else used.get(place.node, 0)
-        used[place.node] = used.get(place.node, 0) + 1
-        lines.append(lowering.host(place.node, core))
-    return "\n".join(lines) + "\n"
+    """A line for each rank: the core that it has."""
+    cores = [(place.node, place.core) for place in layout.places if place.core is not None]
+    return "".join(f"{lowering.host(node, core)}\n" for node, core in cores)
 
 
 def described_machine(machine: Machine) -> dict[str, Any]:
@@ -120,9 +125,28 @@ def described_machine(machine: Machine) -> dict[str, Any]:
 
 
 def model_of(machine: Machine) -> Mapping[str, Any]:
+    """What a report says of a simulated run, so that it needs no machine file."""
     return {
         "name": machine.name,
+        "title": machine.title,
+        "summary": machine.summary,
         "version": machine.version,
         "hash": machine.hash,
+        "base": machine.base,
         "uncalibrated": machine.uncalibrated,
+        "calibrated_on": list(machine.calibrated_on),
+        "assumed": [place for place, _ in assumed(machine)],
+        "losses": list(machine.losses),
+        "open_questions": list(machine.open_questions),
+        "published": [{"machine": name, "mode": mode} for name, mode in machine.published],
+        "collectives": machine.words["mpi.collectives"],
+        "nodes": machine.nodes,
+        "sockets": machine.whole("node.sockets"),
+        "cores": machine.whole("node.cores"),
+        "link_bandwidth": machine.number("topology.link"),
+        "hop_s": machine.number("topology.hop"),
+        "topology": {
+            "kind": machine.topology_kind,
+            "parameters": {name: list(values) for name, values in machine.topology_parameters.items()},
+        },
     }
