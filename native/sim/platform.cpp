@@ -139,8 +139,9 @@ class Machine : public routing::NetZoneImpl {
     if (seconds > 0 && bytes >= rendezvous_bytes_) ++paid_[{from, to, bytes}];
     return seconds;
   }
+  // SMPI has forgotten where a rank was that ended after it had sent: then it counts as far.
   double receive_s(double bytes, const s4u::Host* from, const s4u::Host* to) const {
-    return receive_s(segment_of(bytes, from, to), bytes);
+    return receive_s(from ? segment_of(bytes, from, to) : levels_[2].segment(bytes), bytes);
   }
 
  private:
