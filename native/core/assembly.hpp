@@ -14,6 +14,7 @@ class Assembly {
   // to the others; then all say whether they are.
   void meet() const;
   void meet(bool idle) const;
+  MPI_Comm comm() const { return comm_; }
   // The greatest value of all ranks.
   double most(double value) const;
 

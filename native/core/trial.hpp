@@ -127,6 +127,7 @@ class Trial {
   // Calls that take about `seconds`, from 1 to `most`, found by timing; known on all ranks. Collective.
   std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);
   double worst(double value) const { return assembly_.most(value); }  // maximum over all members
+  const Assembly& assembly() const { return assembly_; }
   void together() { assembly_.meet(); }                               // barrier over all members
   void together(bool idle) { assembly_.meet(idle); }  // likewise; idle ranks sleep and leave processor and memory to the others
   std::uint64_t seed() const { return seed_; }  // of the case; differs between groups

@@ -7,6 +7,7 @@
 #include "bench/pattern/b_eff_average.hpp"
 #include "bench/pattern/exchange.hpp"
 #include "core/failure.hpp"
+#include "core/pieces.hpp"
 
 using namespace kiviat;
 
@@ -48,12 +49,22 @@ class Study {
     for (const std::int64_t size : sizes_) bytes.push_back(std::to_string(size));
     Table& table = t_.table("bandwidth", "B/s", "higher",
                             {{"pattern", names}, {"bytes", bytes}, {"method", {method_names.begin(), method_names.end()}}});
+    Pieces pieces(t_.assembly(), patterns_.size(), sizes_.size() * methods.size());
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      if (!pieces.mine(i)) continue;
+      measure(patterns_[i].first, pieces.values(i));
+      if (pieces.leads()) t_.progressed(static_cast<double>(i + 1) / static_cast<double>(patterns_.size()));
+    }
+    pieces.collect();
     std::vector<PatternBandwidth> rings, randoms, extras;
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
-      const auto& [pattern, kind] = patterns_[i];
+      const std::span<double> best = pieces.values(i);
+      const auto rate = [&](std::size_t column, std::size_t m, int) {
+        return table.at({i, column, m}) = best[column * methods.size() + m];
+      };
+      const Kind kind = patterns_[i].second;
       auto& alike = kind == Kind::ring ? rings : kind == Kind::random ? randoms : extras;
-      alike.push_back(measure(pattern, i, table));
-      t_.progressed(static_cast<double>(i + 1) / static_cast<double>(patterns_.size()));
+      alike.push_back(pattern_bandwidth(sizes_.size(), methods.size(), 1, rate));
     }
     tell(b_eff_of(rings, randoms));
     const char* names_of_extras[] = {"worst_order", "grid_2d", "grid_3d"};
@@ -80,8 +91,9 @@ class Study {
     }
   }
 
-  PatternBandwidth measure(const Pattern& pattern, std::size_t row, Table& table) {
-    return pattern_bandwidth(sizes_.size(), methods.size(), t_.deterministic() ? 1 : extent_.repetitions, [&](std::size_t column, std::size_t m, int repetition) {
+  // The best of the repetitions, by size and method.
+  void measure(const Pattern& pattern, std::span<double> best) {
+    pattern_bandwidth(sizes_.size(), methods.size(), t_.deterministic() ? 1 : extent_.repetitions, [&](std::size_t column, std::size_t m, int repetition) {
       const std::int64_t bytes = sizes_[column];
       if (repetition == 0) {
         if (m == 0) exchange_.set(pattern, bytes);
@@ -93,8 +105,8 @@ class Study {
       const double seconds = t_.seconds_of(loops, [&](std::int64_t) { exchange_(methods[m]); });
       call_s_[m] = seconds / static_cast<double>(loops);
       const double rate = static_cast<double>(bytes) * static_cast<double>(pattern.total * loops) / seconds;
-      double& best = table.at({row, column, m});
-      best = repetition == 0 ? rate : std::max(best, rate);
+      double& most = best[column * methods.size() + m];
+      most = repetition == 0 ? rate : std::max(most, rate);
       return rate;
     });
   }
