@@ -1,0 +1,118 @@
+"""A network in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat.machine.networks import Arc, Network
+from kiviat.record.units import format_value
+
+_MOST_SOURCES = 64
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A topology as a machine file has it, and what a cable and a hop cost there."""
+
+    kind: str
+    nodes: int
+    parameters: Mapping[str, Sequence[int]]
+    link_bandwidth: float | None = None
+    hop_s: float | None = None
+
+
+_NAMES = {
+    "crossbar": "one crossbar",
+    "full-mesh": "full mesh",
+    "kautz": "Kautz digraph",
+    "fat-tree": "fat tree",
+    "altix": "dual-plane fat tree of the Altix",
+}
+
+
+def name(kind: str) -> str:
+    return _NAMES.get(kind, kind)
+
+
+def words(shape: Shape, network: Network) -> list[str]:
+    """What there is, how far it is, what a cable carries; the first line is the whole in short."""
+    switches = len(network.divisors) - len(network.relays)
+    given = ", ".join(
+        f"{key} {' × '.join(map(str, values))}" for key, values in shape.parameters.items() if values
+    )
+    lines = [f"{name(shape.kind)} of {shape.nodes:,} nodes" + (f" ({given})" if given else "")]
+    if switches:
+        lines.append(f"{switches:,} {'switch' if switches == 1 else 'switches'}")
+    arcs, pairs = cables(network), joined(network)
+    if len(arcs) == 2 * len(pairs):
+        lines.append(f"{len(pairs):,} connections, each of two directions")
+    else:
+        lines.append(f"{len(arcs):,} arcs of one direction")
+    near, far = distances(network.nodes, arcs)
+    what = "arcs" if network.direct else "cables"
+    lines.append(
+        f"from node to node {near} {what}" if near == far else f"from node to node {near} to {far} {what}"
+    )
+    if shape.link_bandwidth is not None:
+        lines.append(f"a cable carries {format_value(shape.link_bandwidth, 'B/s')} each way")
+    if shape.hop_s is not None:
+        through = "a node that forwards" if network.direct else "a switch"
+        lines.append(f"{through} costs {format_value(shape.hop_s, 's')}")
+    return lines
+
+
+Pair = tuple[int, int]
+
+
+def cables(network: Network) -> dict[Pair, int]:
+    """How many cables lead from one vertex to another; the points of a long one are passed through."""
+    out: dict[int, list[Arc]] = {}
+    for arc in network.arcs:
+        out.setdefault(arc.start, []).append(arc)
+    found: dict[Pair, int] = {}
+    for first in network.arcs:
+        if first.start in network.relays:
+            continue
+        before, at = first.start, first.end
+        while at in network.relays:
+            before, at = at, next(arc.end for arc in out[at] if arc.end != before)
+        found[first.start, at] = found.get((first.start, at), 0) + first.width
+    return found
+
+
+def joined(network: Network) -> dict[Pair, int]:
+    """As cables(), but each pair of vertices once, in whatever direction."""
+    found: dict[Pair, int] = {}
+    for (one, other), width in cables(network).items():
+        pair = (min(one, other), max(one, other))
+        found[pair] = max(found.get(pair, 0), width)
+    return found
+
+
+def distances(nodes: int, arcs: Iterable[Pair]) -> tuple[int, int]:
+    """The fewest and the most cables between two nodes; of many nodes, evenly chosen ones are asked."""
+    out: dict[int, list[int]] = {}
+    for one, other in arcs:
+        out.setdefault(one, []).append(other)
+    found = [
+        count
+        for source in range(0, nodes, max(1, nodes // _MOST_SOURCES))
+        for node, count in _hops(out, source).items()
+        if node < nodes and node != source
+    ]
+    return min(found, default=0), max(found, default=0)
+
+
+def _hops(out: Mapping[int, Sequence[int]], source: int) -> dict[int, int]:
+    found = {source: 0}
+    front = [source]
+    while front:
+        behind = []
+        for at in front:
+            for end in out.get(at, ()):
+                if end not in found:
+                    found[end] = found[at] + 1
+                    behind.append(end)
+        front = behind
+    return found
