@@ -73,12 +73,13 @@ def _network(machine: Machine, text: _Lines, nics: Sequence[tuple[list[int], lis
     for node in range(machine.nodes):
         cross = machine.number("interconnect.bandwidth")
         between = [text.link(cross)] if cross and machine.whole("node.sockets") > 1 else []
-        text.add("node", f"n{node}", 0 if network.direct else 1, memory, int(machine.numbers["node.cache"].value), between)
+        cache = int(machine.numbers["node.cache"].value)
+        text.add("node", f"n{node}", network.node_divisor, memory, cache, between)
     for divisor in network.divisors:
         text.add("switch", divisor)
     link, hop = machine.numbers["topology.link"].value, machine.numbers["topology.hop"].value
     for arc in network.arcs:
-        costs = hop if network.direct or arc.start >= network.nodes else 0.0
+        costs = hop if network.hop_costs(arc) else 0.0
         # What a node's adapter cannot fill is no limit, and each one less makes the simulation quicker.
         at_node = not network.direct and min(arc.start, arc.end) < network.nodes
         idle = at_node and link * arc.width >= machine.numbers["nic.bandwidth"].value
@@ -102,13 +103,16 @@ def _cores(
             sends = [text.link(copies)]
             half = machine.words["core.copy_duplex"] == "half"
             receives = sends if half else [text.link(copies)]
+        # What leaves the node an adapter may move, with access to memory of its own: no processor copies.
+        by_adapter = machine.words.get("core.copy_reach") == "node"
+        far_sends, far_receives = ([], []) if by_adapter else (sends, receives)
         text.add(
             *("core", node, socket, core, machine.numbers["core.flops"].value),
             [to_memory, bus],
             [*sends, *[bus] * (passes // 2)],
             [*[bus] * (passes - passes // 2), *receives],
-            [*sends, *[bus] * far, *nic[0]],
-            [*nic[1], *[bus] * far, *receives],
+            [*far_sends, *[bus] * far, *nic[0]],
+            [*nic[1], *[bus] * far, *far_receives],
         )
 
 

@@ -15,6 +15,7 @@ from kiviat.machine.networks import Network
 from kiviat.machine.quantity import Quantity, read_quantity
 from kiviat.machine.topology import Node, Topology
 from kiviat.record import InputError, data_path
+from kiviat.record.published import uses
 from kiviat.record.schema import refuse_other_version
 
 MACHINE_SCHEMA = "kiviat.machine/1"
@@ -53,9 +54,18 @@ _SEGMENT: Mapping[str, tuple[str, bool]] = {
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "memory.buses": ("socket", "node"),
     "core.copy_duplex": ("half", "full"),
+    "core.copy_reach": ("node", "network"),
     "nic.host_bus_duplex": ("half", "full"),
     "mpi.collectives": ("mpich", "ompi", "mvapich2", "impi", "default"),
 }
+# What a variant does not take over from its base: what is said about the file itself.
+_OWN = ("summary", "uncalibrated", "published")
+_TOGETHER = (
+    *(("core.copy_bandwidth", "core.copy_duplex"), ("core.copy_bandwidth", "core.copy_reach")),
+    ("nic.host_bus", "nic.host_bus_duplex"),
+)
+# What a data sheet, STREAM or DGEMM on one core can tell.
+_CORE_RATES = ("core.flops", "core.memory_bandwidth")
 _TOP = {
     *("schema", "name", "title", "summary", "version", "base", "uncalibrated", "calibrated_on"),
     *("open_questions", "losses", "sources", "node", "core", "memory", "interconnect", "nic", "topology"),
@@ -158,8 +168,9 @@ def segment_numbers(segment: Segment) -> tuple[float, ...]:
 
 
 def machines() -> dict[str, Path]:
-    """The files that travel with the package, by name."""
-    return {path.stem: path for path in sorted(data_path("machines").glob("*.toml"))}
+    """The files that travel with the package, by name; frozen.toml says which were frozen, and is none."""
+    files = sorted(data_path("machines").glob("*.toml"))
+    return {path.stem: path for path in files if path.stem != "frozen"}
 
 
 def find_machine(name: str) -> Machine:
@@ -192,16 +203,19 @@ def _table(path: Path) -> dict[str, Any]:
 def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
     """A variant is its base with some parts replaced; what is about the file itself is not inherited."""
     seen = [path.stem]
+    first = data.get("base")
     while name := data.get("base"):
+        if not isinstance(name, str):
+            raise InputError(f"base is {name!r} in {path}; give the name of a machine")
         if name in seen:
             raise InputError(f"{path}: base goes in a circle ({' → '.join([*seen, name])})")
         seen.append(name)
         beside = path.parent / f"{name}.toml"
         base = _table(beside if beside.exists() else machines().get(name, beside))
         own = {key: value for key, value in data.items() if key != "base"}
-        data = _merged({k: v for k, v in base.items() if k not in ("uncalibrated", "summary", "published")}, own)
-        if "base" not in base:
-            data["base_name"] = name
+        data = _merged({k: v for k, v in base.items() if k not in _OWN}, own)
+    if first:
+        data["base_name"] = first
     return data
 
 
@@ -377,13 +391,36 @@ def _refuse_contradictions(machine: Machine) -> None:
     one, all_ = machine.numbers["core.memory_bandwidth"], machine.numbers["memory.bandwidth"]
     if one.value > all_.value:
         raise InputError(
-            f"core.memory_bandwidth is {one.text!r} and memory.bandwidth {all_.text!r} in {where}: a core cannot "
-            "have more than all cores together"
+            f"core.memory_bandwidth is {one.text!r} and memory.bandwidth {all_.text!r} in {where}: a core "
+            "cannot have more than all cores together"
         )
-    for value, word in (("core.copy_bandwidth", "core.copy_duplex"), ("nic.host_bus", "nic.host_bus_duplex")):
+    for value, word in _TOGETHER:
         if (value in machine.numbers) != (word in machine.words):
             raise InputError(f"{where} has one of {value} and {word}; give both or neither")
+    _refuse_calibration(machine)
     machine.network  # noqa: B018  what the topology cannot be is refused here
+
+
+def _refuse_calibration(machine: Machine) -> None:
+    """A model is fitted to rows of use "calibrate", to documented rates of one core, and to nothing else."""
+    of_cores = {
+        source
+        for place, number in machine.numbers.items()
+        if place in _CORE_RATES
+        for source in number.source
+    }
+    known = uses()
+    for name in machine.calibrated_on:
+        if name not in known and name not in of_cores:
+            raise InputError(
+                f"calibrated_on names {name!r} in {machine.path}, which is no fact of published/ and no "
+                f"source of {' or '.join(_CORE_RATES)}; correct it"
+            )
+        if known.get(name, "calibrate") != "calibrate":
+            raise InputError(
+                f"calibrated_on names {name!r} in {machine.path}, which published/ keeps for {known[name]!r}; "
+                "a model is fitted to 'calibrate' rows only"
+            )
 
 
 def assumed(machine: Machine) -> Iterator[tuple[str, Quantity]]:

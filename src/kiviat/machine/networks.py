@@ -1,7 +1,9 @@
 """Topologies: nodes, switches and the arcs between them.
 
 Vertices are numbered, all nodes first, then the switches. An arc is one direction of a cable; a message takes
-the way of fewest arcs, and where there are several, `divisors` of the vertices choose (native/sim/platform.cpp).
+the way of fewest arcs, and where there are several, divisors of the vertices choose: of c arcs that lead on,
+a vertex with divisor d takes number (receiving node / d) mod c, or the first where d is 0
+(native/sim/platform.cpp).
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import combinations, pairwise, product
 from math import prod
 
 from kiviat.record import InputError
@@ -17,7 +19,7 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class Arc:
-    """From one vertex to another; `width` cables side by side. Only arcs out of a `hop` cost its latency."""
+    """From one vertex to another; `width` cables side by side."""
 
     start: int
     end: int
@@ -26,11 +28,17 @@ class Arc:
 
 @dataclass
 class Network:
-    """`divisors` are those of the switches, then `node_divisors` of the nodes, where these forward messages."""
+    """`divisors` are those of the switches, `node_divisor` that of every node.
+
+    `relays` are switches that are none: points of a long cable, which make a way over it longer, so that
+    messages avoid it, and cost nothing.
+    """
 
     nodes: int
+    node_divisor: int = 1
     divisors: list[int] = field(default_factory=list)
     arcs: list[Arc] = field(default_factory=list)
+    relays: set[int] = field(default_factory=set)
 
     @property
     def vertices(self) -> int:
@@ -45,8 +53,19 @@ class Network:
         self.divisors.append(divisor)
         return self.vertices - 1
 
+    def hop_costs(self, arc: Arc) -> bool:
+        """Whether what `arc` leaves forwards the message: a switch, or a node where there are no switches."""
+        return self.direct or (arc.start >= self.nodes and arc.start not in self.relays)
+
     def both(self, one: int, other: int, width: int = 1) -> None:
         self.arcs += [Arc(one, other, width), Arc(other, one, width)]
+
+    def long_cable(self, one: int, other: int, width: int = 1) -> None:
+        """Counts as three arcs, and costs as one."""
+        ends = [one, self.switch(), self.switch(), other]
+        self.relays |= {ends[1], ends[2]}
+        for start, end in pairwise(ends):
+            self.both(start, end, width)
 
     def hops(self, source: int) -> list[int]:
         """Arcs on the shortest way from a vertex to every other; -1 where there is none."""
@@ -80,7 +99,9 @@ def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
         if name not in parameters:
             raise InputError(f"{where} lacks {name!r}, which a {kind} needs")
         if not parameters[name] or any(number < 1 for number in parameters[name]):
-            raise InputError(f"{name} is {list(parameters[name])} in {where}; give whole numbers of at least 1")
+            raise InputError(
+                f"{name} is {list(parameters[name])} in {where}; give whole numbers of at least 1"
+            )
     network = builder(nodes, parameters, where)
     for arc in network.arcs:
         if arc.start == arc.end:
@@ -99,6 +120,9 @@ def room(kind: str, parameters: Parameters) -> int | None:
     if kind == "dragonfly":
         groups, routers, nodes, _ = (parameters[name][0] for name in KINDS[kind][0])
         return groups * routers * nodes
+    if kind == "altix":
+        per_brick, groups, boxes = (parameters[name][0] for name in KINDS[kind][0])
+        return per_brick * 16 * groups * boxes
     return None
 
 
@@ -111,7 +135,7 @@ def _crossbar(nodes: int, parameters: Parameters, where: str) -> Network:
 
 
 def _full_mesh(nodes: int, parameters: Parameters, where: str) -> Network:
-    network = Network(nodes)
+    network = Network(nodes, node_divisor=0)
     network.arcs = [Arc(one, other) for one in range(nodes) for other in range(nodes) if one != other]
     return network
 
@@ -125,7 +149,7 @@ def _kautz(nodes: int, parameters: Parameters, where: str) -> Network:
     """Imase and Itoh's numbering: x has arcs to (-degree * x - j) mod N for j = 1 to degree."""
     _same(nodes, _kautz_nodes(parameters), "kautz", where)
     degree = parameters["degree"][0]
-    network = Network(nodes)
+    network = Network(nodes, node_divisor=0)
     network.arcs = [Arc(x, (-degree * x - j) % nodes) for x in range(nodes) for j in range(1, degree + 1)]
     return network
 
@@ -134,10 +158,10 @@ def _torus(nodes: int, parameters: Parameters, where: str) -> Network:
     """Arcs of the first dimension come first, so that messages go in dimension order."""
     dimensions = parameters["dimensions"]
     _same(nodes, prod(dimensions), "torus", where)
-    network = Network(nodes)
+    network = Network(nodes, node_divisor=0)
     for node, at in enumerate(product(*map(range, dimensions))):
         for axis, length in enumerate(dimensions):
-            for step in {1, -1} if length > 2 else {1} if length == 2 else set():
+            for step in (1, -1) if length > 2 else (1,) if length == 2 else ():
                 moved = [*at]
                 moved[axis] = (at[axis] + step) % length
                 index = 0
@@ -160,23 +184,30 @@ def _fat_tree(nodes: int, parameters: Parameters, where: str) -> Network:
     if nodes > prod(down):
         raise InputError(f"{where}: {nodes} nodes do not fit into a fat-tree of {prod(down)}")
     network = Network(nodes)
-    for _ in range(parameters["planes"][0]):
-        _tree(network, nodes, down, up, cables)
+    planes = parameters["planes"][0]
+    for _ in range(planes):
+        _tree(network, nodes, planes, down, up, cables)
     return network
 
 
-def _tree(network: Network, nodes: int, down: Sequence[int], up: Sequence[int], cables: Sequence[int]) -> None:
-    """A switch of level l is known by which subtree it tops and by which of the parallel ones it is."""
+def _tree(
+    network: Network, nodes: int, planes: int, down: Sequence[int], up: Sequence[int], cables: Sequence[int]
+) -> None:
+    """A switch of level l is known by which subtree it tops and by which of the parallel ones it is.
+
+    Going up, (receiving node / parallel choices made below) mod parents is D-mod-k routing (Zahavi et al.,
+    "Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns", Concurrency 22(2),
+    2010): the nodes below a switch are spread over all ways down to it.
+    """
     below: dict[tuple[int, int], int] = {(node, 0): node for node in range(nodes)}
     width = 1
-    for level, (children, parents, side_by_side) in enumerate(zip(down, up, cables, strict=True)):
+    for children, parents, side_by_side in zip(down, up, cables, strict=True):
         here: dict[tuple[int, int], int] = {}
-        # A switch of the last level forwards by node / (nodes below a parallel choice), as D-mod-k does.
         for (subtree, copy), vertex in sorted(below.items()):
             for parent in range(parents):
                 key = (subtree // children, copy + width * parent)
                 if key not in here:
-                    here[key] = network.switch(prod(down[: level + 1]) if level + 1 < len(down) else 1)
+                    here[key] = network.switch(planes * width * parents)
                 network.both(vertex, here[key], side_by_side)
         below = here
         width *= parents
@@ -185,11 +216,15 @@ def _tree(network: Network, nodes: int, down: Sequence[int], up: Sequence[int], 
 def _dragonfly(nodes: int, parameters: Parameters, where: str) -> Network:
     """Groups of routers joined all to all, and groups joined all to all (Kim et al., ISCA 2008).
 
-    Global cables are dealt to the routers of a group in turn; minimal routes.
+    The global cables of a group are dealt to its routers in turn, to the groups that follow it in order: the
+    "relative" arrangement (Hastings et al., "Comparing global link arrangements for dragonfly networks",
+    CLUSTER 2015). Routes are minimal: as many local hops as it takes, and one global one.
     """
     groups, routers, per_router, cables = (parameters[name][0] for name in KINDS["dragonfly"][0])
     if nodes > groups * routers * per_router:
-        raise InputError(f"{where}: {nodes} nodes do not fit into a dragonfly of {groups * routers * per_router}")
+        raise InputError(
+            f"{where}: {nodes} nodes do not fit into a dragonfly of {groups * routers * per_router}"
+        )
     network = Network(nodes)
     switches = [[network.switch() for _ in range(routers)] for _ in range(groups)]
     for node in range(nodes):
@@ -198,15 +233,56 @@ def _dragonfly(nodes: int, parameters: Parameters, where: str) -> Network:
         for i, one in enumerate(group):
             for other in group[i + 1 :]:
                 network.both(one, other)
-    used = [0] * groups
     for cable in range(cables):
         for one in range(groups):
             for other in range(one + 1, groups):
-                ends = []
-                for group in (one, other):
-                    ends.append(switches[group][used[group] % routers])
-                    used[group] += 1
-                network.both(ends[0], ends[1])
+                # The group k places further on has the k-th global port; from there we are groups - k away.
+                near, far = (
+                    switches[group][(cable * (groups - 1) + (peer - group) % groups - 1) % routers]
+                    for group, peer in ((one, other), (other, one))
+                )
+                # Long: two global hops would be fewer arcs than local, global, local, but nobody goes so.
+                network.long_cable(near, far)
+    return network
+
+
+def _altix(nodes: int, parameters: Parameters, where: str) -> Network:
+    """Two planes of 8-port routers (SGI Altix 3700 BX2 User's Guide, 007-4377-002, ch. 3).
+
+    Stated: a C-brick has a router of each plane; a box of 512 processors has 48 R-bricks, 32 joined to the 64
+    C-bricks and 16 joined to those (Fatoohi et al.). Inferred from 8 ports: a first-level router has four
+    bricks below and four cables up; a second-level router has eight cables, so it reaches two of the groups
+    of four first-level routers. Assumed: groups stand in a ring, neighbours joined by two second-level routers
+    a plane. `boxes` are joined by cables between second-level routers of equal place, which nobody has stated.
+    """
+    per_brick, groups, boxes = (parameters[name][0] for name in KINDS["altix"][0])
+    bricks, routers, tops = 4, 4, 2
+    _same(nodes, per_brick * bricks * routers * groups * boxes, "altix", where)
+    network = Network(nodes)
+    planes = 2
+    for _ in range(planes):
+        second: list[list[int]] = []
+        node = 0
+        for _box in range(boxes):
+            # The plane takes the lowest bit of the receiving node, the second-level router the next ones.
+            first = [[network.switch(planes) for _ in range(routers)] for _ in range(groups)]
+            for router in (router for group in first for router in group):
+                for _brick in range(bricks):
+                    brick = network.switch()
+                    for _ in range(per_brick):
+                        network.both(node, brick)
+                        node += 1
+                    network.both(brick, router)
+            second.append([])
+            for group in range(groups):
+                for _ in range(tops):
+                    second[-1].append(network.switch(planes * 2 * tops))
+                    for side in sorted({group, (group + 1) % groups}):
+                        for router in first[side]:
+                            network.both(router, second[-1][-1])
+        for one, other in combinations(second, 2):
+            for here, there in zip(one, other, strict=True):
+                network.both(here, there)
     return network
 
 
@@ -221,5 +297,6 @@ KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[int, Parameters, str], Netw
     "fat-tree": (("down", "up", "cables", "planes"), _fat_tree),
     "kautz": (("degree", "diameter"), _kautz),
     "torus": (("dimensions",), _torus),
+    "altix": (("nodes_per_brick", "groups", "boxes"), _altix),
     "dragonfly": (("groups", "routers", "nodes", "cables"), _dragonfly),
 }

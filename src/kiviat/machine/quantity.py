@@ -17,8 +17,14 @@ _UNITS: Mapping[str, tuple[float, str]] = {
     **{f"{prefix}B/s": (factor, "B/s") for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9))},
     **{f"{prefix}iB/s": (factor, "B/s") for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30))},
     **{f"{p}flop/s": (factor, "flop/s") for p, factor in (("M", 1e6), ("G", 1e9), ("T", 1e12))},
-    **{f"{prefix}B": (factor, "B") for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))},
-    **{f"{prefix}iB": (factor, "B") for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30), ("T", 2**40))},
+    **{
+        f"{prefix}B": (factor, "B")
+        for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
+    },
+    **{
+        f"{prefix}iB": (factor, "B")
+        for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30), ("T", 2**40))
+    },
     **{name: (factor, "s") for name, factor in (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))},
     **{name: (factor, "s/B") for name, factor in (("ns/B", 1e-9), ("us/B", 1e-6))},
     **{name: (factor, "W") for name, factor in (("W", 1), ("kW", 1e3))},
