@@ -54,6 +54,7 @@ def parser() -> Parser:
     _ingest(command("ingest", "make a run of what IMB or OSU benchmarks printed"))
     _cluster(command("cluster", "keep an emulated cluster between runs, show what there is, take it down"))
     _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
+    _machines(command("machines", "list the modelled machines, or show what is known of one"))
     machine = command("machine", "describe this machine")
     machine.add_argument("--format", choices=("table", "json"), default="table")
     completion = command("completion", "print a completion script for a shell")
@@ -236,3 +237,20 @@ def _model(command: argparse.ArgumentParser) -> None:
     fit.add_argument("--flops", metavar="RATE", help='of a core, as "4 Gflop/s" (default: assumed)')
     fit.add_argument("--core-memory-bandwidth", metavar="RATE", help="of one core (default: assumed)")
     fit.add_argument("--memory-bandwidth", metavar="RATE", help="of a node (default: assumed)")
+    check = actions.add_parser("check", help="compare a model with the rows it was fitted to")
+    check.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
+    validate = actions.add_parser("validate", help="compare models with all other published rows")
+    validate.add_argument("machines", nargs="*", metavar="MACHINE", help="(default: all)")
+    validate.add_argument(
+        "--sensitivity", action="store_true", help="vary each assumed number by a quarter; takes long"
+    )
+    validate.add_argument("--write", action="store_true", help="write docs/validation.md")
+
+
+def _machines(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--format", choices=("table", "json"), default="table")
+    actions = command.add_subparsers(dest="action", metavar="ACTION")
+    show = actions.add_parser("show", help="what is known, assumed and unknown of one, and its network")
+    show.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
+    show.add_argument("-o", "--output", metavar="FILE.svg", help="draw its network instead")
+    show.add_argument("--format", choices=("table", "json"), default="table")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kiviat.machine.networks import Network
 from kiviat.report.svg import Drawing, Point
-from kiviat.report.topology_words import Pair, joined
+from kiviat.report.topology_words import Pair, count_of, joined, levels_of
 
 _MOST_IN_A_ROW = 160
 _LEFT, _RIGHT, _STEP = 132.0, 16.0, 118.0
@@ -16,7 +16,7 @@ _MOST_CLEAR_LINES = 300
 def levels(network: Network, width: float) -> Drawing:
     """The levels share the width: what is below a switch stands below it as far as it can."""
     pairs = joined(network)
-    rows = _rows(network, pairs)
+    rows = levels_of(network, pairs)
     drawing = Drawing(width, _STEP * len(rows) - 28)
     place: dict[int, Point] = {}
     marks: list[tuple[float, float, list[Point]]] = []
@@ -28,10 +28,15 @@ def levels(network: Network, width: float) -> Drawing:
         points = [(_LEFT + (slot + 0.5) * step, y) for slot in range(slots)]
         place.update({vertex: points[at // together] for at, vertex in enumerate(row)})
         marks.append((y, step, points))
-        drawing.text((8, y - 2), _counted(len(row), number == len(rows) - 1), "")
+        drawing.text((8, y - 2), count_of(len(row), number == len(rows) - 1), "")
         if together > 1:
             drawing.text((8, y + 15), f"each mark is {together}", "note")
-    widths = {_between(place, pair): max(1, width) for pair, width in sorted(pairs.items())}
+    beside = dict.fromkeys(_between(place, pair) for pair in sorted(pairs) if not _apart(place, pair))
+    for start, end in beside:
+        drawing.curve(start, ((start[0] + end[0]) / 2, start[1] - 70), end, "faint", 0.7)
+    widths = {
+        _between(place, pair): max(1, width) for pair, width in sorted(pairs.items()) if _apart(place, pair)
+    }
     clear = len(widths) <= _MOST_CLEAR_LINES
     for count, ends in _by_width(widths):
         drawing.lines(ends, "cable" if clear else "faint", min(0.6 + 0.5 * count, 4) if clear else 0.7)
@@ -45,26 +50,6 @@ def levels(network: Network, width: float) -> Drawing:
     return drawing
 
 
-def _rows(network: Network, pairs: Mapping[Pair, int]) -> list[list[int]]:
-    """The nodes, then the switches of each level, ordered by where those below them stand."""
-    beside: dict[int, list[int]] = {}
-    for one, other in pairs:
-        beside.setdefault(one, []).append(other)
-        beside.setdefault(other, []).append(one)
-    level = dict.fromkeys(range(network.nodes), 0)
-    rows = [list(range(network.nodes))]
-    while front := sorted({end for at in rows[-1] for end in beside.get(at, ()) if end not in level}):
-        level.update(dict.fromkeys(front, len(rows)))
-        where = {vertex: (at + 0.5) / len(rows[-1]) for at, vertex in enumerate(rows[-1])}
-
-        def middle(vertex: int, where: Mapping[int, float] = where) -> tuple[float, int]:
-            below = [where[end] for end in beside[vertex] if end in where]
-            return round(sum(below) / len(below), 6), vertex
-
-        rows.append(sorted(front, key=middle))
-    return rows
-
-
 def _together(count: int) -> int:
     """How many of a row make a mark: as few as fit, and so that all marks stand for equally many."""
     least = -(-count // _MOST_IN_A_ROW)
@@ -75,6 +60,10 @@ def _between(place: Mapping[int, Point], pair: Pair) -> tuple[Point, Point]:
     return place[pair[0]], place[pair[1]]
 
 
+def _apart(place: Mapping[int, Point], pair: Pair) -> bool:
+    return place[pair[0]][1] != place[pair[1]][1]
+
+
 def _by_width(
     widths: Mapping[tuple[Point, Point], int],
 ) -> list[tuple[int, Sequence[tuple[Point, Point]]]]:
@@ -82,8 +71,3 @@ def _by_width(
     for ends, width in widths.items():
         found.setdefault(width, []).append(ends)
     return sorted(found.items())
-
-
-def _counted(count: int, nodes: bool) -> str:
-    word = ("node" if count == 1 else "nodes") if nodes else ("switch" if count == 1 else "switches")
-    return f"{count:,} {word}"

@@ -1,0 +1,271 @@
+"""`kiviat machines`: the modelled machines there are, and what is known, assumed and unknown of one."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kiviat.cli.table import bold, dim, print_json, print_table
+from kiviat.cli.words import counted
+from kiviat.machine.model import LEVELS, Machine, find_machine, load_machine, machines
+from kiviat.machine.quantity import Quantity
+from kiviat.record import InputError
+from kiviat.record.published import Fact, papers
+from kiviat.record.units import format_value
+from kiviat.report.topology_words import Shape, described, name, sketch
+
+_NARROW, _WIDE = 72, 110
+_MOST_ROWS_NAMED = 3
+
+_MEANINGS = {
+    "node.count": "nodes",
+    "node.sockets": "sockets of a node",
+    "node.cores": "cores of a socket",
+    "node.memory": "memory of a node",
+    "node.cache": "largest cache",
+    "core.flops": "arithmetic of a core",
+    "core.memory_bandwidth": "memory traffic of one core",
+    "core.copy_bandwidth": "a core that copies messages",
+    "memory.bandwidth": "memory bus, all cores together",
+    "memory.passes": "times a message in a node crosses the bus",
+    "memory.network_passes": "times a message that leaves crosses the bus",
+    "interconnect.bandwidth": "between sockets",
+    "nic.bandwidth": "network adapter, each way",
+    "nic.host_bus": "bus of the adapter",
+    "topology.link": "cable, each way",
+    "topology.hop": "each switch, or node that forwards",
+    "mpi.eager": "largest message sent at once",
+    "power.node": "power of a node",
+}
+_OPTIONAL = (
+    *("core.copy_bandwidth", "interconnect.bandwidth", "nic.host_bus", "power.node"),
+    *(f"mpi.in_flight.{level}" for level in LEVELS),
+)
+
+
+def execute(arguments: Namespace) -> int:
+    if arguments.action == "show":
+        return _show(arguments)
+    found = [load_machine(path) for path in machines().values()]
+    if arguments.format == "json":
+        print_json([_entry(machine) for machine in found])
+        return 0
+    headings = ["name", "machine", "nodes × sockets × cores", "network", "calibrated on", "version"]
+    rows = [
+        [
+            machine.name,
+            machine.title,
+            f"{machine.nodes} × {machine.whole('node.sockets')} × {machine.whole('node.cores')}",
+            name(machine.topology_kind),
+            _calibration(machine),
+            str(machine.version),
+        ]
+        for machine in found
+    ]
+    print_table("<<><<>", headings, rows)
+    return 0
+
+
+def _calibration(machine: Machine) -> str:
+    rows = machine.calibrated_on
+    more = f" and {len(rows) - _MOST_ROWS_NAMED} more" if len(rows) > _MOST_ROWS_NAMED else ""
+    named = ", ".join(rows[:_MOST_ROWS_NAMED]) + more
+    if not machine.uncalibrated:
+        return named or "uncalibrated"
+    return f"network uncalibrated; {named}" if named else "uncalibrated"
+
+
+def _entry(machine: Machine) -> dict[str, Any]:
+    return {
+        "name": machine.name,
+        "title": machine.title,
+        "summary": machine.summary,
+        "version": machine.version,
+        "hash": machine.hash,
+        "file": str(machine.path),
+        "base": machine.base,
+        "nodes": machine.nodes,
+        "sockets": machine.whole("node.sockets"),
+        "cores": machine.whole("node.cores"),
+        "topology": {"kind": machine.topology_kind, "parameters": dict(machine.topology_parameters)},
+        "calibrated_on": list(machine.calibrated_on),
+        "uncalibrated": machine.uncalibrated,
+    }
+
+
+def _show(arguments: Namespace) -> int:
+    machine = find_machine(arguments.machine)
+    if arguments.output:
+        _draw(machine, Path(arguments.output))
+    elif arguments.format == "json":
+        print_json(_whole(machine))
+    else:
+        _print(machine)
+    return 0
+
+
+def shape_of(machine: Machine) -> Shape:
+    return Shape(
+        machine.topology_kind,
+        machine.nodes,
+        machine.topology_parameters,
+        machine.number("topology.link"),
+        machine.number("topology.hop"),
+    )
+
+
+def _draw(machine: Machine, path: Path) -> None:
+    from kiviat.report.topology_picture import picture
+
+    if path.suffix != ".svg":
+        raise InputError(f"-o {path}: the picture is SVG; name a file that ends in .svg")
+    try:
+        path.write_text(picture(shape_of(machine), machine.title), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"the picture cannot be written to {path}: {error.strerror}; name another file"
+        ) from None
+    print(path)
+
+
+def _whole(machine: Machine) -> dict[str, Any]:
+    return {
+        **_entry(machine),
+        "variants": _variants(machine),
+        "numbers": {place: asdict(quantity) for place, quantity in places(machine)},
+        "words": dict(machine.words),
+        "algorithms": dict(machine.algorithms),
+        "sources": dict(machine.sources),
+        "open_questions": list(machine.open_questions),
+        "losses": list(machine.losses),
+        "published": [{"machine": machine, "mode": mode} for machine, mode in machine.published],
+    }
+
+
+def places(machine: Machine) -> Iterator[tuple[str, Quantity]]:
+    """Every number of a machine, with its place in the file."""
+    yield from machine.numbers.items()
+    for level, segments in machine.segments.items():
+        if level == "socket" and segments == machine.segments["node"]:
+            continue  # nothing of its own is said of it
+        for index, segment in enumerate(segments):
+            for key, value in vars(segment).items():
+                if isinstance(value, Quantity):
+                    yield f"mpi.{level}[{index}].{key}", value
+    for level, quantity in machine.in_flight.items():
+        yield f"mpi.in_flight.{level}", quantity
+
+
+def _meaning(machine: Machine, place: str) -> str:
+    if place in _MEANINGS:
+        return _MEANINGS[place]
+    if place.startswith("mpi.in_flight."):
+        return "bytes on their way at once"
+    level, _, rest = place.removeprefix("mpi.").partition("[")
+    index, _, key = rest.partition("].")
+    start = machine.segments[level][int(index)].start_bytes
+    where = {"socket": "in a socket", "node": "in a node", "network": "between nodes"}[level]
+    since = f" from {start:g} B" if len(machine.segments[level]) > 1 else ""
+    return f"{where}{since}: {key.replace('_', ' ')}"
+
+
+def _print(machine: Machine) -> None:
+    print(bold(machine.title))
+    print(machine.summary)
+    print()
+    for heading, words in _about(machine):
+        _wrapped(heading, words)
+    for number, line in enumerate(sketch(shape_of(machine))):
+        print(f"{'' if number else 'joined':15}{line}")
+    found = list(places(machine))
+    known = [entry for entry in found if entry[1].confidence in ("high", "medium")]
+    fitted = [entry for entry in found if entry[1].confidence == "calibrated"]
+    guessed = [entry for entry in found if entry[1].confidence in ("low", "assumed")]
+    _print_numbers(machine, f"Known: {counted(len(known), 'number')}", known)
+    _print_numbers(machine, f"Fitted to measurements: {counted(len(fitted), 'number')}", fitted)
+    _print_numbers(machine, f"Assumed: {counted(len(guessed), 'number')}", guessed)
+    unknown = [_OPTIONAL_WORDS.get(place, place) for place in _OPTIONAL if place not in dict(found)]
+    _print_list("Unknown, or not there", unknown)
+    _print_list("Open questions", machine.open_questions)
+    _print_list("What the model cannot express", machine.losses)
+    used = {source for _, quantity in found for source in quantity.source}
+    _print_list("Sources", [f"{key}: {text}" for key, text in machine.sources.items() if key in used])
+
+
+_OPTIONAL_WORDS = {
+    "core.copy_bandwidth": "core.copy_bandwidth: a core that copies messages is no limit of its own",
+    "interconnect.bandwidth": "interconnect.bandwidth: what lies between sockets is no limit of its own",
+    "nic.host_bus": "nic.host_bus: the bus of the network adapter is no limit of its own",
+    "power.node": "power.node",
+    **{
+        f"mpi.in_flight.{level}": f"mpi.in_flight.{level}: distance does not slow a stream down there"
+        for level in LEVELS
+    },
+}
+
+
+def _about(machine: Machine) -> Iterator[tuple[str, str]]:
+    yield "name", f"{machine.name}, version {machine.version}, hash {machine.hash[:12]}"
+    yield "file", str(machine.path)
+    if machine.base:
+        yield "variant of", machine.base
+    if variants := _variants(machine):
+        yield "variants", ", ".join(variants)
+    yield "network", "; ".join(described(shape_of(machine)))
+    if machine.uncalibrated:
+        yield "uncalibrated", machine.uncalibrated
+    facts = {fact.id: (paper.short, fact) for paper in papers() for s in paper.systems for fact in s.facts}
+    rows = [_row(name, *facts[name]) if name in facts else name for name in machine.calibrated_on]
+    yield "calibrated on", "; ".join(rows) or "nothing: no published row fits it"
+    words = {**machine.words, **{f"mpi.algorithms.{k}": v for k, v in machine.algorithms.items()}}
+    yield "choices", ", ".join(f"{place} {word}" for place, word in sorted(words.items()))
+    if machine.published:
+        names = (" ".join(filter(None, both)) for both in machine.published)
+        yield "published as", ", ".join(names)
+
+
+def _row(row: str, paper: str, fact: Fact) -> str:
+    value = format_value(fact.value, fact.unit)
+    return f"{row} ({paper}, {fact.location}: {fact.metric} {value})"
+
+
+def _variants(machine: Machine) -> list[str]:
+    return [other for other, path in machines().items() if load_machine(path).base == machine.name]
+
+
+def _width() -> int:
+    return min(max(shutil.get_terminal_size((_WIDE, 24)).columns, _NARROW), _WIDE)
+
+
+def _wrapped(heading: str, words: str) -> None:
+    lines = textwrap.wrap(words, _width() - 15, break_on_hyphens=False) or [""]
+    for number, line in enumerate(lines):
+        print(f"{'' if number else heading:15}{line}")
+
+
+def _print_numbers(machine: Machine, heading: str, found: Sequence[tuple[str, Quantity]]) -> None:
+    if not found:
+        return
+    print(f"\n{bold(heading)}")
+    rows = [
+        [place, _meaning(machine, place), quantity.text, quantity.confidence, ", ".join(quantity.source)]
+        for place, quantity in found
+    ]
+    print_table("<<><<", ["number", "what", "value", "confidence", "source"], rows)
+    for place, quantity in found:
+        if quantity.note:
+            for line in textwrap.wrap(f"{place}: {quantity.note}", _width() - 2, subsequent_indent="  "):
+                print(dim(line))
+
+
+def _print_list(heading: str, entries: Sequence[str]) -> None:
+    if not entries:
+        return
+    print(f"\n{bold(heading)}")
+    for entry in entries:
+        print(textwrap.fill(entry, _width(), initial_indent="- ", subsequent_indent="  "))
