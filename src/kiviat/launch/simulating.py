@@ -179,13 +179,17 @@ class _Work:
     on_record: Callable[[_Job, Record], None]
     interrupts: Interrupts
     next_launch: int = 0
+    processes: int = 1
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, jobs: Iterable[_Job]) -> None:
         """Longest parts first would need an estimate; most ranks first is one."""
         parts = [part for job in jobs for part in self._uncached(job).parts()]
         parts.sort(key=lambda part: -part.world)
-        with ThreadPoolExecutor(available_cores()) as pool:
+        cores = available_cores()
+        # A study can be shared out among processes (native/core/pieces.hpp); many cases keep all cores busy anyway.
+        self.processes = max(1, cores // max(1, len(parts)))
+        with ThreadPoolExecutor(cores) as pool:
             waiting = [pool.submit(self._simulate, part) for part in parts]
             try:
                 _wait(waiting)
@@ -253,7 +257,7 @@ class _Work:
             world=job.world,
             folder=folder,
             command=start.command(native.program(self.binary, folder, threads)),
-            environment=start.environment,
+            environment={**start.environment, "KIVIAT_PROCESSES": str(self.processes)},
             start=start,
             substrate=job.substrate.kind,
             user_environment={},
