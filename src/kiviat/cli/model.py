@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.summary import Summary, summarise
+from kiviat.cli.model_rows import check, validate
 from kiviat.cli.table import print_table
 from kiviat.launch.emulated.spec import parse_spec
 from kiviat.launch.simulating import Asked, simulate
@@ -29,7 +30,7 @@ _PAYLOAD = 1448 / 1514
 
 
 def execute(arguments: Namespace) -> int:
-    actions = {"fit": _fit}
+    actions = {"fit": _fit, "check": check, "validate": validate}
     return actions[arguments.action](arguments)
 
 

@@ -1,0 +1,169 @@
+"""Changes of a machine, as `kiviat what-if --set` says them: "nic.bandwidth=2x", "topology.hop=+10%".
+
+A change becomes what kiviat.machine.model.load_machine takes as `changes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kiviat.machine.model import LEVELS, Machine, Segment
+from kiviat.machine.quantity import Quantity, parse_value, quantity_json
+from kiviat.model.shapes import fitting
+from kiviat.record import InputError
+
+SOURCE = "what-if"
+_FACTOR = re.compile(r"(\d+(?:\.\d+)?)x")
+_PERCENT = re.compile(r"([+-]\d+(?:\.\d+)?)\s*%")
+_PARTS = ("latency", "bandwidth", "send", "send_per_byte", "receive", "receive_per_byte")
+_SHORT = {"nodes": "node.count", "topology": "topology.kind", "radix": "topology.radix"}
+_WORDS = {"memory.buses", "core.copy_duplex", "core.copy_reach", "nic.host_bus_duplex", "mpi.collectives"}
+
+
+def changes(machine: Machine, settings: Sequence[str]) -> dict[str, Any]:
+    """All settings together; InputError names the one that cannot be."""
+    merged: dict[str, Any] = {"sources": {SOURCE: "changed by --set"}}
+    given: dict[str, str] = {}
+    for setting in settings:
+        place, equals, value = (part.strip() for part in setting.partition("="))
+        if not (place and equals and value):
+            raise InputError(f"--set {setting!r} is not of the form PLACE=VALUE, such as nic.bandwidth=2x")
+        place = _SHORT.get(place, place)
+        if place in given:
+            raise InputError(f"--set {setting!r}: {place} is changed twice; give it once")
+        given[place] = value
+    for place, value in given.items():
+        if place.startswith("topology.") and place not in machine.numbers:
+            continue
+        _merge(merged, _change(machine, place, value))
+    if topology := _topology(machine, given):
+        _merge(merged, {"topology": topology})
+    return merged
+
+
+def scaled(machine: Machine, place: str, factor: float) -> dict[str, Any]:
+    """One number of the machine times `factor`; `place` is one of `assumed_places`."""
+    return {"sources": {SOURCE: "varied"}, **_change(machine, place, f"{factor:g}x")}
+
+
+def assumed_places(machine: Machine) -> list[str]:
+    """Where the numbers are that nobody has measured or stated, those of messages included."""
+    doubtful = ("low", "assumed")
+    places = [place for place, number in machine.numbers.items() if number.confidence in doubtful]
+    for level, number in machine.in_flight.items():
+        if number.confidence in doubtful:
+            places.append(f"mpi.in_flight.{level}")
+    for level, segments in machine.segments.items():
+        if level == "socket" and segments == machine.segments["node"]:
+            continue
+        for part in _PARTS:
+            quantities = [getattr(segment, part) for segment in segments]
+            if any(one is not None and one.value and one.confidence in doubtful for one in quantities):
+                places.append(f"mpi.{level}.{part}")
+    # Whole numbers are what the machine is made of; a quarter of a node means nothing.
+    return [place for place in places if place not in machine.numbers or machine.numbers[place].unit != "1"]
+
+
+def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
+    table, _, key = place.partition(".")
+    if place in machine.numbers:
+        return {table: {key: _json(_changed(machine.numbers[place], value, place))}}
+    if place in _WORDS:
+        return {table: {key: value}}
+    if place.startswith("mpi.algorithms."):
+        return {"mpi": {"algorithms": {key.partition(".")[2]: value}}}
+    level, _, part = key.partition(".")
+    if table == "mpi" and level == "in_flight" and part in machine.in_flight:
+        changed = _changed(machine.in_flight[part], value, place)
+        return {"mpi": {"in_flight": {part: _json(changed)}}}
+    if table == "mpi" and level in LEVELS and part in _PARTS:
+        segments = [_segment(segment, part, value, place) for segment in machine.segments[level]]
+        return {"mpi": {level: segments}}
+    raise InputError(
+        f"--set {place}={value}: {machine.name} has no such number; "
+        f"it has {', '.join(sorted(_known(machine)))}"
+    )
+
+
+def _known(machine: Machine) -> list[str]:
+    levels = [f"mpi.{level}.{part}" for level in ("node", "network") for part in ("latency", "bandwidth")]
+    return [*machine.numbers, "topology.kind", *levels]
+
+
+def _changed(quantity: Quantity, value: str, place: str) -> Quantity:
+    """ "2x" and "+10%" are of what it is now; everything else is a value of its own."""
+    if match := _FACTOR.fullmatch(value):
+        number = quantity.value * float(match[1])
+    elif match := _PERCENT.fullmatch(value):
+        number = quantity.value * (1 + float(match[1]) / 100)
+    else:
+        number = parse_value(int(value) if value.isdecimal() else value, quantity.unit, f"--set {place}")
+    text = f"{number:.12g}" + ("" if quantity.unit == "1" else f" {quantity.unit}")
+    return Quantity(number, quantity.unit, text, (SOURCE,), "assumed")
+
+
+def _json(quantity: Quantity) -> dict[str, Any]:
+    data = quantity_json(quantity)
+    return data | (
+        {"value": int(quantity.value)} if quantity.unit == "1" and quantity.value.is_integer() else {}
+    )
+
+
+def _segment(segment: Segment, part: str, value: str, place: str) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "from": {"value": f"{segment.start_bytes:.12g} B", "source": SOURCE, "confidence": "assumed"}
+    }
+    for name in _PARTS:
+        quantity: Quantity | None = getattr(segment, name)
+        if name == part:
+            if quantity is None:
+                raise InputError(
+                    f"--set {place}={value}: the machine file does not give it; nothing to change"
+                )
+            quantity = _changed(quantity, value, place)
+        if quantity is not None:
+            data[name] = _json(quantity)
+    return data
+
+
+def _topology(machine: Machine, given: Mapping[str, str]) -> dict[str, Any]:
+    """Its kind and parameters; for so many nodes and the radix, where only these are named."""
+    named = {
+        place.removeprefix("topology."): value
+        for place, value in given.items()
+        if place.startswith("topology.") and place not in machine.numbers
+    }
+    count = given.get("node.count")
+    if not named and count is None:
+        return {}
+    kind = named.pop("kind", machine.topology_kind)
+    radix = _whole(named.pop("radix"), "topology.radix") if "radix" in named else None
+    parameters: dict[str, Any] = {name: _listed(value, f"topology.{name}") for name, value in named.items()}
+    if not parameters and (kind != machine.topology_kind or count is not None or radix is not None):
+        nodes = (
+            machine.nodes
+            if count is None
+            else round(_changed(machine.numbers["node.count"], count, "node.count").value)
+        )
+        parameters = dict(fitting(kind, nodes, radix))
+    return {"kind": kind, **parameters}
+
+
+def _listed(value: str, place: str) -> list[int]:
+    return [_whole(word, place) for word in value.strip("[] ").split(",")]
+
+
+def _whole(word: str, place: str) -> int:
+    if not word.strip().isdecimal():
+        raise InputError(f"--set {place}={word}: give whole numbers, such as 4 or 8,4")
+    return int(word)
+
+
+def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict) and "value" not in value:
+            _merge(into[key], value)
+        else:
+            into[key] = value

@@ -1,0 +1,138 @@
+"""docs/validation.md: every model against what was published of its machine, good and bad."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kiviat.machine.model import Machine
+from kiviat.model.question import Answer, Row
+from kiviat.model.sensitivity import Effect
+from kiviat.model.verdict import Verdict
+from kiviat.record.published import Statement
+from kiviat.record.units import UNAVAILABLE, format_value
+
+_HEAD = """\
+# Validation
+
+What the models of `machines/` predict, beside what was published of the machines. Written by `kiviat model
+validate --write` on {date}; nothing here is adjusted. All predictions are simulated, and none of the rows
+below was used to make a model: those stand in each machine's `calibrated_on`
+([how models are made and held to this](models.md)).
+
+An error is predicted over published, less 1. Rows that say "more than" or "less than", and statements in
+words, hold or fail. The place of each row in its paper stands in `published/`.
+"""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`causes` are the effects of assumed numbers, where these were asked for."""
+
+    verdict: Verdict
+    causes: Sequence[Effect] = ()
+
+
+def page(machines: Sequence[tuple[Machine, Sequence[Judged]]], date: str) -> str:
+    parts = [_HEAD.format(date=date), *_overview(machines)]
+    for machine, judged in machines:
+        parts += _section(machine, judged)
+    return "\n".join(parts)
+
+
+def _overview(machines: Sequence[tuple[Machine, Sequence[Judged]]]) -> Iterator[str]:
+    yield "| machine | rows with a number | median error | largest | orderings | not simulated |"
+    yield "|---|---|---|---|---|---|"
+    for machine, judged in machines:
+        numbers = errors(judged)
+        orders = [one.verdict.holds for one in judged if one.verdict.holds is not None]
+        left = sum(1 for one in judged if one.verdict.predicted is None)
+        middle = f"{100 * statistics.median(numbers):.0f} %" if numbers else "–"
+        worst = f"{100 * max(numbers):.0f} %" if numbers else "–"
+        held = f"{sum(orders)} of {len(orders)} hold" if orders else "–"
+        yield f"| [{machine.name}](#{machine.name}) | {len(numbers)} | {middle} | {worst} | {held} | {left} |"
+    yield ""
+
+
+def errors(judged: Sequence[Judged]) -> list[float]:
+    """Sizes of the errors of rows that give a value, not a bound."""
+    return [
+        abs(one.verdict.error)
+        for one in judged
+        if one.verdict.error is not None and one.verdict.holds is None
+    ]
+
+
+def _section(machine: Machine, judged: Sequence[Judged]) -> Iterator[str]:
+    yield f"## {machine.name}\n"
+    yield f"{machine.title}. Model version {machine.version}, hash `{machine.hash[:16]}`."
+    if machine.uncalibrated:
+        yield f"\n**Uncalibrated**: {machine.uncalibrated}"
+    elif machine.calibrated_on:
+        yield f"\nCalibrated on {', '.join(machine.calibrated_on)}."
+    yield ""
+    if not judged:
+        yield "Nothing was published that it could be held to.\n"
+        return
+    sensitive = any(one.causes for one in judged)
+    yield "| row | what | published | predicted | error |" + " ± 25 % of what is assumed |" * sensitive
+    yield "|---|---|---|---|---|" + "---|" * sensitive
+    for one in judged:
+        cells = [one.verdict.question.row.id, what(one.verdict.question.row), *columns(one.verdict)]
+        cells += ["; ".join(map(effect_text, one.causes[:4]))] if sensitive else []
+        yield "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+    yield ""
+    for name, lines in (("The model leaves out", machine.losses), ("Open", machine.open_questions)):
+        if lines:
+            yield f"{name}: {'; '.join(lines)}.\n"
+
+
+def what(row: Row) -> str:
+    """ "b_eff per proc, 256 processes, 1 MB"."""
+    system = row.system
+    count = system.processes_range or (str(system.processes) if system.processes else "")
+    words = [
+        row.fact.benchmark,
+        row.fact.metric,
+        f"{count} processes" if count else "",
+        row.fact.message_size,
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def columns(verdict: Verdict) -> list[str]:
+    """Published, predicted, and the error or whether it holds."""
+    row = verdict.question.row
+    if verdict.predicted is None:
+        return [published(row), UNAVAILABLE, verdict.reason]
+    fact = row.number
+    predicted = _answer(verdict.predicted, fact.unit if fact else "")
+    if verdict.holds is not None:
+        return [published(row), predicted, "holds" if verdict.holds else "fails"]
+    return [
+        published(row),
+        predicted,
+        UNAVAILABLE if verdict.error is None else f"{100 * verdict.error:+.1f} %",
+    ]
+
+
+def published(row: Row) -> str:
+    fact = row.number
+    if isinstance(row.fact, Statement):
+        return row.fact.says if isinstance(row.fact.says, str) and row.fact.says else "it is so"
+    assert fact
+    relation = "" if fact.relation == "=" else f"{fact.relation} "
+    return relation + format_value(fact.value, fact.unit)
+
+
+def _answer(answer: Answer, unit: str) -> str:
+    if isinstance(answer, bool):
+        return "it is so" if answer else "it is not so"
+    return format_value(answer, unit)
+
+
+def effect_text(effect: Effect) -> str:
+    """ "memory.bandwidth −8 % / +5 %"."""
+    shown = (UNAVAILABLE if change is None else f"{100 * change:+.0f} %" for change in effect.changes)
+    return f"{effect.place} {' / '.join(shown)}"

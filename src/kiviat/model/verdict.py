@@ -1,0 +1,85 @@
+"""How far a model is from what was published: errors of numbers, and whether orderings hold."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat.model.question import Answer, Question
+from kiviat.record.published import Fact
+from kiviat.record.types import Record
+
+# An exact row that a model was fitted to is met when it is no farther off than this.
+TOLERANCE = 0.03
+
+_ORDERS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`error` is that of a number, relative; `holds` is for orderings. `reason` says why there is neither."""
+
+    question: Question
+    predicted: Answer
+    error: float | None = None
+    holds: bool | None = None
+    reason: str = ""
+
+
+def judge(question: Question, records: Sequence[Record]) -> Verdict:
+    """`records` are those of the question's cases."""
+    if question.not_asked:
+        return Verdict(question, None, reason=question.not_asked)
+    predicted = question.answer(records)
+    if predicted is None:
+        failed = next((record for record in records if record.outcome != "ok"), None)
+        reason = f"{failed.case} failed: {failed.reason}" if failed else "the simulation has no such quantity"
+        return Verdict(question, None, reason=reason)
+    fact = question.row.number
+    if fact is None:
+        return Verdict(question, predicted, holds=bool(predicted))
+    if fact.relation in _ORDERS:
+        holds = _ORDERS[fact.relation](float(predicted), fact.value)
+        return Verdict(question, predicted, error_of(predicted, fact), holds)
+    return Verdict(question, predicted, error_of(predicted, fact))
+
+
+def error_of(predicted: Answer, fact: Fact) -> float | None:
+    return None if predicted is None or not fact.value else float(predicted) / fact.value - 1
+
+
+def conflicts(questions: Sequence[Question]) -> dict[str, list[str]]:
+    """Exact rows of the same cases that no model can meet both: by row, the others."""
+    found: dict[str, list[str]] = {}
+    exact = [question for question in questions if is_exact(question)]
+    for one in exact:
+        for other in exact:
+            if one is not other and _about(one) == _about(other) and _apart(one, other):
+                found.setdefault(one.row.id, []).append(other.row.id)
+    return found
+
+
+def is_exact(question: Question) -> bool:
+    """Whether a model that was fitted to the row has to meet it."""
+    fact = question.row.number
+    return bool(
+        question.wants and fact and fact.relation == "=" and fact.exactness in ("exact_table", "exact_text")
+    )
+
+
+def _about(question: Question) -> tuple[object, ...]:
+    fact = question.row.number
+    unit = fact.unit if fact else ""
+    return unit, *((want.benchmark, want.bytes, tuple(want.axes.items())) for want in question.wants)
+
+
+def _apart(one: Question, other: Question) -> bool:
+    assert isinstance(one.row.fact, Fact) and isinstance(other.row.fact, Fact)
+    low, high = sorted((one.row.fact.value, other.row.fact.value))
+    return high > low * (1 + TOLERANCE) / (1 - TOLERANCE)
