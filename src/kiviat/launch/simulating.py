@@ -187,7 +187,7 @@ class _Work:
         parts = [part for job in jobs for part in self._uncached(job).parts()]
         parts.sort(key=lambda part: -part.world)
         cores = available_cores()
-        # A study can be shared out among processes (native/core/pieces.hpp); many cases keep all cores busy anyway.
+        # A study can be shared out among processes (native/core/pieces.hpp); many parts need no such help.
         self.processes = max(1, cores // max(1, len(parts)))
         with ThreadPoolExecutor(cores) as pool:
             waiting = [pool.submit(self._simulate, part) for part in parts]
