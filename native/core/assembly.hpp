@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <memory>
+
 namespace kiviat {
 
 class Assembly {
@@ -20,10 +22,11 @@ class Assembly {
 
  private:
   MPI_Comm comm_;
-  // Of the simulator, where all ranks live in one process: what they share, and which of them this is.
+  // Of the simulator, where all ranks live in one process: what they share, and how often this one has called most(),
+  // itself or by a copy.
   struct Common;
   Common* common_ = nullptr;
-  mutable long turn_ = 0;
+  std::shared_ptr<long> turn_;
 };
 
 }  // namespace kiviat

@@ -16,7 +16,7 @@ struct Assembly::Common {
 };
 
 // Lives as long as the simulation: nobody can say who is the last to leave.
-Assembly::Assembly(MPI_Comm comm) : comm_(comm) {
+Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
@@ -31,7 +31,7 @@ void Assembly::meet() const { common_->barrier->wait(); }
 void Assembly::meet(bool) const { meet(); }
 
 double Assembly::most(double value) const {
-  const long turn = turn_++;
+  const long turn = (*turn_)++;
   common_->most[(turn + 1) % 3] = -INFINITY;
   double& found = common_->most[turn % 3];
   found = std::max(found, value);
