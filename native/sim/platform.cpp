@@ -1,5 +1,6 @@
 // The modelled machine, as SimGrid loads it: smpirun -platform libkiviat-platform.so, with the path of a text that
-// kiviat.machine.lowering has written in KIVIAT_PLATFORM.
+// kiviat.machine.lowering has written in KIVIAT_PLATFORM. If KIVIAT_SIMULATED_TIME names a file, the simulated time at
+// which the last rank ended is written to it, in seconds.
 //
 //     link BYTES_PER_S                              links are numbered as they come
 //     node NAME DIVISOR MEMORY_PER_CORE CACHE CROSS  CROSS: links between its sockets; lists are 1,2,3 or -
@@ -35,6 +36,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <iomanip>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -314,5 +316,7 @@ void load_platform(const s4u::Engine&) {
   smpi_register_op_cost_callback(SmpiOperation::RECV, [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
     return machine->receive_s(static_cast<double>(bytes), from, to);
   });
+  if (const char* told = std::getenv("KIVIAT_SIMULATED_TIME"))
+    s4u::Engine::on_simulation_end_cb([file = std::string(told)] { std::ofstream(file) << std::setprecision(12) << s4u::Engine::get_clock() << '\n'; });
   zone->seal();
 }
