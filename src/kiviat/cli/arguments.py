@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 from kiviat import __version__
@@ -26,6 +28,22 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"kiviat: {message}; see `{self.prog} --help`\n")
+
+
+def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """What the command line asks for. What follows `--`, and what `cc` gets, is not ours to read."""
+    words = list(sys.argv[1:] if given is None else given)
+    if words[:1] == ["cc"] and words[1:2] not in (["-h"], ["--help"]):
+        return argparse.Namespace(command="cc", module="cc", arguments=words[1:])
+    program = None
+    if words[:1] == ["run"] and "--" in words:
+        at = words.index("--")
+        words, program = words[:at], words[at + 1 :]
+    arguments = parser().parse_args(words)
+    arguments.program = program
+    if program is not None:
+        arguments.module = "own_program"
+    return arguments
 
 
 def parser() -> Parser:
@@ -55,6 +73,7 @@ def parser() -> Parser:
     _cluster(command("cluster", "keep an emulated cluster between runs, show what there is, take it down"))
     _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
     _machines(command("machines", "list the modelled machines, or show what is known of one"))
+    _cc(command("cc", "compile an MPI program for simulated machines; the rest is the compiler's"))
     machine = command("machine", "describe this machine")
     machine.add_argument("--format", choices=("table", "json"), default="table")
     completion = command("completion", "print a completion script for a shell")
@@ -132,6 +151,14 @@ def _run(command: argparse.ArgumentParser) -> None:
         "virtual-processor: on one (default: as the MPI does it)",
     )
     where.add_argument(
+        "--compute",
+        type=float,
+        default=0.0,
+        metavar="FACTOR",
+        help="with a program of yours (`-- ./program args` at the end, on a simulated machine): computing "
+        "takes FACTOR times as long as here (default: no time, so that runs repeat exactly)",
+    )
+    where.add_argument(
         "--timeout", type=float, metavar="S", help="end a case that takes longer than S seconds"
     )
     where.add_argument(
@@ -144,6 +171,15 @@ def _run(command: argparse.ArgumentParser) -> None:
     where.add_argument("--resume", metavar="RUN", help="go on with an interrupted run: " + _NAME)
     where.add_argument(
         "--dry-run", action="store_true", help="print the commands and the estimated time only"
+    )
+
+
+def _cc(command: argparse.ArgumentParser) -> None:
+    command.usage = "kiviat cc [--fortran | --c++] [OPTION | FILE] ..."
+    command.epilog = (
+        "The language is that of the sources; for objects that are to be linked, --fortran or --c++ as the "
+        "first word says it. Example: kiviat cc -O2 ring.c -o ring; "
+        "kiviat run --on simulated:MACHINE -n 64 -- ./ring"
     )
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from kiviat.cli.arguments import parser
+from kiviat.cli.arguments import parsed
 from kiviat.record.errors import InputError
 
 
@@ -39,9 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parsed = parser().parse_args(arguments)
-    command = import_module(f"kiviat.cli.{parsed.module}")
-    status: int = command.execute(parsed)
+    asked = parsed(arguments)
+    command = import_module(f"kiviat.cli.{asked.module}")
+    status: int = command.execute(asked)
     sys.stdout.flush()
     return status
 
