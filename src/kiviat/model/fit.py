@@ -23,6 +23,8 @@ from kiviat.record import InputError
 # Of a message that costs nothing per byte that could be measured; beyond what any memory of today delivers.
 _FASTEST = 1e12
 _LEAST_POINTS = 3
+# Lines that are no farther off need no cut; a cut has to make the largest error this much smaller.
+_CLOSE, _HELPS = 0.1, 0.8
 # Eager protocols end between these; where no switch of the curve lies there, they are assumed to end at
 # 64 KiB.
 _LEAST_EAGER_BYTES, _MOST_EAGER_BYTES, _USUAL_EAGER_BYTES = 512, 1 << 20, 1 << 16
@@ -72,12 +74,12 @@ def fit_level(points: Sequence[Summary], link: float | None = None) -> Fitted:
     sizes, times = [size_of(point) for point in points], [point.median for point in points]
     found = protocol_switches(points)
     starts = [0, *(sizes.index(switch.above) for switch in found), len(sizes)]
-    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    curve = _Curve(np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64), link)
+    parts = [part for i, j in pairwise(starts) for part in curve.parts(i, j)]
     lines = []
-    for i, j in pairwise(starts):
-        begin = 0 if i == 0 else sizes[i - 1] + 1
-        latency_s, s_per_byte = _bounded(x[i:j], y[i:j], 1 / (link or _FASTEST))
-        lines.append(Line(begin, latency_s, 1 / s_per_byte))
+    for i, j in parts:
+        latency_s, s_per_byte = curve.line(i, j)
+        lines.append(Line(sizes[i - 1] + 1 if i else 0, latency_s, 1 / s_per_byte))
     eager = [switch for switch in found if _LEAST_EAGER_BYTES <= switch.below <= _MOST_EAGER_BYTES]
     fitted = Fitted(
         tuple(lines),
@@ -96,15 +98,46 @@ def eager_of(levels: Sequence[Fitted]) -> tuple[int, bool]:
     return (seen[0], True) if seen else (_USUAL_EAGER_BYTES, False)
 
 
-def _bounded(x: Floats, y: Floats, least_s_per_byte: float) -> tuple[float, float]:
-    """Intercept, at least 0, and slope, at least so much, with the least squared relative errors."""
-    weights = y**-2
-    mean_x, mean_y = (weights @ x) / weights.sum(), (weights @ y) / weights.sum()
-    slope = float((weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2))
-    intercept = float(mean_y - slope * mean_x)
-    if intercept < 0:
-        intercept, slope = 0.0, float((weights @ (x * y)) / (weights @ x**2))
-    if slope < least_s_per_byte:
-        slope = least_s_per_byte
-        intercept = max(0.0, float(np.median(y - slope * x)))
-    return intercept, slope
+class _Curve:
+    """Sizes `x` in bytes and times `y`; no line is quicker than `link`."""
+
+    def __init__(self, x: Floats, y: Floats, link: float | None) -> None:
+        self.x, self.y = x, y
+        self._least_s_per_byte = 1 / (link or _FASTEST)
+
+    def line(self, i: int, j: int) -> tuple[float, float]:
+        """Intercept, at least 0, and slope, at least that of the link, of the points from i to j."""
+        x, y = self.x[i:j], self.y[i:j]
+        if j - i == 1:
+            slope = max(self._least_s_per_byte, float(y[0] / x[0]) if x[0] else 0.0)
+            return max(0.0, float(y[0] - slope * x[0])), slope
+        weights = y**-2
+        mean_x, mean_y = (weights @ x) / weights.sum(), (weights @ y) / weights.sum()
+        slope = float((weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2))
+        intercept = float(mean_y - slope * mean_x)
+        if intercept < 0:
+            intercept, slope = 0.0, float((weights @ (x * y)) / (weights @ x**2))
+        if slope < self._least_s_per_byte:
+            slope = self._least_s_per_byte
+            intercept = max(0.0, float(np.median(y - slope * x)))
+        return intercept, slope
+
+    def parts(self, i: int, j: int) -> list[tuple[int, int]]:
+        """Cut again, as far as that helps: within the bounds, a protocol may need more than one line."""
+        worst = self._worst(i, j)
+        if worst <= _CLOSE or j - i < 2:
+            return [(i, j)]
+        cut = min(range(i + 1, j), key=lambda at: self._off(i, at) + self._off(at, j))
+        if max(self._worst(i, cut), self._worst(cut, j)) > _HELPS * worst:
+            return [(i, j)]
+        return self.parts(i, cut) + self.parts(cut, j)
+
+    def _errors(self, i: int, j: int) -> Floats:
+        latency_s, s_per_byte = self.line(i, j)
+        return np.abs((latency_s + s_per_byte * self.x[i:j]) / self.y[i:j] - 1)
+
+    def _worst(self, i: int, j: int) -> float:
+        return float(self._errors(i, j).max())
+
+    def _off(self, i: int, j: int) -> float:
+        return float(self._errors(i, j).sum())

@@ -38,7 +38,7 @@ def level_of(run: Mapping[str, Any], distance: int) -> str:
     for launch in run["launches"]:
         ranks = {rank["rank"]: rank for rank in launch["ranks"]}
         if 0 in ranks and distance in ranks:
-            seen.add(_level(ranks[0], ranks[distance]))
+            seen.add(_level(ranks[0], ranks[distance], run["machine"]["sockets"]))
     if len(seen) != 1:
         where = "on different sides of the network in different launches" if seen else "nowhere that is known"
         raise InputError(
@@ -48,9 +48,10 @@ def level_of(run: Mapping[str, Any], distance: int) -> str:
     return seen.pop()
 
 
-def _level(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def _level(one: Mapping[str, Any], other: Mapping[str, Any], sockets: int | None) -> str:
     """Ranks that may move between sockets are only known to share a node."""
     if one.get("node") != other.get("node"):
         return "network"
-    sockets = one.get("sockets"), other.get("sockets")
-    return "socket" if sockets[0] and sockets[0] == sockets[1] and sockets[0].isdecimal() else "node"
+    places = one.get("sockets"), other.get("sockets")
+    known = places[0] and places[0] == places[1] and places[0].isdecimal()
+    return "socket" if known and sockets != 1 else "node"
