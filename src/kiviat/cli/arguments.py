@@ -74,6 +74,7 @@ def parser() -> Parser:
     _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
     _machines(command("machines", "list the modelled machines, or show what is known of one"))
     _cc(command("cc", "compile an MPI program for simulated machines; the rest is the compiler's"))
+    _what_if(command("what-if", "simulate a machine with something changed, beside itself", "what_if"))
     machine = command("machine", "describe this machine")
     machine.add_argument("--format", choices=("table", "json"), default="table")
     completion = command("completion", "print a completion script for a shell")
@@ -290,3 +291,21 @@ def _machines(command: argparse.ArgumentParser) -> None:
     show.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
     show.add_argument("-o", "--output", metavar="FILE.svg", help="draw its network instead")
     show.add_argument("--format", choices=("table", "json"), default="table")
+
+
+def _what_if(command: argparse.ArgumentParser) -> None:
+    command.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
+    command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="what to simulate on both")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PLACE=VALUE",
+        help="a change: nic.bandwidth=2x, topology.hop=+10%%, mpi.network.latency='0.5 us', nodes=128, "
+        "topology=dragonfly, radix=64; may be repeated",
+    )
+    command.add_argument("-n", "--ranks", required=True, help="ranks: 8, or nodes x ranks on each: 8x2")
+    command.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
+    command.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
+    command.add_argument("--place", metavar="HOW", help="ranks to nodes: blocked, cyclic or plane:K")
+    command.add_argument("--format", choices=("table", "csv"), default="table")

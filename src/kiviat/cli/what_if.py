@@ -1,0 +1,130 @@
+"""`kiviat what-if`: a machine with something changed beside the machine as it is."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+
+from kiviat.cli.program import described, program
+from kiviat.cli.table import bold, dim, print_csv, print_table
+from kiviat.cli.where import mpi_on
+from kiviat.launch.simulating import Asked, simulate
+from kiviat.machine.model import Machine, find_machine, load_machine
+from kiviat.model.changes import changes
+from kiviat.model.question import value_of
+from kiviat.placement import parse_shape
+from kiviat.plan import Overrides, load_plan
+from kiviat.plan.case import Case
+from kiviat.record import InputError, Record
+from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
+
+
+def execute(arguments: Namespace) -> int:
+    base = find_machine(arguments.machine)
+    if not arguments.set:
+        raise InputError("what-if needs a change: --set nic.bandwidth=2x, for example")
+    changed = load_machine(base.path, changes(base, arguments.set))
+    ranks, per_node = _ranks(arguments)
+    cases = _cases(arguments, ranks)
+    asked = [
+        Asked(machine, case.benchmark, case.ranks, case.bytes, case.axes, arguments.place, per_node)
+        for machine in (base, changed)
+        for case in cases
+    ]
+    records = simulate(asked, lambda text: None)
+    pairs = list(zip(cases, records[: len(cases)], records[len(cases) :], strict=True))
+    lines = [line for case, before, after in pairs for line in _lines(case, before, after)]
+    if arguments.format == "csv":
+        print_csv(lines)
+    else:
+        _print(base, changed, arguments.set, lines)
+    for case, before, after in pairs:
+        for record, where in ((before, "as it is"), (after, "changed")):
+            if record.outcome != "ok":
+                print(f"{record.outcome}: {case.id}, {where}: {record.reason}", file=sys.stderr)
+    return 1 if any(record.outcome == "failed" for record in records) else 0
+
+
+def _ranks(arguments: Namespace) -> tuple[int, int | None]:
+    if "x" in arguments.ranks.lower():
+        shape = parse_shape(arguments.ranks)
+        return shape.nodes * shape.per_node, shape.per_node
+    if not arguments.ranks.isdecimal() or int(arguments.ranks) < 1:
+        raise InputError(f"-n {arguments.ranks!r}: give a number of ranks, or nodes x ranks on each: 8x2")
+    return int(arguments.ranks), arguments.ppn
+
+
+def _cases(arguments: Namespace, ranks: int) -> Sequence[Case]:
+    toolchain, binary = program(mpi_on("simulated", None))
+    overrides = Overrides(benchmarks=arguments.benchmarks, bytes=arguments.sizes, launches=1)
+    plan = load_plan("quick", described(toolchain, binary), ranks, overrides)
+    for reason in plan.left_out:
+        print(f"left out: {reason}", file=sys.stderr)
+    return plan.cases
+
+
+def _lines(case: Case, before: Record, after: Record) -> Iterator[dict[str, object]]:
+    """The time of a case, or all that a study reports."""
+    names = [metric.name for metric in before.metrics or after.metrics]
+    for name in ["time"] if "time" in names else names:
+        metric = before.metric(name) or after.metric(name)
+        assert metric
+        one, other = value_of(before, name), value_of(after, name)
+        yield {
+            "benchmark": case.benchmark,
+            "ranks": case.ranks,
+            "bytes": case.bytes,
+            "axes": " ".join(f"{axis}={value}" for axis, value in sorted(case.axes.items())),
+            "metric": name,
+            "unit": metric.unit,
+            "better": metric.better,
+            "base": one,
+            "changed": other,
+            "ratio": other / one if one and other is not None else None,
+        }
+
+
+def _print(
+    base: Machine, changed: Machine, settings: Sequence[str], lines: Sequence[dict[str, object]]
+) -> None:
+    print(bold(f"{base.name}, simulated"), dim(f"version {base.version}, hash {base.hash[:16]}"))
+    print(f"changed: {', '.join(settings)}; then {changed.nodes} nodes, {changed.cores} cores, ", end="")
+    print(f"{changed.topology_kind}, hash {changed.hash[:16]}")
+    if base.uncalibrated:
+        print(f"uncalibrated: {base.uncalibrated}")
+    shown = []
+    for line in lines:
+        ratio = line["ratio"]
+        better = "" if not isinstance(ratio, float) else _judged(ratio, str(line["better"]))
+        size = line["bytes"]
+        shown.append(
+            [
+                f"{line['benchmark']} {line['axes']}".strip(),
+                str(line["ranks"]),
+                format_bytes(size) if isinstance(size, int) else "–",
+                str(line["metric"]).replace("_", " "),
+                *(_value(line[name], str(line["unit"])) for name in ("base", "changed")),
+                UNAVAILABLE if not isinstance(ratio, float) else f"{ratio:.3f}",
+                better,
+            ]
+        )
+    heads = ["benchmark", "ranks", "bytes", "", "base", "changed", "changed/base", ""]
+    print_table("<>><>>><", heads, shown)
+    if all(cells[-1] == "equal" for cells in shown):
+        best = max(segment.bandwidth.value for segment in changed.segments["network"])
+        print(
+            "nothing changed: what is slowest here was left as it is. A message between nodes gets "
+            f"{format_value(best, 'B/s')} at most (mpi.network.bandwidth), whatever its links carry"
+        )
+
+
+def _value(value: object, unit: str) -> str:
+    return format_value(value if isinstance(value, float | int) else None, unit)
+
+
+def _judged(ratio: float, better: str) -> str:
+    """Which way it went; less than one part in a thousand is nothing."""
+    if abs(ratio - 1) < 1e-3:
+        return "equal"
+    return "better" if (ratio > 1) == (better == "higher") else "worse"
