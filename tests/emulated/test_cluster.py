@@ -15,7 +15,7 @@ import pytest
 from kiviat.cli import cluster as command
 from kiviat.launch.emulated import journal, removal, rights, scripts
 from kiviat.launch.emulated.cluster import Cluster
-from kiviat.launch.emulated.spec import Spec, parse_spec
+from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.leftovers import clean_dead
 from kiviat.record import InputError
 
@@ -79,25 +79,6 @@ def test_an_error_in_the_middle_leaves_nothing(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(InputError, match=r"cannot make emulated cluster '2x1': .*10\.77\.0\.301") as error:
         Cluster.up(Spec(2, 1))
     assert "\n" not in str(error.value)
-
-
-def test_a_delay_is_kept_or_refused() -> None:
-    spec = parse_spec("2x1,delay=5ms")
-    try:
-        cluster = Cluster.up(spec)
-    except InputError as error:
-        assert "netem" in str(error), "kernels without it say so"
-        return
-    with cluster:
-        assert float(said(cluster, "n1", sys.executable, "-c", CONNECT)) >= 0.01
-
-
-CONNECT = """
-import socket, time
-start = time.monotonic()
-try: socket.create_connection(("n2", 9))
-except ConnectionRefusedError: print(time.monotonic() - start)
-"""
 
 
 def test_without_the_rights_one_line() -> None:

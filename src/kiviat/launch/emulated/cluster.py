@@ -14,8 +14,9 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from kiviat.launch.emulated import commands, journal, removal, rights, scripts
+from kiviat.launch.emulated import commands, delaying, journal, removal, rights, scripts
 from kiviat.launch.emulated.journal import Journal
+from kiviat.launch.emulated.raw_tcp import half_round_trip_s
 from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.leftovers import clean_dead
@@ -48,12 +49,12 @@ class Cluster:
         One that is `kept` outlives this process.
         """
         rights.refuse_without_rights()
-        rights.refuse_without_netem(spec)
+        wire = delaying.wire_for(spec)
         clean_dead()
         with Interrupts() as interrupts:
             cluster = cls(journal.claim(name or _new_name(), spec, Marker.new()))
             try:
-                cluster._make()
+                cluster._make(wire)
                 if kept and interrupts.signal is None:
                     cluster._journal = replace(cluster._journal, kept=True)
                     cluster._journal.write()
@@ -145,7 +146,7 @@ class Cluster:
         if interrupts.signal is not None and error is None:
             signal.raise_signal(interrupts.signal)
 
-    def _make(self) -> None:
+    def _make(self, wire: Path | None) -> None:
         files = [scripts.HEAD + ".net"]
         for index in range(self.spec.nodes):
             files += [f"{scripts.node_name(index)}.{kind}" for kind in scripts.NAMESPACES]
@@ -156,7 +157,14 @@ class Cluster:
         self._write("hosts", scripts.hosts(self.spec, socket.gethostname()), 0o644)
         self._write("enter", scripts.enter(self.folder, nsenter, unshare, mount), 0o755)
         self._write("agent", scripts.agent(self.folder), 0o755)
-        self._run(["sh"], "make", scripts.make(self.spec))
+        self._run(["sh"], "make", scripts.make(self.spec, wire))
+        if wire and self.spec.nodes > 1:
+            delaying.calibrate(self.folder, self.spec, self._added_by_link_s)
+
+    def _added_by_link_s(self, count: int) -> float:
+        """One way, and beyond what a node takes to talk to itself."""
+        near, far, *_ = self.addresses()
+        return half_round_trip_s(self, near, far, count) - half_round_trip_s(self, near, near, count)
 
     def _write(self, name: str, text: str, mode: int) -> None:
         path = self.folder / name

@@ -1,7 +1,9 @@
-"""One end of a plain TCP stream: run as a script on a node, by raw_tcp. Imports nothing of kiviat.
+"""One end of a plain TCP connection: run as a script on a node, by raw_tcp. Imports nothing of kiviat.
 
     raw_peer.py receive ADDRESS BEGIN END      prints its port, then bytes and seconds between the times
     raw_peer.py send ADDRESS PORT END
+    raw_peer.py answer ADDRESS                 prints its port, sends back what it gets
+    raw_peer.py ask ADDRESS PORT COUNT         prints the median of so many half round trips, in seconds
 
 Times are those of the monotonic clock, which all nodes share.
 """
@@ -47,9 +49,37 @@ def send(address: str, port: int, end: float) -> None:
             stream.send(data)
 
 
+def answer(address: str) -> None:
+    with socket.create_server((address, 0)) as server:
+        server.settimeout(_PATIENCE_S)
+        print(server.getsockname()[1], flush=True)
+        connection = server.accept()[0]
+    with connection:
+        connection.settimeout(_PATIENCE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while byte := connection.recv(1):
+            connection.sendall(byte)
+
+
+def ask(address: str, port: int, count: int) -> None:
+    times = []
+    with socket.create_connection((address, port), timeout=_PATIENCE_S) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(count):
+            start = time.monotonic()
+            connection.sendall(b"?")
+            connection.recv(1)
+            times.append((time.monotonic() - start) / 2)
+    print(sorted(times)[len(times) // 2], flush=True)
+
+
 if __name__ == "__main__":
     role, where, *rest = sys.argv[1:]
     if role == "receive":
         receive(where, float(rest[0]), float(rest[1]))
-    else:
+    elif role == "send":
         send(where, int(rest[0]), float(rest[1]))
+    elif role == "answer":
+        answer(where)
+    else:
+        ask(where, int(rest[0]), int(rest[1]))

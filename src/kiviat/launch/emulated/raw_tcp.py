@@ -7,10 +7,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kiviat.launch.emulated import raw_peer
-from kiviat.launch.emulated.cluster import Cluster
 from kiviat.record import InputError
+
+if TYPE_CHECKING:
+    from kiviat.launch.emulated.cluster import Cluster
 
 _PROGRAM = Path(raw_peer.__file__)
 _STARTING_S = 0.5
@@ -42,6 +45,19 @@ def stream_rates(cluster: Cluster, flows: Sequence[tuple[str, str]], duration_s:
                 )
             rates.append(8 * count / seconds)
         return rates
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+def half_round_trip_s(cluster: Cluster, asker: str, answerer: str, count: int = 200) -> float:
+    """The median for one byte; from a node to itself, what the machine takes without any link."""
+    address = cluster.addresses()[answerer]
+    started = [_start(cluster, answerer, "answer", address)]
+    try:
+        started.append(_start(cluster, asker, "ask", address, _line(started[0])[0], count))
+        return float(_line(started[1])[0])
     finally:
         for process in started:
             process.kill()

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kiviat.launch import processes
-from kiviat.launch.emulated import journal
+from kiviat.launch.emulated import delaying, journal
 from kiviat.launch.emulated.journal import Journal
 from kiviat.launch.emulated.scripts import NAMESPACES
 from kiviat.launch.processes import Marker
@@ -22,7 +22,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def remove(folder: Path, marker: Marker | None) -> list[int]:
-    """Ends what runs in the cluster or still makes it; returns the processes that had to be ended."""
+    """Ends what runs in the cluster or still makes it; returns those that are no part of the cluster."""
+    own = delaying.wire_number(folder)
     ended = set[int]()
 
     def living() -> list[int]:
@@ -36,7 +37,7 @@ def remove(folder: Path, marker: Marker | None) -> list[int]:
         while _libc.umount2(os.fsencode(file), _MNT_DETACH) == 0:
             pass
     shutil.rmtree(folder, ignore_errors=True)
-    return sorted(ended)
+    return sorted(ended - {own})
 
 
 def clean_dead() -> list[str]:
@@ -55,9 +56,10 @@ def clean_dead() -> list[str]:
 
 
 def is_up(noted: Journal) -> bool:
-    """Whether all of its namespaces are there."""
+    """Whether all of its namespaces are there, and the program that carries its frames if it has one."""
     files = [noted.folder / f"n{noted.spec.nodes}.{kind}" for kind in NAMESPACES]
-    return all(_is_namespace(file) for file in files)
+    wire = delaying.wire_number(noted.folder)
+    return all(map(_is_namespace, files)) and (wire is None or wire in processes_in(noted.folder))
 
 
 def processes_in(folder: Path) -> list[int]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from kiviat.launch.emulated import commands
-from kiviat.launch.emulated.spec import Spec
 from kiviat.record import InputError
 
 # Their bits: linux/capability.h.
@@ -39,18 +37,3 @@ def _lacking_capabilities() -> list[str]:
     held = re.search(rf"^{kind}:\s*([0-9a-f]+)", _STATUS.read_text(), re.MULTILINE)
     bits = int(held[1], 16) if held else 0
     return [name for name, bit in _CAPABILITIES.items() if not bits >> bit & 1]
-
-
-def refuse_without_netem(spec: Spec) -> None:
-    """Tried in a network namespace that ends with the command."""
-    if spec.delay_s is None:
-        return
-    words = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1us"]
-    tried = subprocess.run(
-        words, capture_output=True, text=True, env={**os.environ, "PATH": commands.path(), "LC_ALL": "C"}
-    )
-    if tried.returncode:
-        raise InputError(
-            f"emulated cluster {spec.label!r}: a delay needs netem, which this kernel "
-            f"({os.uname().release}) lacks; load sch_netem, take another kernel, or leave delay out"
-        )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kiviat.launch.emulated.shaping import Shaping, shaping_of, tcp_settings
 from kiviat.launch.emulated.spec import Spec
+from kiviat.launch.processes import VARIABLE
 
 HEAD = "head"
 BRIDGE = "br0"
@@ -22,6 +23,7 @@ TEMPORARY = "tmp"
 NAMESPACES = ("net", "uts", "ipc")
 # Nothing is lost for want of room: windows bound what can wait.
 _QUEUE_PACKETS = 100_000
+_WIRE_PACKETS = 10_000
 
 
 def node_name(index: int) -> str:
@@ -43,16 +45,23 @@ def hosts(spec: Spec, head_name: str) -> str:
     return f"127.0.0.1 localhost\n{HEAD_ADDRESS} {head_name}\n{''.join(nodes)}"
 
 
-def make(spec: Spec) -> str:
-    """A script for sh, to be run in the cluster's folder."""
+def make(spec: Spec, wire: Path | None = None) -> str:
+    """A script for sh, to be run in the cluster's folder.
+
+    `wire` is the program that makes and delays the links where the kernel cannot. It bears no mark of the
+    kiviat that starts it: it belongs to the cluster, and is found by its namespace.
+    """
     nodes = range(spec.nodes)
-    limits = [line for index in nodes for line in _port_limits(spec, index)]
+    limits = [line for index in nodes for line in _port_limits(spec, index, wire)]
+    names = " ".join(node_name(index) for index in nodes)
+    wiring = [f"nsenter --net={HEAD}.net env -u {VARIABLE} {wire} 0 {names}"] if wire else []
     return "\n".join(
         [
             "set -e",
             f"unshare --net={HEAD}.net true",
             *(_namespaces(node_name(index)) for index in nodes),
-            *_inside(HEAD, {}, _bridge(spec), limits),
+            *wiring,
+            *_inside(HEAD, {}, _bridge(spec, wire), limits),
             *(line for index in nodes for line in _node(spec, index)),
             "",
         ]
@@ -64,7 +73,7 @@ def _namespaces(name: str) -> str:
     return f"unshare {files} sh -c 'echo {name} >/proc/sys/kernel/hostname'"
 
 
-def _bridge(spec: Spec) -> list[str]:
+def _bridge(spec: Spec, wire: Path | None) -> list[str]:
     lines = [
         "link set lo up",
         f"link add {BRIDGE} type bridge mcast_snooping 0",
@@ -72,15 +81,17 @@ def _bridge(spec: Spec) -> list[str]:
         f"link set {BRIDGE} up",
     ]
     for index in range(spec.nodes):
-        far = f"peer name {INTERFACE} netns ./{node_name(index)}.net"
-        lines.append(f"link add {port(index)} type veth {far}")
-        lines.append(f"link set {port(index)} {_segments(spec)}master {BRIDGE} up")
+        if wire is None:
+            far = f"peer name {INTERFACE} netns ./{node_name(index)}.net"
+            lines.append(f"link add {port(index)} type veth {far}")
+        lines.append(f"link set {port(index)} {_lengths(spec)}master {BRIDGE} up")
     return lines
 
 
-def _port_limits(spec: Spec, index: int) -> list[str]:
+def _port_limits(spec: Spec, index: int, wire: Path | None) -> list[str]:
     shaping = shaping_of(spec)
-    return _limits(port(index), shaping, shaping.bridge_bucket_bytes if shaping else 0, spec.delay_s)
+    delay_s = None if wire else spec.delay_s
+    return _limits(port(index), shaping, shaping.bridge_bucket_bytes if shaping else 0, delay_s)
 
 
 def _node(spec: Spec, index: int) -> list[str]:
@@ -88,15 +99,17 @@ def _node(spec: Spec, index: int) -> list[str]:
     interfaces = [
         "link set lo up",
         f"addr add {node_address(index)}/24 dev {INTERFACE}",
-        f"link set {INTERFACE} {_segments(spec)}up",
+        f"link set {INTERFACE} {_lengths(spec)}up",
     ]
     limits = _limits(INTERFACE, shaping, shaping.bucket_bytes if shaping else 0, None)
     return _inside(node_name(index), tcp_settings(spec), interfaces, limits)
 
 
-def _segments(spec: Spec) -> str:
+def _lengths(spec: Spec) -> str:
+    """Of segments, and of the queue to the program that carries frames: what does not fit in is lost."""
     shaping = shaping_of(spec)
-    return f"gso_max_size {shaping.segment_bytes} " if shaping else ""
+    segments = f"gso_max_size {shaping.segment_bytes} " if shaping else ""
+    return f"txqueuelen {_WIRE_PACKETS} {segments}"
 
 
 def _limits(interface: str, shaping: Shaping | None, bucket_bytes: int, delay_s: float | None) -> list[str]:

@@ -1,0 +1,38 @@
+"""Builds the small programs of native/emulated, each once, into the cache of the user."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from kiviat.launch.build import cache_folder
+from kiviat.record import InputError, data_path
+
+
+def compiled(name: str, sources: Sequence[str], arguments: Sequence[str] = ()) -> Path:
+    """`sources` are below native/."""
+    native = data_path("native")
+    paths = [native / source for source in sources]
+    compiler = os.environ.get("CXX", "c++")
+    facts = [path.read_bytes() for path in paths] + [f"{compiler} {platform.machine()} {arguments}".encode()]
+    built = cache_folder() / "build" / f"{name}-{hashlib.sha256(b''.join(facts)).hexdigest()[:16]}"
+    if built.exists():
+        return built
+    built.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=built.parent) as folder:
+        draft = Path(folder) / built.name
+        words = [compiler, "-std=c++20", "-O2", f"-I{native}", *map(str, paths), "-o", str(draft), *arguments]
+        try:
+            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        except OSError as error:
+            raise InputError(f"cannot run {compiler}: {error.strerror}; install g++ or set CXX") from error
+        if done.returncode:
+            reason = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+            raise InputError(f"building {paths[0]} with {compiler} failed: {reason}; set CXX")
+        draft.replace(built)
+    return built

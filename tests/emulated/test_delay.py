@@ -1,0 +1,75 @@
+"""A delay is what one way takes longer, whether the kernel delays frames or a program carries them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.emulated import delaying
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.raw_tcp import half_round_trip_s, stream_rates
+from kiviat.launch.emulated.spec import Spec, parse_spec
+from kiviat.record import InputError
+
+from .test_rates import PAYLOAD, TRIES
+
+DELAY_S = 2e-3
+
+
+@pytest.fixture(params=["netem", "program"] if delaying.has_netem() else ["program"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that there is on this kernel; the program is there on all."""
+    monkeypatch.setattr(delaying, "has_netem", lambda: request.param == "netem")
+
+
+@pytest.mark.usefixtures("way")
+def test_one_way_takes_the_delay_longer() -> None:
+    with Cluster.up(Spec(2, 1, None, DELAY_S)) as cluster:
+        for _ in range(TRIES):
+            one_way_s = half_round_trip_s(cluster, "n2", "n1", 50)
+            if one_way_s < 1.3 * DELAY_S:
+                break
+        assert 0.95 * DELAY_S < one_way_s < 1.3 * DELAY_S
+
+
+@pytest.mark.usefixtures("way")
+def test_a_delayed_link_keeps_its_rate() -> None:
+    """The window grows with the delay; segments stay whole on their way."""
+    with Cluster.up(Spec(2, 1, 10**8, DELAY_S)) as cluster:
+        rates = []
+        for _ in range(TRIES):
+            rates.append(stream_rates(cluster, [("n1", "n2")], 0.5)[0] / 10**8 / PAYLOAD)
+            if rates[-1] > 0.95:
+                break
+        assert 0.95 < rates[-1] < 1.03, rates
+        sent, received = cluster.traffic()["n1"].sent_bytes, cluster.traffic()["n2"].received_bytes
+        assert abs(sent - received) < 0.02 * sent, "nothing is lost on the way"
+
+
+def test_a_delay_that_is_too_short_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delaying, "has_netem", lambda: False)
+    with pytest.raises(
+        InputError, match=r"'2x1,delay=100ns': without netem, .* a frame takes \d+ us already"
+    ):
+        Cluster.up(parse_spec("2x1,delay=100ns"))
+
+
+def test_a_kernel_that_can_neither_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delaying, "has_netem", lambda: False)
+    monkeypatch.setattr(delaying, "_TUN", tmp_path / "tun")
+    with pytest.raises(InputError, match="a delay needs netem or"):
+        Cluster.up(parse_spec("2x1,delay=1ms"))
+
+
+def test_a_cluster_whose_carrier_died_is_not_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delaying, "has_netem", lambda: False)
+    cluster = Cluster.up(parse_spec("1x1,delay=1ms"), "lab", kept=True)
+    assert Cluster.find("lab").name == "lab"
+    number = delaying.wire_number(cluster.folder)
+    assert number is not None
+    delaying.os.kill(number, 9)
+    with pytest.raises(InputError, match="is not whole"):
+        for _ in range(1000):
+            Cluster.find("lab")
+    assert cluster.down() == []
