@@ -39,12 +39,16 @@ def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
     if not points:
         return
     smallest, best = points[0], max(points, key=bandwidth)
-    headline = f"Latency {_time(smallest.median)} ({format_bytes(smallest.bytes)})"
+    predicted = smallest.clock == "simulated"
+    latency = "Predicted latency" if predicted else "Latency"
+    headline = f"{latency} {_time(smallest.median)} ({format_bytes(smallest.bytes)})"
     if best.bytes and best is not smallest:
         headline += f", bandwidth up to {_rate(best)} ({format_bytes(best.bytes)})"
     if smallest.oversubscribed:
         headline += ", oversubscribed"
-    detail = f"Half a round trip of a ping-pong; median of {smallest.launches} launches"
+    detail = "Half a round trip of a ping-pong"
+    if not predicted:
+        detail += f"; median of {smallest.launches} launches"
     if smallest.low is not None:
         detail += f", which put the latency between {_time(smallest.low)} and {_time(smallest.high)}"
     last = points[-1]
@@ -136,7 +140,7 @@ def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) 
         "slow-collective",
         min(0.75, 0.5 + 0.1 * math.log2(factor / _SLOW_COLLECTIVE)),
         f"{_name(worst)} takes {_times(factor)} as long as the ping-pong suggests",
-        f"{_time(worst.median)} measured; the {messages} messages of a textbook algorithm in a row "
+        f"{_time(worst.median)} {_how(worst)}; the {messages} messages of a textbook algorithm in a row "
         f"would take {_time(messages * one)}. {_cases(len(slow))} beyond {_times(_SLOW_COLLECTIVE)}. "
         "The model knows no contention and no arithmetic; try another algorithm or another binding.",
         _evidence(*(entry[1] for entry in slow)),
@@ -175,6 +179,10 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
 def _apart(lower: Summary, higher: Summary) -> bool:
     """Whether the intervals, as far as there are any, leave a gap."""
     return lower.high is None or higher.low is None or lower.high < higher.low
+
+
+def _how(summary: Summary) -> str:
+    return "predicted" if summary.clock == "simulated" else "measured"
 
 
 def _name(summary: Summary) -> str:

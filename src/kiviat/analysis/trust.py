@@ -22,6 +22,7 @@ def findings(
 ) -> Iterator[Finding]:
     """All findings about one run's trustworthiness; `failed` are its rows that are not ok."""
     launches: Sequence[Mapping[str, Any]] = run["launches"]
+    yield from _simulated(run)
     yield from _failures(failed)
     yield from _launches(launches)
     yield from _tcp(launches)
@@ -53,6 +54,40 @@ def _failures(failed: Sequence[Row]) -> Iterator[Finding]:
         evidence = tuple(dict.fromkeys((row.case, row.metric or "time") for row in rows))
         detail = f"{', '.join(cases[:3])}{more}."
         yield Finding("failures", importance, f"{headline}: {reason}", detail, evidence, severity)
+
+
+def _simulated(run: Mapping[str, Any]) -> Iterator[Finding]:
+    """What a reader has to know before believing a prediction."""
+    model = run.get("machine", {}).get("model")
+    if model is None:
+        return
+    rows = ", ".join(model["calibrated_on"])
+    yield Finding(
+        "simulated",
+        0.97,
+        f"Predicted by a model, not measured: {model['title']}",
+        f"Model {model['name']}, version {model['version']}, hash {model['hash'][:12]}. "
+        + (f"Calibrated on the published rows {rows}." if rows else "It was calibrated on nothing.")
+        + (f" {len(model['assumed'])} of its numbers are assumed." if model["assumed"] else ""),
+        (),
+    )
+    if model["uncalibrated"]:
+        yield Finding(
+            "uncalibrated",
+            0.96,
+            "The network of the model is uncalibrated",
+            f"{model['uncalibrated']} What it predicts between nodes rests on what is stated or assumed.",
+            (),
+            "warning",
+        )
+    if losses := model["losses"]:
+        yield Finding(
+            "model-losses",
+            0.55,
+            f"What the model cannot express: {losses[0]}",
+            f"{'; '.join(losses[1:])}." if losses[1:] else "That is all that is known to be missing.",
+            (),
+        )
 
 
 def _launches(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:

@@ -30,6 +30,8 @@ def execute(arguments: Namespace) -> int:
         print_json(summaries)
     else:
         print(bold(f"run {run['id']}"), dim(_provenance(run)))
+        if model := run["machine"].get("model"):
+            print(_prediction(model))
         _print_tables(summaries, arguments.percentiles)
         for line in failures(rows):
             print(f"\n{line}")
@@ -51,6 +53,14 @@ def _provenance(run: Mapping[str, Any]) -> str:
     return ", ".join([run["machine"]["name"], *mpis, run["created"]])
 
 
+def _prediction(model: Mapping[str, Any]) -> str:
+    uncalibrated = ", its network uncalibrated" if model["uncalibrated"] else ""
+    return (
+        f"simulated: predicted by the model {model['name']}, version {model['version']}, "
+        f"hash {model['hash'][:12]}{uncalibrated}"
+    )
+
+
 def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
     of_studies = studies(summaries)
     by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
@@ -65,17 +75,22 @@ def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
 def _print_quantities(summaries: Sequence[Summary]) -> None:
     """One line per size and quantity: a study has many quantities, and none is the first at every size."""
     sized = any(summary.bytes is not None for summary in summaries)
-    headings = ["quantity", "median", "95 % interval", "launches", ""]
+    once = summaries[0].clock == "simulated"
+    headings = (
+        ["quantity", "predicted", ""] if once else ["quantity", "median", "95 % interval", "launches", ""]
+    )
     lines = []
     before = None
     for summary in summaries:
         cells = [summary.metric.replace("_", " "), format_value(summary.median, summary.unit)]
-        cells += [interval(summary), str(summary.launches), notes(summary, summary.sync)]
+        cells += [] if once else [interval(summary), str(summary.launches)]
+        cells.append(notes(summary, summary.sync))
         if sized:
             cells.insert(0, format_bytes(summary.bytes) if summary.bytes != before else "")
             before = summary.bytes
         lines.append(cells)
-    print_table(">" * sized + "<>>><", ["bytes"] * sized + headings, lines)
+    alignment = ">" * sized + "<" + ">" * (len(headings) - 2) + "<"
+    print_table(alignment, ["bytes"] * sized + headings, lines)
 
 
 def _print_table(summaries: Sequence[Summary], percentiles: bool) -> None:
@@ -86,18 +101,24 @@ def _print_table(summaries: Sequence[Summary], percentiles: bool) -> None:
     first, *others = sorted(metrics, key=lambda metric: metric != "time")
     syncs = {summary.sync for summary in summaries}
     expected_sync = syncs.pop() if len(syncs) == 1 else None
-    extra = ("p90", "p99") if percentiles else ()
-    headings = ["bytes", first, "95 % interval", *extra, *others, "launches", ""]
+    once = summaries[0].clock == "simulated"
+    extra = ("p90", "p99") if percentiles and not once else ()
+    headings = ["bytes", first, *([] if once else ["95 % interval"]), *extra, *others]
+    headings += [""] if once else ["launches", ""]
     lines = []
     for size in sizes:
         found = [values.get((size, metric)) for metric in (first, *others)]
         medians = [format_value(one.median, one.unit) if one else "" for one in found]
         cells = ["–" if size is None else format_bytes(size), medians[0]]
-        if main := found[0]:
+        main = found[0]
+        if main and once:
+            cells += [*medians[1:], notes(main, expected_sync)]
+        elif main:
             cells += [interval(main), *(format_value(getattr(main, name), main.unit) for name in extra)]
             cells += [*medians[1:], str(main.launches), notes(main, expected_sync)]
         else:
-            cells += ["", *("" for _ in extra), *medians[1:], "", ""]
+            between = len(headings) - len(cells) - len(others) - (1 if once else 2)
+            cells += [*[""] * between, *medians[1:], *[""] * (1 if once else 2)]
         lines.append(cells)
     alignment = ">" * (len(headings) - 1) + "<"
     print_table(alignment, [heading.replace("_", " ") for heading in headings], lines)

@@ -19,8 +19,11 @@ _MOST_IMPORTANT = 3
 
 def print_verdict(path: Path, report: Path | None) -> None:
     run, rows, _ = load(path)
-    measured = len({row.case for row in rows if row.outcome == "ok"})
-    print(f"{counted(measured, 'case')} measured in {counted(len(run['launches']), 'launch')}")
+    done = counted(len({row.case for row in rows if row.outcome == "ok"}), "case")
+    if run["clock"] == "simulated":
+        print(f"{done} simulated")
+    else:
+        print(f"{done} measured in {counted(len(run['launches']), 'launch')}")
     for line in failures(rows):
         print(line)
     # What failed has just been told.

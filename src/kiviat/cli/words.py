@@ -11,6 +11,8 @@ from kiviat.record.units import format_range
 
 def interval(summary: Summary) -> str:
     """ "1.20 – 1.27 µs", or why there is none."""
+    if summary.clock == "simulated":
+        return "simulated"  # it would be the same again
     if summary.low is None or summary.high is None:
         return "too few launches"
     return format_range(summary.low, summary.high, summary.unit)
@@ -32,7 +34,7 @@ _FALLBACKS = {"barrier": "started by a barrier", "mixed": "started by a barrier 
 
 def notes(summary: Summary, expected_sync: str | None) -> str:
     """What a reader should know about one line of a table."""
-    words = [] if summary.converged or summary.clock == "reported" else ["not converged"]
+    words = [] if summary.converged or summary.clock != "wall" else ["not converged"]
     words += ["oversubscribed"] if summary.oversubscribed else []
     if summary.sync != expected_sync and summary.sync in _FALLBACKS:
         words.append(_FALLBACKS[summary.sync])

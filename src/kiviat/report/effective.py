@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.summary import Summary
@@ -41,7 +41,7 @@ class Line:
     cells: tuple[Cell, ...]
 
 
-def measured(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]) -> list[Line]:
+def own(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]) -> list[Line]:
     """A line for each run, number of ranks and setting of b_eff."""
     lines = []
     for place, label in enumerate(labels):
@@ -53,15 +53,18 @@ def measured(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]
             first = next(iter(found.values()))
             words = [f"{axis} {value}" for axis, value in sorted(first.axes.items())]
             words += ["oversubscribed"] if first.oversubscribed else []
-            cells = tuple(_measured(found.get(metric)) for metric in COLUMNS)
+            words += ["predicted by a model"] if label.clock == "simulated" else []
+            cells = tuple(_own(found.get(metric)) for metric in COLUMNS)
             lines.append(Line(label.label, ", ".join(words), place, label.clock, first.ranks, cells))
     return lines
 
 
-def _measured(summary: Summary | None) -> Cell:
+def _own(summary: Summary | None) -> Cell:
     if summary is None:
         return Cell("–")
     value = format_value(summary.median, summary.unit)
+    if summary.clock == "simulated":
+        return Cell(value, "", "predicted by a model, not measured")
     if summary.low is None or summary.high is None:
         return Cell(value, "", f"{summary.launches} launches: no interval")
     bounds = format_range(summary.low, summary.high, summary.unit)
@@ -86,6 +89,21 @@ def published(paper: Paper) -> list[Line]:
                 )
             )
     return lines
+
+
+def beside(lines: Sequence[Line], own: Sequence[Line], names: Mapping[int, Collection[str]]) -> list[Line]:
+    """Published lines, each followed by what is predicted for the same machine and number of processes.
+
+    A prediction for another number follows the last line of its machine. `names` are those under which the
+    machines of runs were published.
+    """
+    after: dict[int, list[Line]] = {}
+    for mine in own:
+        of_machine = [at for at, line in enumerate(lines) if line.name in names.get(mine.run or 0, ())]
+        same = [at for at in of_machine if lines[at].processes == mine.processes]
+        for at in (same or of_machine)[-1:]:
+            after.setdefault(at, []).append(mine)
+    return [each for at, line in enumerate(lines) for each in (line, *after.get(at, ()))]
 
 
 def locations(paper: Paper) -> list[str]:

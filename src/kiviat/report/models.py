@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.changepoints import Switch
@@ -59,7 +59,7 @@ def models(
         if fitted:
             found.append(_model(place, label.label, fitted))
             lines += _lines(fitted, curve(summaries, "pingpong"), label, place)
-    return found, [_figure(found, lines)] if found else []
+    return found, [_figure(found, lines, [labels[model.run].clock for model in found])] if found else []
 
 
 def _model(place: int, label: str, fitted: LogGP) -> Model:
@@ -121,9 +121,10 @@ def _lines(fitted: LogGP, points: Sequence[Summary], label: RunLabel, place: int
     )
     modelled = [
         Line(
-            name=f"{label.label}: model",
+            name=f"{label.label}: fit",
             mode="lines",
             colour=colour,
+            dash="dot" if label.clock == "simulated" else "solid",
             symbol=place,
             points=tuple(
                 (size, piece.time(size)) for size in map(size_of, points) if piece.first <= size <= piece.last
@@ -134,7 +135,9 @@ def _lines(fitted: LogGP, points: Sequence[Summary], label: RunLabel, place: int
     return [measured, *modelled]
 
 
-def _figure(found: Sequence[Model], lines: Sequence[Line]) -> Figure:
+def _figure(found: Sequence[Model], lines: Sequence[Line], clocks: Collection[str]) -> Figure:
+    points = "predicted" if set(clocks) == {"simulated"} else "measured"
+    points += " or predicted" if len(set(clocks)) > 1 and "simulated" in clocks else ""
     words = "; ".join(
         f"{model.label}: " + ", ".join(f"{symbol} {value}" for symbol, _, value in model.parameters)
         for model in found
@@ -142,7 +145,7 @@ def _figure(found: Sequence[Model], lines: Sequence[Line]) -> Figure:
     return Figure(
         id=FIGURE,
         section="model",
-        title="pingpong: measured (points) and modelled (lines)",
+        title=f"pingpong: {points} (points) and fitted (lines)",
         conditions="",
         x="bytes",
         unit="s",

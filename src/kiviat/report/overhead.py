@@ -82,10 +82,13 @@ def _overhead_traces(
         run, side = runs[place], sides.index(str(key[1]).split(",")[0])
         several = len(runs) > 1
         dashed = "uncorrected" in str(key[1]) or (several and side > 0)
+        simulated = run.clock == "simulated"
         yield Trace(
             name=", ".join(word(dimensions[at], key[at], runs) for at in varying) or run.label,
-            dash="dash" if dashed else "solid",
+            dash="dot" if simulated else "dash" if dashed else "solid",
             symbol=place if several else side,
-            colour=(*run.colour, len(runs)) if several else ("categorical", side, len(sides)),
+            colour=(*run.colour, len(runs))
+            if several
+            else ("simulated" if simulated else "categorical", side, len(sides)),
             at=tuple(sorted(curves[key], key=lambda at: table[at].bytes or 0)),
         )

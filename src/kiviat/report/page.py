@@ -25,6 +25,7 @@ from kiviat.report import effective, tables
 from kiviat.report import runs as described
 from kiviat.report.figure import Figure, HeatMap, RunLabel
 from kiviat.report.figures import SECTIONS, figures, launch_figure
+from kiviat.report.modelled import modelled
 from kiviat.report.models import models
 from kiviat.report.study_sections import study_sections
 
@@ -66,7 +67,15 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], grids: Sequen
     by_run = {run: [summary for summary in table if summary.run == run] for run in names}
     headlines = tables.headlines(by_run)
     fitted, model_figures = models(by_run, labels)
-    stability_figures = [launch_figure(headlines[0].values, labels)] if headlines else []
+    measured = {
+        place: summary
+        for headline in headlines[:1]
+        for place, summary in headline.values.items()
+        if summary.clock != "simulated"
+    }
+    stability_figures = [launch_figure(measured, labels)] if measured else []
+    clocks = {label.clock for label in labels}
+    machines = modelled(runs, labels)
     drawn = figures(table, labels, without=studies(table))
     studied = study_sections(runs, table, by_run, grids, labels)
     sections = [
@@ -97,20 +106,23 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], grids: Sequen
         contents=[
             ("findings", "Findings"),
             ("numbers", "Figures"),
-            ("transport", "Transport"),
+            *([("modelled", "Modelled machine")] if machines else []),
+            *([("transport", "Transport")] if clocks != {"simulated"} else []),
             *(
                 (name, title.split(" of ")[0].removesuffix(" communication"))
                 for name, title, _, _ in sections
             ),
             *((section.id, section.short) for section in studied),
             *([("model", "LogGP")] if fitted else []),
-            ("stability", "Stability"),
+            *([("stability", "Stability")] if clocks != {"simulated"} else []),
             ("missing", "Missing"),
             ("cases", "All cases"),
             ("provenance", "Provenance"),
         ],
         findings=tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied),
         headlines=headlines,
+        modelled=machines,
+        simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
         left_out=left_out,
         models=fitted,
         model_figures=model_figures,

@@ -11,6 +11,7 @@ from typing import Any
 
 from kiviat.record.units import format_bytes, format_value
 from kiviat.report.figure import RunLabel
+from kiviat.report.modelled import model_of, network, nodes
 
 Run = Mapping[str, Any]
 Facts = list[tuple[str, str]]
@@ -20,7 +21,7 @@ _CLOCK_WORDS = {"wall": "", "simulated": " (simulated)", "reported": " (as repor
 
 def labels(runs: Sequence[Run]) -> list[RunLabel]:
     """Names short enough for a legend, and different: machine and MPI, with the identifier if needed."""
-    names = [" · ".join([run["machine"]["name"], *mpis(run)]) + _CLOCK_WORDS[run["clock"]] for run in runs]
+    names = [_label(run) for run in runs]
     seen, palettes = Counter(names), Counter[str]()
     found = []
     for run, name in zip(runs, names, strict=True):
@@ -33,9 +34,22 @@ def labels(runs: Sequence[Run]) -> list[RunLabel]:
     return found
 
 
+def _label(run: Run) -> str:
+    """What simulates the MPI tells nothing of the machine."""
+    words = [machine_name(run)] + ([] if run["clock"] == "simulated" else mpis(run))
+    return " · ".join(words) + _CLOCK_WORDS[run["clock"]]
+
+
+def machine_name(run: Run) -> str:
+    """A simulated machine says so elsewhere."""
+    name: str = run["machine"]["name"]
+    return name.removeprefix("simulated:")
+
+
 def title(runs: Sequence[Run]) -> str:
     """The machines: what the page is about."""
-    machines = list(dict.fromkeys(run["machine"]["name"] for run in runs))
+    names = (machine_name(run) + (" (simulated)" if run["clock"] == "simulated" else "") for run in runs)
+    machines = list(dict.fromkeys(names))
     if len(machines) > 3:
         return f"{len(machines)} machines"
     return " and ".join(filter(None, (", ".join(machines[:-1]), *machines[-1:]))) or "No runs"
@@ -57,6 +71,11 @@ class Badge:
 
 
 _SIMULATED = Badge("Simulated", "simulated", "These times come from a model; nothing was measured.")
+_UNCALIBRATED = Badge(
+    "Uncalibrated network",
+    "warning",
+    "No published result of this network was there to fit the model to, or to hold it to.",
+)
 _REPORTED = Badge("As reported", "plain", "Another program reported these values; there are no samples.")
 _EMULATED = Badge("Emulated network", "warning", "Real MPI over links whose rate we set ourselves.")
 _EMBEDDED = Badge(
@@ -74,6 +93,7 @@ def badges(run: Run) -> list[Badge]:
     unfinished = Badge("Incomplete", "warning", f"This run is {run['state']}; cases are missing.")
     conditions = (
         (_SIMULATED, run["clock"] == "simulated"),
+        (_UNCALIBRATED, bool((model_of(run) or {}).get("uncalibrated"))),
         (_REPORTED, run["clock"] == "reported"),
         (_EMULATED, run["substrate"] == "emulated"),
         (_EMBEDDED, any(launch["embedded"] for launch in launches)),
@@ -87,6 +107,17 @@ def badges(run: Run) -> list[Badge]:
 def facts(run: Run) -> Facts:
     """The head of the page for one run."""
     machine, plan = run["machine"], run["plan"]
+    if model := model_of(run):
+        return _known(
+            ("Machine", model["title"]),
+            ("Nodes", nodes(model)),
+            ("Network", network(model) + (", uncalibrated" if model["uncalibrated"] else "")),
+            ("Model", f"{model['name']}, version {model['version']}, {model['hash'][:12]}"),
+            ("Simulator", ", ".join(mpis(run)) or "unknown"),
+            ("Ranks", _ranks(run)),
+            ("Plan", plan and f"{plan['name']}, {counted(plan['cases'], 'case')}"),
+            ("Simulated", _when(run)),
+        )
     sizes = ("sockets", "socket"), ("cores", "core"), ("threads", "thread")
     return _known(
         ("Processor", machine["cpu"]),
@@ -98,7 +129,7 @@ def facts(run: Run) -> Facts:
         ("Ranks", _ranks(run)),
         ("Plan", plan and f"{plan['name']}, {counted(plan['cases'], 'case')}"),
         ("Launches", str(len(run["launches"]))),
-        ("Measured", _when(run)),
+        ("Simulated" if run["clock"] == "simulated" else "Measured", _when(run)),
     )
 
 
@@ -126,6 +157,7 @@ def transports(runs: Sequence[Run], names: Mapping[str, str]) -> list[dict[str, 
     return [
         {"run": names[run["id"]], "launches": _numbers(launches), **launches[0]["transport"]}
         for run in runs
+        if run["clock"] != "simulated"
         for launches in _alike(run["launches"], lambda launch: launch["transport"])
     ]
 
@@ -159,7 +191,11 @@ def _interface(interface: Run) -> str:
 def _ranks(run: Run) -> str:
     worlds = sorted({launch["world"] for launch in run["launches"] if launch["world"]})
     hosts = max((len({rank["host"] for rank in launch["ranks"]}) for launch in run["launches"]), default=0)
-    return f"{' and '.join(map(str, worlds))} on {counted(hosts, 'host')}" if worlds and hosts else ""
+    noun = "host"
+    if run["clock"] == "simulated":
+        asked = [launch["placement"]["nodes"] for launch in run["launches"] if launch["placement"]]
+        hosts, noun = max((len(set(nodes)) for nodes in asked), default=hosts), "modelled node"
+    return f"{' and '.join(map(str, worlds))} on {counted(hosts, noun)}" if worlds and hosts else ""
 
 
 def _when(run: Run) -> str:

@@ -13,6 +13,7 @@ from kiviat.record.published import Paper, papers
 from kiviat.report import effective
 from kiviat.report.figure import Figure, HeatMap, RunLabel
 from kiviat.report.maps import heat_maps
+from kiviat.report.modelled import model_of
 from kiviat.report.overhead import overhead_figures
 from kiviat.report.studies import study_figures
 from kiviat.report.study_tables import Congestion, Quantities, Sickness, congestion, quantities, sickness
@@ -115,8 +116,8 @@ def study_sections(
     names = {label.run: label.label for label in labels}
     for section in found:
         if section.id == "effective":
-            section.effective = effective.measured(by_run, labels)
-            section.published = _published() if section.effective else []
+            section.effective = effective.own(by_run, labels)
+            section.published = _published(runs, section.effective) if section.effective else []
         if section.id == "pairs":
             section.sickness = sickness(grids, names)
         if section.id == "congestion":
@@ -124,6 +125,16 @@ def study_sections(
     return found
 
 
-def _published() -> list[Published]:
+def _published(runs: Sequence[Mapping[str, Any]], own: Sequence[effective.Line]) -> list[Published]:
+    """Predictions stand beside what was published of the machine that they are for."""
+    names = {
+        place: [f"{one['machine']} {one['mode']}".strip() for one in model["published"]]
+        for place, run in enumerate(runs)
+        if (model := model_of(run))
+    }
     lines = ((paper, effective.published(paper)) for paper in papers())
-    return [Published(paper, effective.locations(paper), of_paper) for paper, of_paper in lines if of_paper]
+    return [
+        Published(paper, effective.locations(paper), effective.beside(of_paper, own, names))
+        for paper, of_paper in lines
+        if of_paper
+    ]

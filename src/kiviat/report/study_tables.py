@@ -41,7 +41,7 @@ def quantities(table: Iterable[Summary], benchmarks: Sequence[str]) -> list[Quan
 def _conditions(summary: Summary) -> str:
     words = [counted(summary.ranks, "rank")]
     words += [f"{axis} {value}" for axis, value in sorted(summary.axes.items())]
-    words += [counted(summary.launches, "launch")]
+    words += ["simulated" if summary.clock == "simulated" else counted(summary.launches, "launch")]
     return ", ".join(words + (["oversubscribed"] if summary.oversubscribed else []))
 
 
@@ -116,7 +116,7 @@ def _felt(impact: Impact, median: str) -> Felt:
 
 def _setting(grid: Grid) -> str:
     words = [counted(grid.ranks, "rank"), *(f"{axis} {value}" for axis, value in sorted(grid.axes.items()))]
-    words += [counted(grid.launches, "launch")]
+    words += ["simulated" if grid.clock == "simulated" else counted(grid.launches, "launch")]
     return ", ".join(words + (["oversubscribed"] if grid.oversubscribed else []))
 
 

@@ -83,7 +83,7 @@ def conditions(summary: Summary) -> str:
         "" if summary.bytes is None else format_bytes(summary.bytes),
         counted(summary.ranks, "rank"),
         *(f"{axis} {value}" for axis, value in sorted(summary.axes.items())),
-        counted(summary.launches, "launch"),
+        "" if summary.clock == "simulated" else counted(summary.launches, "launch"),
         {"wall": "", "simulated": "simulated", "reported": "as reported"}[summary.clock],
         "oversubscribed" if summary.oversubscribed else "",
     ]
@@ -120,6 +120,8 @@ _KINDS = {
     "half-bandwidth": "Half of the bandwidth",
     "tcp-fallback": "Fallback to TCP",
     "embedded-mpi": "Embedded MPI",
+    "simulated": "Simulated",
+    "model-losses": "What the model lacks",
     "shared-resource": "What is shared",
     "phases": "Near and far partners",
     "rings": "Rings in random order",
@@ -132,6 +134,9 @@ _SHOWN_ELSEWHERE = {
     "failed-launches": [("provenance", "launches")],
     "tcp-fallback": [("transport", "transport")],
     "embedded-mpi": [("provenance", "provenance")],
+    "simulated": [("modelled", "the modelled machine")],
+    "uncalibrated": [("modelled", "the modelled machine")],
+    "model-losses": [("modelled", "the modelled machine")],
     "misplaced": [("provenance", "launches")],
     "protocol-switch": [("model", "LogGP and protocol switches")],
     "two-modes": [("stability", "stability")],
@@ -206,6 +211,8 @@ def unstable(summaries: Iterable[Summary], most: int = 15) -> list[Summary]:
     primary: dict[tuple[str, str], Summary] = {}
     for summary in summaries:
         key = summary.run, summary.case
+        if summary.clock == "simulated":
+            continue  # it would be the same again
         if summary.spread is not None and (summary.metric == "time" or key not in primary):
             primary[key] = summary
     return sorted(primary.values(), key=lambda summary: -(summary.spread or 0))[:most]
@@ -224,7 +231,7 @@ def convergence(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
     """For each run, why its measurements stopped."""
     stops: dict[str, dict[tuple[int | None, str], str | None]] = {run: {} for run in names}
     for row in rows:
-        if row.outcome == "ok":
+        if row.outcome == "ok" and row.clock != "simulated":
             stops[row.run][row.launch, row.case] = row.stopped_by
     return [
         (f"{names[run]}: " if len(names) > 1 else "")

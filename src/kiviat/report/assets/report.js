@@ -41,6 +41,7 @@
     return `${Number.isInteger(count) ? count : threeDigits(count)} ${BINARY[power]}`;
   }
   const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
+  const simulated = (place) => page.runs[table.run[place]].clock === "simulated";
   const interval = (place, unit) => (table.low[place] === null ? "–"
     : `${quantity(table.low[place], unit)} – ${quantity(table.high[place], unit)}`);
   function remarks(place) {
@@ -60,7 +61,7 @@
   const STROKES = { solid: "", dash: "6 4", dot: "1.5 3", dashdot: "6 3 1.5 3", longdash: "10 4", longdashdot: "10 3 1.5 3" };
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "hexagon"];
   const GLYPHS = ["●", "■", "◆", "▲", "✚", "★", "▼", "⬢"];
-  const SLOTS = { categorical: 8, ordinal: 8, simulated: 3 };
+  const SLOTS = { categorical: 8, ordinal: 8, simulated: 6 };
 
   function colour([palette, place, count]) {
     const slot = palette === "ordinal" ? Math.round((place * 7) / (count - 1)) : place % SLOTS[palette];
@@ -80,9 +81,11 @@
   function hover(figure, trace, place) {
     const unit = figure.unit;
     const where = WHERE[figure.x](table[figure.x][place]);
+    const said = `<b>${quantity(table.median[place], unit)}</b> at ${where}`;
+    if (simulated(place)) return [inert(trace.name), said, "predicted by a model, not measured"].join("<br>");
     return [
       inert(trace.name),
-      `<b>${quantity(table.median[place], unit)}</b> at ${where}`,
+      said,
       table.low[place] === null ? "no interval" : `95 %: ${interval(place, unit)}`,
       `${counted(table.launches[place], "launch")}, ${counted(table.samples[place], "sample")}`,
       `minimum ${quantity(table.minimum[place], unit)}`,
@@ -332,17 +335,23 @@
   const metric = (place) => table.metrics[table.metric[place]][0];
   const unit = (place) => table.metrics[table.metric[place]][1];
   const measure = (name) => ({ write: (place) => quantity(table[name][place], unit(place)), value: (place) => table[name][place] });
+  // A simulation repeats itself: of one value there are no statistics.
+  const once = (write) => (place) => (simulated(place) ? "–" : write(place));
+  const STATISTICS = [
+    { title: "95 % interval", kind: "n", write: (place) => interval(place, unit(place)), value: (place) => table.low[place] },
+    { title: "Minimum", kind: "n", ...measure("minimum"), write: once(measure("minimum").write) },
+    { title: "p99", kind: "n", write: (place) => (table.p99[place] === null ? "–" : quantity(table.p99[place], unit(place))), value: (place) => table.p99[place] },
+    { title: "Launches", kind: "n", write: once((place) => String(table.launches[place])), value: (place) => table.launches[place] },
+    { title: "Samples", kind: "n", write: once((place) => String(table.samples[place])), value: (place) => table.samples[place] },
+    { title: "Spread", kind: "n", write: (place) => (table.spread[place] === null ? "–" : `${(100 * table.spread[place]).toFixed(1)} %`), value: (place) => table.spread[place] },
+  ];
+  const measured = page.runs.some(({ clock }) => clock !== "simulated");
   const COLUMNS = [
     { title: "Case", kind: "case", write: (place) => table.cases[table.case[place]], value: (place) => place },
     ...(page.runs.length > 1 ? [{ title: "Run", write: (place) => page.runs[table.run[place]].label }] : []),
     { title: "Metric", write: (place) => metric(place).replaceAll("_", " ") },
-    { title: "Median", kind: "n", ...measure("median") },
-    { title: "95 % interval", kind: "n", write: (place) => interval(place, unit(place)), value: (place) => table.low[place] },
-    { title: "Minimum", kind: "n", ...measure("minimum") },
-    { title: "p99", kind: "n", write: (place) => (table.p99[place] === null ? "–" : quantity(table.p99[place], unit(place))), value: (place) => table.p99[place] },
-    { title: "Launches", kind: "n", write: (place) => String(table.launches[place]), value: (place) => table.launches[place] },
-    { title: "Samples", kind: "n", write: (place) => String(table.samples[place]), value: (place) => table.samples[place] },
-    { title: "Spread", kind: "n", write: (place) => (table.spread[place] === null ? "–" : `${(100 * table.spread[place]).toFixed(1)} %`), value: (place) => table.spread[place] },
+    { title: measured ? "Median" : "Predicted", kind: "n", ...measure("median") },
+    ...(measured ? STATISTICS : []),
     { title: "Remarks", write: (place) => remarks(place).join(", ") },
   ];
 
