@@ -426,7 +426,7 @@ def test_an_alias_of_a_family_means_all_of_it(native_openmpi: Native) -> None:
 @pytest.mark.parametrize(
     ("case", "said"),
     [
-        ("b_eff lmax=100", "lmax=100: give 4096 to 134217728 bytes, or memory"),
+        ("b_eff lmax=100", "lmax=100: give 4096 to 134217728 bytes, or 0"),
         ("dense_random bytes=64 phases=0", "phases=0: give 1 to 10000"),
         ("dense_pairwise bytes=64 phase_ms=0", "phase_ms=0: give 1 to 60000"),
         ("dense_pairwise bytes=64 matching=near", "matching is 'near': give one of disjoint, halves, both"),

@@ -12,6 +12,7 @@ from typing import Any
 from kiviat.cli.asked import asked_plan, mpi_of, plan_of, refuse_other_options
 from kiviat.cli.program import described, program
 from kiviat.cli.progress import Progress
+from kiviat.cli.room import refuse_beyond_memory
 from kiviat.cli.submit import SCRIPT_FILE, Job, request_of, script_of, take_over
 from kiviat.cli.verdict import print_verdict
 from kiviat.cli.where import (
@@ -61,6 +62,7 @@ def execute(arguments: Namespace) -> int:
     plan = (
         plan_of(resumed, known) if resumed else asked_plan(arguments, known, substrate.default_ranks(options))
     )
+    refuse_beyond_memory(plan, substrate)
     expected = estimate(plan)
     if arguments.dry_run:
         _print_dry_run(plan, toolchain, binary, expected, options, substrate)

@@ -37,9 +37,14 @@ def host_name(root: Path = Path("/")) -> str:
     return text(root / "proc/sys/kernel/hostname") or socket.gethostname()
 
 
-def _memory(root: Path) -> int | None:
+def available_memory_bytes(root: Path = Path("/")) -> int | None:
+    """What programs could still get."""
+    return _memory(root, "MemAvailable")
+
+
+def _memory(root: Path, what: str = "MemTotal") -> int | None:
     for line in (text(root / "proc/meminfo") or "").splitlines():
-        if line.startswith("MemTotal:"):
+        if line.startswith(f"{what}:"):
             kibibytes = integer(line.split()[1])
             return None if kibibytes is None else kibibytes * 1024
     return None
