@@ -21,7 +21,7 @@ def test_lmax_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "available_memory_bytes", lambda: 1 << 30)
     room.refuse_beyond_memory(plan(16 << 20), Native())
     with pytest.raises(
-        InputError, match="lmax is 64 MiB: 4 ranks of b_eff need 3 GiB for it, .* has 1 GiB left"
+        InputError, match=r"lmax is 64 MiB: 4 ranks of b_eff need 3 GiB for it, .* has 1 GiB left"
     ):
         room.refuse_beyond_memory(plan(64 << 20), Native())
     monkeypatch.setattr(room, "in_allocation", lambda: True)  # the other nodes may have more

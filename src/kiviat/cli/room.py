@@ -9,7 +9,7 @@ from kiviat.plan import Plan
 from kiviat.record import InputError
 from kiviat.record.units import format_bytes
 
-# b_eff's own bounds, and what a rank of it keeps: room for six messages out and six in (bench/pattern/b_eff.cpp).
+# Of b_eff (bench/pattern/b_eff.cpp): its bounds, and what a rank keeps, room for six messages out and six in.
 _LEAST_BYTES, _MOST_BYTES = 4096, 128 << 20
 _MESSAGES_KEPT = 12
 
