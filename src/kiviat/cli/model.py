@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.summary import Summary, summarise
+from kiviat.cli.model_predict import execute as predict
 from kiviat.cli.model_rows import check, validate
 from kiviat.cli.table import print_table
 from kiviat.launch.emulated.spec import parse_spec
@@ -30,7 +31,7 @@ _PAYLOAD = 1448 / 1514
 
 
 def execute(arguments: Namespace) -> int:
-    actions = {"fit": _fit, "check": check, "validate": validate}
+    actions = {"fit": _fit, "check": check, "validate": validate, "predict": predict}
     return actions[arguments.action](arguments)
 
 

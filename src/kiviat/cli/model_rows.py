@@ -25,7 +25,10 @@ _PAGE = Path("docs/validation.md")
 
 
 def check(arguments: Namespace) -> int:
-    """1 where an exact row that contradicts no other is farther off than it may be."""
+    """1 where an exact row that contradicts no other is farther off than it may be.
+
+    What was changed in an uncalibrated variant has no row of its own, and its base's rows need not fit it.
+    """
     machine = find_machine(arguments.machine)
     questions = calibration(machine)
     if not questions:
@@ -41,6 +44,8 @@ def check(arguments: Namespace) -> int:
             note = f"contradicts {', '.join(contradicting[row.id])}"
         elif not is_exact(verdict.question):
             note = "not exact" if verdict.question.wants else "no message: it sets a rate or a size"
+        elif machine.base and machine.uncalibrated:
+            note = f"a row of {machine.base}, which this is a variant of"
         elif verdict.error is None or abs(verdict.error) > TOLERANCE:
             note, off = f"off by more than {100 * TOLERANCE:.0f} %", off + 1
         lines.append([row.id, what(row), *columns(verdict), note])
