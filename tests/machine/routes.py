@@ -68,7 +68,7 @@ def all_pairs(nodes: int) -> list[tuple[int, int]]:
 
 
 def bisection(network: Network, half: Collection[int]) -> int:
-    """The cables' worth that can flow from those nodes to the others: the narrowest cut between them (Dinic)."""
+    """The cables' worth that can flow from those nodes to the others: the narrowest cut between (Dinic)."""
     source, sink = network.vertices, network.vertices + 1
     room = Counter[tuple[int, int]]()
     for arc in network.arcs:

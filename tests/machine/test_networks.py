@@ -80,7 +80,7 @@ def test_kautz_digraph_of_twelve() -> None:
 
 
 def isomorphic_to_strings(kautz: Network) -> bool:
-    """Vertices ab with a != b over four letters, arcs ab -> bc: a digraph whose lines are a complete one's."""
+    """Vertices ab with a != b over four letters, arcs ab -> bc: the line digraph of a complete one."""
     follow: dict[int, frozenset[int]] = {
         x: frozenset(arc.end for arc in kautz.arcs if arc.start == x) for x in range(12)
     }
@@ -99,7 +99,7 @@ def test_kautz_all_to_all_loads_arcs_evenly() -> None:
 
 
 def test_kautz_has_three_disjoint_ways() -> None:
-    """Lengths 2, 3, 3 between nodes two apart; 1, 3, 4 between neighbours; 1, 3, 3 where the arc leads back too."""
+    """Lengths 2, 3, 3 between nodes two apart; 1, 3, 4 between neighbours; 1, 3, 3 in two-cycles."""
     kautz = network("Kautz")
     follow = {x: [arc.end for arc in kautz.arcs if arc.start == x] for x in range(12)}
     for source, target in all_pairs(12):
@@ -186,7 +186,7 @@ def test_fat_tree_hops_and_bisection() -> None:
 
 @pytest.mark.parametrize("name", ["fat tree", "three levels", "two planes"])
 def test_shifts_meet_nowhere_in_a_full_fat_tree(name: str) -> None:
-    """All went through one parent when the nodes below a switch, not the choices made, divided the receiver."""
+    """When the nodes below a switch divided the receiver, all of them went through one parent."""
     routes = Routes(network(name))
     nodes = routes.network.nodes
     for shift in range(1, nodes):
@@ -204,8 +204,7 @@ def test_dragonfly_has_one_global_cable_on_a_way() -> None:
     """A way over a third group is fewer arcs than local, global, local, and was taken."""
     dragonfly = network("dragonfly")
     routes = Routes(dragonfly)
-    globals_ = [vertex for vertex in dragonfly.relays]
-    assert len(globals_) == 2 * 9 * 8 // 2, "two points on each cable between two groups"
+    assert len(dragonfly.relays) == 2 * 9 * 8 // 2, "two points on each cable between two groups"
     for source, target in all_pairs(72):
         way = routes.way(source, target)
         crossed = sum(arc.start in dragonfly.relays and arc.end in dragonfly.relays for arc in way)
@@ -236,7 +235,7 @@ def test_altix_routers() -> None:
 
 
 def test_altix_hops_by_distance() -> None:
-    """Ranks fill nodes of two: distance 2 and 4 one brick, to 16 a router, to 128 a router above, 256 beyond."""
+    """Ranks fill nodes of two: 2 and 4 apart one brick, to 16 a router, to 128 one above, 256 beyond."""
     routes = Routes(network("Altix"))
     assert [routes.hops(0, distance // 2) for distance in (2, 4, 8, 16, 32, 64, 128, 256)] == [
         *(1, 1, 3, 3, 5, 5, 5, 7)

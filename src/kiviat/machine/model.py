@@ -58,6 +58,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "nic.host_bus_duplex": ("half", "full"),
     "mpi.collectives": ("mpich", "ompi", "mvapich2", "impi", "default"),
 }
+_TABLES = {"sources", "node", "core", "memory", "interconnect", "nic", "topology", "mpi", "power"}
+_LISTS = {"calibrated_on", "open_questions", "losses"}
 # What a variant does not take over from its base: what is said about the file itself.
 _OWN = ("summary", "uncalibrated", "published")
 _TOGETHER = (
@@ -236,13 +238,22 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def _machine(data: dict[str, Any], path: Path) -> Machine:
     where = str(path)
     base = data.pop("base_name", None)
-    refuse_other_version(data.get("schema"), MACHINE_SCHEMA)
+    try:
+        refuse_other_version(data.get("schema"), MACHINE_SCHEMA)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     for key in data:
         if key not in _TOP:
             raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(sorted(_TOP))}")
     for key in ("name", "title", "summary", "version", "sources", "topology", "mpi"):
         if key not in data:
             raise InputError(f"{where} lacks {key!r}; docs/machines.md says what belongs into such a file")
+    for key in _TABLES & set(data):
+        if not isinstance(data[key], dict):
+            raise InputError(f"{key} is {data[key]!r} in {where}; it is a table, [{key}]")
+    for key in _LISTS & set(data):
+        if not isinstance(data[key], list) or not all(isinstance(word, str) for word in data[key]):
+            raise InputError(f"{key} is {data[key]!r} in {where}; give a list of texts")
     if data["name"] != path.stem:
         raise InputError(f"name is {data['name']!r} in {where}; a machine has the name of its file")
     if not isinstance(data["version"], int) or data["version"] < 1:
@@ -262,7 +273,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
         calibrated_on=tuple(data.get("calibrated_on", ())),
         open_questions=tuple(data.get("open_questions", ())),
         losses=tuple(data.get("losses", ())),
-        published=tuple((row["machine"], row.get("mode", "")) for row in data.get("published", ())),
+        published=_published(data.get("published", []), where),
         sources=sources,
         numbers=numbers,
         words=words,
@@ -303,6 +314,12 @@ def _numbers(
     if "memory.buses" not in words:
         raise InputError(f"{where} lacks memory.buses; give socket or node")
     return numbers, words
+
+
+def _published(rows: object, where: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "machine" in row for row in rows):
+        raise InputError(f"published is {rows!r} in {where}; give a list of {{ machine = …, mode = … }}")
+    return tuple((row["machine"], row.get("mode", "")) for row in rows)
 
 
 def _word(value: object, place: str, where: str) -> str:
@@ -409,7 +426,7 @@ def _refuse_calibration(machine: Machine) -> None:
         if place in _CORE_RATES
         for source in number.source
     }
-    known = uses()
+    known = uses() if machine.calibrated_on else {}
     for name in machine.calibrated_on:
         if name not in known and name not in of_cores:
             raise InputError(
@@ -418,8 +435,8 @@ def _refuse_calibration(machine: Machine) -> None:
             )
         if known.get(name, "calibrate") != "calibrate":
             raise InputError(
-                f"calibrated_on names {name!r} in {machine.path}, which published/ keeps for {known[name]!r}; "
-                "a model is fitted to 'calibrate' rows only"
+                f"calibrated_on names {name!r} in {machine.path}, which published/ keeps for "
+                f"{known[name]!r}; a model is fitted to 'calibrate' rows only"
             )
 
 

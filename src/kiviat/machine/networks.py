@@ -252,8 +252,9 @@ def _altix(nodes: int, parameters: Parameters, where: str) -> Network:
     Stated: a C-brick has a router of each plane; a box of 512 processors has 48 R-bricks, 32 joined to the 64
     C-bricks and 16 joined to those (Fatoohi et al.). Inferred from 8 ports: a first-level router has four
     bricks below and four cables up; a second-level router has eight cables, so it reaches two of the groups
-    of four first-level routers. Assumed: groups stand in a ring, neighbours joined by two second-level routers
-    a plane. `boxes` are joined by cables between second-level routers of equal place, which nobody has stated.
+    of four first-level routers. Assumed: groups stand in a ring, neighbours joined by two second-level
+    routers a plane; boxes by cables between second-level routers of equal place, which nobody has stated and
+    for which their eight ports have no room.
     """
     per_brick, groups, boxes = (parameters[name][0] for name in KINDS["altix"][0])
     bricks, routers, tops = 4, 4, 2

@@ -1,0 +1,282 @@
+"""Machine files: ours load; what is missing, wrong or contradicts itself is refused by name and value."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.machine import lowering
+from kiviat.machine.model import assumed, find_machine, load_machine, machines
+from kiviat.record import InputError, data_path
+from kiviat.record.published import papers, uses
+
+FOLDER = data_path("machines")
+PAPERS = {
+    *(
+        "sicortex-sc072",
+        "opteron-myri10g",
+        "vt-myri10g",
+        "vt-myri10g-pcix",
+        "altix-bx2",
+        "altix-bx2-numalink3",
+    ),
+    *(
+        "altix-bx2-2048",
+        "cray-x1-ssp",
+        "cray-x1-msp",
+        "cray-opteron",
+        "dell-poweredge",
+        "dell-poweredge-pcie",
+    ),
+    *("nec-sx8", "nec-sx8-8gbs"),
+}
+TODAY = {"ndr-fat-tree", "slingshot-dragonfly", "torus-3d", "ethernet-cloud"}
+each_machine = pytest.mark.parametrize("name", sorted(machines()))
+
+
+def test_the_machines_there_are() -> None:
+    assert set(machines()) >= PAPERS | TODAY
+    assert "frozen" not in machines()
+
+
+@each_machine
+def test_every_file_loads_and_says_what_it_is(name: str) -> None:
+    machine = find_machine(name)
+    assert machine.cores == len([core for node in machine.topology().nodes for core in node.cores])
+    assert machine.title and machine.summary and machine.open_questions
+    text = lowering.platform(machine)
+    assert text.count("\ncore ") == machine.cores and "nan" not in text and "inf " not in text
+    assert lowering.options(machine)["smpi/async-small-thresh"].isdecimal()
+
+
+@each_machine
+def test_calibration_is_named_or_its_lack_explained(name: str) -> None:
+    machine = find_machine(name)
+    numbers = list(machine.numbers.values())
+    for segments in machine.segments.values():
+        numbers += [q for segment in segments for q in (segment.latency, segment.bandwidth)]
+    numbers += machine.in_flight.values()
+    calibrated = [number for number in numbers if number.confidence == "calibrated"]
+    assert machine.uncalibrated or calibrated
+    for number in calibrated:
+        rows = [word.strip(",;") for word in number.note.split() if word.strip(",;") in uses()]
+        assert set(rows) <= set(machine.calibrated_on), f"{number} is fitted to rows the file does not name"
+        assert rows, f"{number} is called calibrated, and names no row"
+
+
+def test_machines_of_papers_point_at_their_rows() -> None:
+    known = {(system.machine, system.mode) for paper in papers() for system in paper.systems}
+    for name in PAPERS:
+        machine = find_machine(name)
+        assert machine.published or machine.base
+        assert set(machine.published) <= known, name
+    assert all(find_machine(name).uncalibrated and not find_machine(name).published for name in TODAY)
+
+
+def test_a_variant_is_a_few_lines() -> None:
+    found = 0
+    for name, path in machines().items():
+        if "base" in tomllib.loads(path.read_text()):
+            found += 1
+            assert find_machine(name).base in machines()
+            assert len(path.read_text().splitlines()) <= 40
+            assert find_machine(name).hash != find_machine(str(find_machine(name).base)).hash
+    assert found >= 6
+
+
+def test_a_variant_keeps_what_it_does_not_say() -> None:
+    one, other = find_machine("nec-sx8"), find_machine("nec-sx8-8gbs")
+    assert (one.number("nic.bandwidth"), other.number("nic.bandwidth")) == (16e9, 8e9)
+    assert one.number("core.flops") == other.number("core.flops") and one.sources == other.sources
+    assert one.segments["node"] == other.segments["node"] and one.summary != other.summary
+
+
+def test_assumed_numbers_are_told() -> None:
+    places = {place for place, _ in assumed(find_machine("sicortex-sc072"))}
+    assert "memory.bandwidth" in places and "node.count" not in places
+
+
+# What can be wrong with a file, each with what the message must name.
+
+
+Change = Callable[[str], str]
+
+
+def swap(old: str, new: str) -> Change:
+    def change(text: str) -> str:
+        assert old in text, old
+        return text.replace(old, new, 1)
+
+    return change
+
+
+def drop(start: str) -> Change:
+    """Without the line that begins so."""
+
+    def change(text: str) -> str:
+        lines = text.splitlines()
+        kept = [line for line in lines if not line.startswith(start)]
+        assert len(kept) < len(lines), start
+        return "\n".join(kept)
+
+    return change
+
+
+def write(folder: Path, change: Change, name: str = "cray-opteron") -> Path:
+    path = folder / f"{name}.toml"
+    path.write_text(change((FOLDER / f"{name}.toml").read_text(encoding="utf-8")), encoding="utf-8")
+    return path
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load_machine(path)
+    message = str(caught.value)
+    assert str(path) in message and "\n" not in message
+    return message
+
+
+def needed_places() -> list[tuple[str, str]]:
+    """Every number of a complete file, by table and key."""
+    data = tomllib.loads((FOLDER / "cray-opteron.toml").read_text(encoding="utf-8"))
+    found = []
+    for table in ("node", "core", "memory", "nic", "topology", "mpi"):
+        found += [
+            (table, key) for key, value in data[table].items() if isinstance(value, dict) and "value" in value
+        ]
+    return found
+
+
+OPTIONAL = {("core", "copy_bandwidth"), ("nic", "host_bus")}
+
+
+@pytest.mark.parametrize(("table", "key"), needed_places())
+@pytest.mark.parametrize("wrong", ["missing", "negative", "of a wrong unit", "no number", "sourceless"])
+def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp_path: Path) -> None:
+    data = tomllib.loads((FOLDER / "cray-opteron.toml").read_text(encoding="utf-8"))
+    number = data[table][key]
+    value = {"negative": f"-{number['value']}", "of a wrong unit": "3 parsec", "no number": "many"}.get(wrong)
+    changes: dict[str, Any] = {table: {key: {**number, "value": value or number["value"]}}}
+    if wrong == "missing":
+        path = write(tmp_path, drop(f"{key} = "))
+        if (table, key) not in OPTIONAL:
+            message = refused(path)
+            assert f"{table}.{key}" in message or key in message
+        return
+    if wrong == "sourceless":
+        del changes[table][key]["source"]
+    with pytest.raises(InputError) as caught:
+        load_machine(FOLDER / "cray-opteron.toml", changes)
+    assert f"{table}.{key}" in str(caught.value)
+    assert (value or "source") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (drop("name = "), "lacks 'name'"),
+        (drop("version = "), "lacks 'version'"),
+        (swap("version = 1", 'version = "one"'), "version is 'one'"),
+        (swap("version = 1", "version = 0"), "version is 0"),
+        (swap('name = "cray-opteron"', 'name = "cray"'), "name is 'cray'"),
+        (swap("kiviat.machine/1", "kiviat.machine/9"), "kiviat.machine/9"),
+        (swap("[nic]", "[nick]"), "unknown key 'nick'"),
+        (swap("[nic]\nbandwidth", "[[nic]]\nbandwidth"), "nic is [{"),
+        (swap("losses = [", "losses = [1, "), "losses is [1, "),
+        (swap("published = [{ machine", "published = [{ maschine"), "published is [{'maschine'"),
+        (swap("[nic]", "[nic"), "cannot be read as a machine file"),
+        (swap("flops =", "flop ="), "unknown 'core.flop'"),
+        (
+            swap('source = "P4", confidence', 'source = "P9", confidence'),
+            "source 'P9', which [sources] does not",
+        ),
+        (swap('confidence = "high"', 'confidence = "certain"'), "confidence 'certain'"),
+        (swap("count = { value = 63", "count = { value = 63.5"), "node.count is '63.5'"),
+        (swap("count = { value = 63", "count = { value = 0"), "node.count is '0'"),
+        (swap("count = { value = 63", "count = { value = 65"), "65 nodes do not fit into a fat-tree of 64"),
+        (swap("passes = { value = 4", "passes = { value = 0"), "memory.passes is '0'"),
+        (
+            swap('"2.9 GB/s"', '"29 GB/s"'),
+            "core.memory_bandwidth is '29 GB/s' and memory.bandwidth '5.3 GB/s'",
+        ),
+        (swap('"2.9 GB/s"', '"0 GB/s"'), "core.memory_bandwidth is '0 GB/s'"),
+        (swap('"4 Gflop/s"', '"4 GB/s"'), "core.flops of"),
+        (drop("copy_duplex"), "one of core.copy_bandwidth and core.copy_duplex"),
+        (drop("copy_reach"), "one of core.copy_bandwidth and core.copy_reach"),
+        (drop("host_bus_duplex"), "one of nic.host_bus and nic.host_bus_duplex"),
+        (swap('copy_duplex = "half"', 'copy_duplex = "both"'), "core.copy_duplex is 'both'"),
+        (drop("buses ="), "lacks memory.buses"),
+        (swap('collectives = "mpich"', 'collectives = "fast"'), "mpi.collectives is 'fast'"),
+        (swap('kind = "fat-tree"', 'kind = "thicket"'), "'thicket'"),
+        (swap("down = [8, 8]", "down = [8, 8.5]"), "topology.down is [8, 8.5]"),
+        (drop("planes = "), "lacks 'planes'"),
+        (swap('value = "256 KiB"', 'value = "0 B"'), "mpi.node of"),
+        (swap('bandwidth = { value = "245.5 MB/s"', 'bandwidth = { value = "0 MB/s"'), "mpi.network[0]"),
+        (swap('latency = { value = "6.15 us"', 'latency = { value = "-6.15 us"'), "'-6.15 us'"),
+        (swap("[[mpi.network]]", "[[mpi.far]]"), "lacks [[mpi.network]]"),
+        (swap('"F1-063"', '"F9-999"'), "calibrated_on names 'F9-999'"),
+        (swap('"F1-063"', '"F1-057"'), "'F1-057'"),
+        (swap('"F1-063"', '"myri_m2000"'), "calibrated_on names 'myri_m2000'"),
+        (swap("version = 1", 'version = 1\nbase = "nowhere"'), "nowhere.toml cannot be read"),
+        (swap("version = 1", 'version = 1\nbase = "cray-opteron"'), "base goes in a circle"),
+        (swap("version = 1", "version = 1\nbase = 7"), "base is 7"),
+    ],
+)
+def test_files_that_are_wrong_are_refused(change: Change, says: str, tmp_path: Path) -> None:
+    path = write(tmp_path, change)
+    if "nowhere" in says:
+        with pytest.raises(InputError, match="nowhere"):
+            load_machine(path)
+    else:
+        assert says in refused(path)
+
+
+def test_validate_rows_may_not_calibrate(tmp_path: Path) -> None:
+    message = refused(write(tmp_path, swap('"F1-063"', '"F1-057"')))
+    assert "'validate'" in message and "calibrate" in message
+
+
+def test_a_documented_rate_of_one_core_may_calibrate(tmp_path: Path) -> None:
+    path = write(tmp_path, swap('"F1-063"', '"F1-063", "P4"'))
+    assert "P4" in load_machine(path).calibrated_on
+
+
+def test_longer_circles_are_seen(tmp_path: Path) -> None:
+    for one, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{one}.toml").write_text(f'name = "{one}"\nbase = "{other}"\n')
+    assert "a → b → a" in refused(tmp_path / "a.toml")
+
+
+def test_names_that_nobody_has() -> None:
+    with pytest.raises(InputError, match="there is no machine 'cray-9'; `kiviat machines` lists them"):
+        find_machine("cray-9")
+    with pytest.raises(InputError, match=r"nowhere/mine.toml cannot be read as a machine file"):
+        find_machine("nowhere/mine.toml")
+
+
+def test_the_hash_is_of_what_a_simulation_depends_on(tmp_path: Path) -> None:
+    whole = load_machine(FOLDER / "cray-opteron.toml")
+    for change in (swap("Cray Opteron cluster", "Some cluster"), swap("2+2 Gb/s", "two and two")):
+        assert load_machine(write(tmp_path, change)).hash == whole.hash
+    for change in (
+        swap('"245.5 MB/s"', '"245.6 MB/s"'),
+        swap('collectives = "mpich"', 'collectives = "ompi"'),
+        swap("cables = [1, 1]", "cables = [1, 2]"),
+        swap('copy_reach = "node"', 'copy_reach = "network"'),
+        swap('"16288 B"', '"16289 B"'),
+    ):
+        assert load_machine(write(tmp_path, change)).hash != whole.hash
+
+
+def test_changes_stand_beside_the_file() -> None:
+    """As a what-if asks for them."""
+    quick = {"value": "1 GB/s", "source": "P3", "confidence": "assumed"}
+    machine = load_machine(FOLDER / "cray-opteron.toml", {"nic": {"bandwidth": quick}})
+    assert machine.number("nic.bandwidth") == 1e9
+    other = load_machine(FOLDER / "cray-opteron.toml", {"topology": {"kind": "crossbar"}})
+    assert other.topology_kind == "crossbar" and other.topology_parameters == {}
+    assert other.number("topology.link") == 0.25e9
