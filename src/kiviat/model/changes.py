@@ -11,6 +11,7 @@ from typing import Any
 
 from kiviat.machine.model import LEVELS, Machine, Segment
 from kiviat.machine.quantity import Quantity, parse_value, quantity_json
+from kiviat.model.numbers import text_of
 from kiviat.model.shapes import fitting
 from kiviat.record import InputError
 
@@ -100,8 +101,7 @@ def _changed(quantity: Quantity, value: str, place: str) -> Quantity:
         number = quantity.value * (1 + float(match[1]) / 100)
     else:
         number = parse_value(int(value) if value.isdecimal() else value, quantity.unit, f"--set {place}")
-    text = f"{number:.12g}" + ("" if quantity.unit == "1" else f" {quantity.unit}")
-    return Quantity(number, quantity.unit, text, (SOURCE,), "assumed")
+    return Quantity(number, quantity.unit, text_of(number, quantity.unit), (SOURCE,), "assumed")
 
 
 def _json(quantity: Quantity) -> dict[str, Any]:

@@ -19,7 +19,8 @@ _SAME = 0.1
 
 def _b_eff_per_process_falls(machine: Machine, row: Row) -> Question:
     """On growing numbers of processes; small ones, for the claim is about any of them."""
-    wants = tuple(Want("b_eff", ranks) for ranks in (8, 16, 32) if ranks <= machine.cores)
+    numbers = (8, 16, 32) if machine.cores >= 16 else (4, 8, machine.cores)
+    wants = tuple(Want("b_eff", ranks) for ranks in numbers if ranks <= machine.cores)
 
     def falls(records: Sequence[Record]) -> Answer:
         values = values_of(records, "b_eff_per_process")
@@ -51,7 +52,8 @@ def _same_at_all_distances(machine: Machine, row: Row) -> Question:
 
 
 def _sendrecv_constant(machine: Machine, row: Row) -> Question:
-    wants = tuple(Want("sendrecv", ranks, _MIB) for ranks in (32, 64, 128, 256) if ranks <= machine.cores)
+    numbers = sorted({32, 64, 128, 256, min(machine.cores, 256)})
+    wants = tuple(Want("sendrecv", ranks, _MIB) for ranks in numbers if 16 < ranks <= machine.cores)
     if len(wants) < 2:
         return Question(
             row, not_asked=f"the machine has {machine.cores} cores: no two numbers beyond 16 to compare"

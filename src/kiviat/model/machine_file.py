@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kiviat.model.fit import Fitted, eager_of
+from kiviat.model.numbers import text_of
 from kiviat.record.units import format_value
 
 # What a message within a node does to memory: written and read by the sender, written and read by the
@@ -64,10 +65,10 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
 
     text.table("nic")
     known = ("given", "high") if structure.link else ("run", "calibrated")
-    text.number("bandwidth", f"{link:.10g} B/s", *known)
+    text.number("bandwidth", text_of(link, "B/s"), *known)
     text.table("topology")
     text.add('kind = "crossbar"')
-    text.number("link", f"{link:.10g} B/s", *known)
+    text.number("link", text_of(link, "B/s"), *known)
     text.number("hop", "0 s", "run", "calibrated", "the latency of the network is that of its segments")
 
     text.table("mpi")
@@ -91,7 +92,7 @@ def _compute(text: _Text, structure: Structure, near: Fitted) -> None:
     note = "such that messages between two ranks are no burden to it"
     text.table("core")
     if structure.flops:
-        text.number("flops", f"{structure.flops:.10g} flop/s", "given", "high")
+        text.number("flops", text_of(structure.flops, "flop/s"), "given", "high")
     else:
         text.number("flops", "1 Gflop/s", "guess", "assumed", "computing is not modelled")
     text.rate("memory_bandwidth", one, structure.core_memory_bandwidth, note)
@@ -145,9 +146,9 @@ class _Text:
 
     def rate(self, key: str, value: float, given: float | None, note: str) -> None:
         if given is None:
-            self.number(key, f"{value:.10g} B/s", "guess", "assumed", note)
+            self.number(key, text_of(value, "B/s"), "guess", "assumed", note)
         else:
-            self.number(key, f"{given:.10g} B/s", "given", "high")
+            self.number(key, text_of(given, "B/s"), "given", "high")
 
     def segments(self, level: str, fitted: Fitted | None, instead: Fitted | None) -> None:
         used = fitted or instead
@@ -157,8 +158,8 @@ class _Text:
         for line in used.lines:
             self._lines += ["", f"[[mpi.{level}]]"]
             self.number("from", f"{line.from_bytes} B", *known)
-            self.number("latency", f"{line.latency_s:.6e} s", *known)
-            self.number("bandwidth", f"{line.bandwidth:.6e} B/s", *known)
+            self.number("latency", text_of(line.latency_s, "s"), *known)
+            self.number("bandwidth", text_of(line.bandwidth, "B/s"), *known)
 
 
 def _quoted(text: str) -> str:

@@ -135,7 +135,7 @@ def _wants(system: System, fact: Fact, benchmark: str, ranks: Sequence[int]) -> 
     sizes = (None,) if benchmark in _WHOLE_STUDIES else _SIZES[fact.message_size]
     for count in ranks:
         for size in sizes:
-            for axes, per_node in _places(system.placement):
+            for axes, per_node in _places(f"{system.placement} {system.mode}"):
                 if size is not None and benchmark in _LONG_AXIS:
                     yield Want(benchmark, count, None, {**axes, _LONG_AXIS[benchmark]: size}, per_node)
                 else:
@@ -158,11 +158,11 @@ def _ranks(system: System, benchmark: str) -> list[int]:
 def _places(placement: str) -> list[tuple[dict[str, Scalar], int | None]]:
     """Axes and ranks on each node, for each of the placements that the text names."""
     found: list[tuple[dict[str, Scalar], int | None]] = []
-    if "1 process per node" in placement:
+    if "1 process per node" in placement or "off-node" in placement:
         found.append(({}, 1))
     if match := re.search(r"distance (\d+)", placement):
         distance = int(match[1])
         found.append(({} if distance == 1 else {"distance": distance}, None))
-    elif "same node" in placement or not found:
+    elif "same node" in placement or "on-node" in placement or not found:
         found.append(({}, None))
     return found

@@ -59,15 +59,13 @@ def _full_fat_tree(nodes: int, ports: int) -> dict[str, list[int]]:
 def _balanced_dragonfly(nodes: int, ports: int) -> dict[str, list[int]]:
     """A router has p nodes, 2p - 1 neighbours in its group and p global cables (Kim et al., ISCA 2008).
 
-    As few groups as will do; one cable between any two groups, more where there are ports left.
+    As small routers as will do; one cable between any two groups, more where there are ports left.
     """
-    per_router = max(1, (ports + 1) // 4)
-    routers = 2 * per_router
-    while per_router > 1 and 2 * routers * per_router > nodes:
-        per_router -= 1
+    for per_router in range(1, max(1, (ports + 1) // 4) + 1):
         routers = 2 * per_router
-    groups = max(2, ceil(nodes / (routers * per_router)))
-    cables = routers * per_router // (groups - 1)
-    if cables < 1:
-        raise InputError(f"{nodes} nodes are too many for a dragonfly of routers with {ports} ports")
-    return {"groups": [groups], "routers": [routers], "nodes": [per_router], "cables": [cables]}
+        global_cables = routers * per_router
+        groups = max(2, ceil(nodes / (routers * per_router)))
+        if groups <= global_cables + 1:
+            cables = global_cables // (groups - 1)
+            return {"groups": [groups], "routers": [routers], "nodes": [per_router], "cables": [cables]}
+    raise InputError(f"{nodes} nodes are too many for a dragonfly of routers with {ports} ports")

@@ -42,7 +42,7 @@ def judge(question: Question, records: Sequence[Record]) -> Verdict:
         reason = f"{failed.case} failed: {failed.reason}" if failed else "the simulation has no such quantity"
         return Verdict(question, None, reason=reason)
     fact = question.row.number
-    if fact is None:
+    if fact is None or isinstance(predicted, bool):
         return Verdict(question, predicted, holds=bool(predicted))
     if fact.relation in _ORDERS:
         holds = _ORDERS[fact.relation](float(predicted), fact.value)

@@ -1,0 +1,115 @@
+"""Changes of a machine: what they become, and what is refused in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kiviat.machine.model import Machine, load_machine
+from kiviat.machine.networks import build
+from kiviat.model.changes import assumed_places, changes, scaled
+from kiviat.model.shapes import fitting
+from kiviat.record import InputError
+
+SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
+
+
+def changed(*settings: str) -> Machine:
+    return load_machine(SMALL, changes(load_machine(SMALL), settings))
+
+
+@pytest.mark.parametrize(
+    ("setting", "place", "value"),
+    [
+        ("nic.bandwidth=2x", "nic.bandwidth", 2e9),
+        ("nic.bandwidth=+10%", "nic.bandwidth", 1.1e9),
+        ("topology.hop=-50 %", "topology.hop", 0.25e-6),
+        ("core.flops=2x", "core.flops", 2e9),
+        ("topology.hop=0.1 us", "topology.hop", 0.1e-6),
+        ("nodes=8", "node.count", 8),
+        ("node.cores=2x", "node.cores", 4),
+    ],
+)
+def test_a_number_changes_and_all_else_stays(setting: str, place: str, value: float) -> None:
+    before, after = load_machine(SMALL), changed(setting)
+    assert after.number(place) == pytest.approx(value)
+    assert {p: n.value for p, n in after.numbers.items() if p != place} == {
+        p: n.value for p, n in before.numbers.items() if p != place
+    }
+    assert after.hash != before.hash
+
+
+def test_the_cost_of_messages_changes_in_all_segments() -> None:
+    latencies = [segment.latency.value for segment in changed("mpi.network.latency=2x").segments["network"]]
+    assert latencies == pytest.approx([6e-6, 18e-6])
+
+
+def test_costs_per_byte_change_too() -> None:
+    costs = [one.receive_per_byte for one in changed("mpi.network.latency=2x").segments["network"]]
+    assert [cost and cost.value for cost in costs] == [None, pytest.approx(1e-10)]
+
+
+def test_another_topology_gets_parameters_that_fit() -> None:
+    machine = changed("topology=torus", "nodes=12")
+    assert (machine.topology_kind, machine.topology_parameters) == ("torus", {"dimensions": (3, 2, 2)})
+    assert changed("topology=fat-tree", "nodes=100", "radix=16").nodes == 100
+    assert changed("topology=dragonfly", "nodes=200", "radix=16").topology_kind == "dragonfly"
+    assert changed("topology.kind=torus", "topology.dimensions=2,2").topology_parameters["dimensions"] == (
+        2,
+        2,
+    )
+
+
+@pytest.mark.parametrize("kind", ["crossbar", "full-mesh", "fat-tree", "torus", "dragonfly"])
+@pytest.mark.parametrize("nodes", [2, 7, 64, 100, 513])
+def test_every_pair_of_nodes_is_joined(kind: str, nodes: int) -> None:
+    network = build(kind, nodes, fitting(kind, nodes, 16 if nodes < 500 else 64), "test")
+    assert min(network.hops(0)[:nodes]) == 0
+    assert all(hops > 0 for hops in network.hops(0)[1:nodes])
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("nic.bandwith=2x", "no such number"),
+        ("nic.bandwidth", "not of the form PLACE=VALUE"),
+        ("nic.bandwidth=0x", "more than 0"),
+        ("nic.bandwidth=-2x", "not in B/s"),
+        ("nic.bandwidth=3 us", "not in B/s"),
+        ("topology=hypercube", "give one of crossbar"),
+        ("topology=kautz", "no kautz network has 4 nodes"),
+        ("topology.dimensions=a", "give whole numbers"),
+        ("nodes=0", "whole number from 1"),
+        ("core.memory_bandwidth=10x", "a core cannot have more"),
+        ("mpi.node.send=2x", "nothing to change"),
+        ("memory.buses=none", "socket, node"),
+        ("radix=2", "radix of at least 4"),
+        ("nodes=1.3x", "whole number"),
+    ],
+)
+def test_what_cannot_be_is_refused(setting: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as refused:
+        changed(setting)
+    assert "\n" not in str(refused.value)
+
+
+def test_twice_the_same_is_refused() -> None:
+    with pytest.raises(InputError, match="changed twice"):
+        changed("nodes=8", "node.count=9")
+
+
+def test_only_doubtful_numbers_are_varied(tmp_path: Path) -> None:
+    text = SMALL.read_text()
+    path = tmp_path / "small.toml"
+    rate = 'bandwidth = { value = "5 GB/s", source = "test", confidence = "high" }'
+    latency = 'latency = { value = "9 us", source = "test", confidence = "high" }'
+    assert rate in text and latency in text
+    for line in (rate, latency):
+        text = text.replace(line, line.replace("high", "assumed"))
+    path.write_text(text)
+    machine = load_machine(path)
+    assert assumed_places(load_machine(SMALL)) == []
+    assert assumed_places(machine) == ["memory.bandwidth", "mpi.network.latency"]
+    varied = load_machine(path, scaled(machine, "memory.bandwidth", 1.25))
+    assert varied.number("memory.bandwidth") == pytest.approx(6.25e9)

@@ -1,0 +1,112 @@
+"""From measured ping-pongs to a machine file that loads, and that says what was not measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysis.rows import curve
+
+from kiviat.machine.model import Machine, load_machine
+from kiviat.model.fit import fit_level
+from kiviat.model.machine_file import Structure, machine_file
+from kiviat.model.pairs import curves, level_of
+from kiviat.record import InputError
+
+SIZES = [0, *(2**k for k in range(21))]
+KNOWN = Structure(4, 1, 2, 10**9, 10**6, "MPICH", "run x", "made up, MPICH 4")
+
+
+def line(latency_s: float, bandwidth: float, **axes: int) -> list[Any]:
+    points = [(size, latency_s + size / bandwidth) for size in SIZES]
+    return curve(points, axes=dict(axes))
+
+
+def run_of(**nodes: int) -> dict[str, Any]:
+    """Rank r0, r1 … is on the node given."""
+    ranks = [
+        {"rank": int(name[1:]), "host": f"n{node}", "node": node, "sockets": "0"}
+        for name, node in nodes.items()
+    ]
+    return {"id": "x", "machine": {"sockets": 1}, "launches": [{"ranks": ranks}]}
+
+
+def written(tmp_path: Path, structure: Structure, **levels: Any) -> Machine:
+    path = tmp_path / "made-up.toml"
+    path.write_text(machine_file("made-up", structure, levels))
+    return load_machine(path)
+
+
+def test_a_line_is_found_again() -> None:
+    fitted = fit_level(line(5e-6, 1e9))
+    assert [(one.from_bytes, one.latency_s, one.bandwidth) for one in fitted.lines] == [
+        (0, pytest.approx(5e-6), pytest.approx(1e9))
+    ]
+    assert fitted.max_error < 1e-6
+
+
+def test_a_protocol_switch_begins_a_segment_above_the_last_size_before_it() -> None:
+    points = [(size, (2e-6 if size <= 4096 else 9e-6) + size / 1e9) for size in SIZES]
+    fitted = fit_level(curve(points))
+    assert [one.from_bytes for one in fitted.lines] == [0, 4097]
+    assert fitted.lines[1].latency_s == pytest.approx(9e-6, rel=0.01)
+    assert fitted.eager_bytes == 4096
+
+
+def test_nothing_is_quicker_than_the_link() -> None:
+    """Short messages of an emulated cluster pass an idle link at once; longer ones get its rate."""
+    link = 12e6
+    points = [(size, 5e-6 + size / (2 * link if size <= 8192 else link)) for size in SIZES]
+    fitted = fit_level(curve(points), link)
+    assert all(one.bandwidth <= link * (1 + 1e-9) for one in fitted.lines)
+    assert fitted.quick(link)
+    assert fitted.time(1 << 20) == pytest.approx(dict(points)[1 << 20], rel=0.01)
+
+
+def test_no_latency_is_negative() -> None:
+    """Beyond a cache each byte costs more, so that the line of large sizes meets the axis below zero."""
+    points = [(size, 1e-6 + size / 10e9 + max(0, size - 65536) / 1e9) for size in SIZES]
+    fitted = fit_level(curve(points))
+    assert all(one.latency_s >= 0 for one in fitted.lines)
+    assert fitted.median_error < 0.1
+
+
+def test_pairs_are_told_apart_by_where_they_ran() -> None:
+    run = run_of(r0=0, r1=1, r2=0)
+    found = curves(run, [*line(5e-6, 1e9), *line(1e-6, 5e9, distance=2)])
+    assert {level: points[0].median for level, points in found.items()} == {"network": 5e-6, "node": 1e-6}
+
+
+def test_a_pair_that_moved_is_refused() -> None:
+    run = run_of(r0=0, r1=1)
+    run["launches"] += run_of(r0=0, r1=0)["launches"]
+    with pytest.raises(InputError, match="ranks 0 and 1 of run x were on different sides"):
+        level_of(run, 1)
+
+
+def test_the_file_loads_and_names_what_was_not_measured(tmp_path: Path) -> None:
+    machine = written(tmp_path, KNOWN, network=fit_level(line(5e-6, 1e9)))
+    assert machine.segments["network"][0].latency.value == pytest.approx(5e-6)
+    assert machine.segments["network"][0].latency.confidence == "calibrated"
+    assert machine.segments["node"][0].latency.confidence == "assumed"
+    assert any("no pair of the level node was measured" in question for question in machine.open_questions)
+    assert machine.numbers["core.flops"].confidence == "assumed"
+    assert machine.words["mpi.collectives"] == "mpich"
+    assert machine.calibrated_on == ()
+
+
+def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
+    given = Structure(2, 2, 4, 10**9, 10**6, "Open MPI", "x", "x", 1.2e9, "said so", 5e9, 4e9, 20e9)
+    far, near = fit_level(line(5e-6, 1e9), 1.2e9), fit_level(line(1e-6, 5e9))
+    machine = written(tmp_path, given, network=far, node=near)
+    for place in ("nic.bandwidth", "core.flops", "core.memory_bandwidth", "memory.bandwidth"):
+        assert machine.numbers[place].confidence == "high", place
+    assert machine.number("nic.bandwidth") == 1.2e9
+    assert machine.words["mpi.collectives"] == "ompi"
+    assert machine.cores == 16
+
+
+def test_too_few_sizes_are_refused() -> None:
+    with pytest.raises(InputError, match="2 sizes"):
+        fit_level(curve([(0, 1e-6), (8, 1e-6)]))
