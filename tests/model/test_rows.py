@@ -62,17 +62,9 @@ def test_every_validate_row_is_asked_or_says_why_not() -> None:
                     assert one.not_asked != "no benchmark of ours measures it", fact.id
 
 
-def test_every_validate_row_of_a_single_machine_has_a_model() -> None:
-    found = {
-        one.id
-        for path in machines().values()
-        for one in rows(load_machine(path))
-        if one.fact.use == "validate"
-    }
-    every = {
-        r.id for p in papers() for s in p.systems for r in (*s.facts, *s.statements) if r.use == "validate"
-    }
-    assert found == every
+def test_every_validate_row_is_held_against_some_model() -> None:
+    found = {one.row.id for name in machines() for one in validation(find_machine(name))}
+    assert found == {name for name, use in uses().items() if use == "validate"}
 
 
 @pytest.mark.parametrize(
