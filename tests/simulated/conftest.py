@@ -1,0 +1,110 @@
+"""A small modelled machine, and ways to run kiviat-bench and programs of the tests on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.launch.build import build
+from kiviat.launch.on_simulated import FAMILY, program_platform
+from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.machine import lowering
+from kiviat.machine.model import Machine, load_machine
+from kiviat.record import InputError
+
+NATIVE = Path(__file__).resolve().parents[2] / "native"
+SMALL = Path(__file__).with_name("small.toml")
+Place = tuple[int, int]
+
+
+@pytest.fixture(scope="session")
+def simgrid() -> Toolchain:
+    try:
+        return find_toolchain(FAMILY)
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def bench(simgrid: Toolchain) -> Path:
+    return build(simgrid)
+
+
+@dataclass
+class Simulation:
+    """Runs programs on `machine`; `options` are added to smpirun's, `environment` to ours."""
+
+    toolchain: Toolchain
+    bench: Path
+    folder: Path
+    machine: Machine
+    options: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def places(self, ranks: int) -> list[Place]:
+        """Node and core of each rank, blocked."""
+        per_node = self.machine.cores_per_node
+        return [(rank // per_node, rank % per_node) for rank in range(ranks)]
+
+    def run(
+        self, places: Sequence[Place], *program: str | Path, timeout_s: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        machine, hosts = self.folder / "machine.txt", self.folder / "hosts"
+        machine.write_text(lowering.platform(self.machine))
+        hosts.write_text("".join(f"{lowering.host(node, core)}\n" for node, core in places))
+        options = {**lowering.options(self.machine), **self.options}
+        platform = program_platform(self.toolchain)
+        return subprocess.run(
+            [
+                *(self.toolchain.mpiexec, "-np", str(len(places)), "-platform", platform, "-hostfile", hosts),
+                *(f"--cfg={name}:{value}" for name, value in options.items()),
+                *("--log=root.thres:error", *program),
+            ],
+            env={**os.environ, "KIVIAT_PLATFORM": str(machine), **self.environment},
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+        )
+
+    def cases(
+        self, places: Sequence[Place], lines: Iterable[str], timeout_s: float = 120
+    ) -> list[dict[str, Any]]:
+        """The results of cases ("pingpong bytes=8 mode=once"), in their order."""
+        cases, events = self.folder / "cases.txt", self.folder / "events.jsonl"
+        cases.write_text("".join(f"{number}/{line.split()[0]} {line}\n" for number, line in enumerate(lines)))
+        events.unlink(missing_ok=True)
+        done = self.run(places, self.bench, "--cases", cases, "--out", events, timeout_s=timeout_s)
+        assert done.returncode == 0, done.stderr
+        told = [json.loads(line) for line in events.read_text().splitlines()]
+        assert told[-1]["event"] == "end", done.stderr
+        return [event for event in told if event["event"] == "result"]
+
+    def times(self, places: Sequence[Place], lines: Iterable[str]) -> list[float]:
+        """Their first metric, which must be there."""
+        results = self.cases(places, lines)
+        assert [result["reason"] for result in results] == [None] * len(results)
+        return [result["metrics"][0]["samples"][0] for result in results]
+
+    def with_machine(self, changes: Mapping[str, Any]) -> Simulation:
+        return Simulation(self.toolchain, self.bench, self.folder, load_machine(SMALL, changes), self.options)
+
+    def with_options(self, **options: str) -> Simulation:
+        named = {name.replace("__", "/").replace("_", "-"): value for name, value in options.items()}
+        return Simulation(self.toolchain, self.bench, self.folder, self.machine, named)
+
+
+@pytest.fixture
+def small(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
+    return Simulation(simgrid, bench, tmp_path, load_machine(SMALL))
+
+
+def number(text: str) -> dict[str, str]:
+    """As machine files have numbers."""
+    return {"value": text, "source": "test", "confidence": "high"}

@@ -1,0 +1,53 @@
+// Ranks that send, load memory and compute at the same moment, as the arguments say; rank 0 prints how long each act took.
+//   send FROM TO BYTES, memory RANK BYTES, compute RANK FLOPS
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/assembly.hpp"
+#include "core/clock.hpp"
+#include "core/work.hpp"
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const kiviat::Assembly all(MPI_COMM_WORLD);
+  std::vector<char> buffer(1 << 26);
+  for (int i = 1; i < argc;) {
+    std::vector<MPI_Request> requests;
+    kiviat::Cost cost;
+    all.meet();
+    const double start_s = kiviat::clock::now();
+    double took_s = 0;
+    // All acts up to the next "then" are one round.
+    for (; i < argc && std::string(argv[i]) != "then";) {
+      const std::string act = argv[i];
+      if (act == "send") {
+        const int from = std::atoi(argv[i + 1]), to = std::atoi(argv[i + 2]), bytes = std::atoi(argv[i + 3]);
+        if (rank == from) MPI_Isend(buffer.data(), bytes, MPI_BYTE, to, i, MPI_COMM_WORLD, &requests.emplace_back());
+        if (rank == to) MPI_Irecv(buffer.data() + (1 << 25), bytes, MPI_BYTE, from, i, MPI_COMM_WORLD, &requests.emplace_back());
+        i += 4;
+      } else {
+        if (rank == std::atoi(argv[i + 1])) (act == "memory" ? cost.bytes : cost.flops) += std::atof(argv[i + 2]);
+        i += 3;
+      }
+    }
+    if (cost.bytes > 0 || cost.flops > 0) kiviat::work::run(cost, [] {});
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    took_s = kiviat::clock::now() - start_s;
+    all.meet();
+    int ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int one = 0; one < ranks; ++one, all.meet())
+      if (one == rank) std::printf("%.12g ", took_s), std::fflush(stdout);
+    if (rank == 0) std::printf("\n"), std::fflush(stdout);
+    all.meet();
+    ++i;
+  }
+  MPI_Finalize();
+  return 0;
+}

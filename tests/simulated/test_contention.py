@@ -1,0 +1,103 @@
+"""Who shares what: links, host buses, memory buses."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.toolchain import Toolchain
+from tests.simulated.conftest import NATIVE, Place, Simulation, number
+
+# Ten megabytes take ten milliseconds; what else a message costs is below a third of that and the same for all.
+MANY = 10_000_000
+APART: list[Place] = [(0, 0), (1, 0), (2, 0), (3, 0)]
+SOCKETS: list[Place] = [(0, 0), (0, 1), (0, 2), (0, 3)]
+
+
+@pytest.fixture(scope="session")
+def flows(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("flows") / "flows"
+    parts = [NATIVE / "sim" / f"{name}.cpp" for name in ("assembly", "clock", "work", "host")]
+    source = Path(__file__).with_name("flows.cpp")
+    options = ["-std=c++20", "-w", "-DSMPI_NO_OVERRIDE_MALLOC", "-I", NATIVE]
+    subprocess.run([simgrid.mpicxx, *options, source, *parts, "-o", program], check=True)
+    return program
+
+
+def seconds(simulation: Simulation, flows: Path, places: list[Place], *rounds: str) -> list[list[float]]:
+    """Of each round, how long each rank's acts took."""
+    done = simulation.run(places, flows, *" then ".join(rounds).split())
+    assert done.returncode == 0, done.stderr
+    return [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+def test_two_flows_on_a_link_get_half_of_it_each(small: Simulation, flows: Path) -> None:
+    alone, together = seconds(
+        small, flows, APART, f"send 0 1 {MANY}", f"send 0 1 {MANY} send 2 1 {MANY} send 3 0 8"
+    )
+    # As long as two messages would take one after the other, but for what is not the link's.
+    assert together[0] == pytest.approx(alone[0] + MANY / 1e9, rel=1e-5)
+    assert together[2] == pytest.approx(together[0], rel=1e-9)
+
+
+def test_opposite_directions_do_not_disturb_each_other(small: Simulation, flows: Path) -> None:
+    alone, both = seconds(small, flows, APART, f"send 0 1 {MANY}", f"send 0 1 {MANY} send 1 0 {MANY}")
+    assert both[0] == pytest.approx(alone[0], rel=1e-9)
+
+
+def test_a_half_duplex_host_bus_carries_one_direction_at_a_time(small: Simulation, flows: Path) -> None:
+    rounds = (f"send 0 1 {MANY}", f"send 0 1 {MANY} send 1 0 {MANY}")
+    bus = {"host_bus": number("1.2 GB/s"), "host_bus_duplex": "half"}
+    half = small.with_machine({"nic": bus})
+    alone, both = seconds(half, flows, APART, *rounds)
+    assert both[0] == pytest.approx(alone[0] + 2 * MANY / 1.2e9 - MANY / 1e9, rel=1e-5)
+    full = small.with_machine({"nic": {**bus, "host_bus_duplex": "full"}})
+    alone, both = seconds(full, flows, APART, *rounds)
+    assert both[0] == pytest.approx(alone[0], rel=1e-9)
+
+
+def test_memory_bound_ranks_share_the_bus_of_their_socket(small: Simulation, flows: Path) -> None:
+    """A core alone has 4 GB/s of the 5 GB/s of its socket."""
+    billion = "memory {} 1e9"
+    rounds = [
+        billion.format(0),
+        f"{billion.format(0)} {billion.format(1)}",
+        f"{billion.format(0)} {billion.format(2)}",
+    ]
+    alone, one_socket, two_sockets = seconds(small, flows, SOCKETS, *rounds)
+    assert alone[0] == pytest.approx(1 / 4, rel=1e-9)
+    assert one_socket[:2] == pytest.approx([2 / 5, 2 / 5], rel=1e-9)
+    assert two_sockets[0] == two_sockets[2] == pytest.approx(1 / 4, rel=1e-9)
+
+
+def test_memory_contention_doubles_where_a_core_can_have_the_whole_bus(
+    small: Simulation, flows: Path
+) -> None:
+    whole = small.with_machine({"core": {"memory_bandwidth": number("5 GB/s")}})
+    alone, both = seconds(whole, flows, SOCKETS, "memory 0 1e9", "memory 0 1e9 memory 1 1e9")
+    assert both[0] == pytest.approx(2 * alone[0], rel=1e-9)
+
+
+def test_arithmetic_is_not_shared_and_the_slower_of_both_counts(small: Simulation, flows: Path) -> None:
+    both, flops, bytes_ = seconds(
+        *(small, flows, SOCKETS),
+        *("compute 0 1e9 compute 1 1e9", "compute 0 2e9 memory 0 1e9", "compute 0 1e8 memory 0 1e9"),
+    )
+    assert both[:2] == pytest.approx([1, 1], rel=1e-9)
+    assert flops[0] == pytest.approx(2, rel=1e-9)
+    assert bytes_[0] == pytest.approx(1 / 4, rel=1e-9)
+
+
+def test_messages_and_memory_share_a_bus_in_proportion_to_what_they_could_have(
+    small: Simulation, flows: Path
+) -> None:
+    """A message within the socket crosses its bus twice; memory traffic must not push it aside altogether."""
+    alone, beside = seconds(
+        small, flows, SOCKETS, "send 0 1 20000000", "send 0 1 20000000 memory 2 1e9 memory 3 1e9"
+    )
+    assert beside[0] == pytest.approx(alone[0], rel=1e-9)  # another socket's
+    crowded, *_ = seconds(small, flows, SOCKETS, "send 0 1 20000000 memory 0 1e9 memory 1 1e9")
+    slower = max(crowded[:2]) / (1e9 * 2 / 5e9)
+    assert 1 < slower < 1.5

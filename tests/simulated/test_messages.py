@@ -1,0 +1,83 @@
+"""What a message costs that has the machine for itself: what the machine file says, to the last digit."""
+
+from __future__ import annotations
+
+import pytest
+
+from kiviat.machine.model import LEVELS, segment_numbers
+from tests.simulated.conftest import Place, Simulation, number
+
+# Recorded times have seven digits.
+EXACT = 6e-7
+SIZES = (0, 1, 8, 1000, 4095, 4096, 4097, 65536, 1 << 22)
+PAIRS = {"socket": [(0, 0), (0, 1)], "node": [(0, 0), (0, 2)], "network": [(0, 0), (1, 0)]}
+
+
+def said(simulation: Simulation, level: str, size: int) -> float:
+    """send(n) + latency + hops + n / rate + receive(n), as the file has them."""
+    segments = [segment_numbers(segment) for segment in simulation.machine.segments[level]]
+    segment = [one for one in segments if one[0] <= size][-1]
+    _, latency_s, rate, send_s, send_s_per_b, receive_s, receive_s_per_b = segment
+    hop_s = simulation.machine.numbers["topology.hop"].value if level == "network" else 0.0
+    return send_s + receive_s + latency_s + hop_s + size * (1 / rate + send_s_per_b + receive_s_per_b)
+
+
+def pingpongs(simulation: Simulation, places: list[Place], sizes: tuple[int, ...] = SIZES) -> list[float]:
+    return simulation.times(places, [f"pingpong bytes={size} mode=once" for size in sizes])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_message_alone_costs_what_the_file_says(small: Simulation, level: str) -> None:
+    """SMPI adds 16 bytes to a message, lets nobody pay for blocking sends of long ones, and shares no loopback."""
+    wanted = [said(small, level, size) for size in SIZES]
+    assert pingpongs(small, PAIRS[level]) == pytest.approx(wanted, rel=EXACT)
+
+
+def test_messages_that_nobody_waits_for_cost_as_much(small: Simulation) -> None:
+    """Isend pays before it returns what Send pays under way: never both, never neither."""
+    for places in PAIRS.values():
+        sizes = (8, 4096, 65536)
+        times = small.times(places, [f"uniband window=1 bytes={size} mode=once" for size in sizes])
+        answer_s, *_ = pingpongs(small, places, (0,))
+        assert times == pytest.approx(
+            [time + answer_s for time in pingpongs(small, places, sizes)], rel=EXACT
+        )
+
+
+def test_the_protocol_switches_where_the_file_says(small: Simulation) -> None:
+    below, at = pingpongs(small, PAIRS["network"], (4095, 4096))
+    assert at - below == pytest.approx(said(small, "network", 4096) - said(small, "network", 4095), rel=1e-3)
+    assert at - below > 1e-6
+
+
+def test_a_message_is_no_faster_than_its_narrowest_link(small: Simulation) -> None:
+    narrow = small.with_machine({"nic": {"bandwidth": number("100 MB/s")}})
+    size = 1 << 22
+    (time,) = pingpongs(narrow, PAIRS["network"], (size,))
+    assert time == pytest.approx(said(small, "network", size) + size * (1 / 100e6 - 1 / 1e9), rel=EXACT)
+
+
+def test_loads_in_flight_slow_messages_over_distant_hops(small: Simulation) -> None:
+    """So many bytes each round trip over the hops, whatever the links could do."""
+    size, hop_s, in_flight_bytes = 1 << 20, 0.5e-6, 1000
+    slowed = small.with_machine({"mpi": {"in_flight": {"network": number(f"{in_flight_bytes} B")}}})
+    (time,) = pingpongs(slowed, PAIRS["network"], (size,))
+    assert time == pytest.approx(said(small, "network", size) + size * 2 * hop_s / in_flight_bytes, rel=EXACT)
+
+
+def test_a_case_takes_as_long_whatever_ran_before_it(small: Simulation) -> None:
+    """The greatest time of all ranks was once that of an earlier case of the same launch, where that was greater."""
+    lines = ["alltoall bytes=65536 mode=once", "alltoall bytes=8 mode=once", "barrier mode=once"]
+    together = small.times(small.places(8), [*lines, *lines[1:], "pingpong bytes=8 mode=once", *lines])
+    alone = [small.times(small.places(8), [line])[0] for line in lines]
+    assert together[:3] == together[-3:] == alone
+    assert together[3:5] == alone[1:]
+
+
+def test_transcripts_repeat_byte_for_byte(small: Simulation) -> None:
+    def transcript() -> str:
+        lines = ["b_eff version=quick mode=once", "allreduce bytes=4096", "iallgather bytes=64 mode=once"]
+        small.cases(small.places(5), lines)
+        return (small.folder / "events.jsonl").read_text()
+
+    assert transcript() == transcript()
