@@ -119,6 +119,7 @@ class Study {
 }  // namespace
 
 static void noise(Trial& t) {
+  if (t.deterministic()) throw Skip("where every quantum takes as long as the next there is no noise to be found");
   Study study(t);
   t.study(std::ref(study));
 }

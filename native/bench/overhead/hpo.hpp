@@ -99,8 +99,9 @@ inline void overhead_table(Trial& t, const std::vector<Overhead>& all) {
 inline void measure_overhead(Trial& t, Side side) {
   constexpr double most_s = 5;
   const auto percent = [&](const char* axis) { return static_cast<double>(bounded(t, axis, 0, 1000)) / 100; };
-  const OverheadSettings settings{.base = percent("base_percent"), .stop = percent("stop_percent")};
-  const std::int64_t repetitions = bounded(t, "repetitions", 1, 1000);
+  OverheadSettings settings{.base = percent("base_percent"), .stop = percent("stop_percent")};
+  if (t.deterministic()) settings.loop_s = settings.point_s = settings.long_s = 0;  // one turn is enough
+  const std::int64_t repetitions = t.deterministic() ? 1 : bounded(t, "repetitions", 1, 1000);
   if (settings.base >= settings.stop) throw UsageError("base_percent=" + t.text("base_percent") + " is not below stop_percent=" + t.text("stop_percent"));
   Host host(t, side);
   OverheadMeasurement measure(host, settings);

@@ -37,7 +37,8 @@ std::vector<bool> victims_among(const Trial& t) {
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), phase_s_(seconds_of_axis(t, "phase_ms")), repetitions_(bounded(t, "repetitions", 1, 1000)),
+      : t_(t), phase_s_(seconds_of_axis(t, "phase_ms") / (t.deterministic() ? 100 : 1)),
+        repetitions_(t.deterministic() ? 1 : bounded(t, "repetitions", 1, 1000)),
         is_victim_(victims_among(t)), mine_(is_victim_[static_cast<std::size_t>(t.rank())]) {
     for (int rank = 0; rank < t.ranks(); ++rank) members_[is_victim_[static_cast<std::size_t>(rank)]].push_back(rank);
     const std::int64_t bytes = long_bytes(t), load = bounded(t, "load", 1, 1'000'000'000);
