@@ -17,10 +17,9 @@ from kiviat.machine.quantity import Quantity
 from kiviat.record import InputError
 from kiviat.record.published import Fact, papers
 from kiviat.record.units import format_value
-from kiviat.report.topology_words import Shape, described, name, sketch
+from kiviat.report.topology_words import Shape, described, sketch
 
 _NARROW, _WIDE = 72, 110
-_MOST_ROWS_NAMED = 3
 
 _MEANINGS = {
     "node.count": "nodes",
@@ -55,29 +54,27 @@ def execute(arguments: Namespace) -> int:
     if arguments.format == "json":
         print_json([_entry(machine) for machine in found])
         return 0
-    headings = ["name", "machine", "nodes × sockets × cores", "network", "calibrated on", "version"]
+    headings = ["name", "nodes × sockets × cores", "network", "calibrated on", "version", "machine"]
     rows = [
         [
             machine.name,
-            machine.title,
             f"{machine.nodes} × {machine.whole('node.sockets')} × {machine.whole('node.cores')}",
-            name(machine.topology_kind),
+            machine.topology_kind,
             _calibration(machine),
             str(machine.version),
+            machine.title,
         ]
         for machine in found
     ]
-    print_table("<<><<>", headings, rows)
+    print_table("<><<><", headings, rows)
     return 0
 
 
 def _calibration(machine: Machine) -> str:
-    rows = machine.calibrated_on
-    more = f" and {len(rows) - _MOST_ROWS_NAMED} more" if len(rows) > _MOST_ROWS_NAMED else ""
-    named = ", ".join(rows[:_MOST_ROWS_NAMED]) + more
+    rows = counted(len(machine.calibrated_on), "row") if machine.calibrated_on else ""
     if not machine.uncalibrated:
-        return named or "uncalibrated"
-    return f"network uncalibrated; {named}" if named else "uncalibrated"
+        return rows or "uncalibrated"
+    return f"network uncalibrated; {rows}" if rows else "uncalibrated"
 
 
 def _entry(machine: Machine) -> dict[str, Any]:
@@ -268,4 +265,8 @@ def _print_list(heading: str, entries: Sequence[str]) -> None:
         return
     print(f"\n{bold(heading)}")
     for entry in entries:
-        print(textwrap.fill(entry, _width(), initial_indent="- ", subsequent_indent="  "))
+        print(
+            textwrap.fill(
+                entry, _width(), initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+            )
+        )

@@ -6,6 +6,7 @@ Where there are too many to be told apart, a mark stands for several, or some ar
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,10 +19,10 @@ from kiviat.report.topology_torus import torus
 from kiviat.report.topology_words import Pair, Shape, cables, joined, words
 
 _WIDTH = 720.0
-_MOST_NAMED = 64
+_MOST_NAMED = 96
 _MOST_WITH_ALL_ARCS = 40
 _MOST_WITH_ALL_CABLES = 96
-_TITLE_HEIGHT = 58.0
+_MOST_IN_TITLE = 68
 
 
 def picture(shape: Shape, title: str = "") -> str:
@@ -36,10 +37,13 @@ def picture(shape: Shape, title: str = "") -> str:
 
 
 def _titled(drawing: Drawing, title: str, said: Sequence[str]) -> Drawing:
-    whole = Drawing(drawing.width, drawing.height + _TITLE_HEIGHT)
-    whole.text((20, 28), title, "title")
-    whole.text((20, 48), "; ".join(said[:1]), "note")
-    whole.parts += [f'<g transform="translate(0 {_TITLE_HEIGHT:.0f})">', *drawing.parts, "</g>"]
+    lines = textwrap.wrap(title, _MOST_IN_TITLE)
+    height = 20.0 * len(lines) + 38
+    whole = Drawing(drawing.width, drawing.height + height)
+    for number, line in enumerate(lines):
+        whole.text((20, 28 + 20 * number), line, "title")
+    whole.text((20, height - 10), said[0], "note")
+    whole.parts += [f'<g transform="translate(0 {height:.0f})">', *drawing.parts, "</g>"]
     return whole
 
 
@@ -60,6 +64,10 @@ class _Ring:
         reach = self.radius + beyond
         return self.middle[0] + reach * math.cos(angle), self.middle[1] + reach * math.sin(angle)
 
+    @property
+    def bottom(self) -> float:
+        return self.middle[1] + self.radius + 35
+
     def name(self, drawing: Drawing, place: int, text: str, beyond: float) -> None:
         x, y = self.at(place, beyond)
         side = x - self.middle[0]
@@ -67,9 +75,15 @@ class _Ring:
         drawing.text((x, y + 4), text, "name", anchor)
 
 
+def _ring(count: int) -> _Ring:
+    """For so many nodes; few of them need little room."""
+    radius = min(260.0, 120 + 12.0 * count)
+    return _Ring((_WIDTH / 2, radius + 45), radius, count)
+
+
 def _mark(count: int) -> float:
     """The radius of a node of so many on a ring."""
-    return 13.0 if count <= 16 else 6.0 if count <= _MOST_NAMED else 1.6
+    return 13.0 if count <= 16 else 6.0 if count <= 64 else 4.0 if count <= 2 * _MOST_NAMED else 1.6
 
 
 def _nodes(drawing: Drawing, ring: _Ring) -> None:
@@ -83,8 +97,8 @@ def _nodes(drawing: Drawing, ring: _Ring) -> None:
 
 def _crossbar(shape: Shape, network: Network) -> Drawing:
     """A switch in the middle, nodes around it."""
-    drawing = Drawing(_WIDTH, 620)
-    ring = _Ring((_WIDTH / 2, 310), 260, network.nodes)
+    ring = _ring(network.nodes)
+    drawing = Drawing(_WIDTH, ring.bottom)
     drawing.lines(((ring.middle, ring.at(node)) for node in range(network.nodes)), "cable")
     drawing.box(ring.middle, 92, 92, "switch")
     drawing.text((ring.middle[0], ring.middle[1] + 5), "switch", "on-switch", "middle")
@@ -98,8 +112,8 @@ def _circle(shape: Shape, network: Network) -> Drawing:
     mutual = len(arcs) == 2 * len(joined(network))
     if network.nodes > (_MOST_WITH_ALL_CABLES if mutual else _MOST_WITH_ALL_ARCS):
         return _reached(network.nodes, arcs)
-    drawing = Drawing(_WIDTH, 620)
-    ring = _Ring((_WIDTH / 2, 300), 250, network.nodes)
+    ring = _ring(network.nodes)
+    drawing = Drawing(_WIDTH, ring.bottom + 30)
     if mutual:
         pairs = sorted(joined(network))
         kind = "cable" if network.nodes <= 16 else "faint"
@@ -109,7 +123,7 @@ def _circle(shape: Shape, network: Network) -> Drawing:
         for arc in sorted(arcs, key=lambda arc: (arc[0] == 0, arc)):
             _arrow(drawing, ring, arc, "cable" if arc[0] else "hot")
     _nodes(drawing, ring)
-    drawing.text((20, 610), "In colour: what leaves n0.", "note")
+    drawing.text((20, drawing.height - 10), "In colour: what leaves n0.", "note")
     return drawing
 
 
