@@ -1,0 +1,112 @@
+"""`kiviat model` and `kiviat what-if`, as typed; what is simulated is small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from store.made_up import MACHINE, PLAN, launch, metric, record
+
+from kiviat.cli.main import main
+from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.machine.model import load_machine
+from kiviat.record import InputError
+from kiviat.store import RunDirectory
+
+SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
+SIZES = [0, *(4**k for k in range(11))]
+
+
+@pytest.fixture(scope="session")
+def smpi() -> Toolchain:
+    try:
+        return find_toolchain("smpi")
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """A run on two nodes of 5 µs and 1 GB/s, within a node 1 µs and 4 GB/s."""
+    machine = MACHINE | {"sockets": 1, "cores": 2, "memory_bytes": 8 * 10**9}
+    ranks = [{"rank": i, "host": f"n{i % 2}", "node": i % 2, "sockets": "0"} for i in range(3)]
+    where = {"place": "cyclic"}
+    with RunDirectory.create(tmp_path / "runs", "made-up", machine=machine, plan=PLAN, where=where) as run:
+        for index in range(5):
+            run.set_launch(launch(index, index, outcome="ok", exit=0, ranks=ranks))
+            for size in SIZES:
+                for distance, latency_s, rate in ((1, 5e-6, 1e9), (2, 1e-6, 4e9)):
+                    seconds = latency_s + size / rate
+                    axes = {} if distance == 1 else {"distance": distance}
+                    case = f"pingpong/ranks=2/bytes={size}" + (f"/distance={distance}" if axes else "")
+                    found = metric(samples=(seconds,) * 3, p50=seconds, mean=seconds, min=seconds)
+                    run.append(record(run.id, case, index, bytes=size, axes=axes, metrics=(found,)))
+        run.finish()
+    return run.path
+
+
+def test_a_fitted_machine_repeats_what_was_measured(
+    smpi: Toolchain, measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "made-up.toml"
+    assert main(["model", "fit", str(measured), "-o", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("median error over sizes 0.0 %") == 2, said
+    assert (load_machine(file).nodes, load_machine(file).cores_per_node) == (2, 2)
+
+    assert main(["model", "predict", str(file), str(measured)]) == 0
+    assert "pingpong: median error 0.0 %" in capsys.readouterr().out
+
+    assert main(["model", "check", str(file)]) == 0
+    assert "nothing to check" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-o", "Upper.toml"], "a machine has the name of its file"),
+        (["-o", "x.toml", "--link", "3 us"], "--link is '3 us', which is not in B/s"),
+    ],
+)
+def test_what_cannot_be_fitted_is_one_line(
+    words: list[str], said: str, measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(tmp_path / word) if word.endswith(".toml") else word for word in words]
+    assert main(["model", "fit", str(measured), *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_a_published_row_that_is_missed_fails_the_check(
+    smpi: Toolchain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """F1-056 is 2 µs between ranks 0 and 1; the small machine has 1 µs there."""
+    file = tmp_path / "small.toml"
+    text = SMALL.read_text().replace('uncalibrated = "it is made up"', 'calibrated_on = ["F1-056"]')
+    file.write_text(text)
+    assert main(["model", "check", str(file)]) == 1
+    assert "off by more than 3 %" in capsys.readouterr().out
+
+
+def test_what_if_shows_what_becomes_better_and_worse(
+    smpi: Toolchain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two nodes, messages of 8 B: 3 + 0.5 + 0.6 + 0.5 µs; half of the latency saves 1.5 µs."""
+    words = ["what-if", str(SMALL), "--set", "mpi.network.latency=0.5x", "-n", "2x1", "pingpong", "-m", "8"]
+    assert main([*words, "--format", "csv"]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    found = dict(zip(head.split(","), line.split(","), strict=True))
+    assert float(found["base"]) - float(found["changed"]) == pytest.approx(1.5e-6, rel=1e-3)
+    assert main(words) == 0
+    assert "better" in capsys.readouterr().out
+
+
+def test_a_change_that_changes_nothing_says_why(smpi: Toolchain, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["what-if", str(SMALL), "--set", "topology.link=2x", "-n", "2x1", "pingpong", "-m", "8"]
+    assert main(words) == 0
+    assert "nothing changed" in capsys.readouterr().out
+
+
+def test_what_if_needs_a_change(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["what-if", str(SMALL), "-n", "2", "pingpong"]) == 2
+    assert "needs a change" in capsys.readouterr().err
