@@ -49,9 +49,8 @@ def test_collectives_and_b_eff_follow_from_ping_pong(
     for _ in range(TRIES):
         errors = []
         for what in (("allreduce", "alltoall", "-m", SIZES), ("b_eff", "--set", "version=quick")):
-            held = run(
-                tmp_path / "held", "--on", f"emulated:4x1,rate={rate}", "-n", "4x1", *with_mpi[:2], *what
-            )
+            where = ("--on", f"emulated:4x1,rate={rate}", "-n", "4x1", "--mpi", mpi)
+            held = run(tmp_path / "held", *where, *what)
             capsys.readouterr()
             assert main(["model", "predict", str(file), str(held), "--format", "csv"]) == 0
             for line in csv.DictReader(capsys.readouterr().out.splitlines()):
