@@ -76,7 +76,8 @@ def _simulated(run: Mapping[str, Any]) -> Iterator[Finding]:
             "uncalibrated",
             0.96,
             "The network of the model is uncalibrated",
-            f"{model['uncalibrated']} What it predicts between nodes rests on what is stated or assumed.",
+            f"{_sentence(model['uncalibrated'])} What it predicts between nodes rests on vendors' "
+            "figures and assumptions.",
             (),
             "warning",
         )
@@ -84,10 +85,14 @@ def _simulated(run: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(
             "model-losses",
             0.55,
-            f"What the model cannot express: {losses[0]}",
-            f"{'; '.join(losses[1:])}." if losses[1:] else "That is all that is known to be missing.",
+            f"The model does not express everything: {losses[0].rstrip('.')}",
+            " ".join(map(_sentence, losses[1:])) or "Nothing else is known to be missing.",
             (),
         )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _launches(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
