@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from kiviat.machine import lowering
-from kiviat.machine.model import assumed, find_machine, load_machine, machines
+from kiviat.machine import lowering, networks
+from kiviat.machine.model import _FIELDS, _SEGMENT, _WORDS, assumed, find_machine, load_machine, machines
+from kiviat.machine.quantity import CONFIDENCES
 from kiviat.record import InputError, data_path
 from kiviat.record.published import papers, uses
 
@@ -98,6 +100,15 @@ def test_a_variant_keeps_what_it_does_not_say() -> None:
 def test_assumed_numbers_are_told() -> None:
     places = {place for place, _ in assumed(find_machine("sicortex-sc072"))}
     assert "memory.bandwidth" in places and "node.count" not in places
+
+
+def test_the_document_explains_every_key() -> None:
+    document = Path(__file__).parents[2] / "docs" / "machines.md"
+    explained = set(re.findall(r"`([\w.-]+)`", document.read_text(encoding="utf-8")))
+    for key in (*_FIELDS, *_WORDS, *_SEGMENT, *CONFIDENCES, *networks.KINDS):
+        assert key in explained, key
+    for wanted, _ in networks.KINDS.values():
+        assert set(wanted) <= explained
 
 
 # What can be wrong with a file, each with what the message must name.
