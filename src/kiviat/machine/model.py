@@ -153,7 +153,10 @@ class Machine:
     @property
     def hash(self) -> str:
         """Of all that a simulation depends on; words for people, such as titles and notes, do not count."""
-        facts: list[str] = [self.topology_kind, repr(sorted(self.topology_parameters.items()))]
+        # The network itself, not what it is called: builders may change too.
+        network = self.network
+        arcs = [(arc.start, arc.end, arc.width) for arc in network.arcs]
+        facts = [repr((network.node_divisor, network.divisors, arcs, sorted(network.relays)))]
         facts += [f"{place}={number.value!r}" for place, number in sorted(self.numbers.items())]
         facts += [f"{place}={word}" for place, word in sorted({**self.words, **self.algorithms}.items())]
         facts += [f"in_flight {level}={number.value!r}" for level, number in sorted(self.in_flight.items())]
