@@ -10,7 +10,7 @@ import pytest
 from kiviat.launch.toolchain import Toolchain
 from tests.simulated.conftest import NATIVE, Place, Simulation, number
 
-# Ten megabytes take ten milliseconds; what else a message costs is below a third of that and the same for all.
+# Takes ten milliseconds; what else a message costs is below a third of that and the same for all.
 MANY = 10_000_000
 APART: list[Place] = [(0, 0), (1, 0), (2, 0), (3, 0)]
 SOCKETS: list[Place] = [(0, 0), (0, 1), (0, 2), (0, 3)]

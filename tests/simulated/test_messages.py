@@ -28,7 +28,7 @@ def pingpongs(simulation: Simulation, places: list[Place], sizes: tuple[int, ...
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_message_alone_costs_what_the_file_says(small: Simulation, level: str) -> None:
-    """SMPI adds 16 bytes to a message, lets nobody pay for blocking sends of long ones, and shares no loopback."""
+    """SMPI adds 16 bytes to each, and lets nobody pay for long blocking sends."""
     wanted = [said(small, level, size) for size in SIZES]
     assert pingpongs(small, PAIRS[level]) == pytest.approx(wanted, rel=EXACT)
 
@@ -66,7 +66,7 @@ def test_loads_in_flight_slow_messages_over_distant_hops(small: Simulation) -> N
 
 
 def test_a_case_takes_as_long_whatever_ran_before_it(small: Simulation) -> None:
-    """The greatest time of all ranks was once that of an earlier case of the same launch, where that was greater."""
+    """The greatest time of all ranks was once that of an earlier case, where that was greater."""
     lines = ["alltoall bytes=65536 mode=once", "alltoall bytes=8 mode=once", "barrier mode=once"]
     together = small.times(small.places(8), [*lines, *lines[1:], "pingpong bytes=8 mode=once", *lines])
     alone = [small.times(small.places(8), [line])[0] for line in lines]

@@ -89,6 +89,8 @@ def _refuse_other_options(arguments: Namespace) -> None:
     for name in _OTHER_OPTIONS:
         if getattr(arguments, name) is not None:
             raise InputError(f"--{name} is for benchmarks; leave it out where a program follows --")
+    if arguments.compute < 0:
+        raise InputError(f"--compute is {arguments.compute:g}; give 0 or a factor above it")
 
 
 def _ranks(text: str | None) -> int | None:
@@ -101,8 +103,6 @@ def _ranks(text: str | None) -> int | None:
 
 def _own(start: Start, substrate: Simulated, folder: Path, compute: float) -> Start:
     """Every rank has variables of its own, and payload matters; `compute` says how computation counts."""
-    if compute < 0:
-        raise InputError(f"--compute is {compute:g}; give 0 or a factor above it")
     flops = substrate.machine.numbers["core.flops"].value
     config = {
         "smpi/privatization": "dlopen",

@@ -1,0 +1,59 @@
+"""Which algorithms collectives use, and what takes the place of SMPI's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulated.conftest import Simulation
+
+SPARSE = "b_eff version=quick mode=once"
+
+
+@pytest.mark.parametrize("algorithm", ["rdb", "lr", "redbcast"])
+def test_the_machine_chooses_the_algorithm(small: Simulation, algorithm: str) -> None:
+    case = ["allreduce bytes=65536 mode=once"]
+    places = small.places(8)
+    chosen = small.with_machine({"mpi": {"algorithms": {"allreduce": algorithm}}})
+    (time,) = chosen.times(places, case)
+    assert [time] == small.with_options(smpi__allreduce=algorithm).times(places, case)
+    others = [
+        small.with_options(smpi__allreduce=other).times(places, case)[0]
+        for other in ("rdb", "lr", "redbcast")
+    ]
+    assert len({*others}) == 3
+
+
+def test_whose_collectives_they_are_matters(small: Simulation) -> None:
+    cases = ["barrier mode=once", "allreduce bytes=1048576 mode=once", "bcast bytes=65536 mode=once"]
+    by = {name: small.with_machine({"mpi": {"collectives": name}}) for name in ("mpich", "ompi")}
+    times = {name: one.times(one.places(8), cases) for name, one in by.items()}
+    assert times["mpich"] != times["ompi"]
+
+
+def test_only_what_there_is_is_sent_where_some_get_nothing(small: Simulation) -> None:
+    """The time is that of the messages there are, whatever SMPI's algorithm would do with empty ones."""
+    places = small.places(16)
+
+    def alltoallv_bandwidths(simulation: Simulation) -> list[float]:
+        (result,) = simulation.cases(places, [SPARSE])
+        (table,) = result["tables"]
+        return table["values"][1::3]
+
+    own = alltoallv_bandwidths(small)
+    assert own == alltoallv_bandwidths(small.with_options(smpi__alltoallv="pair"))
+    nonblocking = small.cases(places, [SPARSE])[0]["tables"][0]["values"][2::3]
+    # Both send to two neighbours at once: they differ by the order in which ports get busy.
+    assert own == pytest.approx(nonblocking, rel=0.35)
+
+
+def test_where_all_get_something_the_algorithm_is_the_machine_s(small: Simulation) -> None:
+    places, case = small.places(8), ["alltoallv bytes=4096 mode=once"]
+    pair, bruck = (small.with_options(smpi__alltoallv=name).times(places, case) for name in ("pair", "bruck"))
+    assert pair != bruck
+
+
+@pytest.mark.parametrize("ranks", [3, 5, 6, 7])
+def test_long_alltoalls_of_any_number_of_ranks(small: Simulation, ranks: int) -> None:
+    (time,) = small.times(small.places(ranks), ["alltoall bytes=1048576 mode=once"])
+    # No less than what a rank's own socket needs, and no more than all messages one after the other.
+    assert (ranks - 1) * (1 << 20) / 5e9 < time < ranks * ranks * (1 << 20) / 1e9

@@ -1,0 +1,39 @@
+"""What simulated ranks, which live in one process, must not share."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+# Read only once main has started; constants; the one place of all payload (sim/host.cpp); the language's own.
+ALLOWED = re.compile(
+    r".*_registration$|guard variable for .*|.*registered\(\)::all|kiviat::common_axes\(\)::axes"
+    r"|kiviat::host::allocate\(unsigned long\)::(place|room)"
+    r"|kiviat::(load_names|method_names|suffered_names|loads|methods|suffered)"
+    r"|\(anonymous namespace\)::ring_methods"
+    r"|DW\.ref\..*|__TMC_END__|__dso_handle|completed\.0|std::.*"
+)
+
+
+def test_nothing_that_can_be_written_is_global(bench: Path) -> None:
+    """Without privatization, which ends at some thousand ranks, a global belongs to all ranks at once."""
+    listed = subprocess.run(
+        ["nm", "-C", "--defined-only", "--format=sysv", bench], capture_output=True, text=True, check=True
+    )
+    found = []
+    for line in listed.stdout.splitlines():
+        fields = [field.strip() for field in line.split("|")]
+        if len(fields) == 7 and re.fullmatch(r"\.(data|bss|tdata|tbss)", fields[6]):
+            found.append(fields[0])
+    assert [name for name in found if "_registration" in name], "nm listed nothing"
+    assert [name for name in found if not ALLOWED.fullmatch(name)] == []
+
+
+def test_no_clock_but_the_simulated_one_is_linked(bench: Path) -> None:
+    listed = subprocess.run(
+        ["nm", "-CD", "--undefined-only", bench], capture_output=True, text=True, check=True
+    )
+    assert "simgrid::s4u::Engine::get_clock" in listed.stdout
+    for clock in ("chrono::", "clock_gettime", "gettimeofday", "MPI_Wtime", "smpi_clock"):
+        assert clock not in listed.stdout
