@@ -253,18 +253,25 @@ def test_altix_bisection() -> None:
     assert bisection(network("Altix of four boxes"), range(256)) == 2 * 8 * 3
 
 
-def test_altix_spreads_over_planes_and_routers() -> None:
-    altix = network("Altix")
-    routes = Routes(altix)
-    load = routes.load((node, target) for node in range(64) for target in range(128, 192))
-    up = [load[arc] for arc in altix.arcs if arc.start in range(64)]
-    assert max(up) == min(up), "planes"
-    # Sixteen routers of the group, four cables up each, and as much over all of them.
-    routers = {routes.way(node, 128)[1].end for node in range(64)} | {
-        routes.way(node, 129)[1].end for node in range(64)
-    }
-    above = [load[arc] for arc in altix.arcs if arc.start in routers and load[arc] and arc.end > 256]
-    assert max(above) <= 2 * min(above)
+@pytest.mark.parametrize(
+    ("group", "cables"),
+    [
+        # A port in each plane, a way up of each brick, four routers to two above; a receiver has one plane.
+        (1, [128, 32, 16, 16, 32, 64]),
+        # To the opposite group by both sides of the ring: all four routers above, and four of each neighbour.
+        (2, [128, 32, 32, 32, 32, 32, 32, 64]),
+    ],
+)
+def test_altix_spreads_over_planes_and_routers(group: int, cables: list[int]) -> None:
+    """Plane and routers are chosen by different bits of the receiver, or half of them stand idle."""
+    routes = Routes(network("Altix"))
+    crossed: list[Counter[tuple[int, int]]] = [Counter() for _ in cables]
+    for source in range(64):
+        for target in range(64 * group, 64 * (group + 1)):
+            for step, arc in enumerate(routes.way(source, target)):
+                crossed[step][arc.start, arc.end] += 1
+    for load, number in zip(crossed, cables, strict=True):
+        assert (len(load), max(load.values()) / min(load.values())) == (number, 1)
 
 
 @pytest.mark.parametrize(
