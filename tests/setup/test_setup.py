@@ -162,9 +162,9 @@ def test_root_who_said_yes_gets_the_missing_packages_alone(debian: Machine) -> N
     done = debian.setup("run", YES="1")
     assert done.returncode == 0, done.stderr
     *_, install, pip = debian.log
-    assert install.endswith("install --no-install-recommends ninja-build openmpi-bin libopenmpi-dev")
+    assert install.endswith("install --no-install-recommends ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev")
     assert pip == "pip -q --disable-pip-version-check -e ."
-    assert "these system packages are missing: ninja-build openmpi-bin libopenmpi-dev" in done.stderr
+    assert "these system packages are missing: ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev" in done.stderr
 
 
 def test_tests_need_both_mpis_a_browser_and_slurm(debian: Machine) -> None:
@@ -172,8 +172,8 @@ def test_tests_need_both_mpis_a_browser_and_slurm(debian: Machine) -> None:
     done = debian.setup("test", CI="true")
     assert done.returncode == 0, done.stderr
     *_, install, pip = debian.log
-    wanted = "cmake ninja-build openmpi-bin libopenmpi-dev mpich libmpich-dev chromium iproute2 "
-    wanted += "slurmctld slurmd slurm-client munge"
+    wanted = "cmake ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev mpich libmpich-dev chromium "
+    wanted += "iproute2 slurmctld slurmd slurm-client munge gfortran"
     assert install.endswith(f"install --no-install-recommends {wanted}")
     assert pip == "pip -q --disable-pip-version-check -e .[test,mpi]"
 
@@ -224,7 +224,7 @@ def test_one_yes_installs(debian: Machine, answer: str) -> None:
     done = debian.setup("run", answer)
     assert done.returncode == 0
     assert done.stderr.count("install them now?") == 1
-    assert any("install --no-install-recommends cmake ninja-build openmpi-bin" in line for line in debian.log)
+    assert any("install --no-install-recommends cmake ninja-build libsimgrid-dev openmpi-bin" in line for line in debian.log)
     assert debian.log[-1] == "pip -q --disable-pip-version-check -e ."
 
 
@@ -245,7 +245,7 @@ def test_a_user_with_sudo_installs_with_it(debian: Machine) -> None:
 
 def test_a_user_without_sudo_is_told_what_an_administrator_would_type(debian: Machine) -> None:
     done = debian.setup("run", YES="1")
-    assert "apt-get install cmake ninja-build openmpi-bin libopenmpi-dev" in done.stderr
+    assert "apt-get install cmake ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev" in done.stderr
     assert debian.log == ["pip -q --disable-pip-version-check -e .[mpi] cmake ninja"]
 
 
