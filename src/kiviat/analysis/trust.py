@@ -64,7 +64,7 @@ def _simulated(run: Mapping[str, Any]) -> Iterator[Finding]:
     rows = ", ".join(model["calibrated_on"])
     yield Finding(
         "simulated",
-        0.97,
+        0.78,
         f"Predicted by a model, not measured: {model['title']}",
         f"Model {model['name']}, version {model['version']}, hash {model['hash'][:12]}. "
         + (f"Calibrated on the published rows {rows}." if rows else "It was calibrated on nothing.")
@@ -74,7 +74,7 @@ def _simulated(run: Mapping[str, Any]) -> Iterator[Finding]:
     if model["uncalibrated"]:
         yield Finding(
             "uncalibrated",
-            0.96,
+            0.9,
             "The network of the model is uncalibrated",
             f"{_sentence(model['uncalibrated'])} What it predicts between nodes rests on vendors' "
             "figures and assumptions.",

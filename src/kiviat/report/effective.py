@@ -94,16 +94,16 @@ def published(paper: Paper) -> list[Line]:
 def beside(lines: Sequence[Line], own: Sequence[Line], names: Mapping[int, Collection[str]]) -> list[Line]:
     """Published lines, each followed by what is predicted for the same machine and number of processes.
 
-    A prediction for another number follows the last line of its machine. `names` are those under which the
-    machines of runs were published.
+    `names` are those under which the machines of runs were published.
     """
-    after: dict[int, list[Line]] = {}
-    for mine in own:
-        of_machine = [at for at, line in enumerate(lines) if line.name in names.get(mine.run or 0, ())]
-        same = [at for at in of_machine if lines[at].processes == mine.processes]
-        for at in (same or of_machine)[-1:]:
-            after.setdefault(at, []).append(mine)
-    return [each for at, line in enumerate(lines) for each in (line, *after.get(at, ()))]
+    found = []
+    for line in lines:
+        found.append(line)
+        for mine in own:
+            known = names.get(mine.run, ()) if mine.run is not None else ()
+            if line.name in known and mine.processes == line.processes:
+                found.append(mine)
+    return found
 
 
 def locations(paper: Paper) -> list[str]:

@@ -225,7 +225,10 @@ def _numbers(launches: Sequence[Run]) -> str:
 
 def _command(launch: Run) -> str:
     environment = (f"{name}={shlex.quote(value)}" for name, value in sorted(launch["environment"].items()))
-    return " ".join([*environment, shlex.join(launch["command"])])
+    command = " ".join([*environment, shlex.join(launch["command"])])
+    # Simulations are launched by the dozen, each with files of its own.
+    own = f"/launches/{launch['index']}/"
+    return command.replace(own, "/launches/N/") if launch["mpi"] == "SMPI" else command
 
 
 def _launch_facts(launch: Run) -> Facts:

@@ -1,0 +1,55 @@
+"""run.json of simulated runs, made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .synthetic import make_run
+
+SIMULATED: Mapping[str, Any] = {"substrate": "simulated", "clock": "simulated"}
+ONCE: Mapping[str, Any] = {**SIMULATED, "mode": "once", "stopped_by": "fixed", "check": "not run"}
+
+
+def model(name: str = "catapult", **changes: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": "Catapult, a cluster that never was",
+        "summary": "12 nodes of six cores",
+        "version": 3,
+        "hash": "a1b2c3d4e5f6" + "0" * 52,
+        "base": None,
+        "uncalibrated": None,
+        "calibrated_on": ["X-001", "X-002"],
+        "assumed": ["memory.passes"],
+        "losses": [],
+        "open_questions": [],
+        "published": [],
+        "collectives": "mpich",
+        "nodes": 12,
+        "sockets": 1,
+        "cores": 6,
+        "link_bandwidth": 2e9,
+        "hop_s": 3e-8,
+        "topology": {"kind": "kautz", "parameters": {"degree": [3], "diameter": [2]}},
+    } | changes
+
+
+def simulated_run(run: str = "sim", launches: int = 1, **changes: Any) -> dict[str, Any]:
+    """`changes` are of the model."""
+    of_model = model(**changes)
+    machine = {
+        **make_run()["machine"],
+        "name": f"simulated:{of_model['name']}",
+        "cpu": of_model["title"],
+        "virtualization": "simulated",
+        "interfaces": [],
+        "model": of_model,
+    }
+    launch = {
+        "mpi": "SMPI",
+        "mpi_version": "3.32",
+        "transport": {"near": None, "far": None, "fallback_to_tcp": None, "evidence": "modelled"},
+        "placement": {"policy": "blocked", "binding": "core", "nodes": [0, 0, 1, 1], "differences": []},
+    }
+    return make_run(run, machine=machine, launches=launches, launch=launch, **SIMULATED)

@@ -1,0 +1,177 @@
+"""Simulated runs on the page: predicted, never measured, and nothing is wrong with a single launch."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+from playwright.sync_api import expect
+
+from kiviat.analysis.findings import findings
+from kiviat.analysis.summary import summarise
+from kiviat.record import Row, schema
+from kiviat.report import render
+from kiviat.report.effective import Cell, Line, beside
+
+from .conftest import Open
+from .modelled import ONCE, SIMULATED, simulated_run
+from .synthetic import make_rows, make_run, row
+from .test_page import SCREENSHOTS, draw_all, plotted
+from .test_render import SIZES, data, words
+
+
+def rows(run: str = "sim", speed: float = 1.0) -> list[Row]:
+    found = make_rows(run, sizes=SIZES, launches=1, speed=speed, **{**ONCE, "stopped_by": "fixed"})
+    for size in (1, 1024):
+        found.append(
+            row(run, "b_eff_per_process", "B/s", "higher", 1e8 * size, case="b_eff/ranks=8", ranks=8,
+                benchmark="b_eff", bytes=None, **ONCE)
+        )  # fmt: skip
+    return found
+
+
+def test_made_up_runs_are_runs() -> None:
+    jsonschema.validate(simulated_run(), schema("run"))
+
+
+def test_nothing_is_wrong_with_one_launch() -> None:
+    """A deterministic simulation was told to lack launches, intervals and convergence."""
+    text = words(render([simulated_run()], rows()))
+    for complaint in (
+        "Fewer than", "no interval below", "less certain", "not converged", "target not reached",
+        "95 %", "1 launch", "Ranks were not where", "unavailable", "Stability", "Fell back",
+    ):  # fmt: skip
+        assert complaint not in text, complaint
+    assert "measured" not in text.replace("not measured", "").replace("nothing was measured", "").replace(
+        "Nobody measured it", ""
+    )
+    assert "Predicted latency" in text and "predicted by a model" in text
+
+
+def test_the_model_is_named_with_version_hash_losses_and_network() -> None:
+    page = render(
+        [simulated_run(losses=["Messages take one way."], uncalibrated="nobody published one")], rows()
+    )
+    text = words(page)
+    for said in (
+        "catapult, version 3, a1b2c3d4e5f6", "Messages take one way.", "X-001, X-002", "memory.passes",
+        "Uncalibrated network", "Its network is uncalibrated: nobody published one",
+        "Kautz digraph of 12 nodes", "36 arcs of one direction",
+    ):  # fmt: skip
+        assert said in text, said
+    assert page.count('<circle class="node"') == 12
+    calibrated = words(render([simulated_run()], rows()))
+    assert "ncalibrated" not in calibrated and "What the model cannot express" not in calibrated
+
+
+def test_findings_say_what_a_prediction_rests_on() -> None:
+    run = simulated_run(losses=["one", "Two of them"], uncalibrated="nobody published one")
+    told = {finding.kind: finding for finding in findings(summarise(rows()), [run])}
+    assert (
+        told["simulated"].headline == "Predicted by a model, not measured: Catapult, a cluster that never was"
+    )
+    assert (
+        "version 3, hash a1b2c3d4e5f6. Calibrated on the published rows X-001, X-002."
+        in told["simulated"].detail
+    )
+    assert told["uncalibrated"].severity == "warning"
+    assert told["uncalibrated"].detail.startswith("Nobody published one. ")
+    assert told["model-losses"].headline.endswith(": one") and told["model-losses"].detail == "Two of them."
+    assert told["headline"].headline.startswith("Predicted latency")
+    measured = findings(summarise(make_rows(sizes=SIZES)), [make_run()])
+    assert not {"simulated", "uncalibrated", "model-losses"} & {finding.kind for finding in measured}
+
+
+def test_beside_a_measured_run_only_that_has_intervals_transport_and_stability() -> None:
+    page = render([make_run(), simulated_run()], [*make_rows(sizes=SIZES), *rows()])
+    text = words(page)
+    assert "Simulated runs have no transport" in text and "Simulated runs repeat themselves exactly" in text
+    assert "Dotted violet curves are predicted by a model." in text
+    figures = data(page)["figures"]
+    lines = [line for panel in figures["fig-launches"]["panels"] for line in panel["lines"]]
+    assert [line["name"] for line in lines] == ["hermes · Open MPI 4.1.4"]
+    traces = [
+        trace
+        for figure in figures.values()
+        for panel in figure["panels"]
+        for trace in (*panel.get("traces", ()), *panel["lines"])
+    ]
+    of_model = [trace for trace in traces if "catapult" in trace["name"]]
+    assert of_model and all(trace["colour"][0] == "simulated" for trace in of_model)
+    assert all(trace["dash"] == "dot" for trace in of_model if trace.get("mode") != "markers")
+    others = [trace for trace in traces if "catapult" not in trace["name"]]
+    assert all(trace["colour"][0] != "simulated" and trace["dash"] != "dot" for trace in others)
+
+
+def test_predictions_stand_below_what_was_published_of_the_same_machine_and_processes() -> None:
+    def line(name: str, processes: int, run: int | None = None) -> Line:
+        return Line(name, "", run, "published" if run is None else "simulated", processes, (Cell("1"),))
+
+    published = [line("Altix", 256), line("Altix", 512), line("X1 SSP", 256)]
+    mine = [line("sim", 256, 0), line("sim", 128, 0), line("other", 256, 1)]
+    found = beside(published, mine, {0: ["Altix"], 1: ["X1 MSP"]})
+    assert [(each.name, each.processes) for each in found] == [
+        ("Altix", 256), ("sim", 256), ("Altix", 512), ("X1 SSP", 256),
+    ]  # fmt: skip
+
+
+def test_the_table_of_published_machines_marks_predictions() -> None:
+    run = simulated_run(published=[{"machine": "Cray Opteron cluster", "mode": ""}])
+    page = render([run], rows())
+    assert page.count('<tr class="ours simulated">') == 2
+    after = page[page.index('<tbody class="published">') :]
+    above = after[: after.index('<tr class="ours simulated">')]
+    assert above.rindex("Cray Opteron cluster") > above.rindex("Dell PowerEdge")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
+    runs = [
+        make_run(),
+        simulated_run(losses=["Messages take one way."], uncalibrated="nobody published one"),
+        simulated_run("tree", name="tree", nodes=128, hash="f" * 64, topology={
+            "kind": "fat-tree", "parameters": {"down": [16, 8], "up": [1, 8], "cables": [1, 2], "planes": [1]}
+        }),
+    ]  # fmt: skip
+    page = open_page(render(runs, [*make_rows(sizes=SIZES), *rows(), *rows("tree", 2.0)]), width, theme)
+    draw_all(page)
+    page.evaluate("scrollTo(0, 0)")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"simulated-{width}-{theme}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    pictures = page.locator("svg.topology")
+    expect(pictures).to_have_count(2)
+    for place in range(2):
+        box = pictures.nth(place).bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] > 50
+    node = page.locator(".topology .node").first
+    assert node.evaluate("(shape) => getComputedStyle(shape).fill") == {
+        "light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"
+    }[theme]  # fmt: skip
+
+
+def test_points_and_tables_say_that_they_are_predicted(open_page: Open) -> None:
+    page = open_page(render([simulated_run()], rows()))
+    (curve,) = [
+        trace for trace in plotted(page, "pingpong: time against message size") if trace.get("hovertext")
+    ]
+    assert all("predicted by a model, not measured" in text for text in curve["hovertext"])
+    assert not any("launch" in text or "interval" in text for text in curve["hovertext"])
+    assert curve["line"]["dash"] == "dot"
+    page.locator("#cases summary").first.click()
+    heads = page.locator("#cases thead").first.locator("th").all_text_contents()
+    assert heads == ["Case", "Metric", "Predicted", "Remarks"]
+    assert page.locator("#cases tbody tr").first.locator("td").last.text_content() == "simulated"
+
+
+def test_many_launches_of_a_simulation_are_told_once() -> None:
+    run = simulated_run(launches=12)
+    for launch in run["launches"]:
+        launch["command"] = ["smpirun", "-hostfile", f"/runs/r/launches/{launch['index']}/hosts"]
+    text = words(render([run], rows()))
+    assert "Launches 0–11" in text and "/runs/r/launches/N/hosts" in text
+
+
+def test_old_simulated_runs_without_a_model_are_shown() -> None:
+    page = render([make_run("sim", **SIMULATED)], rows())
+    assert "Predicted latency" in words(page) and "svg class" not in page
