@@ -9,7 +9,9 @@ import pytest
 
 from cli.conftest import Kiviat
 from kiviat.launch.on_simulated import described_machine
+from kiviat.launch.toolchain import find_toolchain
 from kiviat.machine.model import find_machine, load_machine, machines
+from kiviat.record import InputError
 
 MACHINE = """\
 schema = "kiviat.machine/1"
@@ -177,6 +179,27 @@ def test_run_json_holds_all_that_a_report_needs(machine: Path) -> None:
     del described["model"]["losses"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(described, of_machine)
+
+
+def test_a_rank_keeps_its_core_and_nothing_is_odd_about_it(kiviat: Kiviat, machine: Path) -> None:
+    """Ranks that no one had asked to bind were reported as misplaced, because a modelled core is one core."""
+    try:
+        find_toolchain("smpi")
+    except InputError as error:
+        pytest.skip(str(error))
+    asked = ("run", "--on", "simulated:./nowhere.toml", "-m", "8", "pingpong", "allreduce")
+    for where in ((), ("--place", "cyclic"), ("--bind", "co-processor")):
+        done = kiviat(*asked, "-n", "4", *where)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "2 cases simulated\n" in done.stdout and "Ranks were not" not in done.stdout
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith("results")]
+        run = json.loads((machine.parent / line.split()[1] / "run.json").read_text())
+        placements = [launch["placement"] for launch in run["launches"]]
+        assert {placement["binding"] for placement in placements} == {
+            where[1] if "--bind" in where else "core"
+        }
+        assert not any(placement["differences"] for placement in placements)
+    assert "Fewer than" not in done.stdout and "1. The network of the model is uncalibrated" in done.stdout
 
 
 def test_show_tells_that_values_are_predicted(kiviat: Kiviat, tmp_path: Path, machine: Path) -> None:

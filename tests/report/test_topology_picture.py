@@ -90,6 +90,9 @@ def test_a_kautz_digraph_has_an_arrow_for_each_arc() -> None:
     whole = drawn("kautz")
     assert len(of_class(whole, "node")) == 12
     assert (len(of_class(whole, "head")), len(of_class(whole, "hot-head"))) == (33, 3)
+    first = of_class(whole, "node")[0]
+    here = f"M{first.get('cx')} {first.get('cy')}Q"
+    assert all(path.get("d", "").startswith(here) for path in of_class(whole, "hot"))
     tips = {head.get("points", "").split()[0:2][0] for head in of_class(whole, "head")}
     assert len(tips) > 12, "arrows that lie on each other cannot be told apart"
 

@@ -11,8 +11,6 @@ from kiviat.record.units import format_range
 
 def interval(summary: Summary) -> str:
     """ "1.20 – 1.27 µs", or why there is none."""
-    if summary.clock == "simulated":
-        return "simulated"  # it would be the same again
     if summary.low is None or summary.high is None:
         return "too few launches"
     return format_range(summary.low, summary.high, summary.unit)
