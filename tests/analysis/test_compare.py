@@ -224,3 +224,22 @@ def test_many_launches_are_relabelled_at_random() -> None:
     p = family_p(logs[:, :15], logs[:, 15:], 0.002)
     assert p[0] == 1 / 5000
     assert (p[1:] > 0.05).all()
+
+
+def test_two_simulations_need_no_launches() -> None:
+    """They were refused for having one launch each, though either would be the same again."""
+
+    def predicted(value: float, **changes: object) -> Summary:
+        return case([value], clock="simulated", mode="once", stopped_by="fixed", **changes)
+
+    result = changed(predicted(1.0), predicted(1.03))
+    change = result.cases[0].change
+    assert (change.ratio, change.low, change.p) == (1.03, None, None)
+    assert (change.verdict, change.survives, result.exit_code) == ("worse", True, 1)
+    assert changed(predicted(1.0), predicted(0.9)).verdict == "better"
+    same = changed(predicted(1.0), predicted(1.01))
+    assert (same.cases[0].change.verdict, same.verdict, same.exit_code) == ("same", "no difference", 0)
+    rate = {"better": "higher", "unit": "B/s"}
+    assert changed(predicted(1.0, **rate), predicted(1.5, **rate)).verdict == "better"
+    nothing = changed(predicted(0.0), predicted(0.0)).cases[0].change
+    assert (nothing.verdict, nothing.note) == ("no verdict", "no ratio: not all values are positive")

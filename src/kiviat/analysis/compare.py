@@ -114,7 +114,7 @@ class Comparison:
             return "worse"
         if "better" in survivors:
             return "better"
-        return "no difference" if any(change.p is not None for change in changes) else "no verdict"
+        return "no difference" if any(change.verdict != "no verdict" for change in changes) else "no verdict"
 
     @property
     def exit_code(self) -> int:
@@ -144,7 +144,9 @@ def compare(
             f"nothing to compare: of {len(of_a)} and {len(of_b)} cases{wanted} none is in both runs; "
             "run the same plan twice"
         )
-    changes = [Change(_ratio(*pair), note=_obstacle(*pair) or "") for pair in pairs]
+    changes = [
+        _exact(*pair, threshold) or Change(_ratio(*pair), note=_obstacle(*pair) or "") for pair in pairs
+    ]
     blocks: dict[tuple[int, int], list[int]] = {}
     for index, (before, after) in enumerate(pairs):
         if not changes[index].note:
@@ -202,17 +204,35 @@ def _obstacle(a: Summary, b: Summary) -> str | None:
             f"case {a.case!r}: clock {a.clock!r} in run {a.run!r}, {b.clock!r} in run {b.run!r}; "
             "times of different clocks are not compared"
         )
+    if unlike := _unlike(a, b):
+        return unlike
+    if min(*a.launch_medians, *b.launch_medians) <= 0:
+        return "no ratio: not all values are positive"
+    if min(a.launches, b.launches) < MIN_LAUNCHES:
+        return f"too few launches: {a.launches} and {b.launches}, of {MIN_LAUNCHES} needed"
+    return None
+
+
+def _unlike(a: Summary, b: Summary) -> str | None:
+    """Why they are not the same quantity under the same conditions."""
     if a.metric != b.metric:
         return f"{a.metric} against {b.metric}"
     if a.oversubscribed or b.oversubscribed:
         return "oversubscribed"
     if a.sync != b.sync:
         return f"launches start differently: {a.sync} against {b.sync}"
-    if min(a.launches, b.launches) < MIN_LAUNCHES:
-        return f"too few launches: {a.launches} and {b.launches}, of {MIN_LAUNCHES} needed"
-    if min(*a.launch_medians, *b.launch_medians) <= 0:
-        return "no ratio: not all values are positive"
     return None
+
+
+def _exact(a: Summary, b: Summary, threshold: float) -> Change | None:
+    """Of two simulations, which repeat themselves: no chance is in it. None for what was measured."""
+    if not a.clock == b.clock == "simulated" or _unlike(a, b) or min(a.median, b.median) <= 0:
+        return None
+    ratio = b.median / a.median
+    if abs(math.log(ratio)) <= math.log1p(threshold):
+        return Change(ratio, verdict="same", note="predicted")
+    better = (ratio < 1) == (a.better == "lower")
+    return Change(ratio, verdict="better" if better else "worse", survives=True, note="predicted")
 
 
 def _remark(a: Summary, b: Summary) -> str:
