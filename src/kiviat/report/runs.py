@@ -232,7 +232,9 @@ def _command(launch: Run) -> str:
 
 
 def _launch_facts(launch: Run) -> Facts:
-    binding = (f"rank {rank['rank']} on {rank['host']}, cpus {rank['cpus']}" for rank in launch["ranks"])
+    # A simulated rank is where it was asked to be.
+    ranks = [] if launch["mpi"] == "SMPI" else launch["ranks"]
+    binding = (f"rank {rank['rank']} on {rank['host']}, cpus {rank['cpus']}" for rank in ranks)
     return _known(
         ("Outcome", launch["outcome"] + (f": {launch['reason']}" if launch["reason"] else "")),
         ("Exit", None if launch["exit"] is None else str(launch["exit"])),
