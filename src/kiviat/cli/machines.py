@@ -177,8 +177,9 @@ def _print(machine: Machine) -> None:
     print()
     for heading, words in _about(machine):
         _wrapped(heading, words)
-    for number, line in enumerate(sketch(shape_of(machine))):
-        print(f"{'' if number else 'joined':15}{line}")
+        if heading == "network":
+            for line in sketch(shape_of(machine)):
+                print(f"{'':17}{line}")
     found = list(places(machine))
     known = [entry for entry in found if entry[1].confidence in ("high", "medium")]
     fitted = [entry for entry in found if entry[1].confidence == "calibrated"]
@@ -227,7 +228,7 @@ def _about(machine: Machine) -> Iterator[tuple[str, str]]:
 
 
 def _row(row: str, paper: str, fact: Fact) -> str:
-    value = format_value(fact.value, fact.unit)
+    value = ("" if fact.relation == "=" else f"{fact.relation} ") + format_value(fact.value, fact.unit)
     return f"{row} ({paper}, {fact.location}: {fact.metric} {value})"
 
 
