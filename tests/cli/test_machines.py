@@ -223,4 +223,6 @@ def test_show_tells_that_values_are_predicted(kiviat: Kiviat, tmp_path: Path, ma
         ["quantity", "predicted"],
         ["b", "eff", "1.00", "GB/s"],
     ]
+    exported = kiviat("export", "--format", "openmetrics").stdout
+    assert 'statistic="predicted"' in exported and 'statistic="median"' not in exported
     assert [line.split() for line in shown.splitlines()[8:]] == [["bytes", "time"], ["8", "B", "1.00", "µs"]]

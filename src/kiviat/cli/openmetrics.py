@@ -28,7 +28,9 @@ def _lines(run: Mapping[str, Any], summaries: Sequence[Summary]) -> Iterator[str
             for statistic in ("median", "low", "high"):
                 value = getattr(summary, statistic)
                 if value is not None:
-                    labels = _labels(run, summary, statistic)
+                    # A name of its own, so that nobody's query takes a prediction for a measurement.
+                    predicted = summary.clock == "simulated" and statistic == "median"
+                    labels = _labels(run, summary, "predicted" if predicted else statistic)
                     yield f"{name}{{{labels}}} {value!r}"
 
 
