@@ -20,7 +20,7 @@ from kiviat.record import InputError
 # Sizes at which the network decides and not the wait for a core: 4 ranks share what cores there are.
 SIZES = "64K,256K"
 # The machine may be busy with something else, which makes measured times longer.
-TRIES = 3
+TRIES = 2
 
 
 def run(home: Path, *words: str) -> Path:
@@ -31,8 +31,9 @@ def run(home: Path, *words: str) -> Path:
 @pytest.mark.full
 @pytest.mark.xfail(
     strict=False,
-    reason="never seen to pass: on two cores kept busy by other work (load 10) medians were 33 to 98 % off, and "
-    "ping-pong itself took 2.4 times as long as when the model was fitted; not yet tried on an idle machine",
+    reason="never seen to pass: on two cores kept busy by other work (load 10) medians were 33 to 98 % "
+    "off, and ping-pong itself took 2.4 times as long as when the model was fitted; not yet tried on an "
+    "idle machine",
 )
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 @pytest.mark.parametrize("rate", ["100Mbit", "1Gbit"])
@@ -55,7 +56,7 @@ def test_collectives_and_b_eff_follow_from_ping_pong(
         errors = []
         for what in (("allreduce", "alltoall", "-m", SIZES), ("b_eff", "--set", "version=quick")):
             where = ("--on", f"emulated:4x1,rate={rate}", "-n", "4x1", "--mpi", mpi)
-            held = run(tmp_path / "held", *where, *what)
+            held = run(tmp_path / "held", *where, "--launches", "2", *what)
             capsys.readouterr()
             assert main(["model", "predict", str(file), str(held), "--format", "csv"]) == 0
             for line in csv.DictReader(capsys.readouterr().out.splitlines()):
