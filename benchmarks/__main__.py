@@ -9,7 +9,18 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks import accuracy, b_eff, emulated, imb_set, latency, memory, report, same_machine, startup
+from benchmarks import (
+    accuracy,
+    b_eff,
+    emulated,
+    imb_set,
+    latency,
+    memory,
+    report,
+    same_machine,
+    simulation,
+    startup,
+)
 from benchmarks.finding import Finding, details, not_measured, table, write_json
 from benchmarks.mpi import BUILD, mpis
 from benchmarks.setting import Setting
@@ -18,9 +29,20 @@ Row = Callable[[Setting], Iterator[Finding]]
 
 ROWS: Mapping[str, Row] = {
     row.ROW: row.measure
-    for row in (latency, imb_set, accuracy, same_machine, b_eff, emulated, report, startup, memory)
+    for row in (
+        latency,
+        imb_set,
+        accuracy,
+        same_machine,
+        b_eff,
+        emulated,
+        simulation,
+        report,
+        startup,
+        memory,
+    )
 }
-WITHOUT_MPI = {report.ROW, startup.ROW}
+WITHOUT_MPI = {simulation.ROW, report.ROW, startup.ROW}
 
 # Processes that want to run, averaged over a minute, above which others disturb us.
 _BUSY = 0.5
