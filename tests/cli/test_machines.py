@@ -68,7 +68,7 @@ bandwidth = {{ value = "900 MB/s", source = "thin_air", confidence = "high" }}
 
 [[mpi.network]]
 from = {{ value = "16 KiB", source = "thin_air", confidence = "high" }}
-latency = {{ value = "9 us", source = "thin_air", confidence = "high" }}
+latency = {{ value = "9 us", source = "thin_air", confidence = "assumed" }}
 bandwidth = {{ value = "950 MB/s", source = "thin_air", confidence = "high" }}
 """
 
@@ -103,8 +103,9 @@ def test_what_is_known_assumed_and_unknown_is_told_apart(kiviat: Kiviat, machine
     assert "nowhere, version 2, hash " + load_machine(machine).hash[:12] in about
     assert "uncalibrated   nobody ever saw it" in about
     assert "one crossbar of 4 nodes; 1 switch; 4 connections" in about and "a switch costs 1.00 µs" in about
-    known, assumed = of["Known: 15 numbers"], of["Assumed: 4 numbers"]
-    assert "mpi.network[1].latency" in known and "between nodes from 16384 B: latency" in known
+    known, assumed = of["Known: 14 numbers"], of["Assumed: 5 numbers"]
+    assert "mpi.network[1].bandwidth" in known and "between nodes from 16384 B: bandwidth" in known
+    assert "mpi.network[1].latency" in assumed
     assert "mpi.node[0].latency" in of["Fitted to measurements: 1 number"]
     assert "memory.bandwidth: twice a core" in assumed and "core.memory_bandwidth" in assumed
     assert "- power.node" in of["Unknown, or not there"] and "nic.host_bus" in of["Unknown, or not there"]
@@ -175,6 +176,7 @@ def test_run_json_holds_all_that_a_report_needs(machine: Path) -> None:
         "nobody ever saw it",
         ["Everything that is real."],
     )
+    assert [place for place in model["assumed"] if "mpi" in place] == ["mpi.network[1].latency"]
     assert model["topology"] == {"kind": "crossbar", "parameters": {}}
     del described["model"]["losses"]
     with pytest.raises(jsonschema.ValidationError):

@@ -12,7 +12,7 @@ from typing import Any
 
 from kiviat.cli.table import bold, dim, print_json, print_table
 from kiviat.cli.words import counted
-from kiviat.machine.model import LEVELS, Machine, find_machine, load_machine, machines
+from kiviat.machine.model import LEVELS, Machine, find_machine, load_machine, machines, places
 from kiviat.machine.quantity import Quantity
 from kiviat.record import InputError
 from kiviat.record.published import Fact, papers
@@ -142,20 +142,6 @@ def _whole(machine: Machine) -> dict[str, Any]:
         "losses": list(machine.losses),
         "published": [{"machine": machine, "mode": mode} for machine, mode in machine.published],
     }
-
-
-def places(machine: Machine) -> Iterator[tuple[str, Quantity]]:
-    """Every number of a machine, with its place in the file."""
-    yield from machine.numbers.items()
-    for level, segments in machine.segments.items():
-        if level == "socket" and segments == machine.segments["node"]:
-            continue  # nothing of its own is said of it
-        for index, segment in enumerate(segments):
-            for key, value in vars(segment).items():
-                if isinstance(value, Quantity):
-                    yield f"mpi.{level}[{index}].{key}", value
-    for level, quantity in machine.in_flight.items():
-        yield f"mpi.in_flight.{level}", quantity
 
 
 def _meaning(machine: Machine, place: str) -> str:

@@ -443,8 +443,22 @@ def _refuse_calibration(machine: Machine) -> None:
             )
 
 
+def places(machine: Machine) -> Iterator[tuple[str, Quantity]]:
+    """Every number of a machine, with its place in the file."""
+    yield from machine.numbers.items()
+    for level, segments in machine.segments.items():
+        if level == "socket" and segments == machine.segments["node"]:
+            continue  # nothing is said of it
+        for index, segment in enumerate(segments):
+            for key, value in vars(segment).items():
+                if isinstance(value, Quantity):
+                    yield f"mpi.{level}[{index}].{key}", value
+    for level, quantity in machine.in_flight.items():
+        yield f"mpi.in_flight.{level}", quantity
+
+
 def assumed(machine: Machine) -> Iterator[tuple[str, Quantity]]:
     """The numbers that nobody has measured or stated, by place."""
-    for place, quantity in machine.numbers.items():
+    for place, quantity in places(machine):
         if quantity.confidence in ("low", "assumed"):
             yield place, quantity
