@@ -61,7 +61,7 @@ def anchors(document: Path) -> set[str]:
 @each_document
 def test_kiviat_commands_parse(document: Path) -> None:
     """The whole line, by the real parser: an option that was renamed is found here."""
-    from kiviat.cli.arguments import parser
+    from kiviat.cli.arguments import parsed
 
     for code in code_in(document):
         if not code.startswith("kiviat "):
@@ -71,7 +71,7 @@ def test_kiviat_commands_parse(document: Path) -> None:
         if len(words) == 1:  # the name of a command in running text
             words.append("--help")
         try:
-            parser().parse_args(words)
+            parsed(words)
         except SystemExit as left:
             assert left.code == 0, f"`{code}` in {document.name}"
 
