@@ -199,7 +199,9 @@ def imb_rows(text: str) -> dict[tuple[str, int], dict[str, float]]:
 def test_imb_s_times_are_ours(wide: Simulation, imb: Path, ranks: int) -> None:
     places = wide.places(ranks)
     lengths = wide.folder / "lengths"
-    lengths.write_text("".join(f"{size}\n" for size in _IMB_SIZES))
+    # SimGrid's long alltoall refuses numbers of ranks that are no powers of two.
+    sizes = _IMB_SIZES if ranks.bit_count() == 1 else _IMB_SIZES[:2]
+    lengths.write_text("".join(f"{size}\n" for size in sizes))
     words = ["-npmin", ranks, "-iter", _ITERATIONS, "-iter_policy", "off", "-msglen", lengths, "-time", 1000]
     done = original(wide, privatized=True).run(
         places, imb, *_PAIRS, *_OTHERS, *map(str, words), timeout_s=900
@@ -212,7 +214,7 @@ def test_imb_s_times_are_ours(wide: Simulation, imb: Path, ranks: int) -> None:
         size = "" if name == "Barrier" else "bytes={}"
         members = 2 if name in _PAIRS else ranks
         words = f"{name.lower()} ranks={members} {size} {loop} iterations={_ITERATIONS} warmup=0"
-        cases += [words.format(bytes_) for bytes_ in (_IMB_SIZES if size else (0,))]
+        cases += [words.format(bytes_) for bytes_ in (sizes if size else (0,))]
     for result in wide.cases(places, cases, timeout_s=900):
         name = next(one for one in (*_PAIRS, *_OTHERS) if one.lower() == result["benchmark"])
         row = rows[name, result["bytes"] or 0]
