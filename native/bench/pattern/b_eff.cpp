@@ -16,13 +16,13 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{128} << 20;
 
 std::int64_t largest_of(const Trial& t) {
-  const std::string asked = t.text("lmax");
-  const std::int64_t largest = asked == "memory"
+  const std::int64_t asked = t.integer("lmax");
+  const std::int64_t largest = asked == 0
       // The least of all ranks' shares: they agree on sizes.
       ? static_cast<std::int64_t>(-t.worst(-std::min<double>(most_bytes, t.session().memory_share_bytes / 128)))
-      : t.integer("lmax");
+      : asked;
   if (largest < 4096 || largest > most_bytes)
-    throw UsageError("lmax=" + asked + ": give 4096 to " + std::to_string(most_bytes) + " bytes, or memory");
+    throw UsageError("lmax=" + std::to_string(asked) + ": give 4096 to " + std::to_string(most_bytes) + " bytes, or 0");
   return largest;
 }
 
@@ -198,4 +198,4 @@ BENCHMARK(b_eff,
           .axes = {{"version", "full", "", "quick: 5 random patterns instead of 30, every second size, one repetition",
                     {"full", "quick"}},
                    {"loop_ms", "5", "ms", "how long a loop of messages lasts; 0: 300 messages or fewer, as in b_eff 3.1"},
-                   {"lmax", "1048576", "B", "largest message; memory: 1/128 of a rank's memory, 128 MiB at most"}});
+                   {"lmax", "1048576", "B", "largest message; 0: 1/128 of a rank's memory, 128 MiB at most"}});
