@@ -162,9 +162,14 @@ def test_root_who_said_yes_gets_the_missing_packages_alone(debian: Machine) -> N
     done = debian.setup("run", YES="1")
     assert done.returncode == 0, done.stderr
     *_, install, pip = debian.log
-    assert install.endswith("install --no-install-recommends ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev")
+    assert install.endswith(
+        "install --no-install-recommends ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev"
+    )
     assert pip == "pip -q --disable-pip-version-check -e ."
-    assert "these system packages are missing: ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev" in done.stderr
+    assert (
+        "these system packages are missing: ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev"
+        in done.stderr
+    )
 
 
 def test_tests_need_both_mpis_a_browser_and_slurm(debian: Machine) -> None:
@@ -224,7 +229,10 @@ def test_one_yes_installs(debian: Machine, answer: str) -> None:
     done = debian.setup("run", answer)
     assert done.returncode == 0
     assert done.stderr.count("install them now?") == 1
-    assert any("install --no-install-recommends cmake ninja-build libsimgrid-dev openmpi-bin" in line for line in debian.log)
+    assert any(
+        "install --no-install-recommends cmake ninja-build libsimgrid-dev openmpi-bin" in line
+        for line in debian.log
+    )
     assert debian.log[-1] == "pip -q --disable-pip-version-check -e ."
 
 

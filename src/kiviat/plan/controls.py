@@ -28,7 +28,10 @@ def _count(least: int) -> Callable[[object], bool]:
 
 
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "mode": (("adaptive", "fixed", "once", "pallas2").__contains__, '"adaptive", "fixed", "once" or "pallas2"'),
+    "mode": (
+        ("adaptive", "fixed", "once", "pallas2").__contains__,
+        '"adaptive", "fixed", "once" or "pallas2"',
+    ),
     "sync": (("window", "barrier").__contains__, '"window" or "barrier"'),
     "target": (lambda value: _number(value) and 0 < value < 1, "a fraction between 0 and 1, such as 0.02"),
     "budget_s": (lambda value: _number(value) and value > 0, "seconds above 0"),
@@ -59,8 +62,8 @@ def refuse_contradictions(controls: Mapping[str, Scalar], where: str) -> None:
     for key in ("iterations", "warmup"):
         if settled["mode"] in ("adaptive", "once") and key in controls:
             raise InputError(
-                f'{key} is {controls[key]} in {where}, but mode is "{settled["mode"]}": give mode "fixed" and '
-                "iterations (-i), or leave it out"
+                f'{key} is {controls[key]} in {where}, but mode is "{settled["mode"]}": give mode '
+                '"fixed" and iterations (-i), or leave it out'
             )
     if settled["min_samples"] > settled["max_samples"]:  # type: ignore[operator]
         raise InputError(
