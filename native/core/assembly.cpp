@@ -25,4 +25,12 @@ double Assembly::most(double value) const {
   return found;
 }
 
+void Assembly::tell(void* data, std::size_t bytes) const {
+  MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, comm_);
+}
+
+void Assembly::gather(const void* mine, std::size_t bytes, void* all) const {
+  MPI_Gather(mine, static_cast<int>(bytes), MPI_BYTE, all, static_cast<int>(bytes), MPI_BYTE, 0, comm_);
+}
+
 }  // namespace kiviat

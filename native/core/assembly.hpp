@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <memory>
 
 namespace kiviat {
@@ -19,6 +20,10 @@ class Assembly {
   MPI_Comm comm() const { return comm_; }
   // The greatest value of all ranks.
   double most(double value) const;
+  // What rank 0 has there, to all.
+  void tell(void* data, std::size_t bytes) const;
+  // What each rank has there, one after the other, to `all` of rank 0.
+  void gather(const void* mine, std::size_t bytes, void* all) const;
 
  private:
   MPI_Comm comm_;
@@ -26,6 +31,7 @@ class Assembly {
   // itself or by a copy.
   struct Common;
   Common* common_ = nullptr;
+  int rank_ = 0;  // told to the simulator only
   std::shared_ptr<long> turn_;
 };
 

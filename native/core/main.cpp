@@ -132,10 +132,10 @@ std::vector<std::string> read_cases(const std::string& path, const Session& sess
       text.assign(std::istreambuf_iterator<char>(file), {});
       length = static_cast<long>(text.size());
     }
-  MPI_Bcast(&length, 1, MPI_LONG, 0, session.world);
+  session.assembly.tell(&length, sizeof length);
   if (length < 0) throw UsageError("cannot read cases from '" + path + "'");
   text.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, session.world);
+  session.assembly.tell(text.data(), text.size());
 
   std::vector<std::string> lines;
   int number = 0;
@@ -172,7 +172,7 @@ int run(const Options& options) {
     }
   }
   int proceed = trouble.empty();
-  MPI_Bcast(&proceed, 1, MPI_INT, 0, session.world);
+  session.assembly.tell(&proceed, sizeof proceed);
   if (!proceed) throw UsageError(trouble);
 
   int failed = 0;
@@ -191,7 +191,7 @@ int run(const Options& options) {
         record(json::Object().field("event", "progress").field("case", spec.id).field("share", share).text());
       };
     }
-    MPI_Bcast(&proceed, 1, MPI_INT, 0, session.world);
+    session.assembly.tell(&proceed, sizeof proceed);
     if (!proceed) return 1;
     const Outcome outcome = run_case(spec, session);
     if (root) {
@@ -206,7 +206,7 @@ int run(const Options& options) {
     if (format) format->end();
     failed = !proceed || (failed && !driven);
   }
-  MPI_Bcast(&failed, 1, MPI_INT, 0, session.world);
+  session.assembly.tell(&failed, sizeof failed);
   return failed;
 }
 

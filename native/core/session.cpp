@@ -25,7 +25,7 @@ Session::Session(MPI_Comm comm)
 std::string Session::describe() const {
   host::Place mine = host::place();
   std::vector<host::Place> places(rank == 0 ? size : 0);
-  MPI_Gather(&mine, sizeof mine, MPI_BYTE, places.data(), sizeof mine, MPI_BYTE, 0, world);
+  assembly.gather(&mine, sizeof mine, places.data());
 
   int length;
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};

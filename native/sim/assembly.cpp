@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace kiviat {
 
@@ -13,16 +14,23 @@ struct Assembly::Common {
   simgrid::s4u::BarrierPtr barrier;
   // A value is read after the meeting that follows its writing; then two more meetings pass before it is written again.
   double most[3] = {-INFINITY, -INFINITY, -INFINITY};
+  void* of_root = nullptr;  // what rank 0 tells, or where it gathers
 };
 
 // Lives as long as the simulation: nobody can say who is the last to leave.
 Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)) {
-  int rank, size;
-  MPI_Comm_rank(comm, &rank);
+  int size;
+  MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size);
+  const int rank = rank_;
   if (rank == 0) common_ = new Common{simgrid::s4u::Barrier::create(static_cast<unsigned>(size))};
   auto address = reinterpret_cast<std::uintptr_t>(common_);
-  MPI_Bcast(&address, sizeof address, MPI_BYTE, 0, comm);
+  // Along a binomial tree: what SMPI's MPI_Bcast does may be P * P messages.
+  constexpr int tag = 7713;
+  for (int told = 1; told < size; told *= 2) {
+    if (rank < told && rank + told < size) MPI_Send(&address, sizeof address, MPI_BYTE, rank + told, tag, comm);
+    if (rank >= told && rank < 2 * told) MPI_Recv(&address, sizeof address, MPI_BYTE, rank - told, tag, comm, MPI_STATUS_IGNORE);
+  }
   common_ = reinterpret_cast<Common*>(address);
 }
 
@@ -37,6 +45,20 @@ double Assembly::most(double value) const {
   found = std::max(found, value);
   meet();
   return found;
+}
+
+void Assembly::tell(void* data, std::size_t bytes) const {
+  if (rank_ == 0) common_->of_root = data;
+  meet();
+  if (rank_ != 0) std::memcpy(data, common_->of_root, bytes);
+  meet();
+}
+
+void Assembly::gather(const void* mine, std::size_t bytes, void* all) const {
+  if (rank_ == 0) common_->of_root = all;
+  meet();
+  std::memcpy(static_cast<char*>(common_->of_root) + static_cast<std::size_t>(rank_) * bytes, mine, bytes);
+  meet();
 }
 
 }  // namespace kiviat

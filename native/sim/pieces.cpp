@@ -69,7 +69,7 @@ Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values)
   MPI_Comm_rank(assembly.comm(), &rank);
   if (rank == 0) shares_ = Shares::among(count, values);
   auto address = reinterpret_cast<std::uintptr_t>(shares_);
-  MPI_Bcast(&address, sizeof address, MPI_BYTE, 0, assembly.comm());
+  assembly.tell(&address, sizeof address);
   shares_ = reinterpret_cast<Shares*>(address);
   results_ = shares_->results;
 }
