@@ -6,6 +6,8 @@ namespace kiviat {
 
 Assembly::Assembly(MPI_Comm comm) : comm_(comm) {}
 
+bool Assembly::silent() { return false; }
+
 void Assembly::meet() const { MPI_Barrier(comm_); }
 
 // MPI's own barrier may spin, so that the ranks that are not idle take part in the non-blocking one too.

@@ -13,6 +13,8 @@ class Assembly {
   // Collective over `comm`, which is not copied.
   explicit Assembly(MPI_Comm comm);
 
+  // Whether it uses no messages, so that what is measured needs no communicator of its own.
+  static bool silent();
   // Returns when all have called it. Ranks that are idle sleep meanwhile, and leave processor and memory
   // to the others; then all say whether they are.
   void meet() const;

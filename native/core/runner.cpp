@@ -56,7 +56,7 @@ Outcome run_case(const Case& spec, Session& session) {
     if (members.last() >= session.size)
       throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, the launch has " + std::to_string(session.size));
     member = members.contain(session.rank);
-    if (members.ranks == session.size) {
+    if (Assembly::silent() && members.ranks == session.size) {
       members_comm = session.world;
     } else {
       MPI_Comm_split(session.world, member ? 0 : MPI_UNDEFINED, session.rank, &members_comm);

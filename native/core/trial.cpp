@@ -68,7 +68,7 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
     root_ = static_cast<int>(root), shift_ = static_cast<int>(shift % group_ranks);
   }
 
-  if (group) MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
+  if (group || !Assembly::silent()) MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
   // Groups carry different payloads: what strays from one into another is noticed.

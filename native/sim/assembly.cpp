@@ -34,6 +34,8 @@ Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)
   common_ = reinterpret_cast<Common*>(address);
 }
 
+bool Assembly::silent() { return true; }
+
 void Assembly::meet() const { common_->barrier->wait(); }
 
 void Assembly::meet(bool) const { meet(); }

@@ -37,6 +37,8 @@ def substrate_of(text: str | None) -> Substrate:
 def mpi_on(text: str | None, mpi: str | None) -> str | None:
     """The MPI that `--on` needs, else the one that `--mpi` names."""
     if (text or "").partition(":")[0] != "simulated":
+        if mpi == FAMILY:
+            raise InputError(f"--mpi {mpi} runs on modelled machines only; give --on simulated:MACHINE")
         return mpi
     if mpi is not None:
         raise InputError(f"--mpi {mpi}: on a simulated machine the MPI is SimGrid's; leave it out")

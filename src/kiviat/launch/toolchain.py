@@ -64,9 +64,7 @@ def find_toolchain(mpi: str | None = None, environment: Mapping[str, str] | None
         return _of_wrapper(Path(found), "PATH")
     if wheel := _wheel_wrapper():
         return _of_wrapper(wheel, "wheel of this Python environment")
-    packages = " or ".join(
-        f"`apt install {' '.join(vendor.debian_packages)}`" for vendor in vendors().values()
-    )
+    packages = " or ".join(f"`apt install {' '.join(vendors()[name].debian_packages)}`" for name in _real())
     raise InputError(f"no MPI found: no mpicxx on PATH; install one ({packages}, or `pip install mpich`)")
 
 
@@ -88,9 +86,14 @@ def _named_wrapper(mpi: str, env: Mapping[str, str]) -> Path:
     remedy = (
         f"install it (Debian: `apt install {' '.join(vendor.debian_packages)}`)"
         if vendor
-        else f"names are {', '.join([*vendors(), 'wheel'])}, or give the path of an mpicxx"
+        else f"names are {', '.join([*_real(), 'wheel'])}, or give the path of an mpicxx"
     )
     raise InputError(f"--mpi {mpi!r} was not found; {remedy}")
+
+
+def _real() -> list[str]:
+    """Families that run on machines that are there; a simulator's is chosen by `--on`."""
+    return [name for name, vendor in vendors().items() if not vendor.wrappers]
 
 
 def _wheel_wrapper() -> Path | None:
