@@ -111,7 +111,7 @@ RANKED_TEST(what_makes_no_sense_fails_on_all_ranks_alike, 2) {
   EXPECT(contains(reason("pingpong", {{"cache", "cold"}}), "give one of hot, off"));
   EXPECT(contains(reason("pingpong", {{"bytes", "many"}}), "'many'"));
   EXPECT(contains(reason("pingpong", {{"bytes", "-1"}}), "negative"));
-  EXPECT(contains(reason("pingpong", {{"mode", "fast"}}), "adaptive, fixed or pallas2"));
+  EXPECT(contains(reason("pingpong", {{"mode", "fast"}}), "adaptive, fixed, once or pallas2"));
   EXPECT(contains(reason("allreduce", {{"sync", "luck"}}), "window or barrier"));
   EXPECT(contains(reason("pingpong", {{"ranks", "0"}}), "at least 1"));
   EXPECT(contains(reason("pingpong", {{"ranks", "2"}, {"group", "3"}}), "group=3 does not divide 2 ranks"));
