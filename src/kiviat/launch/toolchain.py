@@ -108,7 +108,7 @@ def _refuse_wheel() -> Path:
 def _of_wrapper(wrapper: Path, chosen: str) -> Toolchain:
     wrapper = wrapper.absolute()
     named = [vendor for vendor in vendors().values() if wrapper.name in vendor.wrappers]
-    # Only its own question: what smpicxx does not understand it hands on to the linker, which leaves an a.out.
+    # Only its own question: what smpicxx does not understand goes to the linker, which leaves an a.out.
     for vendor in named or vendors().values():
         if version := _version(wrapper, vendor):
             launcher = _launcher(wrapper, vendor)
