@@ -14,8 +14,9 @@ from pathlib import Path
 from benchmarks.finding import Finding, Verdict, judged, not_measured
 from benchmarks.setting import Setting
 from kiviat.launch.build import build
-from kiviat.launch.on_simulated import FAMILY, program_platform
+from kiviat.launch.on_simulated import program_platform
 from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine import lowering
 from kiviat.machine.model import Machine, find_machine
 from kiviat.record import InputError
@@ -53,7 +54,7 @@ class Took:
 
 def measure(setting: Setting) -> Iterator[Finding]:
     try:
-        toolchain, machine = find_toolchain(FAMILY), find_machine(_MACHINE)
+        toolchain, machine = find_toolchain(SIMULATOR), find_machine(_MACHINE)
     except InputError as error:
         yield not_measured(ROW, "all of it", "", str(error))
         return

@@ -22,14 +22,13 @@ Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)
   int size;
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size);
-  const int rank = rank_;
-  if (rank == 0) common_ = new Common{simgrid::s4u::Barrier::create(static_cast<unsigned>(size))};
+  if (rank_ == 0) common_ = new Common{simgrid::s4u::Barrier::create(static_cast<unsigned>(size))};
   auto address = reinterpret_cast<std::uintptr_t>(common_);
   // Along a binomial tree: what SMPI's MPI_Bcast does may be P * P messages.
   constexpr int tag = 7713;
   for (int told = 1; told < size; told *= 2) {
-    if (rank < told && rank + told < size) MPI_Send(&address, sizeof address, MPI_BYTE, rank + told, tag, comm);
-    if (rank >= told && rank < 2 * told) MPI_Recv(&address, sizeof address, MPI_BYTE, rank - told, tag, comm, MPI_STATUS_IGNORE);
+    if (rank_ < told && rank_ + told < size) MPI_Send(&address, sizeof address, MPI_BYTE, rank_ + told, tag, comm);
+    if (rank_ >= told && rank_ < 2 * told) MPI_Recv(&address, sizeof address, MPI_BYTE, rank_ - told, tag, comm, MPI_STATUS_IGNORE);
   }
   common_ = reinterpret_cast<Common*>(address);
 }

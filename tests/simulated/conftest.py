@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from kiviat.launch.build import build
-from kiviat.launch.on_simulated import FAMILY, program_platform
+from kiviat.launch.on_simulated import program_platform
 from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine import lowering
 from kiviat.machine.model import Machine, load_machine
 from kiviat.record import InputError
@@ -27,7 +28,7 @@ Place = tuple[int, int]
 @pytest.fixture(scope="session")
 def simgrid() -> Toolchain:
     try:
-        return find_toolchain(FAMILY)
+        return find_toolchain(SIMULATOR)
     except InputError as error:
         pytest.skip(str(error))
 

@@ -16,11 +16,12 @@ from kiviat.cli.words import counted
 from kiviat.launch.context import Setting, described, now
 from kiviat.launch.execution import Execution
 from kiviat.launch.interrupts import Interrupts
-from kiviat.launch.on_simulated import FAMILY, Simulated, described_machine
+from kiviat.launch.on_simulated import Simulated, described_machine
 from kiviat.launch.processes import Marker
 from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.transport import UNKNOWN
+from kiviat.launch.transport import MODELLED
+from kiviat.launch.vendors import SIMULATOR
 from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
 from kiviat.store import RunDirectory, call_run, runs_home
 
@@ -40,7 +41,7 @@ def execute(arguments: Namespace) -> int:
         )
     options = options_of(arguments)
     ranks = _ranks(arguments.ranks) or substrate.default_ranks(options)
-    toolchain = find_toolchain(FAMILY)
+    toolchain = find_toolchain(SIMULATOR)
     substrate.start(toolchain, ranks, Path(), options)  # what cannot be placed is refused before a run begins
     home = Path(arguments.output) if arguments.output else runs_home()
     machine = described_machine(substrate.machine)
@@ -132,7 +133,7 @@ def _setting(
         environment=start.environment,
         user_environment={},
         toolchain=toolchain,
-        transport={**UNKNOWN, "evidence": "modelled"},
+        transport=MODELLED,
         oversubscribed=False,
         run=directory.id,
         plan="",

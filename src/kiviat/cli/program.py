@@ -11,9 +11,9 @@ from threading import Timer
 from typing import Any
 
 from kiviat.launch.build import build
-from kiviat.launch.on_simulated import FAMILY as SMPI
 from kiviat.launch.on_simulated import alone
 from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.vendors import SIMULATOR
 from kiviat.record import InputError
 
 # A program that is there is found within this time; what takes longer is being built.
@@ -36,7 +36,7 @@ def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
     """What `kiviat-bench --describe` says about every benchmark."""
     try:
         with TemporaryDirectory() as folder:
-            launcher = alone(toolchain, Path(folder)) if toolchain.family == SMPI else []
+            launcher = alone(toolchain, Path(folder)) if toolchain.family == SIMULATOR else []
             answer = subprocess.run(
                 [*launcher, binary, "--describe"],
                 capture_output=True,

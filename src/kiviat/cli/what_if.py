@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from kiviat.cli.program import described, program
 from kiviat.cli.table import bold, dim, print_csv, print_table
-from kiviat.cli.where import mpi_on
 from kiviat.launch.simulating import Asked, simulate
+from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine.model import Machine, find_machine, load_machine
 from kiviat.model.changes import changes
 from kiviat.model.question import value_of
@@ -56,7 +56,7 @@ def _ranks(arguments: Namespace) -> tuple[int, int | None]:
 
 
 def _cases(arguments: Namespace, ranks: int) -> Sequence[Case]:
-    toolchain, binary = program(mpi_on("simulated", None))
+    toolchain, binary = program(SIMULATOR)
     overrides = Overrides(benchmarks=arguments.benchmarks, bytes=arguments.sizes, launches=1)
     plan = load_plan("quick", described(toolchain, binary), ranks, overrides)
     for reason in plan.left_out:

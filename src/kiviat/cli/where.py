@@ -8,10 +8,11 @@ from pathlib import Path
 
 from kiviat.launch.native import Options
 from kiviat.launch.on_emulated import Emulated
-from kiviat.launch.on_simulated import FAMILY, Simulated
+from kiviat.launch.on_simulated import Simulated
 from kiviat.launch.scheduled import Scheduled
 from kiviat.launch.scheduler import Scheduler, schedulers
 from kiviat.launch.substrate import Native, Substrate
+from kiviat.launch.vendors import SIMULATOR
 from kiviat.placement import parse_shape
 from kiviat.plan.benchmark import suggestion
 from kiviat.record import InputError
@@ -37,12 +38,12 @@ def substrate_of(text: str | None) -> Substrate:
 def mpi_on(text: str | None, mpi: str | None) -> str | None:
     """The MPI that `--on` needs, else the one that `--mpi` names."""
     if (text or "").partition(":")[0] != "simulated":
-        if mpi == FAMILY:
+        if mpi == SIMULATOR:
             raise InputError(f"--mpi {mpi} runs on modelled machines only; give --on simulated:MACHINE")
         return mpi
     if mpi is not None:
         raise InputError(f"--mpi {mpi}: on a simulated machine the MPI is SimGrid's; leave it out")
-    return FAMILY
+    return SIMULATOR
 
 
 def ask_once(arguments: Namespace) -> None:

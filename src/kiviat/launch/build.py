@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kiviat.launch.toolchain import Toolchain, answer
+from kiviat.launch.vendors import SIMULATOR
 from kiviat.record import InputError, data_path
 
 PROGRAM = "kiviat-bench"
 # What SimGrid loads beside the program.
-_PLATFORM = "libkiviat-platform.so"
-_SIMULATOR = "smpi"
+PLATFORM = "libkiviat-platform.so"
 _VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
 
 
@@ -100,7 +100,7 @@ def _build_into(home: Path, toolchain: Toolchain, source: Path) -> None:
     work = Path(tempfile.mkdtemp(prefix=f"{home.name}.", dir=home.parent))
     try:
         log = work / "build.log"
-        products = [PROGRAM, _PLATFORM] if toolchain.family == _SIMULATOR else [PROGRAM]
+        products = [PROGRAM, PLATFORM] if toolchain.family == SIMULATOR else [PROGRAM]
         configure = [
             *("cmake", "-G", "Ninja", "-S", str(source), "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
             *_definitions(toolchain),
@@ -128,7 +128,7 @@ def _build_into(home: Path, toolchain: Toolchain, source: Path) -> None:
 
 
 def _definitions(toolchain: Toolchain) -> list[str]:
-    if toolchain.family == _SIMULATOR:
+    if toolchain.family == SIMULATOR:
         return [f"-DCMAKE_CXX_COMPILER={toolchain.mpicxx}", "-DKIVIAT_SIMULATED=ON"]
     return [
         f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from kiviat.launch.build import build
+from kiviat.launch.build import PLATFORM, build
 from kiviat.launch.native import Options
-from kiviat.launch.substrate import Start, layout_of
+from kiviat.launch.substrate import AlwaysReady, Start, layout_of
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine import lowering
 from kiviat.machine.model import Machine, assumed, find_machine
@@ -18,12 +17,10 @@ from kiviat.placement import Layout
 from kiviat.placement.binding import bound
 from kiviat.record import InputError
 
-FAMILY = "smpi"
-PLATFORM = "libkiviat-platform.so"
 _MOST_BY_DEFAULT = 16
 
 
-class Simulated:
+class Simulated(AlwaysReady):
     """A run takes the cores of the machine in order, unless it is placed otherwise."""
 
     kind = "simulated"
@@ -37,14 +34,6 @@ class Simulated:
         if not text:
             raise InputError("--on simulated: names no machine; `kiviat machines` lists them")
         return cls(find_machine(text))
-
-    def __enter__(self) -> Simulated:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def default_ranks(self, options: Options) -> int:
         return max(2, min(self.machine.cores, _MOST_BY_DEFAULT))

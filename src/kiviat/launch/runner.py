@@ -196,8 +196,6 @@ class _Run:
 
     def _probe(self, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
         world = self.substrate.ranks_to_probe(largest)
-        if not world:
-            return {**UNKNOWN, "evidence": "modelled"}
         folder = self.folder / "probe"
         options = replace(_settled(self.options, world, self.substrate), probe=True)
         start = self.substrate.start(self.toolchain, world, folder, options)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from types import TracebackType
 
 from kiviat.launch import native
 from kiviat.launch.cores import available_cores, ranks_to_probe
 from kiviat.launch.native import Options
 from kiviat.launch.scheduler import Scheduler
-from kiviat.launch.substrate import Start, arguments_of, environment_of, layout_of
+from kiviat.launch.substrate import AlwaysReady, Start, arguments_of, environment_of, layout_of
 from kiviat.launch.toolchain import Toolchain, answer
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement import emit
 from kiviat.record import InputError
 
 
-class Scheduled:
+class Scheduled(AlwaysReady):
     """Ranks are started by the scheduler's own launcher where it has one, and by mpiexec otherwise."""
 
     kind = "native"
@@ -26,14 +25,6 @@ class Scheduled:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.label = scheduler.name
-
-    def __enter__(self) -> Scheduled:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def default_ranks(self, options: Options) -> int:
         nodes = self._topology().nodes if self.scheduler.hosts else ()

@@ -27,18 +27,18 @@ from kiviat.launch.context import Setting, described, now
 from kiviat.launch.cores import available_cores
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.native import Options
-from kiviat.launch.on_simulated import FAMILY, Simulated
+from kiviat.launch.on_simulated import Simulated
 from kiviat.launch.runner import Outcome, Progress
 from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.transport import UNKNOWN
+from kiviat.launch.transport import MODELLED
+from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine.model import Machine
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.plan import Plan
 from kiviat.record import InputError, Record
 from kiviat.record.types import Scalar
 
-_MODELLED: Mapping[str, Any] = {**UNKNOWN, "evidence": "modelled"}
 _LOOK_S = 0.2
 # Kept with a result: what its launch said of the program.
 _KEPT = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "clock_cost_s")
@@ -70,7 +70,7 @@ def simulate(asked: Sequence[Asked], tell: Callable[[str], None] = lambda text: 
 
     InputError where a case cannot be placed. A case that failed has a record that says so.
     """
-    toolchain = find_toolchain(FAMILY)
+    toolchain = find_toolchain(SIMULATOR)
     binary = build(toolchain, tell=tell)
     jobs: list[_Job] = []
     places: dict[tuple[int, str], list[int]] = {}
@@ -262,7 +262,7 @@ class _Work:
             substrate=job.substrate.kind,
             user_environment={},
             toolchain=self.toolchain,
-            transport=_MODELLED,
+            transport=MODELLED,
             oversubscribed=False,
             run=self.run_id,
             plan=self.plan_hash,

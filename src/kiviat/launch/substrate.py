@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, Self
 
 from kiviat.launch import native
 from kiviat.launch.cores import available_cores, oversubscribes, ranks_to_probe
@@ -70,19 +70,23 @@ class Substrate(AbstractContextManager["Substrate"], Protocol):
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start: ...
 
 
-class Native:
-    """This machine, or the nodes that a scheduler has given us."""
+class AlwaysReady:
+    """Of a substrate that needs nothing made ready, and leaves nothing to clean up."""
 
-    kind = "native"
-    label = "native"
-
-    def __enter__(self) -> Native:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         return None
+
+
+class Native(AlwaysReady):
+    """This machine, or the nodes that a scheduler has given us."""
+
+    kind = "native"
+    label = "native"
 
     def default_ranks(self, options: Options) -> int:
         return max(2, min(available_cores(), options.per_node or available_cores()))

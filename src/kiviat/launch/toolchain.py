@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kiviat.launch.vendors import Vendor, vendors
+from kiviat.launch.vendors import SIMULATOR, Vendor, vendors
 from kiviat.record import InputError
 
 _ANSWER_TIMEOUT_S = 30
@@ -93,7 +93,7 @@ def _named_wrapper(mpi: str, env: Mapping[str, str]) -> Path:
 
 def _real() -> list[str]:
     """Families that run on machines that are there; a simulator's is chosen by `--on`."""
-    return [name for name, vendor in vendors().items() if not vendor.wrappers]
+    return [name for name in vendors() if name != SIMULATOR]
 
 
 def _wheel_wrapper() -> Path | None:

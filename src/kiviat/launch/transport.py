@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 UNKNOWN: Mapping[str, Any] = {"near": None, "far": None, "fallback_to_tcp": None, "evidence": "not looked at"}
+# What carries messages on a modelled machine is what the model says.
+MODELLED: Mapping[str, Any] = {**UNKNOWN, "evidence": "modelled"}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from typing import Literal, get_args
 
 Situation = Literal["root", "oversubscribed", "bind", "probe"]
 
+# The one family that runs on modelled machines instead of real ones.
+SIMULATOR = "smpi"
 _FOLDER = Path(__file__).parent / "vendors"
 _COMPARISON = re.compile(r"(<=|>=|<|>|==)\s*(\d+(?:\.\d+)*)")
 
