@@ -271,8 +271,9 @@ class Machine : public routing::NetZoneImpl {
         levels_[level].best_rate = std::max(levels_[level].best_rate, s.rate);
       } else if (kind == "in_flight") {
         int level;
-        words >> level >> levels_.at(0).in_flight_bytes;
-        std::swap(levels_.at(level).in_flight_bytes, levels_[0].in_flight_bytes);
+        double bytes;
+        words >> level >> bytes;
+        levels_.at(level).in_flight_bytes = bytes;
       }
       if (words.fail()) throw std::runtime_error(path + ": cannot read: " + line);
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 from kiviat.cli.table import bold, dim, print_json, print_table
 from kiviat.cli.words import counted
-from kiviat.machine.model import LEVELS, Machine, find_machine, load_machine, machines, places
+from kiviat.machine.model import LEVELS, Machine, about, find_machine, load_machine, machines, places
 from kiviat.machine.quantity import Quantity
 from kiviat.record import InputError
 from kiviat.record.published import Fact, papers
@@ -78,21 +78,7 @@ def _calibration(machine: Machine) -> str:
 
 
 def _entry(machine: Machine) -> dict[str, Any]:
-    return {
-        "name": machine.name,
-        "title": machine.title,
-        "summary": machine.summary,
-        "version": machine.version,
-        "hash": machine.hash,
-        "file": str(machine.path),
-        "base": machine.base,
-        "nodes": machine.nodes,
-        "sockets": machine.whole("node.sockets"),
-        "cores": machine.whole("node.cores"),
-        "topology": {"kind": machine.topology_kind, "parameters": dict(machine.topology_parameters)},
-        "calibrated_on": list(machine.calibrated_on),
-        "uncalibrated": machine.uncalibrated,
-    }
+    return {**about(machine), "file": str(machine.path)}
 
 
 def _show(arguments: Namespace) -> int:

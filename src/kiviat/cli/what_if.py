@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from kiviat.cli.program import described, program
 from kiviat.cli.table import bold, dim, print_csv, print_table
+from kiviat.cli.where import settle_shape
 from kiviat.launch.simulating import Asked, simulate
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine.model import Machine, find_machine, load_machine
 from kiviat.model.changes import changes
 from kiviat.model.question import value_of
-from kiviat.placement import parse_shape
 from kiviat.plan import Overrides, load_plan
 from kiviat.plan.case import Case
 from kiviat.record import InputError, Record
@@ -47,9 +47,7 @@ def execute(arguments: Namespace) -> int:
 
 
 def _ranks(arguments: Namespace) -> tuple[int, int | None]:
-    if "x" in arguments.ranks.lower():
-        shape = parse_shape(arguments.ranks)
-        return shape.nodes * shape.per_node, shape.per_node
+    settle_shape(arguments)
     if not arguments.ranks.isdecimal() or int(arguments.ranks) < 1:
         raise InputError(f"-n {arguments.ranks!r}: give a number of ranks, or nodes x ranks on each: 8x2")
     return int(arguments.ranks), arguments.ppn

@@ -12,7 +12,7 @@ from kiviat.launch.native import Options
 from kiviat.launch.substrate import AlwaysReady, Start, layout_of
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine import lowering
-from kiviat.machine.model import Machine, assumed, find_machine
+from kiviat.machine.model import Machine, about, assumed, find_machine
 from kiviat.placement import Layout
 from kiviat.placement.binding import bound
 from kiviat.record import InputError
@@ -116,26 +116,12 @@ def described_machine(machine: Machine) -> dict[str, Any]:
 def model_of(machine: Machine) -> Mapping[str, Any]:
     """What a report says of a simulated run, so that it needs no machine file."""
     return {
-        "name": machine.name,
-        "title": machine.title,
-        "summary": machine.summary,
-        "version": machine.version,
-        "hash": machine.hash,
-        "base": machine.base,
-        "uncalibrated": machine.uncalibrated,
-        "calibrated_on": list(machine.calibrated_on),
+        **about(machine),
         "assumed": [place for place, _ in assumed(machine)],
         "losses": list(machine.losses),
         "open_questions": list(machine.open_questions),
         "published": [{"machine": name, "mode": mode} for name, mode in machine.published],
         "collectives": machine.words["mpi.collectives"],
-        "nodes": machine.nodes,
-        "sockets": machine.whole("node.sockets"),
-        "cores": machine.whole("node.cores"),
         "link_bandwidth": machine.number("topology.link"),
         "hop_s": machine.number("topology.hop"),
-        "topology": {
-            "kind": machine.topology_kind,
-            "parameters": {name: list(values) for name, values in machine.topology_parameters.items()},
-        },
     }

@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -274,13 +273,11 @@ class _Work:
 
 def _wait(futures: Sequence[Future[None]]) -> None:
     """The main thread has to run now and then, or no signal would reach it."""
-    while not all(future.done() for future in futures):
-        time.sleep(_LOOK_S)
-        for future in futures:
-            if future.done():
-                future.result()
-    for future in futures:
-        future.result()
+    left = set(futures)
+    while left:
+        done, left = wait(left, _LOOK_S, FIRST_EXCEPTION)
+        for future in done:
+            future.result()
 
 
 def _alike(asked: Sequence[Asked]) -> list[tuple[Asked, int, list[int]]]:

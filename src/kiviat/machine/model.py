@@ -165,6 +165,27 @@ class Machine:
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
 
+def about(machine: Machine) -> dict[str, Any]:
+    """What a machine is, as JSON has it: its identity, its size, what it was calibrated on."""
+    return {
+        "name": machine.name,
+        "title": machine.title,
+        "summary": machine.summary,
+        "version": machine.version,
+        "hash": machine.hash,
+        "base": machine.base,
+        "nodes": machine.nodes,
+        "sockets": machine.whole("node.sockets"),
+        "cores": machine.whole("node.cores"),
+        "topology": {
+            "kind": machine.topology_kind,
+            "parameters": {name: list(values) for name, values in machine.topology_parameters.items()},
+        },
+        "calibrated_on": list(machine.calibrated_on),
+        "uncalibrated": machine.uncalibrated,
+    }
+
+
 def segment_numbers(segment: Segment) -> tuple[float, ...]:
     """From bytes, latency, bandwidth, send, send per byte, receive, receive per byte, in SI units."""
     optional = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
