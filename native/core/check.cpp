@@ -86,12 +86,16 @@ bool Trial::payload_arrives(const Operation& operation) {
     for (const auto& buffer : buffers_) buffer->rewind();
   }
 
-  // The lowest rank that saw something wrong tells everybody.
-  int mine = wrong.tellp() > 0 ? all_rank_ : INT_MAX, first;
+  return all_agree(wrong.str());
+}
+
+// The lowest rank that saw something wrong tells everybody.
+bool Trial::all_agree(const std::string& wrong) {
+  int mine = wrong.empty() ? INT_MAX : all_rank_, first;
   MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, all_);
   if (first == INT_MAX) return true;
   char reason[160] = {};
-  wrong.str().copy(reason, sizeof reason - 1);
+  wrong.copy(reason, sizeof reason - 1);
   MPI_Bcast(reason, sizeof reason, MPI_CHAR, first, all_);
   result_.check_reason = reason;
   return false;

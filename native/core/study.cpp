@@ -46,7 +46,18 @@ bool Trial::verify(const Operation& operation) {
     result_.check_reason = payload::not_moved;
     return true;
   }
-  const bool good = payload_arrives(operation);
+  return judged(payload_arrives(operation));
+}
+
+bool Trial::confirm(bool good, const std::string& reason) {
+  if (!host::carries_payload()) {
+    result_.check_reason = payload::not_moved;
+    return true;
+  }
+  return judged(all_agree(good ? "" : "rank " + std::to_string(all_rank_) + ": " + reason));
+}
+
+bool Trial::judged(bool good) {
   if (!good) {
     result_.check = "failed";
   } else if (result_.check != "failed") {
@@ -64,6 +75,10 @@ double Trial::seconds_of(std::int64_t calls, const Operation& operation, bool id
   const double taken_s = clock::now() - start_s;
   together(idle);
   return worst(taken_s);
+}
+
+double Trial::measured(std::string_view, const std::function<void()>& work, bool idle) {
+  return seconds_of(1, [&](std::int64_t) { work(); }, idle);
 }
 
 std::int64_t Trial::calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle) {

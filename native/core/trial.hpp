@@ -119,11 +119,16 @@ class Trial {
   // the last call of forget_payload(). The verdict goes into the result. Collective.
   bool verify(const Operation& operation);
   void forget_payload();
+  // Within a study: the verdict of a check of its own, which every rank has for itself and says in words where it is bad.
+  // The first rank's words that are go into the result. Collective; true if all is well everywhere.
+  bool confirm(bool good, const std::string& reason);
   // Whether every call takes as long as the next, so that one is enough (mode once).
   bool deterministic() const { return result_.mode == "once"; }
   // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Ranks
   // whose operation does nothing are `idle` and sleep meanwhile. Collective.
   double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
+  // Within a study: likewise of one kernel of it, which the result tells apart by name wherever more than time is known.
+  double measured(std::string_view kernel, const std::function<void()>& work, bool idle = false);
   // Calls that take about `seconds`, from 1 to `most`, found by timing; known on all ranks. Collective.
   std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);
   double worst(double value) const { return assembly_.most(value); }  // maximum over all members
@@ -140,6 +145,8 @@ class Trial {
   void begin(const Operation& operation);   // agree on set-up, first payload check
   void finish(const Operation& operation);  // second payload check
   bool payload_arrives(const Operation& operation);
+  bool judged(bool good);                    // of a study
+  bool all_agree(const std::string& wrong);  // empty where nothing is; sets the reason
   void sample_until_stopped(double sample_s, const Metric& primary,
                             const std::function<void(std::int64_t)>& sample_block);
   Metric& add_metric(std::string name, const char* unit, const char* better, bool per_call);

@@ -162,7 +162,7 @@ RANKED_TEST(halves_follow_each_other, 4) {
 RANKED_TEST(streams_count_both_ways, 4) {
   const Network network = [](int me, int other, int bytes) { return bytes / (std::min(me, other) == 0 ? 1e6 : 0.5e6); };
   for (const char* pairs : {"together", "alone"}) {
-    const Result result = in_network(world, network, "stream", {{"long", "1000"}, {"time_ms", "200"}, {"pairs", pairs}});
+    const Result result = in_network(world, network, "streaming", {{"long", "1000"}, {"time_ms", "200"}, {"pairs", pairs}});
     EXPECT(result.check == "passed");
     if (world.rank != 0) continue;
     const Table& rates = table(result, "pair_bandwidth");
@@ -172,7 +172,7 @@ RANKED_TEST(streams_count_both_ways, 4) {
     EXPECT(near(figure(result, "slowest_pair"), 1e6));
     EXPECT((result.metric("total_bandwidth") != nullptr) == (pairs == std::string_view("together")));
   }
-  const Result one_way = in_network(world, network, "stream", {{"long", "1000"}, {"time_ms", "200"}, {"ways", "one"}});
+  const Result one_way = in_network(world, network, "streaming", {{"long", "1000"}, {"time_ms", "200"}, {"ways", "one"}});
   if (world.rank == 0) EXPECT(near(figure(one_way, "total_bandwidth"), 1.5e6));
   const Result halves = in_network(world, network, "bisection", {{"long", "1000"}, {"time_ms", "100"}, {"halves", "9"}});
   if (world.rank != 0) return;

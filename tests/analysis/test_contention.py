@@ -147,8 +147,8 @@ def test_contention_between_nodes_is_traced_to_what_pairs_show() -> None:
 def test_a_network_without_contention() -> None:
     summaries = [
         study("dense_cumulative", "last_to_first", 0.97, "1", bytes=1 << 20),
-        study("stream", "pair_bandwidth", 1.9e9),
-        study("stream", "pair_bandwidth", 2e9, case="stream/ranks=8/pairs=alone", axes={"pairs": "alone"}),
+        study("streaming", "pair_bandwidth", 1.9e9),
+        study("streaming", "pair_bandwidth", 2e9, case="streaming/ranks=8/pairs=alone", axes={"pairs": "alone"}),
         study("ring", "natural_bandwidth", 1.02e9),
         study("ring", "random_bandwidth", 1e9),
     ]
@@ -160,8 +160,8 @@ def test_a_network_without_contention() -> None:
 
 def test_streams_of_all_against_those_of_one() -> None:
     summaries = [
-        study("stream", "pair_bandwidth", 1e9),
-        study("stream", "pair_bandwidth", 2e9, case="stream/ranks=8/pairs=alone", axes={"pairs": "alone"}),
+        study("streaming", "pair_bandwidth", 1e9),
+        study("streaming", "pair_bandwidth", 2e9, case="streaming/ranks=8/pairs=alone", axes={"pairs": "alone"}),
     ]
     (share,) = told(summaries, BLOCKED, "shared-resource")
     assert "keep 50 % each" in share.headline and "points to the NIC" in share.headline

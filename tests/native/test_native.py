@@ -432,7 +432,7 @@ def test_an_alias_of_a_family_means_all_of_it(native_openmpi: Native) -> None:
         ("dense_pairwise bytes=64 matching=near", "matching is 'near': give one of disjoint, halves, both"),
         ("dense bytes=64", "'dense' means several benchmarks: give one of dense_cumulative, "),
         ("all_pairs long=4", "long=4: give 8 to 1000000000"),
-        ("stream time_ms=-1", "time_ms=-1: give 1 to 60000"),
+        ("streaming time_ms=-1", "time_ms=-1: give 1 to 60000"),
         ("bisection halves=x", "halves is 'x': give a whole number"),
     ],
 )

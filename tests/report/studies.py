@@ -95,7 +95,7 @@ def study_rows(run: str = "run-a", launches: int = 6, speed: float = 1.0, **chan
         },
     )
     add("all_pairs/ranks=8", None, {"latency_median": ("s", FAR[0]), "bandwidth_median": ("B/s", FAR[1])})
-    add("stream/ranks=8", None, {"pair_bandwidth": ("B/s", 0.75e9), "total_bandwidth": ("B/s", 3e9)})
+    add("streaming/ranks=8", None, {"pair_bandwidth": ("B/s", 0.75e9), "total_bandwidth": ("B/s", 3e9)})
     add(
         "bisection/ranks=8",
         None,
@@ -203,7 +203,7 @@ def study_tables(run: str = "run-a", launches: int = 6, speed: float = 1.0) -> l
             {"rank": ranks, "partner": ranks},
             lambda a, b, i=index: None if a == b else between(a, b)[i],
         )
-    add("stream/ranks=8", "pair_bandwidth", "B/s", {"pair": ("0-4", "1-5", "2-6", "3-7")}, lambda _: 0.75e9)
+    add("streaming/ranks=8", "pair_bandwidth", "B/s", {"pair": ("0-4", "1-5", "2-6", "3-7")}, lambda _: 0.75e9)
     impacts = {"latency": 2.0, "bandwidth": 1.0, "allreduce": 14.0}
     loads = {"alltoall": 1.0, "incast": 0.8, "broadcast": 0.55}
     add(

@@ -36,7 +36,7 @@ def test_what_is_compared_with_ours_is_in_its_unit() -> None:
             _, metric = fact.measures.split(".")
             assert fact.unit == ("s" if metric in ("time", "pingpong_latency") else "B/s"), fact.id
             seen.add(fact.measures)
-    assert {"pingpong.bandwidth", "sendrecv.bandwidth", "stream.pair_bandwidth", "b_eff.at_lmax"} <= seen
+    assert {"pingpong.bandwidth", "sendrecv.bandwidth", "streaming.pair_bandwidth", "b_eff.at_lmax"} <= seen
 
 
 def test_megabytes_of_imb_are_the_binary_ones() -> None:

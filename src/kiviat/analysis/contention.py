@@ -75,8 +75,8 @@ def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharin
                 shared(_best_case(ratio), pairs(ratio.ranks), nodes_of(ratio.ranks), ratio.oversubscribed),
                 evidence(ratio),
             )
-    alone = chosen(summaries, "stream", "pair_bandwidth", pairs="alone")
-    together = chosen(summaries, "stream", "pair_bandwidth")
+    alone = chosen(summaries, "streaming", "pair_bandwidth", pairs="alone")
+    together = chosen(summaries, "streaming", "pair_bandwidth")
     if alone and together and alone.ranks == together.ranks >= 4:
         share = together.median / alone.median
         best = share if apart(together, alone) else 1.0

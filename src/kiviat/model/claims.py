@@ -123,7 +123,7 @@ def _falls_as_cores_grow(machine: Machine, row: Row) -> Question:
 
 def _both_ways(machine: Machine, row: Row) -> Question:
     """The highest of both benchmarks that the row names."""
-    stream = Want("stream", 2, None, {"long": 8 * _MIB}, per_node=1)
+    stream = Want("streaming", 2, None, {"long": 8 * _MIB}, per_node=1)
     sendrecv = Want("sendrecv", 2, 8 * _MIB, per_node=1)
 
     def highest(records: Sequence[Record]) -> Answer:

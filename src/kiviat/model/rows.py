@@ -34,7 +34,7 @@ _STANDS_FOR = {
     "b_eff.pingpong_bandwidth": ("pingpong", "bandwidth", (_MIB,)),
 }
 # Studies have no size of their own; this axis is their message.
-_LONG_AXIS = {"stream": "long"}
+_LONG_AXIS = {"streaming": "long"}
 _WHOLE_STUDIES = ("b_eff",)
 
 # Systems that a paper speaks of together.

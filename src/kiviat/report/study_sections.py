@@ -67,7 +67,7 @@ _SECTIONS = (
         "Distance, pairs and links",
         "Who is far from whom, what a bisection carries, and which ranks and links are slow. In the maps "
         "blue is the best pair, and lines stand between nodes.",
-        ("distance", "all_pairs", "stream", "bisection", "sick_links"),
+        ("distance", "all_pairs", "streaming", "bisection", "sick_links"),
     ),
     (
         "overhead",
@@ -87,7 +87,7 @@ _SECTIONS = (
     ),
 )
 # Studies whose quantities are few and drawn nowhere.
-_IN_NUMBERS = ("ring", "stream", "bisection", "sick_links", "noise")
+_IN_NUMBERS = ("ring", "streaming", "bisection", "sick_links", "noise")
 
 
 def study_sections(

@@ -7,7 +7,7 @@
 
 using namespace kiviat;
 
-static void stream(Trial& t) {
+static void streaming(Trial& t) {
   const bool together = t.text("pairs") == "together";
   const auto ways = t.text("ways") == "both" ? Flood::Ways::both : Flood::Ways::one;
   Flood flood(t, long_bytes(t), seconds_of_axis(t, "time_ms"), ways);
@@ -36,7 +36,7 @@ static void stream(Trial& t) {
   });
 }
 
-BENCHMARK(stream,
+BENCHMARK(streaming,
           .summary = "pairs flood the links between both halves of the ranks in both directions",
           .source = "streaming bidirectional bandwidth; the share of time that does not count is ours",
           .sampling = Sampling::study,

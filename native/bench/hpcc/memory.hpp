@@ -1,0 +1,35 @@
+// How much memory a kernel takes on each rank.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "bench/pattern/settings.hpp"
+
+namespace kiviat {
+
+inline Axis memory_axis() {
+  return {"memory", "auto", "B", "memory that the problem takes on each rank; auto: half of what is available to it, on simulated machines 4 MiB"};
+}
+
+// Bytes on each rank, equal on all of them. Collective.
+inline std::int64_t memory_of(const Trial& t) {
+  constexpr std::int64_t least = 1 << 10, of_simulated = 4 << 20;
+  if (t.text("memory") != "auto") {
+    const std::int64_t bytes = bounded(t, "memory", least, std::int64_t{1} << 50);
+    const double share = -t.worst(-static_cast<double>(t.session().memory_share_bytes));
+    if (host::carries_payload() && static_cast<double>(bytes) > share)
+      throw Skip("memory=" + std::to_string(bytes) + " per rank is more than the " + std::to_string(std::llround(share)) + " B available to each");
+    return bytes;
+  }
+  if (t.deterministic()) return of_simulated;
+  return static_cast<std::int64_t>(-t.worst(-static_cast<double>(t.session().memory_share_bytes)) / 2);
+}
+
+// An axis whose value is a number within bounds, or `auto`, for which `automatic` stands.
+inline std::int64_t bounded_or_auto(const Trial& t, const std::string& axis, std::int64_t least, std::int64_t most, std::int64_t automatic) {
+  return t.text(axis) == "auto" ? automatic : bounded(t, axis, least, most);
+}
+
+}  // namespace kiviat

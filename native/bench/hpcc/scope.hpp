@@ -1,0 +1,27 @@
+// Who computes, as HPC Challenge has it: one rank (single), every rank for itself at the same time (star, or embarrassingly
+// parallel), or all ranks on one problem (global, or MPI).
+#pragma once
+
+#include <string>
+
+#include "core/trial.hpp"
+
+namespace kiviat {
+
+enum class Scope { single, star, global };
+
+inline Axis scope_axis(bool has_global) {
+  Axis axis{"scope", has_global ? "global" : "star", "", "single: one rank alone; star: each rank by itself, all at once", {"single", "star"}};
+  if (has_global) axis.help += "; global: all ranks on one problem", axis.values.push_back("global");
+  return axis;
+}
+
+inline Scope scope_of(const Trial& t) {
+  const std::string scope = t.text("scope");
+  return scope == "single" ? Scope::single : scope == "star" ? Scope::star : Scope::global;
+}
+
+// In scope single rank 0 computes and the others sleep.
+inline bool computes(const Trial& t, Scope scope) { return scope != Scope::single || t.rank() == 0; }
+
+}  // namespace kiviat
