@@ -47,39 +47,49 @@ def _programs(folder: Path, name: str) -> tuple[Path, ...]:
     return tuple(path.resolve() for path in candidates if path.read_bytes()[:4] == b"\x7fELF")
 
 
-def osu_means(
-    mpi: Mpi, program: Path, benchmark: str, largest: int, iterations: int, warmup: int
-) -> dict[int, Mean]:
-    """By size: half a round trip, or the time in a collective call averaged over ranks.
+def osu_mean(mpi: Mpi, program: Path, benchmark: str, size: int, iterations: int, warmup: int) -> Mean:
+    """Half a round trip, or the time in a collective call averaged over ranks.
 
     Reductions add floats, as IMB's and ours do; OSU's default is characters.
     """
-    words = ["-i", str(iterations), "-x", str(warmup), "-m", f"1:{largest}"]
+    words = ["-i", str(iterations), "-x", str(warmup), "-m", f"{size}:{size}"]
     words += ["-T", "mpi_float"] if benchmark == "allreduce" else []
     text = mpi.launch([program, *words])
-    rows = re.finditer(r"^(\d+)\s+(\d+\.(\d+))\s*$", text, re.MULTILINE)
-    return {int(row[1]): Mean(float(row[2]) * 1e-6, 0.5e-6 * 10.0 ** -len(row[3])) for row in rows}
+    row = re.search(rf"^{size}\s+(\d+\.(\d+))\s*$", text, re.MULTILINE)
+    if not row:
+        raise RuntimeError(f"{program.name} printed no line for {size} B")
+    return Mean(float(row[1]) * 1e-6, 0.5e-6 * 10.0 ** -len(row[2]))
 
 
-def imb_means(mpi: Mpi, program: Path, benchmark: str, largest: int, iterations: int) -> dict[int, Mean]:
-    """By size: half a round trip, or the time in a collective call averaged over ranks.
+def imb_mean(mpi: Mpi, program: Path, benchmark: str, size: int, iterations: int) -> Mean:
+    """Half a round trip, or the time in a collective call averaged over ranks.
 
     IMB warms up with a tenth of the iterations. It prints times to 0.01 µs; the bandwidth beside a
     ping-pong's time has more digits while messages are short.
     """
-    sizes = f"0:{largest.bit_length() - 1}"
-    words = ["-iter", f"{iterations},1000000", "-iter_policy", "off", "-time", "1000", "-msglog", sizes]
+    step = size.bit_length() - 1
+    words = [
+        "-iter",
+        f"{iterations},1000000",
+        "-iter_policy",
+        "off",
+        "-time",
+        "1000",
+        "-msglog",
+        f"{step}:{step}",
+    ]
     text = mpi.launch([program, *words, IMB_NAMES[benchmark]])
-    means = {}
-    for row in map(str.split, text.splitlines()):
-        if len(row) < 4 or not row[0].isdigit():
-            continue
-        size, made, time_us = int(row[0]), int(row[1]), float(row[2] if benchmark == "pingpong" else row[-1])
-        if made != iterations:
-            raise RuntimeError(f"IMB made {made} iterations of {size} B where {iterations} were asked for")
-        means[size] = Mean(time_us * 1e-6, 0.005e-6)
-        if benchmark == "pingpong" and size > 0:
-            bytes_per_us = float(row[3])
-            exact = Mean(size / bytes_per_us * 1e-6, size / bytes_per_us**2 * 0.005e-6)
-            means[size] = min(means[size], exact, key=lambda mean: mean.rounding_s)
-    return means
+    row = next(
+        (row for row in map(str.split, text.splitlines()) if len(row) >= 4 and row[0] == str(size)), None
+    )
+    if not row:
+        raise RuntimeError(f"IMB printed no line for {size} B")
+    if int(row[1]) != iterations:
+        raise RuntimeError(f"IMB made {row[1]} iterations of {size} B where {iterations} were asked for")
+    time_us = float(row[2] if benchmark == "pingpong" else row[-1])
+    printed = Mean(time_us * 1e-6, 0.005e-6)
+    if benchmark != "pingpong":
+        return printed
+    bytes_per_us = float(row[3])
+    exact = Mean(size / bytes_per_us * 1e-6, size / bytes_per_us**2 * 0.005e-6)
+    return min(printed, exact, key=lambda mean: mean.rounding_s)

@@ -23,6 +23,8 @@ OWN_NODES = (0, 1, 2, 3, 4, 5, 6, 7)
 # Bytes per second: of one pair within a node and between two, and of what they share.
 MEMORY, PAIR_NEAR, NIC, PAIR_FAR, SWITCH = 10e9, 8e9, 1e9, 1e9, 3e9
 
+ALONE = "streaming/ranks=8/pairs=alone"
+
 
 def run(of: Sequence[int] | None, launches: int = 5) -> dict[str, Any]:
     ranks = [{"rank": rank, "host": "same", "node": node} for rank, node in enumerate(of or ())]
@@ -148,7 +150,7 @@ def test_a_network_without_contention() -> None:
     summaries = [
         study("dense_cumulative", "last_to_first", 0.97, "1", bytes=1 << 20),
         study("streaming", "pair_bandwidth", 1.9e9),
-        study("streaming", "pair_bandwidth", 2e9, case="streaming/ranks=8/pairs=alone", axes={"pairs": "alone"}),
+        study("streaming", "pair_bandwidth", 2e9, case=ALONE, axes={"pairs": "alone"}),
         study("ring", "natural_bandwidth", 1.02e9),
         study("ring", "random_bandwidth", 1e9),
     ]
@@ -161,7 +163,7 @@ def test_a_network_without_contention() -> None:
 def test_streams_of_all_against_those_of_one() -> None:
     summaries = [
         study("streaming", "pair_bandwidth", 1e9),
-        study("streaming", "pair_bandwidth", 2e9, case="streaming/ranks=8/pairs=alone", axes={"pairs": "alone"}),
+        study("streaming", "pair_bandwidth", 2e9, case=ALONE, axes={"pairs": "alone"}),
     ]
     (share,) = told(summaries, BLOCKED, "shared-resource")
     assert "keep 50 % each" in share.headline and "points to the NIC" in share.headline

@@ -203,7 +203,8 @@ def study_tables(run: str = "run-a", launches: int = 6, speed: float = 1.0) -> l
             {"rank": ranks, "partner": ranks},
             lambda a, b, i=index: None if a == b else between(a, b)[i],
         )
-    add("streaming/ranks=8", "pair_bandwidth", "B/s", {"pair": ("0-4", "1-5", "2-6", "3-7")}, lambda _: 0.75e9)
+    pairs = ("0-4", "1-5", "2-6", "3-7")
+    add("streaming/ranks=8", "pair_bandwidth", "B/s", {"pair": pairs}, lambda _: 0.75e9)
     impacts = {"latency": 2.0, "bandwidth": 1.0, "allreduce": 14.0}
     loads = {"alltoall": 1.0, "incast": 0.8, "broadcast": 0.55}
     add(

@@ -14,8 +14,8 @@ _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 def format_value(value: float | None, unit: str) -> str:
     """`value`, given in `unit` (one of the record schema's), as "1.23 µs", "12.3 GB/s", "45.6 %".
 
-    Prefixes are decimal: MB = 10^6 B; amounts of memory (B) have binary ones. Units without prefixes (%, 1, unknown ones) keep the value as it
-    is. A value that is None or not a number is "unavailable", never 0.
+    Prefixes are decimal (MB = 10^6 B), those of amounts of memory (B) binary. Units without prefixes (%, 1,
+    unknown ones) keep the value as it is. A value that is None or not a number is "unavailable", never 0.
     """
     if value is None or math.isnan(value):
         return UNAVAILABLE
