@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench/pattern/settings.hpp"
+#include "core/huge_pages.hpp"
 
 namespace kiviat {
 
@@ -25,6 +26,13 @@ inline std::int64_t memory_of(const Trial& t) {
   }
   if (t.deterministic()) return of_simulated;
   return static_cast<std::int64_t>(-t.worst(-static_cast<double>(t.session().memory_share_bytes)) / 2);
+}
+
+// Memory of so many bytes for this rank's part of the problem; Skip on all ranks alike if one does not get it. Collective.
+inline HugePages pages_of(const Trial& t, std::size_t bytes) {
+  HugePages pages(bytes);
+  if (t.worst(pages ? 0 : static_cast<double>(bytes)) > 0) throw Skip(std::to_string(bytes) + " B per rank could not be had: give less memory");
+  return pages;
 }
 
 // An axis whose value is a number within bounds, or `auto`, for which `automatic` stands.
