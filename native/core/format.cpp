@@ -39,6 +39,7 @@ class Tabular : public Format {
     std::printf("# %s: check %s, %.1f s\n", spec.id.c_str(), result.check.c_str(), result.elapsed_s);
     for (const Metric& metric : result.metrics)
       std::printf("  %-40s %14.6g %s\n", metric.name.c_str(), result.summary(metric).p50.value_or(NAN), metric.unit.c_str());
+    for (const auto& [name, words] : result.notes) std::printf("  %s: %s\n", name.c_str(), words.c_str());
   }
   static Summary summary(const Outcome& outcome, const char* metric) {
     const Metric* found = outcome.result.metric(metric);

@@ -66,6 +66,7 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
       .field("oversubscribed", oversubscribed)
       .raw("metrics", result.metrics_json(true))
       .raw("tables", result.tables_json())
+      .raw("notes", result.notes_json())
       .text();
 }
 

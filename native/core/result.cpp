@@ -89,4 +89,16 @@ std::string Result::tables_json() const {
   });
 }
 
+std::string Result::notes_json() const {
+  json::Object object;
+  for (const auto& [name, words] : notes) object.field(name, words);
+  return object.text();
+}
+
+void Result::note(std::string_view name, std::string words) {
+  const auto found = std::ranges::find(notes, name, &std::pair<std::string, std::string>::first);
+  if (found != notes.end()) found->second = std::move(words);
+  else notes.emplace_back(name, std::move(words));
+}
+
 }  // namespace kiviat

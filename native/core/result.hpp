@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/statistics.hpp"
@@ -41,6 +43,7 @@ struct Table {
 struct Result {
   std::vector<Metric> metrics;
   std::vector<Table> tables;
+  std::vector<std::pair<std::string, std::string>> notes;  // name and words, each name once
   std::string mode = "adaptive", sync = "batched", outcome = "ok", check = "not run";
   std::optional<std::string> phase, reason, check_reason, stopped_by;
   std::optional<long> batch, missed_windows;
@@ -51,6 +54,9 @@ struct Result {
   Summary summary(const Metric& metric) const;
   std::string metrics_json(bool with_samples) const;
   std::string tables_json() const;
+  std::string notes_json() const;
+  // What was said under that name before is replaced.
+  void note(std::string_view name, std::string words);
 };
 
 }  // namespace kiviat

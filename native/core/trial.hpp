@@ -115,6 +115,9 @@ class Trial {
   // One value of a quantity that the benchmark declares; counts on rank 0 of all members.
   void report(std::string_view quantity, double value);
   Table& table(std::string name, std::string unit, std::string better, std::vector<Table::Axis> axes);
+  // A fact in words: which library, what was chosen automatically, why something is unavailable. Counts on rank 0
+  // of all members; the last words of a name do.
+  void note(std::string_view name, std::string words) { result_.note(name, std::move(words)); }
   // Within a study: whether the payload of `operation` arrives, given what sends() and expects() said since
   // the last call of forget_payload(). The verdict goes into the result. Collective.
   bool verify(const Operation& operation);

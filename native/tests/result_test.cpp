@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/recorder.hpp"
 #include "helpers.hpp"
 #include "ranked_test.hpp"
 
@@ -83,4 +84,14 @@ RANKED_TEST(records_bound_their_samples, 1) {
   EXPECT(samples.ends_with(",4999"));
   EXPECT(contains(json, "\"count\":5000"));
   EXPECT(contains(result.metrics_json(false), "\"samples\":null"));
+}
+
+RANKED_TEST(notes_keep_their_order_and_the_last_words, 1) {
+  Result result;
+  EXPECT(result.notes_json() == "{}");
+  result.note("blas", "A");
+  result.note("grid", "1 x 2");
+  result.note("blas", "B \"0.3\"");
+  EXPECT(result.notes_json() == R"({"blas":"B \"0.3\"","grid":"1 x 2"})");
+  EXPECT(contains(result_event({"id", "hpl", {}}, "hpl", 2, false, false, result), R"("notes":{"blas":"B \"0.3\"",)"));
 }

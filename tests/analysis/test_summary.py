@@ -115,3 +115,9 @@ def test_a_hundred_thousand_rows_within_a_second() -> None:
     start = time.process_time()
     assert len(summarise(rows)) == 20_000
     assert time.process_time() - start < 1.5  # seconds of CPU; about 0.6 on a quiet machine
+
+
+def test_launches_that_say_different_things_are_all_heard() -> None:
+    rows = [row(launch=i, notes={"blas": name, "n": "100"}) for i, name in enumerate(("A", "B", "A"))]
+    assert summarise(rows)[0].notes == {"blas": "A; B", "n": "100"}
+    assert summarise(rows[::2])[0].notes == {"blas": "A", "n": "100"}

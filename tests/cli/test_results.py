@@ -49,7 +49,10 @@ def test_studies_are_shown_quantity_by_quantity(kiviat: Kiviat, make_run: Make) 
     with (run.path / "records.jsonl").open("a") as records:
         for launch in range(8):
             for case, size in (("ring", None), ("dense_random", 8), ("dense_random", 64)):
-                one = record(run.id, f"{case}/{size}", launch, benchmark=case, bytes=size, metrics=metrics)
+                notes = {"grid": "1 × 2"} if case == "ring" else {}
+                one = record(
+                    run.id, f"{case}/{size}", launch, benchmark=case, bytes=size, metrics=metrics, notes=notes
+                )
                 records.write(json.dumps(one.to_json()) + "\n")
     shown = kiviat("show", "last", "ring", "dense_random").stdout.splitlines()
     at = shown.index("ring on 2 ranks")
@@ -58,6 +61,7 @@ def test_studies_are_shown_quantity_by_quantity(kiviat: Kiviat, make_run: Make) 
         ["natural", "latency", "2.00", "µs", "2.00", "–", "2.00", "µs", "8"],
         ["random", "bandwidth", "3.00", "GB/s", "3.00", "–", "3.00", "GB/s", "8"],
     ]
+    assert shown[at + 4 : at + 6] == ["grid: 1 × 2"]
     at = shown.index("dense_random on 2 ranks")
     assert [line[:5].strip() for line in shown[at + 2 : at + 6]] == ["8 B", "", "64 B", ""]
 

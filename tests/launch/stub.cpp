@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
                          R"(,"bytes":null,"axes":{},"mode":"fixed","sync":"barrier","outcome":"ok","phase":null,)"
                          R"("reason":null,"check":"passed","check_reason":null,"stopped_by":"fixed","batch":1,)"
                          R"("missed_windows":null,"clock_cost_s":1e-8,"elapsed_s":0.0,"oversubscribed":false)" +
-                         metrics + R"(,"tables":[]})";
+                         metrics + R"(,"tables":[],"notes":{}})";
     result.erase(std::remove(result.begin(), result.end(), '\n'), result.end());
     emit(result + std::string(std::atoi(value(line, "padding").c_str()), ' '));
   }

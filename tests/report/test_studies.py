@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -303,6 +304,12 @@ def test_slow_ranks_and_links_and_quantities(open_page: Open) -> None:
     text = section.get_by_role("region", name="Quantities").inner_text()
     for case, metric in (("bisection/ranks=8", "worst_half"), ("streaming/ranks=8", "total_bandwidth")):
         assert f"{metric.replace('_', ' ')}\t{format_value(*value(rows, case, metric))}" in text
+
+
+def test_notes_stand_below_their_case() -> None:
+    rows = [replace(row, notes={"library": "<b>BLAS</b>"}) for row in study_rows()]
+    page = render([study_run()], [row for row in rows if row.benchmark == "ring"])
+    assert page.count("library: &lt;b&gt;BLAS&lt;/b&gt;") == 1 and "library" not in page_of_one()
 
 
 def test_findings_lead_to_the_sections(open_page: Open) -> None:

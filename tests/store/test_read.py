@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.record import InputError, Row
+from kiviat.record import InputError, Record, Row
 from kiviat.store import RunDirectory
 from kiviat.store.columns import columns
 from kiviat.store.read import load
@@ -40,6 +40,19 @@ def test_rows_are_the_metrics_without_their_samples(run: RunDirectory) -> None:
         else:
             assert getattr(first, name) == getattr(written.metrics[0], name)
             assert getattr(second, name) == getattr(bandwidth, name)
+
+
+def test_notes_are_kept_and_older_records_have_none(run: RunDirectory) -> None:
+    told = {"blas": 'OpenBLAS "0.3", /usr/lib/é', "energy": "unavailable: no powercap"}
+    for launch in range(2):
+        run.append(record(run.id, launch=launch, notes=told))
+    records = run.path / "records.jsonl"
+    new, old = (json.loads(line) for line in records.read_text().splitlines())
+    del old["notes"]
+    records.write_text(json.dumps(new) + "\n" + json.dumps(old) + "\n")
+    assert [row.notes for row in load(run.path)[1]] == [told, {}]
+    assert [Record.from_json(one).notes for one in (new, old)] == [told, {}]
+    assert Record.from_json(new).to_json()["notes"] == told
 
 
 def test_a_case_without_metrics_is_one_row(run: RunDirectory) -> None:

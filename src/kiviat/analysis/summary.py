@@ -18,7 +18,8 @@ class Summary:
 
     `median` is the median of the launch medians; `low` and `high` bound it at 95 % where there are
     enough launches (None otherwise). `within` is the relative half width of the interval within a
-    launch (median over launches), `spread` the relative range of the launch medians.
+    launch (median over launches), `spread` the relative range of the launch medians. `notes` has what
+    launches said in different words one after the other.
     """
 
     run: str
@@ -47,6 +48,7 @@ class Summary:
     spread: float | None
     converged: bool
     launch_medians: tuple[float, ...]
+    notes: Mapping[str, str]
 
 
 Key = tuple[str, str, str]
@@ -130,6 +132,7 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
             spread=_known(spread[i]) if len(rows) > 1 else None,
             converged=all(row.stopped_by in ("target", "fixed") for row in rows),
             launch_medians=tuple(values[i].tolist()),
+            notes=_notes([row.notes for row in rows]),
         )
     return summaries
 
@@ -151,6 +154,17 @@ def _refuse_mixture(rows: Sequence[Row]) -> None:
 def _common(seen: Sequence[str | None]) -> str | None:
     """What all launches have, or "mixed"."""
     return seen[0] if len(set(seen)) == 1 else "mixed"
+
+
+def _notes(of_launches: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+    first = of_launches[0]
+    if all(notes == first for notes in of_launches):
+        return first
+    said: dict[str, dict[str, None]] = {}
+    for notes in of_launches:
+        for name, words in notes.items():
+            said.setdefault(name, {})[words] = None
+    return {name: "; ".join(words) for name, words in said.items()}
 
 
 def _matrix(values: Sequence[Sequence[float | None]]) -> Floats:

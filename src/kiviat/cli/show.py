@@ -66,10 +66,13 @@ def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
     by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
     for (benchmark, ranks, axes), found in by_table:
         print(f"\n{bold(benchmark)} on {counted(ranks, 'rank')}{axes and ', '}{axes}")
+        its = list(found)
         if benchmark in of_studies:
-            _print_quantities(list(found))
+            _print_quantities(its)
         else:
-            _print_table(list(found), percentiles)
+            _print_table(its, percentiles)
+        for name, words in dict.fromkeys(note for summary in its for note in summary.notes.items()):
+            print(dim(f"{name}: {words}"))
 
 
 def _print_quantities(summaries: Sequence[Summary]) -> None:

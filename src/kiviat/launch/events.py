@@ -124,4 +124,5 @@ class Identity:
 _FROM_EVENT = (
     *("case", "benchmark", "ranks", "bytes", "axes", "mode", "sync", "outcome", "phase", "reason"),
     *("check", "check_reason", "stopped_by", "batch", "missed_windows", "clock_cost_s", "elapsed_s"),
+    "notes",
 )

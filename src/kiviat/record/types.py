@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from kiviat.record.schema import RECORD_SCHEMA, refuse_other_version
@@ -103,11 +103,13 @@ class Record:
     started: str | None
     metrics: tuple[Metric, ...]
     tables: tuple[Table, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
         refuse_other_version(data.get("schema"), RECORD_SCHEMA)
-        values = {field.name: data[field.name] for field in fields(cls)}
+        values = {field.name: data[field.name] for field in fields(cls) if field.name != "notes"}
+        values["notes"] = data.get("notes", {})  # records of the first versions have none
         values["metrics"] = tuple(Metric.from_json(metric) for metric in data["metrics"])
         values["tables"] = tuple(Table.from_json(table) for table in data["tables"])
         return cls(**values)
@@ -115,6 +117,7 @@ class Record:
     def to_json(self) -> dict[str, Any]:
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["axes"] = dict(self.axes)
+        data["notes"] = dict(self.notes)
         data["metrics"] = [metric.to_json() for metric in self.metrics]
         data["tables"] = [table.to_json() for table in self.tables]
         return data
@@ -161,6 +164,7 @@ class Row:
     p99: float | None
     ci_low: float | None
     ci_high: float | None
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

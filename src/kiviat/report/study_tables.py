@@ -22,6 +22,7 @@ class Quantities:
     case: str
     conditions: str
     summaries: list[Summary]
+    notes: list[tuple[str, str]]
 
 
 def quantities(table: Iterable[Summary], benchmarks: Sequence[str]) -> list[Quantities]:
@@ -31,7 +32,7 @@ def quantities(table: Iterable[Summary], benchmarks: Sequence[str]) -> list[Quan
         if summary.benchmark in benchmarks:
             cases.setdefault((summary.case, summary.run), []).append(summary)
     return [
-        Quantities(run, case, _conditions(found[0]), found)
+        Quantities(run, case, _conditions(found[0]), found, list(found[0].notes.items()))
         for (case, run), found in sorted(
             cases.items(), key=lambda entry: benchmarks.index(entry[1][0].benchmark)
         )

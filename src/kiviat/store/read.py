@@ -81,8 +81,11 @@ def _rows(readable: Path, records: Path) -> list[Row]:
             ) from None
     if any(value[-1] for value in values):
         raise InputError(first_bad_line(readable, records) or f"{records} holds lines that are no records")
-    at = _names().index("axes")
-    return [_row([*value[:at], _axes(value[at]), *value[at + 1 : -1]]) for value in values]
+    axes, notes = _names().index("axes"), _names().index("notes")
+    return [
+        _row([*value[:axes], _axes(value[axes]), *value[axes + 1 : notes], _notes(value[notes])])
+        for value in values
+    ]
 
 
 def _row(cells: list[Any]) -> Row:
@@ -123,6 +126,12 @@ def _query(readable: Path) -> str:
 def _axes(text: str) -> dict[str, Scalar]:
     axes: dict[str, Scalar] = json.loads(text)
     return axes
+
+
+@lru_cache(maxsize=4096)
+def _notes(text: str | None) -> dict[str, str]:
+    notes: dict[str, str] = json.loads(text or "{}")
+    return notes
 
 
 def first_bad_line(readable: Path, name: Path) -> str | None:
