@@ -177,10 +177,20 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
     assert "  pingpong/ranks=4/bytes=8/group=2 pingpong ranks=4 bytes=8 group=2 " in done.stdout
 
 
+def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
+    by_option = kiviat("run", "--plan", "standard", "-n", "2", "barrier", "--dry-run").stdout
+    by_name = kiviat("run", "standard", "barrier", "-n", "2", "--dry-run").stdout
+    assert by_name.startswith("plan standard: 1 case in 5 launches")
+    assert by_name == by_option
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("pingpog",), "unknown benchmark 'pingpog' in the command line; did you mean 'pingpong'?"),
+        (("standart",), "unknown benchmark 'standart' in the command line; did you mean 'standard'?"),
+        (("xyz",), "plans are full, quick, standard"),
+        (("quick", "--plan", "full"), "several plans in the command line: quick, --plan full; give one"),
         (("-m", "8Q"), "size '8Q' in the command line is not a size"),
         (("pingpong", "-n", "1"), "no case for -n 1: pingpong needs exactly 2 ranks"),
         (("-n", "many"), "number of ranks 'many' in -n cannot be read"),

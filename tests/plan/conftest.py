@@ -42,6 +42,14 @@ def describe() -> list[dict[str, Any]]:
         benchmark("collective/allreduce", (2, None, 1), element_bytes=4, aka=["osu_allreduce"]),
         benchmark("collective/barrier", (2, None, 1), sized=False),
         benchmark("collective/iallreduce", (2, None, 1), element_bytes=4, sampling="overlapped"),
+        benchmark(
+            "hpcc/hpl",
+            (1, None, 1),
+            {"name": "memory", "default": "auto", "values": None},
+            sized=False,
+            sampling="study",
+            nominal_s=60.0,
+        ),
     ]
 
 

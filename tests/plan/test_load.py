@@ -34,6 +34,18 @@ def test_a_case_is_named_and_spelled_as_the_native_program_reads_it(load: Load) 
     )
 
 
+def test_what_a_benchmark_finds_itself_may_be_given_or_bounded(load: Load) -> None:
+    plan = load('[[cases]]\nbenchmarks = "hpl"\naxes.memory = ["auto", "64M", 5000, "auto:2G"]\n')
+    assert ids(plan) == [
+        "hpl/ranks=4",
+        f"hpl/ranks=4/memory={64 << 20}",
+        "hpl/ranks=4/memory=5000",
+        f"hpl/ranks=4/memory=auto:{2 << 30}",
+    ]
+    asked = load('[[cases]]\nbenchmarks = "hpl"\naxes.memory = "64M"\n', axes={"memory": "1M"})
+    assert ids(asked) == [f"hpl/ranks=4/memory={1 << 20}"]
+
+
 def test_axes_at_their_default_are_left_out_and_lists_multiply(load: Load) -> None:
     plan = load(
         '[[cases]]\nbenchmarks = "uniband"\nbytes = [8, 16]\naxes = { window = [64, 1], cache = "off" }'
@@ -206,6 +218,14 @@ GROUP = '[[cases]]\nbenchmarks = "pingpong"\n'
         ),
         (GROUP + 'axes.cache = "warm"\n', "cache is 'warm' in plan .*; give one of hot, off"),
         (GROUP + 'axes.distance = "far"\n', "distance is 'far' in plan .*; give a whole number"),
+        (
+            '[[cases]]\nbenchmarks = "hpl"\naxes.memory = "much"\n',
+            r"memory is 'much' in plan .*, cases\[0\]; give a whole number such as 4096 or 2G, or auto",
+        ),
+        (
+            '[[cases]]\nbenchmarks = "hpl"\nnominal_s = 0\n',
+            r"nominal_s is 0 in plan .*, cases\[0\]; give seconds above 0",
+        ),
         (GROUP + "ranks = 3\n", r"ranks 3 in plan .*, cases\[0\], for pingpong does not fit"),
         ("[controls]\ntarget = 2\n", "target is 2 in plan .*; give a fraction between 0 and 1"),
         ("[controls]\nbudgets = 2\n", "unknown control 'budgets' in plan .*; did you mean 'budget_s'"),

@@ -80,3 +80,12 @@ def test_fixed_iterations_are_estimated_by_their_number(load: Load) -> None:
         return estimate(load(TEXT, controls=controls)).at_most_s
 
     assert seconds(100_000) > 10 * seconds(1000)
+
+
+def test_a_plan_knows_how_long_its_sizes_take(load: Load) -> None:
+    """The study says 60 s of itself, at the sizes of its own defaults."""
+    its_own = load('launches = 1\n[[cases]]\nbenchmarks = "hpl"\n')
+    told = load('launches = 1\n[[cases]]\nbenchmarks = "hpl"\nnominal_s = 2.5\n')
+    assert estimate(its_own).likely_s == pytest.approx(60, abs=1)
+    assert estimate(told).likely_s == pytest.approx(2.5, abs=1)
+    assert its_own.hash == told.hash

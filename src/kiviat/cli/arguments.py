@@ -94,7 +94,10 @@ def _mpi(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
 
 def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "benchmarks", nargs="*", metavar="BENCH", help="only these; IMB's and OSU's names work too"
+        "benchmarks",
+        nargs="*",
+        metavar="BENCH",
+        help="only these; IMB's and OSU's names work too; the name of a plan, such as standard, selects it",
     )
     what = command.add_argument_group("what to run")
     what.add_argument("--plan", help="quick, standard, full or a file (default: quick)")
@@ -111,6 +114,12 @@ def _run(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="AXIS=VALUE",
         help="an axis of the benchmarks, or several values",
+    )
+    what.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="of each rank for the kernels of HPC Challenge: 512M, 2G, or auto:2G, half of what is there but "
+        "2G at most (default: as the plan says)",
     )
     what.add_argument("--multi", type=int, metavar="N", help="groups of N ranks, all at the same time")
     what.add_argument("--launches", type=int, help="how often the whole plan is launched")

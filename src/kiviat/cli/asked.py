@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from kiviat.plan import Overrides, Plan, RankRule, expand_ranks, load_plan, reload_plan
+from kiviat.plan import Overrides, Plan, RankRule, expand_ranks, load_plan, plan_in, reload_plan
 from kiviat.record import InputError
 from kiviat.record.types import Scalar
 from kiviat.store import read_run
@@ -19,8 +19,9 @@ def asked_plan(arguments: Namespace, known: list[dict[str, Any]], available: int
     ranks = arguments.ranks
     if ranks is not None:
         available = max(expand_ranks(ranks, available, RankRule(), "-n"))
+    named, benchmarks = plan_in(arguments.benchmarks, known, arguments.plan)
     overrides = Overrides(
-        benchmarks=arguments.benchmarks,
+        benchmarks=benchmarks,
         bytes=arguments.sizes,
         ranks=None if ranks is None or ranks.isdecimal() else ranks,
         launches=arguments.launches,
@@ -28,7 +29,7 @@ def asked_plan(arguments: Namespace, known: list[dict[str, Any]], available: int
         controls=_controls(arguments),
         axes=_axes(arguments),
     )
-    return load_plan(arguments.plan or _DEFAULT_PLAN, known, available, overrides)
+    return load_plan(named or _DEFAULT_PLAN, known, available, overrides)
 
 
 def _controls(arguments: Namespace) -> dict[str, Scalar]:
@@ -58,6 +59,8 @@ def _axes(arguments: Namespace) -> dict[str, Any]:
                 f"--set {word!r} is not of the form AXIS=VALUE; `kiviat list BENCH` shows the axes"
             )
         axes[name] = value
+    if arguments.memory is not None:
+        axes["memory"] = arguments.memory
     return axes | ({} if arguments.multi is None else {"group": arguments.multi})
 
 

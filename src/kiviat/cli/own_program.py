@@ -26,7 +26,9 @@ from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
 from kiviat.store import RunDirectory, call_run, runs_home
 
 _LOOK_S = 0.2
-_OTHER_OPTIONS = ("plan", "sizes", "multi", "launches", "seed", "budget", "target", "iterations", "warmup")
+_OTHER_OPTIONS = (
+    *("plan", "sizes", "memory", "multi", "launches", "seed", "budget", "target", "iterations", "warmup"),
+)
 
 
 def execute(arguments: Namespace) -> int:

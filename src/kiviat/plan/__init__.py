@@ -3,7 +3,7 @@
 from kiviat.plan.benchmark import Axis, Benchmark, RankRule, find_benchmarks
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.estimate import Estimate, estimate
-from kiviat.plan.load import Overrides, load_plan, plan_names, reload_plan
+from kiviat.plan.load import Overrides, load_plan, plan_in, plan_names, reload_plan
 from kiviat.plan.plan import Plan
 from kiviat.plan.ranges import expand_ranks, expand_sizes
 
@@ -21,6 +21,7 @@ __all__ = [
     "expand_sizes",
     "find_benchmarks",
     "load_plan",
+    "plan_in",
     "plan_names",
     "reload_plan",
 ]

@@ -104,9 +104,15 @@ def find_benchmarks(known: Sequence[Benchmark], names: Sequence[str], where: str
     for name in names:
         matches = [benchmark for benchmark in known if _means(name, benchmark)]
         if not matches:
-            raise InputError(f"unknown benchmark {name!r} in {where}{suggestion(name, _all_names(known))}")
+            raise InputError(
+                f"unknown benchmark {name!r} in {where}{suggestion(name, benchmark_names(known))}"
+            )
         found |= {benchmark.name: benchmark for benchmark in matches}
     return list(found.values())
+
+
+def names_benchmark(name: str, known: Sequence[Benchmark]) -> bool:
+    return any(_means(name, benchmark) for benchmark in known)
 
 
 def _means(name: str, benchmark: Benchmark) -> bool:
@@ -116,7 +122,7 @@ def _means(name: str, benchmark: Benchmark) -> bool:
     return lower in (benchmark.name, benchmark.file, *(other.lower() for other in benchmark.aka))
 
 
-def _all_names(known: Sequence[Benchmark]) -> list[str]:
+def benchmark_names(known: Sequence[Benchmark]) -> list[str]:
     """Our names first: they win over equal ones of others."""
     return [
         *(benchmark.name for benchmark in known),

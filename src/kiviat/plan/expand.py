@@ -14,11 +14,16 @@ from kiviat.record import InputError
 from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"
+AUTO = "auto"  # the default of axes whose number the benchmark finds itself
 
 
 @dataclass(frozen=True)
 class Group:
-    """One `[[cases]]` of a plan, or the benchmarks that only the command line names."""
+    """One `[[cases]]` of a plan, or the benchmarks that only the command line names.
+
+    `nominal_s` is how long a study takes at the sizes that the plan gives it, where that is not what it says
+    of itself.
+    """
 
     benchmarks: Sequence[Benchmark]
     by_pattern: bool
@@ -29,6 +34,7 @@ class Group:
     axes: Mapping[str, Any]
     asked_axes: Mapping[str, Any]
     controls: Mapping[str, Scalar]
+    nominal_s: float | None
     where: str
 
 
@@ -50,7 +56,7 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
             world = _world(group, ranks, axes, available)
             named = {**axes, "world": world} if group.subset and world != ranks else axes
             name = case_id(benchmark.name, ranks, size, named | marks)
-            about = (benchmark.nominal_s, benchmark.threads)
+            about = (group.nominal_s or benchmark.nominal_s, benchmark.threads)
             cases.append(Case(name, benchmark.name, ranks, size, named, controls, world, *about))
     return cases, reason
 
@@ -112,6 +118,8 @@ def _values(axis: Axis, value: object, available: int, where: str) -> list[Scala
 
 
 def _value(axis: Axis, value: Scalar, where: str) -> Scalar:
+    if axis.default == AUTO and not axis.values:
+        return _number_or_auto(axis, value, where)
     if axis.values and value not in axis.values:
         allowed = ", ".join(str(one) for one in axis.values)
         raise InputError(f"{axis.name} is {value!r} in {where}; give one of {allowed}")
@@ -121,6 +129,20 @@ def _value(axis: Axis, value: Scalar, where: str) -> Scalar:
     if isinstance(value, str) and (not value or any(blank in value for blank in " \t\n=/")):
         raise InputError(f"{axis.name} is {value!r} in {where}; give one word without blanks, = and /")
     return value
+
+
+def _number_or_auto(axis: Axis, value: Scalar, where: str) -> Scalar:
+    """A number, `auto`, or what `auto` may be at most, as in auto:2G."""
+    if value == AUTO:
+        return value
+    word = str(value).removeprefix(f"{AUTO}:")
+    try:
+        (size,) = expand_sizes(word, where)
+    except (InputError, ValueError):
+        raise InputError(
+            f"{axis.name} is {value!r} in {where}; give a whole number such as 4096 or 2G, or auto"
+        ) from None
+    return size if word == str(value) else f"{AUTO}:{size}"
 
 
 def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:

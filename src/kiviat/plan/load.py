@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kiviat.plan.benchmark import Benchmark, find_benchmarks, is_pattern, suggestion
+from kiviat.plan.benchmark import (
+    Benchmark,
+    benchmark_names,
+    find_benchmarks,
+    is_pattern,
+    names_benchmark,
+    suggestion,
+)
 from kiviat.plan.case import Case
 from kiviat.plan.controls import checked_controls, refuse_contradictions
 from kiviat.plan.expand import COMMAND_LINE, Group, expand
@@ -35,8 +42,16 @@ _GROUP: Mapping[str, tuple[type, ...]] = {
     "subset": (bool,),
     "axes": (dict,),
     "controls": (dict,),
+    "nominal_s": (int, float),
 }
-_KIND = {str: "text", int: "a whole number", list: "a list", dict: "a table", bool: "true or false"}
+_KIND = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a table",
+    bool: "true or false",
+}
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,33 @@ def plan_names() -> list[str]:
     return sorted(path.stem for path in data_path("plans").glob("*.toml"))
 
 
+def plan_in(
+    words: Sequence[str], describe: Sequence[Mapping[str, Any]], given: str | None
+) -> tuple[str | None, list[str]]:
+    """The plan that `words` of the command line name, or else `given`; and the words that name benchmarks.
+
+    A benchmark of that name wins. What is neither a benchmark nor a plan is refused with the nearest of both.
+    """
+    known = [Benchmark.from_json(entry) for entry in describe]
+    plans, benchmarks = [], []
+    for word in words:
+        if names_benchmark(word, known):
+            benchmarks.append(word)
+        elif word in plan_names():
+            plans.append(word)
+        else:
+            nearest = suggestion(
+                word,
+                [*benchmark_names(known), *plan_names()],
+                "`kiviat list` shows benchmarks; plans are " + ", ".join(plan_names()),
+            )
+            raise InputError(f"unknown benchmark {word!r} in {COMMAND_LINE}{nearest}")
+    if len(plans) + (given is not None) > 1:
+        named = ", ".join([*plans, *([] if given is None else [f"--plan {given}"])])
+        raise InputError(f"several plans in {COMMAND_LINE}: {named}; give one")
+    return (plans[0] if plans else given), benchmarks
+
+
 def _find(name_or_path: str | Path) -> Path:
     name = str(name_or_path)
     shipped = data_path("plans") / f"{name}.toml"
@@ -140,6 +182,10 @@ def _read(path: Path) -> dict[str, Any]:
         _check(group, _GROUP, f"plan {path}, cases[{index}]")
         if not group.get("benchmarks"):
             raise InputError(f"benchmarks is missing in plan {path}, cases[{index}]; name some or a pattern")
+        if group.get("nominal_s", 1) <= 0:
+            raise InputError(
+                f"nominal_s is {group['nominal_s']} in plan {path}, cases[{index}]; give seconds above 0"
+            )
     return {"name": path.stem, **data}
 
 
@@ -216,6 +262,7 @@ class _Base:
             axes=settings.get("axes", {}),
             asked_axes=self.overrides.axes,
             controls=controls,
+            nominal_s=settings.get("nominal_s"),
             where=where if self.overrides.bytes is None else COMMAND_LINE,
         )
 

@@ -1,0 +1,128 @@
+"""Extrapolation from small simulated problems: known laws come back, what follows none is seen to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.rows import case
+from kiviat.analysis.extrapolation import LAWS, extrapolated, memory_of, nonnegative
+from kiviat.analysis.summary import Summary
+
+RANKS = 64
+MEMORIES = [1 << 18, 1 << 19, 1 << 20, 1 << 21]
+RUN: dict[str, Any] = {
+    "machine": {"memory_bytes": 256 * 4e9, "model": {"nodes": 256, "sockets": 2, "cores": 1}},
+    "launches": [],
+}
+
+
+def order(memory: float) -> float:
+    return math.sqrt(memory * RANKS / 8)
+
+
+def hpl_rate(memory: float, c3: float = 4e-12, c2: float = 3e-9, c1: float = 5e-6) -> float:
+    n = order(memory)
+    return 2 / 3 * n**3 / (2 / 3 * c3 * n**3 + c2 * n**2 + c1 * n)
+
+
+def measured(
+    benchmark: str, metric: str, rate: Callable[[float], float], clock: str = "simulated", **axes: Any
+) -> list[Summary]:
+    return [
+        case(
+            [rate(memory)],
+            case=f"{benchmark}/ranks={RANKS}/memory={memory}",
+            benchmark=benchmark,
+            ranks=RANKS,
+            bytes=None,
+            axes={"memory": memory, **axes},
+            metric=metric,
+            unit="flop/s",
+            better="higher",
+            clock=clock,
+        )
+        for memory in MEMORIES
+    ]
+
+
+def test_a_law_comes_back() -> None:
+    """1.6 GB a rank: 80 % of 4 GB between two processors."""
+    (found,) = extrapolated(measured("hpl", "rate", hpl_rate), RUN)
+    assert found.memory_bytes == pytest.approx(1.6e9)
+    assert found.value == pytest.approx(hpl_rate(1.6e9), rel=1e-6)
+    assert found.held_out == pytest.approx(0, abs=1e-6)
+    assert not found.assumed
+    assert found.points[0] == (MEMORIES[0], pytest.approx(hpl_rate(MEMORIES[0])))
+    assert "hpl on 64 ranks: 2" in found.words
+    assert "from 4 sizes of 256 KiB to 2 MiB a rank by time = c3 N^3 + c2 N^2 + c1 N" in found.words
+    assert found.words.endswith("off at the largest") and "+0.0%" in found.words.replace("-", "+")
+
+
+def test_each_kernel_has_its_own_law() -> None:
+    size = lambda memory: memory * RANKS / 32  # noqa: E731
+
+    def fft(memory: float) -> float:
+        n = size(memory)
+        return n * math.log2(n) / (2e-12 * n * math.log2(n) + 1e-10 * n + 3e-4)
+
+    def updates(memory: float) -> float:
+        return size(memory) / (1e-9 * size(memory) + 1e-4)
+
+    summaries = [
+        *measured("fft", "rate", fft, scope="global"),
+        *measured("fft", "rate", lambda memory: 1e9, scope="star"),
+        *measured("random_access", "updates", updates, scope="global"),
+        *measured("ptrans", "rate", lambda memory: 1 / (1e-11 + 1e-8 / order(memory))),
+        *measured("stream", "triad", lambda memory: 1e9),
+    ]
+    values = {found.benchmark: found.value for found in extrapolated(summaries, RUN)}
+    assert values == {
+        "fft": pytest.approx(fft(1.6e9), rel=1e-6),
+        "random_access": pytest.approx(updates(1.6e9), rel=1e-6),
+        "ptrans": pytest.approx(1 / (1e-11 + 1e-8 / order(1.6e9)), rel=1e-6),
+    }
+    assert set(values) == set(LAWS) - {"hpl"}
+
+
+def test_what_follows_another_law_is_off_at_the_size_held_out() -> None:
+    """The largest is a quarter slower than the law of the others has it."""
+    slower = lambda memory: hpl_rate(memory) * (0.8 if memory == MEMORIES[-1] else 1)  # noqa: E731
+    (found,) = extrapolated(measured("hpl", "rate", slower), RUN)
+    assert found.held_out == pytest.approx(0.25, rel=1e-6)
+    assert "+25.0% off" in found.words
+
+
+def test_costs_are_never_negative() -> None:
+    """A rate that grows faster than any law would extrapolate to a negative time."""
+    steep = lambda memory: memory**1.2  # noqa: E731
+    (found,) = extrapolated(measured("hpl", "rate", steep), RUN)
+    assert 0 < found.value < math.inf
+    assert found.held_out < -0.05
+
+
+def test_three_sizes_and_clocks_on_the_wall_are_not_extrapolated() -> None:
+    summaries = measured("hpl", "rate", hpl_rate)
+    assert extrapolated(summaries[:3], RUN) == []
+    assert extrapolated(measured("hpl", "rate", hpl_rate, clock="wall"), RUN) == []
+
+
+def test_memory_is_that_of_the_nodes_that_ranks_are_on() -> None:
+    assert memory_of(RUN, 64) == pytest.approx(0.8 * 2e9)
+    spread = {"world": 4, "ranks": [{"rank": rank, "host": f"n{rank}"} for rank in range(4)]}
+    assert memory_of({**RUN, "launches": [spread]}, 4) == pytest.approx(0.8 * 4e9)
+    unknown = {"machine": {"memory_bytes": None, "model": None}, "launches": []}
+    (found,) = extrapolated(measured("hpl", "rate", hpl_rate), unknown)
+    assert (found.memory_bytes, found.assumed) == (1e9, True)
+    assert "954 MiB a rank (assumed)" in found.words
+
+
+def test_nonnegative_least_squares() -> None:
+    matrix = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    assert nonnegative(matrix, np.array([1.0, 2.0, 3.0])) == pytest.approx([1, 2])
+    # Without a bound the best is (4/3, -5/3); with it, the best of the first column alone.
+    assert nonnegative(matrix, np.array([2.0, -1.0, -1.0])) == pytest.approx([0.5, 0])
