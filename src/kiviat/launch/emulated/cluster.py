@@ -15,6 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from kiviat.launch.emulated import commands, delaying, journal, removal, rights, scripts
+from kiviat.launch.emulated.compiling import compiled
 from kiviat.launch.emulated.journal import Journal
 from kiviat.launch.emulated.raw_tcp import half_round_trip_s
 from kiviat.launch.emulated.spec import Spec
@@ -147,6 +148,7 @@ class Cluster:
             signal.raise_signal(interrupts.signal)
 
     def _make(self, wire: Path | None) -> None:
+        slices = compiled("slices", ["emulated/slices.cpp"])
         files = [scripts.HEAD + ".net"]
         for index in range(self.spec.nodes):
             files += [f"{scripts.node_name(index)}.{kind}" for kind in scripts.NAMESPACES]
@@ -155,7 +157,7 @@ class Cluster:
         (self.folder / scripts.TEMPORARY).mkdir()
         nsenter, unshare, mount = (commands.found(name) or name for name in ("nsenter", "unshare", "mount"))
         self._write("hosts", scripts.hosts(self.spec, socket.gethostname()), 0o644)
-        self._write("enter", scripts.enter(self.folder, nsenter, unshare, mount), 0o755)
+        self._write("enter", scripts.enter(self.folder, nsenter, unshare, mount, slices), 0o755)
         self._write("agent", scripts.agent(self.folder), 0o755)
         self._run(["sh"], "make", scripts.make(self.spec, wire))
         if wire and self.spec.nodes > 1:

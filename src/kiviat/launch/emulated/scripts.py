@@ -145,9 +145,10 @@ def _inside(name: str, tcp: dict[str, str], ip: Sequence[str], tc: Sequence[str]
     ]
 
 
-def enter(folder: Path, nsenter: str, unshare: str, mount: str) -> str:
+def enter(folder: Path, nsenter: str, unshare: str, mount: str, slices: Path) -> str:
     """Runs a command on a node. UCX and others look at /sys/class/net, which shows the network namespace
-    of whoever mounted /sys; without an IPC namespace UCX would take shared memory between nodes.
+    of whoever mounted /sys; without an IPC namespace UCX would take shared memory between nodes. `slices`
+    is the program that shortens the time slices of what it runs.
     """
     return f"""\
 #!/bin/sh
@@ -161,7 +162,7 @@ esac
 exec {nsenter} --net={folder}/$node.net $others {unshare} --mount /bin/sh -ec '
 {mount} -t sysfs sysfs /sys
 [ ! -e /etc/hosts ] || {mount} --bind {folder}/hosts /etc/hosts
-exec "$0" "$@"' "$@"
+exec {slices} "$0" "$@"' "$@"
 """
 
 

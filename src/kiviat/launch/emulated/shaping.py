@@ -47,8 +47,9 @@ class Shaping:
     @property
     def queued_bytes(self) -> int:
         """What one connection may have in its node's queue. The kernel's own rule gives more to the
-        connection that already has more, and two of them do not share a link evenly."""
-        return min(8 * self.bucket_bytes, 4 * _LARGEST_SEGMENT_BYTES)
+        connection that already has more, and two of them do not share a link evenly. Two segments keep the
+        link busy, and what a rank sends next does not wait for more than them."""
+        return min(4 * self.bucket_bytes, 4 * _LARGEST_SEGMENT_BYTES)
 
     @property
     def window_bytes(self) -> int:
