@@ -13,6 +13,7 @@ from benchmarks import (
     accuracy,
     b_eff,
     emulated,
+    hpcc,
     imb_set,
     latency,
     memory,
@@ -35,6 +36,7 @@ ROWS: Mapping[str, Row] = {
         accuracy,
         same_machine,
         b_eff,
+        hpcc,
         emulated,
         simulation,
         report,
@@ -52,7 +54,7 @@ def main() -> int:
     arguments = _arguments()
     chosen = arguments.rows or list(ROWS)
     load = os.getloadavg()[0]  # before we are a load ourselves
-    setting = Setting(mpis() if set(chosen) - WITHOUT_MPI else (), arguments.brief)
+    setting = Setting(mpis() if set(chosen) - WITHOUT_MPI else (), arguments.brief, arguments.repetitions)
     if caution := _caution(setting, load):
         print(caution, file=sys.stderr)
     findings: list[Finding] = []
@@ -82,7 +84,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"all, or some of: {', '.join(ROWS)}")
     brief = "few repetitions: tries the workings, proves nothing"
     parser.add_argument("--brief", action="store_true", help=brief)
+    parser.add_argument("--repetitions", type=int, metavar="N", help="instead of each row's own number")
     arguments = parser.parse_args()
+    if arguments.repetitions is not None and arguments.repetitions < 1:
+        parser.error(f"--repetitions is {arguments.repetitions}; give at least 1")
     if unknown := set(arguments.rows) - set(ROWS):
         parser.error(f"no such row: {', '.join(sorted(unknown))}; rows are {', '.join(ROWS)}")
     return arguments

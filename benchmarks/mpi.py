@@ -40,13 +40,24 @@ class Mpi:
     def name(self) -> str:
         return self.toolchain.name
 
-    def launch(self, program: Sequence[str | Path], ranks: int = 2, timeout_s: float = 600) -> str:
-        """Standard output of `program` on `ranks` ranks, started as `kiviat run` starts it."""
+    def launch(
+        self,
+        program: Sequence[str | Path],
+        ranks: int = 2,
+        timeout_s: float = 600,
+        folder: Path | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> str:
+        """Standard output of `program` on `ranks` ranks, started as `kiviat run` starts it.
+
+        It runs in `folder`, with `variables` in its environment, where these are given.
+        """
         options = Options(oversubscribed=oversubscribes(ranks))
         words = command(self.toolchain, ranks, program, options)
         with subprocess.Popen(
             words,
-            env=os.environ | environment(self.toolchain, options, os.environ),
+            env={**os.environ, **environment(self.toolchain, options, os.environ), **(variables or {})},
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -17,10 +17,11 @@ T = TypeVar("T")
 class Setting:
     mpis: Sequence[Mpi]
     brief: bool
+    repetitions: int | None = None
 
     def times(self, full: int, least: int) -> int:
-        """How often to repeat: `full`, or `least` where only the workings are tried."""
-        return least if self.brief else full
+        """How often to repeat: as the user says, or `full`, or `least` where only the workings are tried."""
+        return self.repetitions or (least if self.brief else full)
 
     def progress(self, items: Sequence[T], title: str) -> Iterator[T]:
         """The items, with a line on standard error that says how many are done."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,19 @@ def test_each_kernel_has_its_own_law() -> None:
         "ptrans": pytest.approx(1 / (1e-11 + 1e-8 / order(1.6e9)), rel=1e-6),
     }
     assert set(values) == set(LAWS) - {"hpl"}
+
+
+def test_an_order_that_is_told_counts_instead_of_the_memory_given() -> None:
+    """HPL keeps room for panels: with 1 MiB its matrix has three quarters of that."""
+    told = [replace(summary, metric="order", median=order(0.75 * memory)) for summary, memory in given()]
+    rates = measured("hpl", "rate", lambda memory: hpl_rate(0.75 * memory))
+    (found,) = extrapolated([*rates, *told], RUN)
+    assert found.points[0][0] == pytest.approx(0.75 * MEMORIES[0])
+    assert found.value == pytest.approx(hpl_rate(1.6e9), rel=1e-6)
+
+
+def given() -> list[tuple[Summary, int]]:
+    return list(zip(measured("hpl", "rate", hpl_rate), MEMORIES, strict=True))
 
 
 def test_what_follows_another_law_is_off_at_the_size_held_out() -> None:

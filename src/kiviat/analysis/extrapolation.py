@@ -117,13 +117,17 @@ LAWS: Mapping[str, Law] = {
 
 def extrapolated(summaries: Sequence[Summary], run: Mapping[str, Any]) -> list[Extrapolated]:
     """Those kernels of a simulated run that it has at `LEAST_POINTS` sizes or more, by number of ranks."""
+    orders = {summary.case: summary.median for summary in summaries if summary.metric == "order"}
     curves: dict[tuple[str, int], dict[float, Summary]] = {}
     for summary in summaries:
         law, memory = LAWS.get(summary.benchmark), summary.axes.get("memory")
         if summary.clock != "simulated" or law is None or not isinstance(memory, int):
             continue
         if summary.metric == law.metric and law.scope in (None, summary.axes.get("scope", law.scope)):
-            curves.setdefault((summary.benchmark, summary.ranks), {})[float(memory)] = summary
+            # HPL says which order the memory had room for, beside its panels.
+            order = orders.get(summary.case)
+            size = float(memory) if order is None else 8 * order**2 / summary.ranks
+            curves.setdefault((summary.benchmark, summary.ranks), {})[size] = summary
     found = []
     for (benchmark, ranks), by_memory in sorted(curves.items()):
         if len(by_memory) >= LEAST_POINTS:

@@ -1,0 +1,292 @@
+"""The kernels of HPC Challenge beside Debian's `hpcc`: same BLAS, MPI, sizes and ranks, taking turns.
+
+`hpcc` is the program that HPCC= names, or else the one on PATH. It gets the block size and grid that serve
+its HPL best, found before anything is measured, and for PTRANS the best of all block sizes; ours choose by
+themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.finding import Finding, judged, not_measured
+from benchmarks.memory import PEAK
+from benchmarks.mpi import Events, LaunchError, Mpi, linked_mpi
+from benchmarks.setting import Setting
+
+ROW = "hpcc"
+RANKS = 2
+_ORDER, _LARGE_ORDER = 8000, 20_000
+_DGEMM_SHARE, _MEMORY_SHARE = 0.85, 0.05
+_MEMORY_BYTES = 512 << 20
+_BLOCKS = (64, 96, 128, 192, 256)
+_GRIDS = ((1, 2), (2, 1))
+_TIMEOUT_S = 1800.0
+# One thread for each rank; ours have one unless asked for more.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One comparison: how both name it, 1 of theirs in our unit, and how many times as fast ours is to be."""
+
+    title: str
+    case: str
+    metric: str
+    theirs: str
+    unit: float
+    target: float
+
+
+FIGURES = (
+    Figure("HPL", "hpl", "rate", "HPL_Tflops", 1e12, 1.05),
+    Figure("DGEMM, every rank", "dgemm_star", "rate", "StarDGEMM_Gflops", 1e9, 1.0),
+    Figure("DGEMM, one rank", "dgemm_single", "rate", "SingleDGEMM_Gflops", 1e9, 1.0),
+    Figure("STREAM triad, every rank", "stream_star", "triad", "StarSTREAM_Triad", 1e9, 1.0),
+    Figure("STREAM triad, one rank", "stream_single", "triad", "SingleSTREAM_Triad", 1e9, 1.0),
+    Figure("PTRANS", "ptrans", "rate", "PTRANS_GBs", 1e9, 1.5),
+    Figure("RandomAccess, all ranks", "random_access", "updates", "MPIRandomAccess_GUPs", 1e9, 1.5),
+    Figure("FFT, all ranks", "fft", "rate", "MPIFFT_Gflops", 1e9, 3.0),
+)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What serves hpcc's HPL best here."""
+
+    block: int
+    rows: int
+    columns: int
+    core: str | None
+
+    @property
+    def words(self) -> str:
+        core = f", OPENBLAS_CORETYPE={self.core}" if self.core else ""
+        return f"hpcc: NB {self.block}, {self.rows} x {self.columns}{core}"
+
+
+def measure(setting: Setting) -> Iterator[Finding]:
+    for mpi in setting.mpis:
+        program = _peer(mpi)
+        if isinstance(program, str):
+            yield not_measured(ROW, f"beside hpcc, {mpi.name}", "", program)
+        else:
+            yield from _beside(mpi, program, setting)
+        yield _large(mpi, setting)
+        yield _memory(mpi, setting)
+
+
+def _peer(mpi: Mpi) -> Path | str:
+    """The program; or why there is none."""
+    named = os.environ.get("HPCC")
+    found = named or shutil.which("hpcc")
+    if not found:
+        return "no hpcc on PATH, and HPCC= not given"
+    path = Path(found)
+    if not (path.is_file() and os.access(path, os.X_OK)):
+        return f"HPCC={found} is not a program"
+    return path.resolve() if linked_mpi(path) == mpi.key else f"{found} is not linked with {mpi.name}"
+
+
+def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
+    order = 2000 if setting.brief else _ORDER
+    core = _core(mpi)
+    tuning, sizes = _tuned(mpi, program, order, core)
+    ours: dict[str, list[float]] = {figure.case: [] for figure in FIGURES}
+    theirs: dict[str, list[float]] = {figure.case: [] for figure in FIGURES}
+    for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {mpi.name}"):
+        text = _hpcc(mpi, program, order, [tuning.block], [(tuning.rows, tuning.columns)], core)
+        said = summary_of(text)
+        events = mpi.measure(_cases(order, sizes), RANKS, _TIMEOUT_S)
+        for figure in FIGURES:
+            theirs[figure.case].append(float(said[figure.theirs]) * figure.unit)
+            ours[figure.case].append(events.metric(figure.case, figure.metric)["p50"])
+    for figure in FIGURES:
+        mine, peer = median(ours[figure.case]), median(theirs[figure.case])
+        ratio = mine / peer
+        yield Finding(
+            ROW,
+            f"{figure.title}, {RANKS} ranks, {mpi.name}",
+            f"{ratio:.2f} times hpcc ({mine / 1e9:.4g} and {peer / 1e9:.4g} G/s)",
+            f"{figure.target:g} times at least",
+            judged(ratio >= figure.target),
+            detail=(f"{_size(figure.case, order, sizes)}; {tuning.words}",),
+            data={"ours": ours[figure.case], "hpcc": theirs[figure.case], "sizes": dict(sizes)},
+        )
+
+
+def _core(mpi: Mpi) -> str | None:
+    """What our DGEMM has OpenBLAS take the processor for: old releases do not know new ones."""
+    notes = mpi.measure(["dgemm dgemm scope=single n=64"], RANKS).results["dgemm"]["notes"]
+    known = re.search(r"OpenBLAS [^,]*\((\w+)\)", notes.get("blas", ""))
+    return known[1] if known else None
+
+
+def _tuned(mpi: Mpi, program: Path, order: int, core: str | None) -> tuple[Tuning, Mapping[str, int]]:
+    """All block sizes and grids once; and the sizes of the other kernels, which hpcc derives from HPL's."""
+    text = _hpcc(mpi, program, order, _BLOCKS, _GRIDS, core)
+    rates = {
+        (int(row[1]), int(row[2]), int(row[3])): float(row[4])
+        for row in re.finditer(
+            r"^W[RC]\w+\s+\d+\s+(\d+)\s+(\d+)\s+(\d+)\s+\S+\s+(\S+)\s*$", text, re.MULTILINE
+        )
+    }
+    if not rates:
+        raise LaunchError("hpcc printed no rate of HPL")
+    said = summary_of(text)
+    wanted = ("DGEMM_N", "STREAM_VectorSize", "PTRANS_n", "MPIRandomAccess_N", "MPIFFT_N")
+    return Tuning(*max(rates, key=lambda key: rates[key]), core), {name: int(said[name]) for name in wanted}
+
+
+def _cases(order: int, sizes: Mapping[str, int]) -> list[str]:
+    """Lines of cases.txt: the problems that hpcc had."""
+    stream = 24 * sizes["STREAM_VectorSize"]
+    table = 16 * sizes["MPIRandomAccess_N"] // RANKS  # which is half of the memory
+    return [
+        f"hpl hpl n={order}",
+        *(f"dgemm_{scope} dgemm scope={scope} n={sizes['DGEMM_N']}" for scope in ("star", "single")),
+        *(f"stream_{scope} stream scope={scope} memory={stream}" for scope in ("star", "single")),
+        f"ptrans ptrans n={sizes['PTRANS_n']}",
+        f"random_access random_access memory={table}",
+        f"fft fft n={sizes['MPIFFT_N']}",
+    ]
+
+
+def _size(case: str, order: int, sizes: Mapping[str, int]) -> str:
+    line = next(line for line in _cases(order, sizes) if line.split()[0] == case)
+    return line.partition(" ")[2]
+
+
+def _hpcc(
+    mpi: Mpi,
+    program: Path,
+    order: int,
+    blocks: Sequence[int],
+    grids: Sequence[tuple[int, int]],
+    core: str | None,
+) -> str:
+    """What hpcc writes of itself."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "hpccinf.txt").write_text(input_of(order, blocks, grids, _BLOCKS), encoding="ascii")
+        variables = _ONE_THREAD | ({"OPENBLAS_CORETYPE": core} if core else {})
+        mpi.launch([program], RANKS, _TIMEOUT_S, folder, variables)
+        text = (folder / "hpccoutf.txt").read_text(encoding="utf-8")
+    if summary_of(text).get("Success") != "1":
+        raise LaunchError(f"{program} says that it failed")
+    return text
+
+
+def input_of(
+    order: int, blocks: Sequence[int], grids: Sequence[tuple[int, int]], transpose_blocks: Sequence[int]
+) -> str:
+    """hpccinf.txt. What counts is the order of lines and the numbers in them; the words are for readers."""
+    lines = [
+        "HPC Challenge",
+        "beside kiviat",
+        "HPL.out  unused",
+        "8  to a file",
+        "1  order:",
+        f"{order}",
+        f"{len(blocks)}  block sizes:",
+        _listed(blocks),
+        "0  ranks are row-major in the grid",
+        f"{len(grids)}  grids, rows and columns:",
+        _listed(rows for rows, _ in grids),
+        _listed(columns for _, columns in grids),
+        "16.0  threshold of the residual",
+        *("1  panels:", "2  right-looking"),
+        *("1  narrowest panel of the recursion:", "4"),
+        *("1  parts in the recursion:", "2"),
+        *("1  recursion:", "1  Crout"),
+        *("1  broadcast:", "1  ring, modified"),
+        *("1  look-ahead:", "1"),
+        *("2  swaps: mixed, by width", "64"),
+        "0  L transposed",
+        "0  U transposed",
+        "1  equilibration",
+        "8  doubles of alignment",
+        "line 32 separates",
+        "0  further orders for PTRANS",
+        "0",
+        f"{len(transpose_blocks)}  further block sizes for PTRANS:",
+        _listed(transpose_blocks),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+def summary_of(text: str) -> dict[str, str]:
+    """The last section of hpccoutf.txt, names and values."""
+    _, found, rest = text.partition("Begin of Summary section.")
+    if not found:
+        raise LaunchError("hpccoutf.txt has no summary: hpcc did not get to its end")
+    section = rest.partition("End of Summary section.")[0]
+    return dict(line.strip().split("=", 1) for line in section.splitlines() if "=" in line)
+
+
+def _large(mpi: Mpi, setting: Setting) -> Finding:
+    """HPL's share of DGEMM: what is lost to panels and messages."""
+    order = 4000 if setting.brief else _LARGE_ORDER
+    cases = [f"hpl hpl n={order}", "dgemm dgemm scope=star n=4000"]
+    rates: dict[str, list[float]] = {"hpl": [], "dgemm": []}
+    events: Events
+    for _ in setting.progress(range(setting.times(3, least=1)), f"{ROW}: order {order}, {mpi.name}"):
+        events = mpi.measure(cases, RANKS, _TIMEOUT_S)
+        for name in rates:
+            rates[name].append(events.metric(name, "rate")["p50"])
+    share = median(rates["hpl"]) / (RANKS * median(rates["dgemm"]))
+    return Finding(
+        ROW,
+        f"HPL of order {order}, {RANKS} ranks, {mpi.name}",
+        f"{share:.1%} of DGEMM ({median(rates['hpl']) / 1e9:.4g} Gflop/s)",
+        f"{_DGEMM_SHARE:.0%} at least",
+        judged(share >= _DGEMM_SHARE),
+        data=rates,
+    )
+
+
+def _memory(mpi: Mpi, setting: Setting) -> Finding:
+    """Peak of the ranks in HPL with memory given, beyond that of a launch that asks for next to none."""
+    asked = _MEMORY_BYTES // 8 if setting.brief else _MEMORY_BYTES
+    peaks = [_peak_bytes(mpi, f"hpl hpl memory={size}") for size in (1 << 20, asked)]
+    used = (peaks[1] - peaks[0]) / asked
+    return Finding(
+        ROW,
+        f"Memory of HPL with memory={asked}, {mpi.name}",
+        f"{used:.1%} of what was asked for",
+        f"within {_MEMORY_SHARE:.0%}",
+        judged(abs(used - 1) <= _MEMORY_SHARE),
+        data={"peaks_bytes": peaks},
+    )
+
+
+def _peak_bytes(mpi: Mpi, case: str) -> float:
+    """Of the rank that took most."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked, told, peaks = (Path(folder) / name for name in ("cases.txt", "events.jsonl", "peaks"))
+        peaks.mkdir()
+        asked.write_text(f"{case}\n", encoding="utf-8")
+        program: list[str | Path] = [
+            sys.executable,
+            PEAK,
+            peaks,
+            mpi.program,
+            "--cases",
+            asked,
+            "--out",
+            told,
+        ]
+        mpi.launch(program, RANKS, _TIMEOUT_S)
+        return max(float(path.read_text()) for path in peaks.iterdir())
