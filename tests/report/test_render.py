@@ -13,9 +13,9 @@ from kiviat.analysis.summary import summarise
 from kiviat.record import schema
 from kiviat.report import render
 from kiviat.report.figures import figures
-from kiviat.report.page import embedded
 from kiviat.report.panels import MAX_TRACES
 from kiviat.report.runs import labels
+from kiviat.report.shell import embedded
 
 from .synthetic import failed, make_rows, make_run, many_rows, row
 

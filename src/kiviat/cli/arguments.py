@@ -18,6 +18,7 @@ examples:
   kiviat show last                    results as tables
   kiviat report last -o report.html   results as a page
   kiviat compare 20260101-1200 last   is the second run worse?
+  kiviat balance last                 ratios and diagram of a run of HPC Challenge's kernels
 
 Runs are kept in ./runs, or in $KIVIAT_RUNS.
 """
@@ -65,6 +66,7 @@ def parser() -> Parser:
     _list(command("list", "list the benchmarks, or what one of them does", "benchmarks"))
     _show(command("show", "show the results of a run as tables"))
     _report(command("report", "write a page about one or more runs"))
+    _balance(command("balance", "how balanced machines are: ratios, limits, and the Kiviat diagram"))
     _compare(command("compare", "compare run B with run A, case by case; exit with 1 if something is worse"))
     command("runs", "list the runs").add_argument("--format", choices=_FORMATS, default="table")
     _export(command("export", "write results to a file for other programs"))
@@ -211,6 +213,32 @@ def _report(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--output", default="report.html", metavar="FILE", help="(default: report.html)"
     )
+
+
+def _balance(command: argparse.ArgumentParser) -> None:
+    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=_NAME)
+    command.add_argument(
+        "-o", "--output", default="balance.html", metavar="FILE", help="(default: balance.html)"
+    )
+    command.add_argument(
+        "--with",
+        dest="beside",
+        nargs="+",
+        metavar="SYSTEM",
+        help="published systems beside them: all, none, or a part of a name, such as sx-8 "
+        "(default: the largest published values where there is one run)",
+    )
+    rules = {
+        "small": "ratios of what the whole machine does together, of machines of at most 1 Tflop/s",
+        "few-nodes": "random ring bandwidth of machines of fewer than 8 nodes",
+    }
+    for name, what in rules.items():
+        command.add_argument(
+            f"--{name}",
+            choices=("auto", "keep", "drop"),
+            default="auto",
+            help=f"{what} (default: auto, that is drop where other runs have more)",
+        )
 
 
 def _compare(command: argparse.ArgumentParser) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.grids import Grid, grids
-from kiviat.record import InputError, Row
+from kiviat.cli.files import write_page
+from kiviat.record import Row
 from kiviat.store import find_run
 from kiviat.store.read import load
 from kiviat.store.tables import load_tables
@@ -40,17 +39,6 @@ def execute(arguments: Namespace) -> int:
 def write_report(
     runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: Path, tables: Sequence[Grid] = ()
 ) -> None:
-    """Readers see the old page or the new one, never a part."""
     from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures
 
-    page = render(runs, rows, tables)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        new.write_text(page, encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            new.unlink()
-        raise InputError(
-            f"the report cannot be written to {path}: {error.strerror}; name another file"
-        ) from None
+    write_page(render(runs, rows, tables), path)

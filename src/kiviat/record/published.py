@@ -28,7 +28,8 @@ class Fact:
     """One number of a paper. `value` is in `unit`, ours; `benchmark` and `metric` are in the paper's words.
 
     `measures` names our quantity, "benchmark.metric", where there is one. `use` is what the value may
-    serve for.
+    serve for. `balance` names the axis of the balance diagram that the value is; of the largest value of
+    several machines, `holder` is the one that has it, by the paper.
     """
 
     id: str
@@ -43,6 +44,8 @@ class Fact:
     measures: str = ""
     message_size: str = ""
     note: str = ""
+    balance: str = ""
+    holder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,26 @@
-"""The report: one self-contained HTML page. Everything from records is escaped; nothing is fetched."""
+"""The report about runs, as a page."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup, escape
-from plotly.offline import get_plotlyjs
 
 from kiviat.analysis.findings import Finding, findings
 from kiviat.analysis.grids import Grid
 from kiviat.analysis.summary import Summary, studies, summarise
 from kiviat.record import Row
-from kiviat.record.units import format_value
 from kiviat.report import effective, tables
 from kiviat.report import runs as described
-from kiviat.report.figure import Figure, HeatMap, RunLabel
+from kiviat.report.figure import RunLabel
 from kiviat.report.figures import SECTIONS, figures, launch_figure
 from kiviat.report.modelled import modelled
 from kiviat.report.models import models
+from kiviat.report.shell import figure_data, page
 from kiviat.report.study_sections import study_sections
 
 # With more summaries the page leaves some metrics to the records, to stay below 8 MB.
 MAX_SUMMARIES = 25_000
 LEFT_OUT = ("time_rank_mean", "time_rank_min", "time_compute", "time_overlapped")
-
-ASSETS = Path(__file__).parent / "assets"
 
 _SECTION_TEXTS = {
     "pt2pt": (
@@ -83,13 +70,23 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], grids: Sequen
         for name in SECTIONS
         if (of_section := [figure for figure in drawn if figure.section == name])
     ]
-    scripts = {
-        "theme": _asset("theme.js"),
-        "plotly": _plotly(),
-        "maps": _asset("maps.js"),
-        "report": _asset("report.js"),
+    data = {
+        "runs": [{"label": label.label, "clock": label.clock} for label in labels],
+        "table": columns(table, labels),
+        "figures": {
+            figure.id: figure_data(figure)
+            for figure in (
+                *drawn,
+                *model_figures,
+                *stability_figures,
+                *(figure for section in studied for figure in section.figures),
+            )
+        },
     }
-    return _template().render(
+    return page(
+        "report.html.j2",
+        data,
+        filters={"bounds": tables.bounds, "share": tables.share, "conditions": tables.conditions},
         title=described.title(runs),
         labels=labels,
         names=names,
@@ -135,28 +132,6 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], grids: Sequen
         unstable=tables.unstable(table),
         failures=tables.failures(rows, names),
         benchmarks=tables.benchmarks(table),
-        mark=Markup(_asset("mark.svg")),
-        icon=base64.b64encode(_asset("mark.svg").encode()).decode(),
-        style=Markup(_asset("report.css")),
-        scripts={name: Markup(text) for name, text in scripts.items()},
-        hashes=Markup(" ".join(_csp_hash(text) for text in scripts.values())),
-        data=Markup(
-            embedded(
-                {
-                    "runs": [{"label": label.label, "clock": label.clock} for label in labels],
-                    "table": _columns(table, labels),
-                    "figures": {
-                        figure.id: _figure_data(figure)
-                        for figure in (
-                            *drawn,
-                            *model_figures,
-                            *stability_figures,
-                            *(figure for section in studied for figure in section.figures),
-                        )
-                    },
-                }
-            )
-        ),
     )
 
 
@@ -178,14 +153,6 @@ def _findings(
     return sorted(found, key=lambda entry: -entry[1].importance)
 
 
-def embedded(data: object) -> str:
-    """JSON that does not end its script element, whatever is in it."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
 def _order(summary: Summary) -> tuple[Any, ...]:
     axes = sorted((key, str(value)) for key, value in summary.axes.items())
     size = -1 if summary.bytes is None else summary.bytes
@@ -195,7 +162,7 @@ def _order(summary: Summary) -> tuple[Any, ...]:
 _DIGITS = {"median": 5, "low": 5, "high": 5, "minimum": 5, "p99": 4, "spread": 2}
 
 
-def _columns(table: Sequence[Summary], labels: Sequence[RunLabel]) -> dict[str, Any]:
+def columns(table: Sequence[Summary], labels: Sequence[RunLabel]) -> dict[str, Any]:
     """The summaries column by column: the only values in the page."""
     runs = {label.run: place for place, label in enumerate(labels)}
     cases = {case: place for place, case in enumerate(dict.fromkeys(summary.case for summary in table))}
@@ -221,56 +188,3 @@ def _columns(table: Sequence[Summary], labels: Sequence[RunLabel]) -> dict[str, 
 
 def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else float(f"{value:.{digits - 1}e}")
-
-
-def _figure_data(figure: Figure | HeatMap) -> dict[str, Any]:
-    panels = [asdict(panel) for panel in figure.panels]
-    if isinstance(figure, HeatMap):
-        return {"map": True, "unit": figure.unit, "better": figure.better, "panels": panels}
-    return {
-        "x": figure.x,
-        "unit": figure.unit,
-        "log": figure.log,
-        "panels": panels,
-    }
-
-
-def _prose(text: str) -> Markup:
-    """A sentence whose `commands` are marked; all else is escaped."""
-    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
-
-
-@cache
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
-
-
-@cache
-def _plotly() -> str:
-    source: str = get_plotlyjs()
-    return source
-
-
-@cache
-def _csp_hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(ASSETS),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        value=format_value,
-        bounds=tables.bounds,
-        share=tables.share,
-        conditions=tables.conditions,
-        prose=_prose,
-    )
-    return environment.get_template("report.html.j2")

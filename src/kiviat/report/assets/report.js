@@ -75,6 +75,7 @@
   const WHERE = {
     bytes, ranks: (count) => counted(count, "rank"), launch: numbered("launch"),
     phase: numbered("phase"), distance: numbered("distance"), rank: numbered("rank"),
+    hpl: (rate) => `HPL of ${quantity(rate, "flop/s")}`, intensity: (ratio) => `${threeDigits(ratio)} flop/B`,
   };
   const LINEAR = new Set(["launch", "phase", "rank"]);
 
@@ -194,15 +195,17 @@
     const margin = Math.max((high - low) * 0.04, log ? 0.08 : Math.abs(high) * 0.01, 1e-12);
     return [low - margin, high + margin];
   }
-  const X_TICK = { bytes: (size) => (size < 1 ? "0 B" : bytes(size)) };
-  const X_TITLE = { bytes: "message size", distance: "distance in ranks" };
+  const plain = (number) => String(Number(number.toPrecision(3)));
+  const X_TICK = { bytes: (size) => (size < 1 ? "0 B" : bytes(size)), hpl: (rate) => quantity(rate, "flop/s", plain), intensity: plain };
+  const X_TITLE = { bytes: "message size", distance: "distance in ranks", hpl: "HPL", intensity: "flop/B" };
+  const MEASURED = new Set(["hpl", "intensity"]); // ticks at round values; elsewhere at those that were asked for
   function ticks(figure, data, width, [low, high], y) {
     const narrow = width < 460;
-    const write = (value) => quantity(value, figure.unit, (number) => String(Number(number.toPrecision(3))));
+    const write = (value) => quantity(value, figure.unit, plain);
     const scale = LINEAR.has(figure.x) ? Number : Math.log10;
     const shown = data.flatMap((trace) => trace.x).filter((value) => scale(value) >= low && scale(value) <= high);
     return {
-      x: valueTicks(shown, scale, narrow ? 5 : 8, X_TICK[figure.x] || String),
+      x: MEASURED.has(figure.x) ? decimalTicks([low, high], narrow ? 4 : 7, X_TICK[figure.x]) : valueTicks(shown, scale, narrow ? 5 : 8, X_TICK[figure.x] || String),
       y: figure.log ? decimalTicks(y, narrow ? 6 : 8, write) : linearTicks(y, 6, write),
     };
   }

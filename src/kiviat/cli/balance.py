@@ -1,0 +1,96 @@
+"""`kiviat balance`: how balanced machines are, as ratios, in words, and as a Kiviat diagram."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kiviat.analysis.balance import AXES, Balance, balance
+from kiviat.analysis.limits import limits
+from kiviat.analysis.summary import summarise
+from kiviat.analysis.systems import System, chosen, measured_system, published_systems
+from kiviat.cli.files import write_page
+from kiviat.cli.table import print_table
+from kiviat.record import InputError
+from kiviat.report.balance import render_balance
+from kiviat.report.balance_words import cell_text, largest_text
+from kiviat.report.runs import labels
+from kiviat.store import find_run
+from kiviat.store.read import load
+
+
+def execute(arguments: Namespace) -> int:
+    runs, systems = _systems(arguments.runs)
+    beside = _beside(arguments.beside, systems)
+    result = balance([*systems, *beside], arguments.small, arguments.few_nodes)
+    sentences = _sentences(result, len(systems))
+    write_page(render_balance(result, runs, sentences), Path(arguments.output))
+    _print(result, sentences)
+    print(arguments.output)
+    return 0
+
+
+def _systems(names: Sequence[str]) -> tuple[dict[str, Mapping[str, Any]], list[System]]:
+    loaded = [load(path) for path in dict.fromkeys(find_run(name) for name in names)]
+    for warning in (warning for _, _, warnings in loaded for warning in warnings):
+        print(f"kiviat: {warning}", file=sys.stderr)
+    runs: dict[str, Mapping[str, Any]] = {run["id"]: run for run, _, _ in loaded}
+    called = {label.run: label.label for label in labels(list(runs.values()))}
+    systems = []
+    for run, rows, _ in loaded:
+        system = measured_system(run, called[run["id"]], summarise(rows), rows)
+        if not any(size.quantities for size in system.sizes):
+            reasons = dict.fromkeys(why for size in system.sizes for why in size.missing.values())
+            why = f" ({'; '.join(reasons)})" if reasons else ""
+            raise InputError(
+                f"run {run['id']} has no result of a kernel of HPC Challenge{why}; "
+                "`kiviat run --plan hpcc` measures them"
+            )
+        systems.append(system)
+    return runs, systems
+
+
+def _beside(asked: Sequence[str] | None, systems: Sequence[System]) -> list[System]:
+    """The published systems asked for. One run alone would be its own measure: the paper's largest values
+    stand beside it then.
+    """
+    published = published_systems()
+    if asked is None:
+        return (
+            [system for system in published if "hpl" in system.whole.quantities] if len(systems) == 1 else []
+        )
+    found: list[System] = []
+    for name in asked:
+        if name == "none":
+            continue
+        matching = published if name == "all" else chosen(published, name)
+        if not matching:
+            known = ", ".join(system.id for system in published)
+            raise InputError(
+                f"--with {name!r}: no published system is called so; give all, none or one of {known}"
+            )
+        found += [system for system in matching if system not in found]
+    return found
+
+
+def _sentences(result: Balance, runs: int) -> list[str]:
+    """Three: where the runs stand, what limits them, and what is missing or how to read it."""
+    found = []
+    for system in result.systems[:runs]:
+        found.append(f"{system.name}: {limits(system.whole).verdict}")
+    return found
+
+
+def _print(result: Balance, sentences: Sequence[str]) -> None:
+    systems = result.systems
+    heads = ["", *(system.name for system in systems), "largest"]
+    lines = []
+    for column, axis in enumerate(AXES):
+        cells = [cell_text(axis, line[column]) for line in result.cells]
+        lines.append([axis.title, *cells, largest_text(axis, result.largest[column])])
+    print_table("<" + ">" * (len(systems) + 1), heads, lines)
+    for sentence in sentences:
+        print(f"\n{sentence}")

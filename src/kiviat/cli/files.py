@@ -1,0 +1,23 @@
+"""Files that are written whole."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from kiviat.record import InputError
+
+
+def write_page(page: str, path: Path) -> None:
+    """Readers see the old page or the new one, never a part."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        new.write_text(page, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        raise InputError(
+            f"the report cannot be written to {path}: {error.strerror}; name another file"
+        ) from None

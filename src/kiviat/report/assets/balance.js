@@ -1,0 +1,33 @@
+// Pictures of shares: what lies below the pointer is explained, and the legend hides systems.
+(() => {
+  "use strict";
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.setAttribute("role", "status");
+  tip.hidden = true;
+  document.body.append(tip);
+  // Marks of several systems can lie above each other: all of them speak.
+  const show = (marks) => {
+    tip.textContent = marks.map((mark) => mark.dataset.tip).join("\n\n");
+    tip.hidden = false;
+    const at = marks[0].getBoundingClientRect();
+    const left = Math.min(at.right + 8, document.documentElement.clientWidth - tip.offsetWidth - 8);
+    const above = at.top - tip.offsetHeight - 6;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${above > 56 ? above : at.bottom + 6}px`;
+  };
+  document.addEventListener("pointerover", ({ clientX, clientY }) => {
+    const marks = document.elementsFromPoint(clientX, clientY).filter((node) => node.dataset && node.dataset.tip);
+    if (marks.length) show(marks);
+    else tip.hidden = true;
+  });
+  addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+
+  document.querySelectorAll("button[data-hides]").forEach((button) => button.addEventListener("click", () => {
+    const visible = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", visible);
+    button.closest("figure").querySelectorAll(`[data-system="${button.dataset.hides}"]`).forEach((system) => {
+      system.classList.toggle("off", !visible);
+    });
+  }));
+})();

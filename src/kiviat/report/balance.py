@@ -1,0 +1,162 @@
+"""The page about balance: the Kiviat diagram, what limits each machine, the paper's figures, the roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from kiviat.analysis.balance import AXES, Balance, Cell
+from kiviat.analysis.systems import System
+from kiviat.report import runs as told
+from kiviat.report.balance_figures import against_hpl, rooflines
+from kiviat.report.balance_tables import Quantities, quantities
+from kiviat.report.balance_words import cell_text, described, interval_text, largest_text, share_text
+from kiviat.report.diagram import Shape, Spoke, kiviat, lines
+from kiviat.report.figure import RunLabel
+from kiviat.report.shell import figure_data, page
+
+_ORIGINS = {
+    "measured": "measured",
+    "predicted": "predicted by a model, not measured",
+    "reported": "reported by another program",
+    "published": "as published, not measured here",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One cell of the table beside the diagram."""
+
+    text: str
+    share: str
+    interval: str
+    reason: str
+    kind: str
+
+
+def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]], sentences: Sequence[str]) -> str:
+    """The page; `runs` are the contents of run.json of the systems that are runs."""
+    labels = _labels(result.systems, runs)
+    of_runs = [run for system in result.systems if (run := runs.get(system.id))]
+    shapes = _shapes(result, labels)
+    spokes = [
+        Spoke(axis.id, axis.short, axis.title, largest_text(axis, largest))
+        for axis, largest in zip(AXES, result.largest, strict=True)
+    ]
+    words = described(result)
+    against = against_hpl(result.systems, labels)
+    roofs = rooflines(result.systems, labels)
+    figures = [*against, *([roofs.figure] if roofs.figure else [])]
+    tables = [quantities(system) for system in result.systems if system.origin != "published"]
+    return page(
+        "balance.html.j2",
+        {
+            "runs": [{"label": label.label, "clock": label.clock} for label in labels],
+            "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
+            "figures": {figure.id: figure_data(figure) for figure in figures},
+        },
+        styles=("balance.css",),
+        scripts=("maps.js", "report.js", "balance.js"),
+        title=f"Balance of {told.title(of_runs)}" if of_runs else "Balance",
+        labels=labels,
+        simulated="",
+        contents=[
+            ("diagram", "Diagram"),
+            ("limits", "Limits"),
+            *([("hpl", "Against HPL")] if against else []),
+            *([("roofline", "Roofline")] if roofs.lines else []),
+            ("quantities", "Quantities"),
+            ("reading", "Reading"),
+        ],
+        sentences=sentences,
+        systems=[
+            {
+                "name": system.name,
+                "origin": system.origin,
+                "kind": _ORIGINS[system.origin],
+                "facts": _facts(system, runs.get(system.id)),
+                "badges": told.badges(run) if (run := runs.get(system.id)) else [],
+            }
+            for system in result.systems
+        ],
+        shapes=shapes,
+        axes=AXES,
+        cells=_cells(result),
+        largest=[spoke.largest for spoke in spokes],
+        kiviat=Markup(kiviat(spokes, shapes, words)),
+        lines=Markup(lines(spokes, shapes, words)),
+        rules=result.rules,
+        against=against,
+        roofs=roofs,
+        tables=tables,
+        references=list(dict.fromkeys(system.source for system in result.systems if system.source)),
+    )
+
+
+def _labels(systems: Sequence[System], runs: Mapping[str, Mapping[str, Any]]) -> list[RunLabel]:
+    """As on other pages; machines of papers take the colours that follow."""
+    own = {label.run: label for label in told.labels(list(runs.values()))}
+    used = sum(label.colour[0] == "categorical" for label in own.values())
+    found = []
+    for system in systems:
+        if system.id in own:
+            found.append(own[system.id])
+        else:
+            found.append(RunLabel(system.id, system.name, "published", ("categorical", used)))
+            used += 1
+    return found
+
+
+def _shapes(result: Balance, labels: Sequence[RunLabel]) -> list[Shape]:
+    shapes = []
+    for line, (system, label) in enumerate(zip(result.systems, labels, strict=True)):
+        tips = []
+        for column, axis in enumerate(AXES):
+            cell = result.cells[line][column]
+            interval = interval_text(axis, cell)
+            tips.append(
+                "\n".join(
+                    [
+                        f"{system.name}: {axis.title}",
+                        f"{cell_text(axis, cell)}, {share_text(result.share(line, column))} of the largest",
+                        *([f"95 % of launches’ medians: {interval}"] if interval else []),
+                        _ORIGINS[system.origin],
+                    ]
+                )
+            )
+        shares = tuple(result.share(line, column) for column in range(len(AXES)))
+        shapes.append(Shape(system.name, system.origin, label.colour, line, shares, tuple(tips)))
+    return shapes
+
+
+def _cells(result: Balance) -> list[list[Value]]:
+    """Axis by axis, as the table has them."""
+    return [
+        [
+            _value(axis_cell, result.share(line, column), column, result.systems[line].origin)
+            for line, axis_cell in enumerate(cells[column] for cells in result.cells)
+        ]
+        for column in range(len(AXES))
+    ]
+
+
+def _value(cell: Cell, share: float | None, column: int, origin: str) -> Value:
+    axis = AXES[column]
+    text = cell_text(axis, cell)
+    kind = text.replace(" ", "-") if cell.value is None else origin
+    return Value(text, share_text(share), interval_text(axis, cell), cell.reason, kind)
+
+
+def _facts(system: System, run: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    whole = system.whole
+    known = [("Published by", system.source)] if run is None else told.facts(run)
+    if whole.processes:
+        nodes = f" on {told.counted(whole.nodes, 'node')}" if whole.nodes else ""
+        known.append(("Compared", f"{whole.processes:,} processes{nodes}"))
+    return [(name, value) for name, value in known if value]
+
+
+__all__ = ["Quantities", "render_balance"]
