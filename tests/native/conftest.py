@@ -27,6 +27,7 @@ BRIEF = {
     "lmax": 4096,
     "long": 4096,
     "loop_ms": 0,
+    "memory": 100_000,
     "pair_ms": 1,
     "phase_ms": 1,
     "phases": 2,
@@ -37,7 +38,7 @@ BRIEF = {
 
 
 # Studies that send no message whose payload could be wrong.
-SILENT = {"noise"}
+SILENT = {"noise", "stream"}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,122 @@
+// STREAM: what memory gives to copy, scale, add and triad, on one rank or on all at once.
+#include "bench/hpcc/memory.hpp"
+#include "bench/hpcc/scope.hpp"
+#include "bench/hpcc/stream_arrays.hpp"
+#include "core/clock.hpp"
+#include "core/work.hpp"
+
+using namespace kiviat;
+
+namespace {
+
+constexpr int repetitions = 10;  // after one that does not count
+
+class Study {
+ public:
+  explicit Study(Trial& t)
+      : t_(t), scope_(scope_of(t)), idle_(!computes(t, scope_)), threads_(static_cast<int>(bounded(t, "threads", 1, 4096))),
+        layout_(static_cast<std::size_t>(memory_of(t))), pages_(pages_of(t, idle_ ? 1 : 3 * layout_.stride * sizeof(double))),
+        arrays_(pages_.as<double>(), layout_, threads_, t.seed(), static_cast<std::uint64_t>(t.rank()) * layout_.count) {
+    t.uses_threads(threads_);
+  }
+
+  void operator()() {
+    const bool carries = host::carries_payload() && !idle_;
+    if (carries) arrays_.fill();
+    choose();
+    if (carries) arrays_.fill();
+    std::array<double, stream_loops.size()> best_s;
+    best_s.fill(INFINITY);
+    for (int repetition = 0; repetition <= (t_.deterministic() ? 0 : repetitions); ++repetition) {
+      for (std::size_t i = 0; i < stream_loops.size(); ++i) {
+        const double seconds = timed(stream_loops[i], kernels_[i]);
+        if (repetition > 0 || t_.deterministic()) best_s[i] = std::min(best_s[i], seconds);
+      }
+      t_.progressed((repetition + 1.0) / (repetitions + 1));
+    }
+    check();
+    for (const std::size_t i : {3, 0, 1, 2}) report(stream_loops[i], best_s[i]);
+  }
+
+ private:
+  // The quickest stores for each loop, where all compute at once, on a part that no cache holds.
+  void choose() {
+    const std::vector<StreamKernels> candidates = stream_kernels();
+    kernels_.fill(candidates.front());
+    if (t_.deterministic()) return;
+    const std::size_t part = std::min(layout_.count, 4 * t_.session().cache_bytes / sizeof(double) / StreamLayout::line * StreamLayout::line);
+    for (std::size_t i = 0; i < stream_loops.size(); ++i) {
+      double least_s = INFINITY;
+      for (const StreamKernels& candidate : candidates) {
+        double seconds = INFINITY;
+        for (int attempt = 0; attempt < 3; ++attempt)
+          seconds = std::min(seconds, t_.seconds_of(1, [&](std::int64_t) {
+            if (!idle_) arrays_.run(stream_loops[i].loop, candidate, part);
+          }, idle_));
+        if (seconds < least_s) least_s = seconds, kernels_[i] = candidate;
+      }
+    }
+  }
+
+  // Of this rank.
+  double timed(const StreamLoopTraits& loop, const StreamKernels& kernels) {
+    const double count = static_cast<double>(layout_.count);
+    double seconds = 0;
+    t_.measured(loop.name, [&] {
+      if (idle_) return;
+      const double start_s = clock::now();
+      work::run({.flops = loop.flops * count, .bytes = loop.bytes * count}, [&] { arrays_.run(loop.loop, kernels, layout_.count); });
+      seconds = clock::now() - start_s;
+    }, idle_);
+    return seconds;
+  }
+
+  void check() {
+    std::string wrong;
+    if (!idle_ && host::carries_payload()) {
+      const std::array<double, 3> errors = arrays_.errors();
+      for (std::size_t array = 0; array < errors.size(); ++array)
+        if (!(errors[array] <= StreamArrays::most_error) && wrong.empty())
+          wrong = std::string("array ") + "abc"[array] + " is off by " + std::to_string(errors[array] / StreamArrays::most_error) + " times the error allowed";
+    }
+    t_.confirm(wrong.empty(), wrong);
+  }
+
+  // The mean over the ranks that compute.
+  void report(const StreamLoopTraits& loop, double seconds) {
+    const double rate = idle_ ? 0 : loop.bytes * static_cast<double>(layout_.count) / seconds;
+    double sum = 0;
+    MPI_Reduce(&rate, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, t_.comm());
+    t_.report(loop.name, scope_ == Scope::single ? sum : sum / t_.ranks());
+  }
+
+  Trial& t_;
+  Scope scope_;
+  bool idle_;
+  int threads_;
+  StreamLayout layout_;
+  HugePages pages_;
+  StreamArrays arrays_;
+  std::array<StreamKernels, stream_loops.size()> kernels_;
+};
+
+}  // namespace
+
+static void stream(Trial& t) {
+  Study study(t);
+  t.study(std::ref(study));
+}
+
+BENCHMARK(stream,
+          .summary = "bytes per second to and from memory of copy, scale, add and triad, per rank",
+          .source = "J. McCalpin, STREAM, 1995; HPC Challenge, single and star STREAM",
+          .aka = {"STREAM"},
+          .sampling = Sampling::study,
+          .ranks = at_least(1),
+          .sized = false,
+          .reports = {{"triad", "B/s", "higher", "a = b + 3 c, 24 B per element; per rank, mean over ranks, best of ten"},
+                      {"copy", "B/s", "higher", "c = a, 16 B per element"},
+                      {"scale", "B/s", "higher", "b = 3 c, 16 B per element"},
+                      {"add", "B/s", "higher", "c = a + b, 24 B per element"}},
+          .nominal_s = 20,
+          .axes = {scope_axis(false), memory_axis(), {"threads", "1", "threads", "threads of each rank"}});

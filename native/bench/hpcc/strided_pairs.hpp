@@ -1,0 +1,35 @@
+// Pairs out of all pairs of many ranks: spread evenly over distances and over ranks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/random.hpp"
+
+namespace kiviat {
+
+struct Pair {
+  int one, other;
+};
+
+constexpr std::int64_t pairs_of(std::int64_t ranks) { return ranks * (ranks - 1) / 2; }
+
+// All pairs have numbers: 0 … P - 1 are those at distance 1 in the ring of all ranks, then come those at distance 2, …; at
+// distance P/2 each would come twice, and has one number.
+constexpr Pair pair_number(std::int64_t number, int ranks) {
+  const std::int64_t distance = number / ranks + 1, one = number % ranks;
+  return {static_cast<int>(one), static_cast<int>((one + distance) % ranks)};
+}
+
+// So many of them, or all where there are not as many: one at random from each of as many stretches of equal length.
+inline std::vector<Pair> strided_pairs(int ranks, std::int64_t most, std::uint64_t seed) {
+  const std::int64_t all = pairs_of(ranks), chosen = most < all ? most : all;
+  std::vector<Pair> pairs;
+  for (std::int64_t k = 0; k < chosen; ++k) {
+    const std::int64_t first = k * all / chosen, end = (k + 1) * all / chosen;
+    pairs.push_back(pair_number(first + static_cast<std::int64_t>(random_at(seed, static_cast<std::uint64_t>(k)) % static_cast<std::uint64_t>(end - first)), ranks));
+  }
+  return pairs;
+}
+
+}  // namespace kiviat
