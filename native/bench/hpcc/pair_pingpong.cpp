@@ -27,6 +27,7 @@ class Study {
       long_s_[i] = half_s(pairs_[i], long_bytes_);
       t_.progressed(static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
     }
+    t_.note("pairs", std::to_string(pairs_.size()) + " of " + std::to_string(pairs_of(t_.ranks())));
     const std::vector<double> latency_s = of_all_pairs(latency_s_);
     std::vector<double> bandwidth = of_all_pairs(long_s_);
     for (double& value : bandwidth) value = static_cast<double>(long_bytes_) / value;

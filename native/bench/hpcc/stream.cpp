@@ -35,6 +35,7 @@ class Study {
       t_.progressed((repetition + 1.0) / (repetitions + 1));
     }
     check();
+    note();
     for (const std::size_t i : {3, 0, 1, 2}) report(stream_loops[i], best_s[i]);
   }
 
@@ -75,11 +76,25 @@ class Study {
     std::string wrong;
     if (!idle_ && host::carries_payload()) {
       const std::array<double, 3> errors = arrays_.errors();
-      for (std::size_t array = 0; array < errors.size(); ++array)
-        if (!(errors[array] <= StreamArrays::most_error) && wrong.empty())
-          wrong = std::string("array ") + "abc"[array] + " is off by " + std::to_string(errors[array] / StreamArrays::most_error) + " times the error allowed";
+      for (const double error : errors)
+        if (!(error <= StreamArrays::most_error))
+          wrong = "the arrays are not what the loops make of them, on average off by " + std::to_string(error / StreamArrays::most_error) + " times what is allowed";
     }
     t_.confirm(wrong.empty(), wrong);
+  }
+
+  void note() {
+    const std::size_t array_bytes = layout_.count * sizeof(double), least_bytes = 4 * t_.session().cache_bytes;
+    std::string arrays = "3 of " + std::to_string(array_bytes) + " B on each rank";
+    if (array_bytes < least_bytes) arrays += ", less than 4 times the last-level cache (" + std::to_string(least_bytes) + " B): rates are in part the cache's";
+    t_.note("arrays", arrays);
+    if (t_.deterministic()) return;
+    std::string stores;
+    for (std::size_t i = 0; i < stream_loops.size(); ++i) {
+      if (i > 0) stores += ", ";
+      stores.append(stream_loops[i].name).append(" ").append(kernels_[i].stores);
+    }
+    t_.note("stores", stores);
   }
 
   // The mean over the ranks that compute.
