@@ -1,0 +1,42 @@
+// Libraries that are found at run time: a kernel uses one only if every rank has found the same.
+#pragma once
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <string>
+
+#include "core/failure.hpp"
+#include "core/trial.hpp"
+
+namespace kiviat {
+
+// What `find` returns, which has words() that name it. Where a rank finds none, or another one than rank 0, all skip for the
+// first such rank's reason. Collective over the trial's ranks.
+template <class Find>
+auto agreed(const Trial& t, Find find) {
+  decltype(find()) found{};
+  std::string mine, wrong;
+  try {
+    found = find();
+    mine = found.words();
+  } catch (const Skip& why) {
+    wrong = why.what();
+  }
+  char first[512] = {};
+  mine.copy(first, sizeof first - 1);
+  MPI_Bcast(first, sizeof first, MPI_CHAR, 0, t.comm());
+  // A rank without one says why; that another one differs matters only if all have one.
+  if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
+    wrong = "has " + mine + " where rank 0 has " + first + ": give all the same, say by KIVIAT_BLAS";
+  const int me = wrong.empty() ? INT_MAX : t.rank();
+  int lowest;
+  MPI_Allreduce(&me, &lowest, 1, MPI_INT, MPI_MIN, t.comm());
+  if (lowest == INT_MAX) return found;
+  char reason[512] = {};
+  wrong.copy(reason, sizeof reason - 1);
+  MPI_Bcast(reason, sizeof reason, MPI_CHAR, lowest, t.comm());
+  throw Skip("rank " + std::to_string(lowest) + ": " + reason);
+}
+
+}  // namespace kiviat

@@ -1,0 +1,248 @@
+// Columns of a matrix that are factored together, by the ranks of one grid column: LU with partial pivoting, recursive in
+// columns so that most of it is a product of matrices (S. Toledo, "Locality of reference in LU decomposition with partial
+// pivoting", SIAM J. Matrix Anal. Appl. 18, 1997).
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bench/hpcc/block_cyclic.hpp"
+#include "core/blas.hpp"
+#include "core/host.hpp"
+#include "core/random.hpp"
+#include "core/work.hpp"
+
+namespace kiviat {
+
+// Column-major; element (i, j) is data[i + j * ld].
+struct Matrix {
+  double* data;
+  std::int64_t ld;
+  double* at(std::int64_t i, std::int64_t j) const { return data + i + j * ld; }
+};
+
+// Block k of columns, of this rank. Every rank of the grid has `top`, the rows of the diagonal block after pivoting: L with
+// ones on its diagonal that are not stored, and U. `below` are the rows of L that this rank has under it. On ranks that have
+// the diagonal block both are one piece, so that the elimination runs through it.
+struct Panel {
+  std::int64_t block = 0, first = 0, width = 0;  // which, its first row and column of all, and how many columns
+  int root_row = 0, root_column = 0;             // of the grid, where the diagonal block is
+  bool has_diagonal = false;
+  std::int64_t first_below = 0, rows_below = 0;  // of this rank's rows
+  std::span<double> room, data;                  // data: all of it, as it is sent
+  Matrix top{}, below{};
+  std::vector<std::int64_t> pivots;  // the row of all that was chosen in each column
+
+  void place(std::int64_t k, const Cyclic& rows, const Cyclic& columns) {
+    block = k, first = k * rows.block, width = std::min(rows.block, rows.count - first);
+    root_row = rows.owner(first), root_column = columns.owner(first);
+    has_diagonal = root_row == rows.mine;
+    first_below = rows.before(first + width), rows_below = rows.size() - first_below;
+    const std::int64_t step = has_diagonal ? width + rows_below : width;
+    top = {room.data(), step};
+    below = has_diagonal ? Matrix{room.data() + width, step} : Matrix{room.data() + width * width, std::max<std::int64_t>(rows_below, 1)};
+    data = room.first(static_cast<std::size_t>(width * (width + rows_below)));
+    pivots.resize(static_cast<std::size_t>(width));
+  }
+  // Doubles that `room` must have on the rank with most rows.
+  static std::int64_t most(const Cyclic& rows) {
+    const std::int64_t width = std::min(rows.block, rows.count);
+    return width * (rows.size() + (rows.parts > 1 ? width : 0));
+  }
+};
+
+class PanelFactorization {
+ public:
+  PanelFactorization(const Cyclic& rows, MPI_Comm grid_column, const Blas& blas, std::uint64_t seed)
+      : rows_(rows), comm_(grid_column), blas_(blas), seed_(seed), computing_(host::carries_payload()) {
+    if (rows_.parts > 1) MPI_Op_create(&choose, 1, &choice_);
+  }
+  ~PanelFactorization() {
+    if (rows_.parts > 1) MPI_Op_free(&choice_);
+  }
+  PanelFactorization(const PanelFactorization&) = delete;
+  PanelFactorization& operator=(const PanelFactorization&) = delete;
+
+  // Collective over the grid column.
+  void operator()(Panel& panel) {
+    panel_ = &panel;
+    if (rows_.parts == 1) {
+      // Nothing to be said in between: one piece of work.
+      const double rows = static_cast<double>(panel.width + panel.rows_below), width = static_cast<double>(panel.width);
+      work::run({width * width * (rows - width / 3), 16 * rows * width}, [&] { factor(0, panel.width); });
+      if (!computing_)
+        for (std::int64_t j = 0; j < panel.width; ++j) panel.pivots[static_cast<std::size_t>(j)] = imagined_pivot(j);
+      return;
+    }
+    words_.resize(2 * static_cast<std::size_t>(header + 2 * panel.width));
+    MPI_Type_contiguous(static_cast<int>((header + 2 * panel.width) * sizeof(double)), MPI_BYTE, &offer_);
+    MPI_Type_commit(&offer_);
+    factor(0, panel.width);
+    MPI_Type_free(&offer_);
+  }
+
+  // The first column in which all that was left was zero; -1 where there is none. As far as this rank knows.
+  std::int64_t singular_column() const { return singular_; }
+
+ private:
+  static constexpr std::int64_t leaf = 12;   // columns that are eliminated one by one
+  static constexpr std::int64_t header = 3;  // of an offer: the pivot's magnitude, its row, whether the row on top is in it
+
+  template <class Kernel>
+  void run(double flops, double bytes, const Kernel& kernel) {
+    if (rows_.parts == 1) kernel();
+    else work::run({flops, bytes}, kernel);
+  }
+
+  // What is left of a column from row `from` of the panel on; this rank's.
+  Matrix left(std::int64_t from) const { return panel_->has_diagonal ? Matrix{panel_->top.at(from, 0), panel_->top.ld} : panel_->below; }
+  std::int64_t rows_left(std::int64_t from) const { return panel_->rows_below + (panel_->has_diagonal ? panel_->width - from : 0); }
+  // The row of all that row i of left(from) is.
+  std::int64_t global_row(std::int64_t from, std::int64_t i) const {
+    if (!panel_->has_diagonal) return rows_.global(panel_->first_below + i);
+    const std::int64_t row = from + i;
+    return row < panel_->width ? panel_->first + row : rows_.global(panel_->first_below + row - panel_->width);
+  }
+  // Where this rank has a row of all, as row of left(0).
+  std::int64_t local_row(std::int64_t global) const {
+    const std::int64_t row = rows_.before(global) - panel_->first_below;
+    return panel_->has_diagonal ? row + panel_->width : row;
+  }
+
+  void factor(std::int64_t begin, std::int64_t end) {
+    const std::int64_t columns = end - begin;
+    if (columns <= leaf) {
+      for (std::int64_t j = begin; j < end; ++j) eliminate(j, end);
+      return;
+    }
+    const std::int64_t half = (columns / 2 + leaf - 1) / leaf * leaf, middle = begin + (half < columns ? half : columns / 2);
+    factor(begin, middle);
+    const Matrix &top = panel_->top, under = left(middle);
+    const std::int64_t width = middle - begin, others = end - middle, rows = rows_left(middle);
+    const double flops = static_cast<double>(width * others) * static_cast<double>(width + 2 * rows);
+    run(flops, 16.0 * static_cast<double>(rows * others), [&] {
+      blas_.trsm(width, others, top.at(begin, begin), top.ld, top.at(begin, middle), top.ld);
+      blas_.gemm(rows, others, width, -1, under.at(0, begin), under.ld, top.at(begin, middle), top.ld, 1, under.at(0, middle), under.ld);
+    });
+    factor(middle, end);
+  }
+
+  // Column j, and what it takes from the columns up to `end`.
+  void eliminate(std::int64_t j, std::int64_t end) {
+    std::int64_t best = 0;
+    double magnitude = 0;
+    const Matrix all = left(j);
+    const std::int64_t rows = rows_left(j);
+    const double read = 8 * static_cast<double>(rows);
+    run(0, read, [&] {
+      const double* column = all.at(0, j);
+      for (std::int64_t i = 0; i < rows; ++i)
+        if (const double here = std::abs(column[i]); here > magnitude) magnitude = here, best = i;
+    });
+    std::int64_t& pivot = panel_->pivots[static_cast<std::size_t>(j)];
+    if (rows_.parts == 1) {
+      pivot = global_row(j, best);
+      if (best > 0)
+        for (std::int64_t c = 0; c < panel_->width; ++c) std::swap(*all.at(0, c), *all.at(best, c));
+    } else {
+      magnitude = agree(j, best, magnitude);
+      pivot = static_cast<std::int64_t>(words_[1]);
+    }
+    if (!computing_) magnitude = 1;
+    if (!(magnitude > 0)) {
+      if (singular_ < 0) singular_ = panel_->first + j;
+      return;
+    }
+    const Matrix rest = left(j + 1);
+    const std::int64_t rows_of_rest = rows_left(j + 1);
+    run(static_cast<double>(rows_of_rest * (1 + 2 * (end - j - 1))), 16 * static_cast<double>(rows_of_rest), [&] {
+      double* const multipliers = rest.at(0, j);
+      const double divisor = *panel_->top.at(j, j), factor = 1 / divisor;
+      // The inverse of what is too small overflows.
+      if (std::isfinite(factor)) for (std::int64_t i = 0; i < rows_of_rest; ++i) multipliers[i] *= factor;
+      else for (std::int64_t i = 0; i < rows_of_rest; ++i) multipliers[i] /= divisor;
+      for (std::int64_t c = j + 1; c < end; ++c) {
+        const double times = *panel_->top.at(j, c);
+        double* const column = rest.at(0, c);
+        for (std::int64_t i = 0; i < rows_of_rest; ++i) column[i] -= times * multipliers[i];
+      }
+    });
+  }
+
+  // All ranks of the grid column choose the pivot of column j, and learn its row and the one that stands on top; both change
+  // places. One exchange, as in HPL (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib).
+  double agree(std::int64_t j, std::int64_t best, double magnitude) {
+    const std::int64_t width = panel_->width, words = header + 2 * width;
+    double *const mine = words_.data(), *const chosen = mine + words;
+    std::int64_t row = rows_left(j) > 0 ? global_row(j, best) : rows_.count;
+    if (!computing_) {
+      row = imagined_pivot(j);
+      magnitude = rows_.owner(row) == rows_.mine ? 1 : 0;
+    }
+    mine[0] = magnitude, mine[1] = static_cast<double>(row), mine[2] = panel_->has_diagonal;
+    if (computing_) {
+      const Matrix all = left(j);
+      for (std::int64_t c = 0; c < width; ++c) {
+        mine[header + c] = rows_left(j) > 0 ? *all.at(best, c) : 0;
+        mine[header + width + c] = panel_->has_diagonal ? *panel_->top.at(j, c) : 0;
+      }
+    }
+    MPI_Allreduce(mine, chosen, 1, offer_, choice_, comm_);
+    if (computing_) {
+      const auto pivot = static_cast<std::int64_t>(chosen[1]);
+      const double *const pivot_row = chosen + header, *const top_row = pivot_row + width;
+      for (std::int64_t c = 0; c < width; ++c) *panel_->top.at(j, c) = pivot_row[c];
+      if (pivot != panel_->first + j && rows_.owner(pivot) == rows_.mine) {
+        const std::int64_t at = local_row(pivot);
+        const Matrix place = left(0);
+        for (std::int64_t c = 0; c < width; ++c) *place.at(at, c) = top_row[c];
+      }
+    }
+    std::copy_n(chosen, header, mine);
+    return chosen[0];
+  }
+
+  // Where nothing is computed rows change places as if they were random, which those of a random matrix do.
+  std::int64_t imagined_pivot(std::int64_t j) const {
+    const std::int64_t column = panel_->first + j;
+    return column + static_cast<std::int64_t>(random_at(seed_, static_cast<std::uint64_t>(column)) % static_cast<std::uint64_t>(rows_.count - column));
+  }
+
+  // The greater magnitude; of equal ones the upper row, so that all agree.
+  static void choose(void* in, void* into, int* count, MPI_Datatype* type) {
+    int bytes;
+    MPI_Type_size(*type, &bytes);
+    const std::size_t words = static_cast<std::size_t>(bytes) / sizeof(double), width = (words - header) / 2;
+    for (int offer = 0; offer < *count; ++offer) {
+      const double* from = static_cast<const double*>(in) + offer * words;
+      double* to = static_cast<double*>(into) + offer * words;
+      if (from[0] > to[0] || (from[0] == to[0] && from[1] < to[1])) {
+        std::copy_n(from, 2, to);
+        std::copy_n(from + header, width, to + header);
+      }
+      if (from[2] > 0) {
+        to[2] = from[2];
+        std::copy_n(from + header + width, width, to + header + width);
+      }
+    }
+  }
+
+  Cyclic rows_;
+  MPI_Comm comm_;
+  const Blas& blas_;
+  std::uint64_t seed_;
+  bool computing_;
+  Panel* panel_ = nullptr;
+  std::vector<double> words_;  // an offer, and what was chosen
+  MPI_Op choice_ = MPI_OP_NULL;
+  MPI_Datatype offer_ = MPI_DATATYPE_NULL;
+  std::int64_t singular_ = -1;
+};
+
+}  // namespace kiviat

@@ -1,0 +1,190 @@
+// Rows that change places: the pivots' rows, of which all ranks of a grid column need those that become rows of U, and the
+// rows that stood on top before, which go where the pivots came from.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/hpcc/panel.hpp"
+#include "core/failure.hpp"
+
+namespace kiviat {
+
+// Binary exchange, where everybody gets everything in log2 steps; spread and roll, where rows from the top go to those who
+// get them and U goes round a ring; or as the library scatters and gathers.
+enum class Swap { exchange, roll, library };
+inline constexpr std::array swap_names = {"exchange", "roll", "library"};
+
+inline Swap swap_named(std::string_view name) {
+  for (std::size_t i = 0; i < swap_names.size(); ++i)
+    if (swap_names[i] == name) return static_cast<Swap>(i);
+  throw UsageError("no way to swap rows is called '" + std::string(name) + "'");
+}
+
+// Where rows come from and go to, from the pivots of a panel: rank by rank of the grid column.
+struct Interchange {
+  struct Move {
+    std::int64_t local, index;  // a row of the rank, and a row of the diagonal block
+  };
+  std::vector<std::vector<Move>> to_top;    // rows of the ranks that become row `index` of U
+  std::vector<std::vector<Move>> from_top;  // row `index` of the diagonal block becomes a row of the ranks
+
+  Interchange(const Panel& panel, const Cyclic& rows) : to_top(static_cast<std::size_t>(rows.parts)), from_top(to_top.size()) {
+    std::vector<std::int64_t> on_top(panel.pivots.size());
+    std::iota(on_top.begin(), on_top.end(), panel.first);
+    std::map<std::int64_t, std::int64_t> elsewhere;  // what stands in rows below
+    for (std::size_t j = 0; j < on_top.size(); ++j) {
+      const std::int64_t pivot = panel.pivots[j], within = pivot - panel.first;
+      if (within < panel.width) std::swap(on_top[j], on_top[static_cast<std::size_t>(within)]);
+      else std::swap(on_top[j], elsewhere.try_emplace(pivot, pivot).first->second);
+    }
+    const auto local = [&](std::int64_t row) {
+      const std::int64_t block = row / rows.block;
+      return block / rows.parts * rows.block + row % rows.block;
+    };
+    for (std::size_t i = 0; i < on_top.size(); ++i)
+      to_top[static_cast<std::size_t>(rows.owner(on_top[i]))].push_back({local(on_top[i]), static_cast<std::int64_t>(i)});
+    for (const auto& [row, was] : elsewhere)
+      from_top[static_cast<std::size_t>(rows.owner(row))].push_back({local(row), was - panel.first});
+  }
+};
+
+// What ranks have of rows that all shall have (`all`), and what the root has for each (`spread`): one piece for each rank,
+// its bytes and where it begins.
+struct Pieces {
+  std::vector<int> bytes, at;
+  explicit Pieces(std::size_t ranks) : bytes(ranks), at(ranks) {}
+  void lay_out() { std::exclusive_scan(bytes.begin(), bytes.end(), at.begin(), 0); }
+  int begin(int rank) const { return at[static_cast<std::size_t>(rank)]; }
+  int length(int rank) const { return bytes[static_cast<std::size_t>(rank)]; }
+  int end(int rank) const { return begin(rank) + length(rank); }
+};
+
+class RowExchange {
+ public:
+  RowExchange(MPI_Comm grid_column, Swap swap) : comm_(grid_column), swap_(swap) {
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &ranks_);
+  }
+
+  // Every rank has its piece of `all` in place, `root` all of `spread`. Afterwards every rank has all of `all`, and its piece
+  // of `spread`, in place.
+  void operator()(std::byte* all, const Pieces& of_all, std::byte* spread, const Pieces& of_spread, int root) const {
+    if (ranks_ == 1) return;
+    switch (swap_) {
+      case Swap::exchange: exchange(all, of_all, spread, of_spread.end(ranks_ - 1), root); break;
+      case Swap::roll: roll(all, of_all, spread, of_spread, root); break;
+      case Swap::library: {
+        std::byte* const mine = spread + of_spread.begin(rank_);
+        MPI_Scatterv(spread, of_spread.bytes.data(), of_spread.at.data(), MPI_BYTE, rank_ == root ? MPI_IN_PLACE : static_cast<void*>(mine),
+                     of_spread.length(rank_), MPI_BYTE, root, comm_);
+        MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, of_all.bytes.data(), of_all.at.data(), MPI_BYTE, comm_);
+        break;
+      }
+    }
+  }
+
+ private:
+  static constexpr int tag = 3;
+
+  // Both ways with one rank, as many parts as are not empty.
+  class Parts {
+   public:
+    Parts(MPI_Comm comm, int peer) : comm_(comm), peer_(peer) {}
+    void send(const std::byte* from, int bytes) {
+      if (bytes > 0) MPI_Isend(from, bytes, MPI_BYTE, peer_, tag, comm_, &requests_.emplace_back());
+    }
+    void receive(std::byte* to, int bytes) {
+      if (bytes > 0) MPI_Irecv(to, bytes, MPI_BYTE, peer_, tag, comm_, &requests_.emplace_back());
+    }
+    void wait() { MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE); }
+
+   private:
+    MPI_Comm comm_;
+    int peer_;
+    std::vector<MPI_Request> requests_;
+  };
+
+  // Recursive doubling. Ranks beyond the largest power of two, `even`, speak through the one that is `even` before them.
+  void exchange(std::byte* all, const Pieces& of_all, std::byte* spread, int spread_bytes, int root) const {
+    int even = 1;
+    while (2 * even <= ranks_) even *= 2;
+    const auto range = [&](int first, int last, const auto& move) {  // pieces of ranks first … last - 1
+      if (first < last) move(all + of_all.begin(first), of_all.end(last - 1) - of_all.begin(first));
+    };
+    if (rank_ >= even) {
+      Parts parts(comm_, rank_ - even);
+      parts.send(all + of_all.begin(rank_), of_all.length(rank_));
+      if (rank_ == root) parts.send(spread, spread_bytes);
+      parts.wait();
+      Parts answer(comm_, rank_ - even);
+      range(0, rank_, [&](std::byte* at, int bytes) { answer.receive(at, bytes); });
+      range(rank_ + 1, ranks_, [&](std::byte* at, int bytes) { answer.receive(at, bytes); });
+      if (rank_ != root) answer.receive(spread, spread_bytes);
+      answer.wait();
+      return;
+    }
+    const int beyond = rank_ + even;
+    if (beyond < ranks_) {
+      Parts parts(comm_, beyond);
+      parts.receive(all + of_all.begin(beyond), of_all.length(beyond));
+      if (beyond == root) parts.receive(spread, spread_bytes);
+      parts.wait();
+    }
+    const int speaker = root % even;
+    for (int size = 1; size < even; size *= 2) {
+      const int mine = rank_ / size * size, theirs = mine ^ size;
+      Parts parts(comm_, rank_ ^ size);
+      const auto sent = [&](std::byte* at, int bytes) { parts.send(at, bytes); };
+      const auto received = [&](std::byte* at, int bytes) { parts.receive(at, bytes); };
+      range(mine, mine + size, sent), range(theirs, theirs + size, received);
+      const auto beyond_of = [&](int first, const auto& move) { range(first + even, std::min(first + size + even, ranks_), move); };
+      beyond_of(mine, sent), beyond_of(theirs, received);
+      if (speaker / size * size == mine) parts.send(spread, spread_bytes);
+      if (speaker / size * size == theirs) parts.receive(spread, spread_bytes);
+      parts.wait();
+    }
+    if (beyond < ranks_) {
+      Parts parts(comm_, beyond);
+      range(0, beyond, [&](std::byte* at, int bytes) { parts.send(at, bytes); });
+      range(beyond + 1, ranks_, [&](std::byte* at, int bytes) { parts.send(at, bytes); });
+      if (beyond != root) parts.send(spread, spread_bytes);
+      parts.wait();
+    }
+  }
+
+  void roll(std::byte* all, const Pieces& of_all, std::byte* spread, const Pieces& of_spread, int root) const {
+    std::vector<MPI_Request> requests;
+    if (rank_ == root) {
+      for (int distance = 1; distance < ranks_; ++distance) {
+        const int to = (root + distance) % ranks_;
+        if (of_spread.length(to) > 0)
+          MPI_Isend(spread + of_spread.begin(to), of_spread.length(to), MPI_BYTE, to, tag, comm_, &requests.emplace_back());
+      }
+    } else if (of_spread.length(rank_) > 0) {
+      MPI_Irecv(spread + of_spread.begin(rank_), of_spread.length(rank_), MPI_BYTE, root, tag, comm_, &requests.emplace_back());
+    }
+    const int right = (rank_ + 1) % ranks_, left = (rank_ + ranks_ - 1) % ranks_;
+    for (int step = 0; step + 1 < ranks_; ++step) {
+      const int out = (rank_ + ranks_ - step) % ranks_, in = (left + ranks_ - step) % ranks_;
+      MPI_Sendrecv(all + of_all.begin(out), of_all.length(out), MPI_BYTE, right, tag + 1, all + of_all.begin(in), of_all.length(in),
+                   MPI_BYTE, left, tag + 1, comm_, MPI_STATUS_IGNORE);
+    }
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  }
+
+  MPI_Comm comm_;
+  Swap swap_;
+  int rank_, ranks_;
+};
+
+}  // namespace kiviat
