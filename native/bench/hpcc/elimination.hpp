@@ -67,13 +67,33 @@ inline double element(std::uint64_t seed, std::int64_t order, std::int64_t row, 
   return centred(random_at(seed, static_cast<std::uint64_t>(column * order + row)));
 }
 
+// The ranks of a grid, row-major, and those of this one's row and column.
+struct GridRanks {
+  MPI_Comm all, along_row, along_column;
+  int row, column;
+  // Collective.
+  GridRanks(MPI_Comm ranks, GridShape shape) : all(ranks) {
+    int rank;
+    MPI_Comm_rank(ranks, &rank);
+    row = rank / shape.columns, column = rank % shape.columns;
+    MPI_Comm_split(ranks, row, column, &along_row);
+    MPI_Comm_split(ranks, column, row, &along_column);
+  }
+  ~GridRanks() {
+    MPI_Comm_free(&along_row);
+    MPI_Comm_free(&along_column);
+  }
+  GridRanks(const GridRanks&) = delete;
+  GridRanks& operator=(const GridRanks&) = delete;
+};
+
 class Elimination {
  public:
-  // `memory` has Places(plan).doubles() doubles. `ranks` are row-major in the grid. Collective.
-  Elimination(const Plan& plan, MPI_Comm ranks, const Blas& blas, std::span<double> memory)
-      : plan_(plan), blas_(blas), computing_(host::carries_payload()), grid_(ranks, plan.grid), rows_(plan.rows(grid_.row)),
-        columns_(plan.columns(grid_.column)), places_(plan), factorization_(rows_, grid_.along_column, blas_, plan.seed),
-        exchange_(grid_.along_column, plan.swap), broadcasts_(2, Broadcast(grid_.along_row, plan.route)) {
+  // `memory` has Places(plan).doubles() doubles.
+  Elimination(const Plan& plan, const GridRanks& grid, const Blas& blas, std::span<double> memory)
+      : plan_(plan), blas_(blas), computing_(host::carries_payload()), grid_(grid), rows_(plan.rows(grid.row)),
+        columns_(plan.columns(grid.column)), places_(plan), factorization_(rows_, grid.along_column, blas_, plan.seed),
+        exchange_(grid.along_column, plan.swap), broadcasts_(2, Broadcast(grid.along_row, plan.route)) {
     std::size_t at = 0;
     const auto take = [&](std::int64_t doubles) {
       const auto piece = memory.subspan(at, static_cast<std::size_t>(doubles));
@@ -170,24 +190,6 @@ class Elimination {
   }
 
  private:
-  struct Grid {
-    MPI_Comm all, along_row, along_column;
-    int row, column;
-    Grid(MPI_Comm ranks, GridShape shape) : all(ranks) {
-      int rank;
-      MPI_Comm_rank(ranks, &rank);
-      row = rank / shape.columns, column = rank % shape.columns;
-      MPI_Comm_split(ranks, row, column, &along_row);
-      MPI_Comm_split(ranks, column, row, &along_column);
-    }
-    ~Grid() {
-      MPI_Comm_free(&along_row);
-      MPI_Comm_free(&along_column);
-    }
-    Grid(const Grid&) = delete;
-    Grid& operator=(const Grid&) = delete;
-  };
-
   void eliminate() {
     const std::int64_t blocks = rows_.blocks();
     const bool ahead = places_.panels > 1;
@@ -375,7 +377,7 @@ class Elimination {
   Plan plan_;
   const Blas& blas_;
   bool computing_;
-  Grid grid_;
+  const GridRanks& grid_;
   Cyclic rows_, columns_;
   Places places_;
   Matrix a_{};

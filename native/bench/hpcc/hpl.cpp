@@ -1,9 +1,7 @@
 // HPL: a dense system of linear equations, by LU factorisation with partial pivoting on a grid of all ranks.
-#include <sys/mman.h>
-
-#include <climits>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "bench/hpcc/agreed.hpp"
 #include "bench/hpcc/elimination.hpp"
@@ -30,22 +28,28 @@ class Study {
     if (plan_.threads > 1 && host::carries_payload() && !blas_.set_threads)
       throw Skip("threads=" + std::to_string(plan_.threads) + ": " + blas_.words() + " has no way to be told: set its own variable and leave threads out");
     const Places places(plan_);
-    const std::int64_t width = std::min(plan_.block, plan_.order);
-    Trial::fitting(places.panel * 8, "B of a panel"), Trial::fitting(places.u * 8, "B of rows");
-    Trial::fitting(places.columns * width, "elements of rows");
-    memory_ = &t.buffer(static_cast<std::size_t>(places.doubles()) * sizeof(double));
+    const double share = -t.worst(-static_cast<double>(t.session().memory_share_bytes));
+    if (host::carries_payload() && 8 * static_cast<double>(places.doubles()) > share)
+      throw Skip("n=" + std::to_string(plan_.order) + " takes " + std::to_string(8 * places.doubles()) + " B per rank, more than the " +
+                 std::to_string(std::llround(share)) + " B available to each");
+    Trial::fitting(8 * places.panel, "B of a panel"), Trial::fitting(8 * places.u, "B of rows");
+    memory_ = pages_of(t, 8 * static_cast<std::size_t>(places.doubles()));
+    sample_bytes_ = std::clamp<std::size_t>(places.doubles() / 8 / (t.ranks() + 2) / 8 * 8, 16, 1 << 20);
+    sent_ = &t.buffer(sample_bytes_ * (plan_.grid.rows + 1));
+    received_ = &t.buffer(sample_bytes_ * std::max(plan_.grid.columns, 2 * plan_.grid.rows * plan_.grid.rows));
     t.uses_threads(plan_.threads);
+    t.note("block", std::to_string(plan_.block));
+    t.note("grid", std::to_string(plan_.grid.rows) + " x " + std::to_string(plan_.grid.columns));
+    t.note("bcast", route_names[static_cast<std::size_t>(plan_.route)]);
+    t.note("swap", swap_names[static_cast<std::size_t>(plan_.swap)]);
+    if (host::carries_payload()) t.note("blas", blas_.words());
   }
 
   void operator()() {
-    const auto bytes = memory_->first();
-    if (!messages_arrive()) return;
-    if (host::carries_payload()) {
-      // Rows that change places lie a column apart: pages of 2 MiB spare translations of addresses. Where the system has none, nothing is lost.
-      madvise(bytes.data(), bytes.size(), MADV_HUGEPAGE);
-      if (blas_.set_threads) blas_.set_threads(plan_.threads);
-    }
-    Elimination elimination(plan_, t_.comm(), blas_, {reinterpret_cast<double*>(bytes.data()), bytes.size() / sizeof(double)});
+    const GridRanks grid(t_.comm(), plan_.grid);
+    if (!panels_arrive(grid) || !rows_arrive(grid)) return;
+    if (blas_.set_threads) blas_.set_threads(plan_.threads);
+    Elimination elimination(plan_, grid, blas_, {memory_.as<double>(), static_cast<std::size_t>(Places(plan_).doubles())});
     elimination.on_progress = [&](double share) { t_.progressed(share); };
     elimination.generate();
     const double seconds = t_.measured("hpl", [&] { elimination.solve(); });
@@ -91,19 +95,66 @@ class Study {
     return of_order(low);
   }
 
-  // Whether what ranks send by this route and in this way arrives, bit by bit: a residual does not see all that is wrong
-  // with a message. Pieces are as many bytes as there is memory for, and not more than a panel's. Collective.
-  bool messages_arrive() {
-    const std::size_t ranks = static_cast<std::size_t>(t_.ranks());
-    const std::size_t room = memory_->first().size() / (2 * ranks + 2) / 64 * 64;
-    (void)room;
-    return true;
+  // Whether what ranks send by this route arrives, bit by bit: a residual does not see all that may be wrong with a message.
+  // A sample of a panel, from every rank of the grid's row in turn. Collective.
+  bool panels_arrive(const GridRanks& grid) {
+    const int columns = plan_.grid.columns;
+    if (columns == 1) return true;
+    t_.forget_payload();
+    t_.sends(*sent_, sample_bytes_);
+    std::vector<Piece> pieces;
+    for (int root = 0; root < columns; ++root)
+      if (root != grid.column) pieces.push_back({root * sample_bytes_, sample_bytes_, grid.row * columns + root});
+    t_.expects(*received_, std::move(pieces));
+    return t_.verify([&](std::int64_t) {
+      Broadcast broadcast(grid.along_row, plan_.route);
+      std::int64_t pivot = 0;
+      for (int root = 0; root < columns; ++root) {
+        std::byte* const data = received_->first().data() + root * sample_bytes_;
+        if (root == grid.column) std::memcpy(data, sent_->first().data(), sample_bytes_);
+        broadcast.start(root, data, sample_bytes_, &pivot, 1);
+        broadcast.finish();
+      }
+    });
+  }
+
+  // Likewise rows that change places, each rank of the grid's column having those on top in turn.
+  bool rows_arrive(const GridRanks& grid) {
+    const int rows = plan_.grid.rows;
+    if (rows == 1) return true;
+    Pieces samples(rows);
+    for (int row = 0; row < rows; ++row) samples.bytes[row] = static_cast<int>(sample_bytes_);
+    samples.lay_out();
+    const std::size_t turn_bytes = 2 * sample_bytes_ * rows;  // all, then spread
+    t_.forget_payload();
+    t_.sends(*sent_);
+    std::vector<Piece> pieces;
+    const auto rank_of = [&](int row) { return row * plan_.grid.columns + grid.column; };
+    for (int root = 0; root < rows; ++root) {
+      for (int row = 0; row < rows; ++row)
+        if (row != grid.row) pieces.push_back({root * turn_bytes + samples.begin(row), sample_bytes_, rank_of(row), rows * sample_bytes_});
+      if (root != grid.row)
+        pieces.push_back({root * turn_bytes + (rows + grid.row) * sample_bytes_, sample_bytes_, rank_of(root), grid.row * sample_bytes_});
+    }
+    t_.expects(*received_, std::move(pieces));
+    return t_.verify([&](std::int64_t) {
+      const RowExchange exchange(grid.along_column, plan_.swap);
+      const std::byte* const mine = sent_->first().data();
+      for (int root = 0; root < rows; ++root) {
+        std::byte *const all = received_->first().data() + root * turn_bytes, *const spread = all + rows * sample_bytes_;
+        std::memcpy(all + samples.begin(grid.row), mine + rows * sample_bytes_, sample_bytes_);
+        if (root == grid.row) std::memcpy(spread, mine, rows * sample_bytes_);
+        exchange(all, samples, spread, samples, root);
+      }
+    });
   }
 
   Trial& t_;
   Plan plan_;
   Blas blas_;
-  Buffer* memory_;
+  HugePages memory_;
+  std::size_t sample_bytes_;
+  Buffer *sent_, *received_;
 };
 
 }  // namespace

@@ -1,0 +1,140 @@
+// DGEMM: the product of two dense matrices on each rank by itself, by the BLAS of the machine.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "bench/hpcc/agreed.hpp"
+#include "bench/hpcc/memory.hpp"
+#include "bench/hpcc/product.hpp"
+#include "bench/hpcc/scope.hpp"
+#include "core/clock.hpp"
+#include "core/work.hpp"
+
+using namespace kiviat;
+
+namespace {
+
+constexpr double threshold = 16;
+constexpr double most_s = 20;        // of one product, where the order is automatic and nobody gave the memory
+constexpr double repeated_s = 0.5;   // short ones are repeated until they have taken so long together
+constexpr int most_repetitions = 10;
+
+class Study {
+ public:
+  explicit Study(Trial& t) : t_(t), scope_(scope_of(t)), threads_(static_cast<int>(bounded(t, "threads", 1, 4096))) {
+    const std::int64_t given = bounded_or_auto(t, "n", 1, 1'000'000, 0);
+    if (host::carries_payload()) prepare_blas();
+    order_ = given ? given : automatic_order();
+    const double share = -t.worst(-static_cast<double>(t.session().memory_share_bytes)), bytes = 8 * static_cast<double>(Product::doubles(order_));
+    if (host::carries_payload() && bytes > share)
+      throw Skip("n=" + std::to_string(order_) + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " +
+                 std::to_string(std::llround(share)) + " B available to each");
+    if (computes(t, scope_)) memory_ = HugePages(static_cast<std::size_t>(bytes));
+    if (t.worst(computes(t, scope_) && !memory_) > 0) throw Skip(std::to_string(std::llround(bytes)) + " B per rank could not be had: give less memory");
+    t.uses_threads(threads_);
+    t.note("order", std::to_string(order_));
+  }
+
+  void operator()() {
+    const bool busy = computes(t_, scope_);
+    std::optional<Product> product;
+    if (busy) product.emplace(order_, t_.seed(), memory_.as<double>());
+    double taken_s = 0;
+    for (int repetition = 0; repetition < most_repetitions; ++repetition) {
+      if (busy && host::carries_payload()) product->generate(threads_);
+      double mine_s = 0;
+      const double slowest_s = t_.measured("dgemm", [&] {
+        if (!busy) return;
+        const double start_s = clock::now();
+        work::run({product->flops(), product->bytes()}, [&] { product->multiply(blas_); });
+        mine_s = clock::now() - start_s;
+      }, !busy);
+      report(busy ? product->flops() / mine_s : 0);
+      if (!check(busy && host::carries_payload() ? product->residual() : 0)) return;
+      taken_s += slowest_s;
+      if (t_.deterministic() || taken_s > repeated_s) return;
+    }
+  }
+
+ private:
+  void prepare_blas() {
+    blas_ = agreed(t_, find_blas);
+    if (threads_ > 1 && !blas_.set_threads)
+      throw Skip("threads=" + std::to_string(threads_) + ": " + blas_.words() + " has no way to be told: set its own variable and leave threads out");
+    if (blas_.set_threads) blas_.set_threads(threads_);
+    t_.note("blas", blas_.words());
+  }
+
+  // What memory holds; and where memory was not given, what takes no longer than most_s. Collective.
+  std::int64_t automatic_order() {
+    const std::int64_t doubles = memory_of(t_) / 8;
+    auto order = static_cast<std::int64_t>(std::sqrt(static_cast<double>(doubles) / 3));
+    while (order > 1 && Product::doubles(order) > doubles) --order;
+    constexpr std::int64_t of_pilot = 768;
+    if (t_.text("memory") != "auto" || t_.deterministic() || order <= of_pilot) return std::max<std::int64_t>(order, 1);
+    double mine_s = 0;
+    if (computes(t_, scope_)) {
+      HugePages memory(8 * static_cast<std::size_t>(Product::doubles(of_pilot)));
+      mine_s = INFINITY;
+      if (memory) {
+        Product pilot(of_pilot, t_.seed(), memory.as<double>());
+        pilot.generate(threads_);
+        for (int repetition = 0; repetition < 3; ++repetition) {
+          const double start_s = clock::now();
+          pilot.multiply(blas_);
+          mine_s = std::min(mine_s, clock::now() - start_s);
+        }
+      }
+    }
+    const double slowest_s = t_.worst(mine_s);
+    if (!std::isfinite(slowest_s)) throw Skip("there is no memory for matrices: give less by memory");
+    const auto most = static_cast<std::int64_t>(of_pilot * std::cbrt(most_s / slowest_s));
+    if (most < order) t_.note("cap", "n = " + std::to_string(most) + " takes about " + std::to_string(std::llround(most_s)) + " s; memory would hold " + std::to_string(order));
+    return std::min(order, most);
+  }
+
+  // `mine`: flop/s of this rank.
+  void report(double mine) {
+    const bool busy = computes(t_, scope_);
+    double sums[] = {mine, busy ? 1.0 : 0.0};
+    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, t_.comm());
+    t_.report("rate", sums[0] / sums[1]);
+    t_.report("rate_least", -t_.worst(busy ? -mine : -INFINITY));
+  }
+
+  bool check(double residual) {
+    if (!host::carries_payload()) return t_.confirm(true, "");
+    t_.report("residual", t_.worst(std::isnan(residual) ? INFINITY : residual));
+    return t_.confirm(residual < threshold, blas_.words() + " gives wrong products: the residual is " + std::to_string(residual) + ", not below 16");
+  }
+
+  Trial& t_;
+  Scope scope_;
+  int threads_;
+  Blas blas_;
+  std::int64_t order_ = 1;
+  HugePages memory_;
+};
+
+}  // namespace
+
+static void dgemm(Trial& t) {
+  Study study(t);
+  t.study(std::ref(study));
+}
+
+BENCHMARK(dgemm,
+          .summary = "the product of two dense matrices on each rank by itself, by the BLAS of the machine",
+          .source = "HPC Challenge, DGEMM; Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005",
+          .aka = {"DGEMM"},
+          .sampling = Sampling::study,
+          .ranks = at_least(1),
+          .sized = false,
+          .reports = {{"rate", "flop/s", "higher", "2 n^3 / time of a rank: mean over the ranks that compute"},
+                      {"rate_least", "flop/s", "higher", "the same of the slowest of them"},
+                      {"residual", "1", "lower", "|(alpha A B + beta C0) x - C x| / (|C| |x| n eps) in the maximum norm, the worst rank's; below 16 it passes"}},
+          .nominal_s = 20,
+          .axes = {scope_axis(false), memory_axis(),
+                   {"n", "auto", "rows", "order of the matrices; auto: as large as memory allows, and where memory is auto too, as takes about 20 s"},
+                   {"threads", "1", "threads", "of a rank's BLAS"}});
