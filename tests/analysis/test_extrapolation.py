@@ -119,6 +119,17 @@ def test_costs_are_never_negative() -> None:
     assert found.held_out < -0.05
 
 
+def test_hpl_is_not_faster_than_dgemm() -> None:
+    """So small that messages are all one sees: without DGEMM's rate, flops would cost next to nothing."""
+    n3 = 1 / (RANKS * 6.4e9)
+    bound = lambda memory: 1 / max(n3, 5e-8 / order(memory))  # noqa: E731
+    (dgemm,) = measured("dgemm", "rate", lambda memory: 6.4e9, scope="star")[:1]
+    (free,) = extrapolated(measured("hpl", "rate", bound), RUN)
+    (found,) = extrapolated([*measured("hpl", "rate", bound), dgemm], RUN)
+    assert free.value > 2 * 64 * 6.4e9
+    assert 0.85 * 64 * 6.4e9 < found.value < 64 * 6.4e9
+
+
 def test_three_sizes_and_clocks_on_the_wall_are_not_extrapolated() -> None:
     summaries = measured("hpl", "rate", hpl_rate)
     assert extrapolated(summaries[:3], RUN) == []

@@ -3,8 +3,9 @@
 A simulation of HPL, PTRANS, FFT and RandomAccess in all of a machine's memory would take days. It is done at
 several smaller sizes; what one unit of work costs (a flop, a byte, an update) is a sum of a few terms in the
 problem's order, which follow from the algorithm and have no negative part: what each rank computes, what it
-sends in each step, and what each step costs by itself. The sum is fitted to all sizes but the largest, which
-tells how far off it is one step further on; then to all of them, for the size that fills the memory.
+sends in each step, and what each step costs by itself. A flop of HPL costs no less than one of DGEMM. The sum
+is fitted to all sizes but the largest, which tells how far off it is one step further on; then to all of
+them, for the size that fills the memory.
 """
 
 from __future__ import annotations
@@ -133,8 +134,20 @@ def extrapolated(summaries: Sequence[Summary], run: Mapping[str, Any]) -> list[E
         if len(by_memory) >= LEAST_POINTS:
             points = tuple((memory, by_memory[memory].median) for memory in sorted(by_memory))
             unit = next(iter(by_memory.values())).unit
-            found.append(_extrapolated(benchmark, ranks, unit, points, memory_of(run, ranks)))
+            least = _dgemm_cost(summaries, ranks) if benchmark == "hpl" else 0.0
+            found.append(_extrapolated(benchmark, ranks, unit, points, memory_of(run, ranks), least))
     return found
+
+
+def _dgemm_cost(summaries: Sequence[Summary], ranks: int) -> float:
+    """Seconds per flop of DGEMM on all ranks; 0 where it was not run."""
+    rates = [
+        summary.median
+        for summary in summaries
+        if (summary.benchmark, summary.metric, summary.ranks) == ("dgemm", "rate", ranks)
+        and summary.axes.get("scope", "star") == "star"
+    ]
+    return 1 / (ranks * max(rates)) if rates else 0.0
 
 
 def memory_of(run: Mapping[str, Any], ranks: int) -> float | None:
@@ -149,12 +162,15 @@ def memory_of(run: Mapping[str, Any], ranks: int) -> float | None:
     return SHARE * float(total) / float(model["nodes"]) * used / ranks
 
 
-def predicted(law: Law, points: Sequence[tuple[float, float]], memory: float) -> float:
-    """The rate at `memory` by the law fitted to `points`: both are of the whole problem."""
+def predicted(law: Law, points: Sequence[tuple[float, float]], memory: float, least: float = 0.0) -> float:
+    """The rate at `memory` by the law fitted to `points`: both are of the whole problem.
+
+    No unit of work costs less than `least`.
+    """
     terms = np.array([[term(at) for term in law.terms] for at, _ in points])
     costs = np.array([1 / rate for _, rate in points])
-    weights = nonnegative(terms / costs[:, None], np.ones(len(points)))
-    return 1 / float(weights @ [term(memory) for term in law.terms])
+    weights = nonnegative(terms / costs[:, None], 1 - least / costs)
+    return 1 / (least + float(weights @ [term(memory) for term in law.terms]))
 
 
 def nonnegative(matrix: Floats, values: Floats) -> Floats:
@@ -179,6 +195,7 @@ def _extrapolated(
     unit: str,
     points: tuple[tuple[float, float], ...],
     memory: float | None,
+    least: float,
 ) -> Extrapolated:
     law = LAWS[benchmark]
     whole = [(each * ranks, rate) for each, rate in points]
@@ -189,10 +206,10 @@ def _extrapolated(
         ranks=ranks,
         metric=law.metric,
         unit=unit,
-        value=predicted(law, whole, target * ranks),
+        value=predicted(law, whole, target * ranks, least),
         memory_bytes=target,
         assumed=memory is None,
         points=points,
-        held_out=predicted(law, whole[:-1], largest) / seen - 1,
+        held_out=predicted(law, whole[:-1], largest, least) / seen - 1,
         rule=law.words,
     )

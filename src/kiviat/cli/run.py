@@ -195,6 +195,8 @@ def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
         f"with {toolchain.name}, "
         f"about {duration(expected.likely_s)}, at most {duration(expected.at_most_s)}"
     )
+    if summary := plan.definition.get("summary"):
+        print(summary)
     if toolchain.embedded:
         print("the MPI is that of a Python wheel: results are not for publication")
     for reason in plan.left_out:
