@@ -1,0 +1,404 @@
+// One-dimensional transforms of n = n1 n2 elements over any number of ranks, natural order in and out: the six steps of
+// D. Bailey, "FFTs in external or hierarchical memory", J. Supercomputing 4, 1990. Element j1 n2 + j2 comes in, k1 + n1 k2 goes out:
+//
+//     1. an exchange brings columns j2 together   2. transforms of length n1 over j1   3. factors exp(+-2 pi i j2 k1 / n)
+//     4. an exchange brings rows k1 together      5. transforms of length n2 over j2   6. an exchange brings rows k2 together
+//
+// Each step works on slabs of columns that stay in the cache, whose messages are under way while others are computed.
+// Nothing is copied but on the way into a message and out of it: step 3 writes messages, as steps 5 and 6 do, and what
+// arrives in step 4 arrives where it stays. With one rank the same steps are an algorithm for hierarchical memory.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "bench/hpcc/roots.hpp"
+#include "core/failure.hpp"
+#include "core/fftw.hpp"
+#include "core/huge_pages.hpp"
+#include "core/work.hpp"
+
+namespace kiviat {
+
+struct FftShape {
+  std::int64_t n1, n2;
+  std::int64_t n() const { return n1 * n2; }
+  FftShape swapped() const { return {n2, n1}; }  // of the transform back
+};
+
+// What part `mine` has of `total` things: as many as the others, or one less.
+struct Share {
+  std::int64_t begin, size;
+  std::int64_t end() const { return begin + size; }
+};
+inline Share share_of(std::int64_t total, int parts, int mine) {
+  const std::int64_t begin = total * mine / parts;
+  return {begin, total * (mine + 1) / parts - begin};
+}
+
+struct FftTuning {
+  std::int64_t columns = 8;  // of a block: so many transforms are in the cache together
+  std::int64_t blocks = 1;   // of a slab: its messages carry so many
+  int ahead = 2;             // slabs whose messages are under way while one is computed
+  int at_once = 0;           // messages that a rank has under way in each direction; 0: as many as there are
+};
+
+// Columns (or rows) dealt out to parts, and each part's in slabs.
+class Slabs {
+ public:
+  Slabs(std::int64_t total, int parts, std::int64_t width) : total_(total), parts_(parts), width_(std::clamp<std::int64_t>(width, 1, most())) {}
+  std::int64_t most() const { return std::max<std::int64_t>(1, (total_ + parts_ - 1) / parts_); }
+  std::int64_t width() const { return width_; }
+  std::int64_t count() const { return (most() + width_ - 1) / width_; }
+  Share of(int part, std::int64_t slab) const {
+    const Share all = share_of(total_, parts_, part);
+    const std::int64_t begin = std::min(slab * width_, all.size);
+    return {all.begin + begin, std::min(width_, all.size - begin)};
+  }
+
+ private:
+  std::int64_t total_;
+  int parts_;
+  std::int64_t width_;
+};
+
+class DistributedFft {
+ public:
+  DistributedFft(MPI_Comm comm, FftShape shape, int sign, const FftTuning& tuning)
+      : comm_(comm), parts_(size_of(comm)), me_(rank_of(comm)), shape_(shape), sign_(sign), tuning_(tuning),
+        mine1_(share_of(shape.n1, parts_, me_)), mine2_(share_of(shape.n2, parts_, me_)),
+        columns_(shape.n2, parts_, tuning.columns * tuning.blocks), rows_(shape.n1, parts_, tuning.columns * tuning.blocks),
+        slots_(tuning.ahead + 1), in_(static_cast<std::size_t>(slots_)), out_(in_), result_(in_) {}
+
+  // Elements that a caller provides, as many on every rank: of the data, and of memory that nothing need survive in.
+  std::int64_t data_elements() const { return std::max(rows_.most() * shape_.n2, columns_.most() * shape_.n1); }
+  std::int64_t work_elements() const { return rows_.most() * shape_.n2 + slots_ * (in_elements() + out_elements() + result_elements()) + 2 * block_elements(); }
+  // Of its own memory.
+  std::int64_t table_elements() const { return shape_.n1 * block_width(); }
+  Share before() const { return {mine1_.begin * shape_.n2, mine1_.size * shape_.n2}; }  // which of the n elements are mine
+  Share after() const { return {mine2_.begin * shape_.n1, mine2_.size * shape_.n1}; }
+
+  // Once before any transform. Plans and tables are made here; what is in the memory is lost. Without `fftw` nothing is
+  // computed, as where no payload is moved. Throws Skip where the library has no such transform.
+  void prepare(Complex* data, Complex* work, const Fftw* fftw, Planning planning) {
+    data_ = data, middle_ = work;
+    in_memory_ = middle_ + rows_.most() * shape_.n2;
+    out_memory_ = in_memory_ + slots_ * in_elements();
+    result_memory_ = out_memory_ + slots_ * out_elements();
+    gathered_ = result_memory_ + slots_ * result_elements();
+    block_ = gathered_ + block_elements();
+    if (!fftw) return;
+    for (const std::int64_t w : widths(mine2_.size, columns_.width()))
+      over_columns_[w] = planned(*fftw, {shape_.n1, w, w, 1, 1, shape_.n1 + padding}, gathered_, planning);
+    for (const std::int64_t w : widths(mine1_.size, rows_.width()))
+      over_rows_[w] = planned(*fftw, {shape_.n2, w, 1, shape_.n2 + padding, 1, shape_.n2 + padding}, block_, planning);
+    const Roots roots(shape_.n());
+    const std::int64_t w = block_width();
+    factors_.resize(static_cast<std::size_t>(shape_.n1 * w));
+    for (std::int64_t k = 0; k < shape_.n1; ++k)
+      for (std::int64_t b = 0; b < w; ++b) factors_[static_cast<std::size_t>(k * w + b)] = factor(roots, k * b % shape_.n());
+    roots_ = roots;
+  }
+
+  // Data of rows n1 / ranks by n2 before, of n2 / ranks by n1 afterwards. Collective.
+  void operator()() {
+    columns_to_rows();
+    rows_to_result();
+  }
+
+ private:
+  // Rows that are worked on together do not begin at equal places of the cache.
+  static constexpr std::int64_t padding = 4;
+  struct Requests {
+    std::vector<MPI_Request> sent, received;
+  };
+
+  static int size_of(MPI_Comm comm) {
+    int size;
+    MPI_Comm_size(comm, &size);
+    return size;
+  }
+  static int rank_of(MPI_Comm comm) {
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+  }
+
+  std::int64_t block_width() const { return std::min(tuning_.columns, std::max(columns_.width(), rows_.width())); }
+  std::int64_t in_elements() const {
+    return std::max(shape_.n1 * columns_.width(), columns_.most() * parts_ * rows_.width());
+  }
+  std::int64_t out_elements() const { return parts_ > 1 ? rows_.most() * parts_ * columns_.width() : 0; }
+  std::int64_t result_elements() const { return parts_ > 1 ? std::max(shape_.n1 * columns_.width(), shape_.n2 * rows_.width()) : 0; }
+  std::int64_t block_elements() const { return block_width() * (std::max(shape_.n1, shape_.n2) + padding); }
+
+  // Those that blocks of `size` columns in slabs of `slab` have.
+  std::vector<std::int64_t> widths(std::int64_t size, std::int64_t slab) const {
+    std::vector<std::int64_t> found;
+    for (const std::int64_t s : {std::min(size, slab), size % slab})
+      for (const std::int64_t w : {std::min(s, tuning_.columns), s % tuning_.columns})
+        if (w > 0) found.push_back(w);
+    return found;
+  }
+
+  LocalFft planned(const Fftw& fftw, const Transforms& what, Complex* in, Planning planning) {
+    LocalFft plan(fftw, what, in, block_, sign_, planning);
+    if (!plan) throw Skip("the FFT library has no transform of length " + std::to_string(what.n) + ": give another n");
+    return plan;
+  }
+
+  Complex factor(const Roots& roots, std::int64_t e) const { return sign_ < 0 ? std::conj(roots(e)) : roots(e); }
+
+  // Visits the blocks of a slab of `width`: where each begins in it, and how wide it is.
+  template <class Visit>
+  void for_blocks(std::int64_t width, Visit visit) const {
+    for (std::int64_t at = 0; at < width; at += tuning_.columns) visit(at, std::min(tuning_.columns, width - at));
+  }
+  template <class Visit>
+  void for_others(Visit visit) const {
+    for (int k = 1; k < parts_; ++k) visit((me_ + k) % parts_, (me_ - k + parts_) % parts_);
+  }
+
+  void receive(Requests& requests, Complex* at, std::int64_t elements, int from, int tag) {
+    if (elements > 0) MPI_Irecv(at, static_cast<int>(elements * 16), MPI_BYTE, from, tag, comm_, &requests.received.emplace_back());
+  }
+  void send(Requests& requests, const Complex* at, std::int64_t elements, int to, int tag) {
+    if (elements > 0) MPI_Isend(at, static_cast<int>(elements * 16), MPI_BYTE, to, tag, comm_, &requests.sent.emplace_back());
+  }
+  static void wait(std::vector<MPI_Request>& requests) {
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    requests.clear();
+  }
+  // Room for one message more in each direction, where their number is limited.
+  void make_room(Requests& requests) const {
+    if (tuning_.at_once == 0) return;
+    const auto limit = static_cast<std::size_t>(tuning_.at_once);
+    for (std::vector<MPI_Request>* some : {&requests.received, &requests.sent})
+      while (some->size() >= limit) {
+        int done;
+        MPI_Waitany(static_cast<int>(some->size()), some->data(), &done, MPI_STATUS_IGNORE);
+        some->erase(some->begin() + done);
+      }
+  }
+
+  // --- steps 1 to 4 -----------------------------------------------------------------------------
+
+  void columns_to_rows() {
+    const std::int64_t slabs = columns_.count();
+    Requests middle;
+    if (tuning_.at_once == 0)
+      for (std::int64_t slab = 0; slab < slabs; ++slab)
+        for_others([&](int, int from) {
+          const Share w = columns_.of(from, slab);
+          receive(middle, middle_ + mine1_.size * w.begin, mine1_.size * w.size, from, 2);
+        });
+    for (std::int64_t slab = 0; slab < slabs + tuning_.ahead; ++slab) {
+      if (slab < slabs) exchange_columns(slab);
+      if (slab >= tuning_.ahead) transform_columns(slab - tuning_.ahead, middle);
+    }
+    wait(middle.received);
+    for (int slot = 0; slot < slots_; ++slot) wait(out_[static_cast<std::size_t>(slot)].sent), wait(result_[static_cast<std::size_t>(slot)].sent);
+  }
+
+  // Columns of everybody's slab out of my rows. A message has, block by block, rows of a block's width.
+  void exchange_columns(std::int64_t slab) {
+    const std::int64_t slot = slab % slots_;
+    Requests &out = out_[static_cast<std::size_t>(slot)], &in = in_[static_cast<std::size_t>(slot)];
+    wait(out.sent);
+    Complex *const into = in_memory_ + slot * in_elements(), *const from = out_memory_ + slot * out_elements();
+    const std::int64_t mine = columns_.of(me_, slab).size;
+    if (tuning_.at_once == 0)
+      for_others([&](int, int source) { receive_columns(in, into, source, mine); });
+    std::int64_t width = 0;
+    for (int part = 0; part < parts_; ++part) width += columns_.of(part, slab).size;
+    work::run({.bytes = 32.0 * static_cast<double>(mine1_.size * width)}, [&] {
+      cut_columns(into + mine1_.begin * mine, columns_.of(me_, slab));
+      Complex* at = from;
+      for_others([&](int to, int) {
+        cut_columns(at, columns_.of(to, slab));
+        at += mine1_.size * columns_.of(to, slab).size;
+      });
+    });
+    const Complex* at = from;
+    for_others([&](int to, int source) {
+      if (tuning_.at_once > 0) make_room(in), receive_columns(in, into, source, mine);
+      if (tuning_.at_once > 0) make_room(out);
+      const std::int64_t elements = mine1_.size * columns_.of(to, slab).size;
+      send(out, at, elements, to, 1);
+      at += elements;
+    });
+  }
+
+  void receive_columns(Requests& requests, Complex* into, int from, std::int64_t width) {
+    const Share rows = share_of(shape_.n1, parts_, from);
+    receive(requests, into + rows.begin * width, rows.size * width, from, 1);
+  }
+
+  void cut_columns(Complex* to, Share columns) const {
+    for_blocks(columns.size, [&](std::int64_t at, std::int64_t w) {
+      const Complex* from = data_ + columns.begin + at;
+      for (std::int64_t row = 0; row < mine1_.size; ++row, from += shape_.n2, to += w) std::memcpy(to, from, static_cast<std::size_t>(w) * sizeof(Complex));
+    });
+  }
+
+  void transform_columns(std::int64_t slab, Requests& middle) {
+    const std::int64_t slot = slab % slots_;
+    const Share mine = columns_.of(me_, slab);
+    wait(in_[static_cast<std::size_t>(slot)].received);
+    Requests& result = result_[static_cast<std::size_t>(slot)];
+    wait(result.sent);
+    Complex *const in = in_memory_ + slot * in_elements(), *const out = result_memory_ + slot * result_elements();
+    const double elements = static_cast<double>(shape_.n1 * mine.size);
+    work::run({.flops = elements * (5 * std::log2(static_cast<double>(shape_.n1)) + 12), .bytes = 32 * elements}, [&] {
+      for_blocks(mine.size, [&](std::int64_t at, std::int64_t w) {
+        over_columns_.at(w)(columns_together(in, mine.size, at, w), block_);
+        for (int part = 0; part < parts_; ++part) {
+          const Share rows = share_of(shape_.n1, parts_, part);
+          multiply_and_turn(part == me_ ? middle_ + rows.size * (mine.begin + at) : out + rows.begin * mine.size + rows.size * at, rows, mine.begin + at, w);
+        }
+      });
+    });
+    for_others([&](int to, int from) {
+      if (tuning_.at_once > 0) {
+        const Share w = columns_.of(from, slab);
+        make_room(middle), receive(middle, middle_ + mine1_.size * w.begin, mine1_.size * w.size, from, 2);
+        make_room(result);
+      }
+      const Share rows = share_of(shape_.n1, parts_, to);
+      send(result, out + rows.begin * mine.size, rows.size * mine.size, to, 2);
+    });
+  }
+
+  // The rows of one block that several ranks have sent, one after the other; they are so already in messages of one block.
+  Complex* columns_together(Complex* in, std::int64_t width, std::int64_t at, std::int64_t w) const {
+    if (parts_ == 1 || w == width) return in + shape_.n1 * at;
+    for (int part = 0; part < parts_; ++part) {
+      const Share rows = share_of(shape_.n1, parts_, part);
+      std::memcpy(gathered_ + rows.begin * w, in + rows.begin * width + rows.size * at, static_cast<std::size_t>(rows.size * w) * sizeof(Complex));
+    }
+    return gathered_;
+  }
+
+  // Rows k1 of the block that is transformed, columns from `column` on, with their factors.
+  void multiply_and_turn(Complex* __restrict to, Share rows, std::int64_t column, std::int64_t w) const {
+    const std::int64_t line = shape_.n1 + padding, table = block_width(), n = shape_.n();
+    const Complex* __restrict from = block_;
+    const Complex* __restrict fine = factors_.data();
+    std::int64_t e = static_cast<std::int64_t>(static_cast<__int128>(rows.begin) * column % n);
+    for (std::int64_t k = rows.begin; k < rows.end(); ++k, to += w) {
+      const Complex coarse = factor(roots_, e);
+      for (std::int64_t b = 0; b < w; ++b) to[b] = times(from[b * line + k], times(coarse, fine[k * table + b]));
+      e += column;
+      if (e >= n) e -= n;
+    }
+  }
+
+  // --- steps 5 and 6 ----------------------------------------------------------------------------
+
+  void rows_to_result() {
+    const std::int64_t slabs = rows_.count();
+    for (std::int64_t slab = 0; slab < slabs + tuning_.ahead; ++slab) {
+      if (slab < slabs) transform_rows(slab);
+      if (slab >= tuning_.ahead) place_rows(slab - tuning_.ahead);
+    }
+    for (int slot = 0; slot < slots_; ++slot) wait(result_[static_cast<std::size_t>(slot)].sent);
+  }
+
+  // Of what a rank has sent in a slab; messages lie one after the other by rank.
+  Complex* row_message(Complex* memory, std::int64_t slab, int from) const {
+    for (int part = 0; part < from; ++part)
+      if (part != me_) memory += mine2_.size * rows_.of(part, slab).size;
+    return memory;
+  }
+
+  void transform_rows(std::int64_t slab) {
+    const std::int64_t slot = slab % slots_;
+    const Share mine = rows_.of(me_, slab);
+    Requests &in = in_[static_cast<std::size_t>(slot)], &result = result_[static_cast<std::size_t>(slot)];
+    Complex *const into = in_memory_ + slot * in_elements(), *const out = result_memory_ + slot * result_elements();
+    const auto expect = [&](int from) { receive(in, row_message(into, slab, from), mine2_.size * rows_.of(from, slab).size, from, 3); };
+    if (tuning_.at_once == 0) for_others([&](int, int from) { expect(from); });
+    wait(result.sent);
+    const double elements = static_cast<double>(shape_.n2 * mine.size);
+    work::run({.flops = elements * 5 * std::log2(static_cast<double>(shape_.n2)), .bytes = 32 * elements}, [&] {
+      for_blocks(mine.size, [&](std::int64_t at, std::int64_t w) {
+        rows_together(mine.begin - mine1_.begin + at, w);
+        over_rows_.at(w)(block_, block_);
+        for (int part = 0; part < parts_; ++part) {
+          const Share to = share_of(shape_.n2, parts_, part);
+          if (part == me_) turn(data_ + mine.begin + at, shape_.n1, to, w);
+          else turn(out + to.begin * mine.size + to.size * at, w, to, w);
+        }
+      });
+    });
+    for_others([&](int to, int from) {
+      if (tuning_.at_once > 0) make_room(in), expect(from), make_room(result);
+      const Share rows = share_of(shape_.n2, parts_, to);
+      send(result, out + rows.begin * mine.size, rows.size * mine.size, to, 3);
+    });
+  }
+
+  // Rows of mine from `row` on, out of the blocks in which their columns have come.
+  void rows_together(std::int64_t row, std::int64_t w) const {
+    const std::int64_t line = shape_.n2 + padding;
+    for (int part = 0; part < parts_; ++part)
+      for (std::int64_t slab = 0; slab < columns_.count(); ++slab) {
+        const Share columns = columns_.of(part, slab);
+        for_blocks(columns.size, [&](std::int64_t at, std::int64_t wide) {
+          const Complex* from = middle_ + mine1_.size * (columns.begin + at) + row * wide;
+          Complex* to = block_ + columns.begin + at;
+          for (std::int64_t r = 0; r < w; ++r, from += wide, to += line) std::memcpy(to, from, static_cast<std::size_t>(wide) * sizeof(Complex));
+        });
+      }
+  }
+
+  // Columns `which` of the w rows of the block become rows, which begin `line` apart.
+  void turn(Complex* __restrict to, std::int64_t line, Share which, std::int64_t w) const {
+    const Complex* __restrict from = block_;
+    const std::int64_t from_line = shape_.n2 + padding;
+    for (std::int64_t k = which.begin; k < which.end(); ++k, to += line)
+      for (std::int64_t r = 0; r < w; ++r) to[r] = from[r * from_line + k];
+  }
+
+  void place_rows(std::int64_t slab) {
+    const std::int64_t slot = slab % slots_;
+    wait(in_[static_cast<std::size_t>(slot)].received);
+    const Complex* from = in_memory_ + slot * in_elements();
+    std::int64_t width = 0;
+    for (int part = 0; part < parts_; ++part)
+      if (part != me_) width += rows_.of(part, slab).size;
+    work::run({.bytes = 32.0 * static_cast<double>(mine2_.size * width)}, [&] {
+      for (int part = 0; part < parts_; ++part) {
+        if (part == me_) continue;
+        const Share rows = rows_.of(part, slab);
+        for_blocks(rows.size, [&](std::int64_t at, std::int64_t w) {
+          Complex* to = data_ + rows.begin + at;
+          for (std::int64_t k = 0; k < mine2_.size; ++k, to += shape_.n1, from += w) std::memcpy(to, from, static_cast<std::size_t>(w) * sizeof(Complex));
+        });
+      }
+    });
+  }
+
+  MPI_Comm comm_;
+  int parts_, me_;
+  FftShape shape_;
+  int sign_;
+  FftTuning tuning_;
+  Share mine1_, mine2_;
+  Slabs columns_, rows_;
+  int slots_;
+  std::vector<Requests> in_, out_, result_;
+  Complex *data_ = nullptr, *middle_ = nullptr, *in_memory_ = nullptr, *out_memory_ = nullptr, *result_memory_ = nullptr, *gathered_ = nullptr,
+          *block_ = nullptr;
+  std::map<std::int64_t, LocalFft> over_columns_, over_rows_;  // by the width of a block
+  std::vector<Complex> factors_;                               // of a row k1 and a column of the block
+  Roots roots_{1};
+};
+
+}  // namespace kiviat
