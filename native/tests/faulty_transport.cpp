@@ -2,7 +2,8 @@
 //
 //     mpirun -n 2 env KIVIAT_FAULT=drop LD_PRELOAD=libkiviat-faults.so kiviat-bench ...
 //
-// KIVIAT_FAULT=corrupt   one bit of what was received is another
+// KIVIAT_FAULT=corrupt   one bit of what was received is another: one of the exponent, if these are doubles, for a change of
+//                        the last digit looks like rounding
 //              drop      what was received never arrived, though the call returns: the memory is as it
 //                        was before; a barrier returns without waiting
 //              truncate  the second half never arrived
@@ -17,6 +18,7 @@
 // origin's, when the epoch or the flush ends.
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -99,7 +101,7 @@ class Received {
   void damage() {
     for (auto& [part, before] : parts_) {
       if (mode() == Mode::corrupt) {
-        part.at[part.bytes / 2] ^= std::byte{1};
+        part.at[std::min(part.bytes / 2 | 7, part.bytes - 1)] ^= std::byte{1};
         return;
       }
       const std::size_t arrived = mode() == Mode::truncate ? part.bytes / 2 : 0;
