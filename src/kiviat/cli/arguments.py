@@ -71,7 +71,7 @@ def parser() -> Parser:
     command("runs", "list the runs").add_argument("--format", choices=_FORMATS, default="table")
     _export(command("export", "write results to a file for other programs"))
     _sql(command("sql", "query results in SQL: tables records, metrics, samples, launches and runs"))
-    _ingest(command("ingest", "make a run of what IMB or OSU benchmarks printed"))
+    _ingest(command("ingest", "make a run of what other benchmarks printed: IMB, OSU, HPC Challenge, HPL, STREAM, HPCG"))
     _cluster(command("cluster", "keep an emulated cluster between runs, show what there is, take it down"))
     _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
     _machines(command("machines", "list the modelled machines, or show what is known of one"))
@@ -279,7 +279,10 @@ def _sql(command: argparse.ArgumentParser) -> None:
 
 def _ingest(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "files", nargs="+", metavar="FILE", help="output of IMB-MPI1 or of OSU micro-benchmarks"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="output of IMB-MPI1, OSU micro-benchmarks, hpcc (hpccoutf.txt), HPL, STREAM or HPCG",
     )
     command.add_argument(
         "-n", "--ranks", type=int, help="number of ranks, where the output does not tell (OSU)"

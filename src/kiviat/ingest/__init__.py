@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kiviat.ingest import imb, osu
+from kiviat.ingest import hpcc, hpcg, hpl, imb, osu, stream
 from kiviat.record import InputError, Record
 
 
@@ -18,7 +18,8 @@ class Format(Protocol):
     def parse(self, text: str, where: str, ranks: int | None = None) -> list[Record]: ...
 
 
-FORMATS: tuple[Format, ...] = (imb, osu)
+# hpccoutf.txt holds what HPL prints, and more.
+FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg)
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
@@ -29,7 +30,8 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
             if not records:
                 raise InputError(f"{where} looks like {module.NAME}, but holds no results")
             return records
-    known = " and ".join(module.NAME for module in FORMATS)
+    *others, last = (module.NAME for module in FORMATS)
+    known = f"{', '.join(others)} and {last}"
     raise InputError(f"{where} is nothing that can be read; known is the output of {known}")
 
 

@@ -9,7 +9,7 @@ from kiviat import __version__
 from kiviat.record import RECORD_SCHEMA, Metric, Record
 from kiviat.record.types import Scalar
 
-_BETTER = {"s": "lower", "B/s": "higher", "1/s": "higher", "%": "higher"}
+_BETTER = {"s": "lower", "1": "lower"}  # all others: higher
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,18 @@ class Case:
 
 
 def metric(
-    name: str, unit: str, mean: float, count: int, percentiles: Mapping[int, float] | None = None
+    name: str,
+    unit: str,
+    mean: float,
+    count: int,
+    percentiles: Mapping[int, float] | None = None,
+    better: str | None = None,
 ) -> Metric:
     known = percentiles or {}
     return Metric(
         name=name,
         unit=unit,
-        better=_BETTER[unit],
+        better=better or _BETTER.get(unit, "higher"),
         per_call=bool(known),
         count=count,
         mean=mean,
@@ -54,9 +59,14 @@ def metric(
 
 
 def record(
-    case: Case, metrics: Sequence[Metric], *, check: bool | None = None, skipped: str | None = None
+    case: Case,
+    metrics: Sequence[Metric],
+    *,
+    check: bool | None = None,
+    skipped: str | None = None,
+    wrong: str = "the payload was wrong",
 ) -> Record:
-    """`check` is what the other program says of the payload; `skipped` why there is no result."""
+    """`check` is what the other program says of the result; `skipped` why there is none."""
     outcome = "skipped" if skipped else "failed" if check is False else "ok"
     return Record(
         schema=RECORD_SCHEMA,
@@ -75,7 +85,7 @@ def record(
         sync="reported",
         outcome=outcome,
         phase="setup" if skipped else "check" if check is False else None,
-        reason=skipped or ("the payload was wrong" if check is False else None),
+        reason=skipped or (wrong if check is False else None),
         check="not run" if check is None else "passed" if check else "failed",
         check_reason="not reported" if check is None else None,
         stopped_by=None,

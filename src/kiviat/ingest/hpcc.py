@@ -1,0 +1,211 @@
+"""HPC Challenge: the summary section of hpccoutf.txt, versions 1.0 to 1.5."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kiviat.ingest.reported import Case, metric, record
+from kiviat.record import InputError, Metric, Record
+from kiviat.record.types import Scalar
+
+NAME = "HPC Challenge (hpccoutf.txt)"
+
+_BEGIN, _END = "Begin of Summary section.", "End of Summary section."
+_TITLES = (_BEGIN, "HPC Challenge Benchmark", "Begin of HPL section.")
+_LINE = re.compile(r"^([A-Za-z]\w*)=(\S.*?)\s*$", re.MULTILINE)
+# The scaled residual that HPL and PTRANS pass with, and how many words of RandomAccess may be wrong.
+_PASSES, _WRONG = 16.0, 0.01
+
+
+def sniff(text: str) -> bool:
+    return any(title in text for title in _TITLES)
+
+
+def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
+    """`ranks` is not needed: the summary tells. A file without a summary is of a run that did not end."""
+    _, begin, rest = text.partition(_BEGIN)
+    if not begin:
+        raise InputError(
+            f"{where} has no summary section: this run of HPC Challenge did not end; give one that did"
+        )
+    values = dict(_LINE.findall(rest.partition(_END)[0]))
+    try:
+        return list(_records(_Summary(values)))
+    except ValueError as error:
+        raise InputError(f"{where}: {error}; is the file whole?") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    values: Mapping[str, str]
+
+    def number(self, name: str) -> float | None:
+        """None where it is not there, or says that the kernel was not run."""
+        found = self.values.get(name)
+        if found is None:
+            return None
+        try:
+            number = float(found)
+        except ValueError:
+            raise ValueError(f"{name}={found} is no number") from None
+        return number if math.isfinite(number) and number >= 0 else None
+
+    def whole(self, name: str) -> int | None:
+        number = self.number(name)
+        return None if number is None else round(number)
+
+    @property
+    def ranks(self) -> int:
+        found = self.whole("CommWorldProcs")
+        if not found:
+            raise ValueError("CommWorldProcs, the number of processes, is missing")
+        return found
+
+    @property
+    def threads(self) -> dict[str, Scalar]:
+        found = self.whole("omp_get_max_threads") or 0
+        return {"threads": found} if found > 1 else {}
+
+
+def _records(summary: _Summary) -> Iterator[Record]:
+    yield from _hpl(summary)
+    for scope, name in (("star", "Star"), ("single", "Single")):
+        yield from _each(summary, scope, name)
+    yield from _ptrans(summary)
+    yield from _random_access(summary)
+    yield from _fft(summary)
+    yield from _messages(summary)
+
+
+def _hpl(summary: _Summary) -> Iterator[Record]:
+    rate, order = _rate(summary, "HPL_Tflops", 1e12, "flop/s"), summary.number("HPL_N")
+    if rate is None or not order:
+        return
+    p, q = summary.whole("HPL_nprow") or 1, summary.whole("HPL_npcol") or summary.ranks
+    axes = _known(n=round(order), nb=summary.whole("HPL_NB"), p=p, q=q)
+    metrics = [rate]
+    seconds = summary.number("HPL_time")
+    if seconds:
+        metrics.append(metric("time", "s", seconds, 1))
+    residual = _hpl_residual(summary, order)
+    if residual is not None:
+        metrics.append(metric("residual", "1", residual, 1))
+    metrics.append(metric("order", "1", order, 1, better="higher"))
+    check = None if residual is None else residual < _PASSES
+    yield _record(Case("hpl", p * q, None, {**axes, **summary.threads}), metrics, check)
+
+
+def _hpl_residual(summary: _Summary, order: float) -> float | None:
+    names = ("HPL_RnormI", "HPL_eps", "HPL_AnormI", "HPL_XnormI", "HPL_BnormI")
+    found = [summary.number(name) for name in names]
+    if any(value is None for value in found):
+        return None
+    error, eps, a, x, b = (value or 0.0 for value in found)
+    scale = eps * (a * x + b) * order
+    return error / scale if scale else None
+
+
+def _each(summary: _Summary, scope: str, name: str) -> Iterator[Record]:
+    """What every process does by itself, one at a time or all at once."""
+    ranks = summary.ranks
+    chosen: dict[str, Scalar] = {} if scope == "star" else {"scope": scope}
+    if dgemm := _rate(summary, f"{name}DGEMM_Gflops", 1e9, "flop/s"):
+        axes = chosen | _known(n=summary.whole("DGEMM_N")) | summary.threads
+        yield _record(Case("dgemm", ranks, None, axes), [dgemm])
+    loops = ("Triad", "Copy", "Scale", "Add")
+    stream = [
+        found for loop in loops if (found := _rate(summary, f"{name}STREAM_{loop}", 1e9, "B/s", loop.lower()))
+    ]
+    if stream:
+        elements = summary.whole("STREAM_VectorSize")
+        axes = chosen | _known(memory=elements and 24 * elements) | summary.threads
+        yield _record(Case("stream", ranks, None, axes), stream)
+    if updates := _rate(summary, f"{name}RandomAccess_GUPs", 1e9, "1/s", "updates"):
+        words = summary.whole("RandomAccess_N")
+        axes = {"scope": scope} | _known(memory=words and 8 * words)
+        yield _record(Case("random_access", ranks, None, axes), [updates])
+    if fft := _rate(summary, f"{name}FFT_Gflops", 1e9, "flop/s"):
+        axes = {"scope": scope} | _known(n=summary.whole("FFT_N"))
+        yield _record(Case("fft", ranks, None, axes), [fft])
+
+
+def _ptrans(summary: _Summary) -> Iterator[Record]:
+    if rate := _rate(summary, "PTRANS_GBs", 1e9, "B/s"):
+        residual = summary.number("PTRANS_residual")
+        metrics = [rate, *([] if residual is None else [metric("residual", "1", residual, 1)])]
+        axes = _known(
+            n=summary.whole("PTRANS_n"),
+            nb=summary.whole("PTRANS_nb"),
+            p=summary.whole("PTRANS_nprow"),
+            q=summary.whole("PTRANS_npcol"),
+        )
+        check = None if residual is None else residual < _PASSES
+        yield _record(Case("ptrans", summary.ranks, None, axes), metrics, check)
+
+
+def _random_access(summary: _Summary) -> Iterator[Record]:
+    if updates := _rate(summary, "MPIRandomAccess_GUPs", 1e9, "1/s", "updates"):
+        wrong, words = summary.number("MPIRandomAccess_ErrorsFraction"), summary.whole("MPIRandomAccess_N")
+        metrics = [updates]
+        if wrong is not None:
+            metrics.append(metric("errors", "%", 100 * wrong, 1, better="lower"))
+        axes = _known(memory=words and 8 * words // summary.ranks)
+        check = None if wrong is None else wrong <= _WRONG
+        yield _record(Case("random_access", summary.ranks, None, axes), metrics, check)
+
+
+def _fft(summary: _Summary) -> Iterator[Record]:
+    if rate := _rate(summary, "MPIFFT_Gflops", 1e9, "flop/s"):
+        n, error = summary.whole("MPIFFT_N"), summary.number("MPIFFT_maxErr")
+        check = None
+        metrics = [rate]
+        if error is not None and n is not None and n > 1:
+            residual = error / (math.log(n) * 2.0**-53)
+            metrics.append(metric("residual", "1", residual, 1))
+            check = residual < _PASSES
+        ranks = summary.whole("MPIFFT_Procs") or summary.ranks
+        yield _record(Case("fft", ranks, None, _known(n=n)), metrics, check)
+
+
+def _messages(summary: _Summary) -> Iterator[Record]:
+    orders = (("RandomlyOrdered", "random"), ("NaturallyOrdered", "natural"))
+    rings = [
+        found
+        for theirs, ours in orders
+        for found in (
+            _rate(summary, f"{theirs}RingBandwidth_GBytes", 1e9, "B/s", f"{ours}_bandwidth"),
+            _rate(summary, f"{theirs}RingLatency_usec", 1e-6, "s", f"{ours}_latency"),
+        )
+        if found
+    ]
+    if rings:
+        yield _record(Case("ring", summary.ranks, None, {}), rings)
+    statistics = (("Avg", "mean"), ("Min", "min"), ("Max", "max"))
+    pairs = [
+        found
+        for theirs, ours in statistics
+        for found in (
+            _rate(summary, f"{theirs}PingPongLatency_usec", 1e-6, "s", f"latency_{ours}"),
+            _rate(summary, f"{theirs}PingPongBandwidth_GBytes", 1e9, "B/s", f"bandwidth_{ours}"),
+        )
+        if found
+    ]
+    if pairs:
+        yield _record(Case("pair_pingpong", summary.ranks, None, {}), pairs)
+
+
+def _rate(summary: _Summary, theirs: str, factor: float, unit: str, name: str = "rate") -> Metric | None:
+    """One value; HPC Challenge writes 0 or a negative number where a kernel was not run."""
+    number = summary.number(theirs)
+    return metric(name, unit, number * factor, 1) if number else None
+
+
+def _record(case: Case, metrics: list[Metric], check: bool | None = None) -> Record:
+    return record(case, metrics, check=check, wrong="its own check says that the result was wrong")
+
+
+def _known(**axes: int | None) -> dict[str, Scalar]:
+    return {name: value for name, value in axes.items() if value}

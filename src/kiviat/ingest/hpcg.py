@@ -1,0 +1,46 @@
+"""HPCG: the report that versions 2 to 3.1 write, as `key=value` or as `key: value`."""
+
+from __future__ import annotations
+
+import re
+
+from kiviat.ingest.reported import Case, metric, record
+from kiviat.record import InputError, Record
+from kiviat.record.types import Scalar
+
+NAME = "HPCG"
+
+_TITLE = re.compile(r"^HPCG-Benchmark", re.MULTILINE)
+_RATING = re.compile(r"HPCG result is VALID with a GFLOP/s rating of\s*[=:]\s*([\d.]+(?:[eE][-+]?\d+)?)")
+_TOTAL = re.compile(r"(?:GFLOP/s Summary::|^\s+)Raw Total\s*[=:]\s*([\d.]+(?:[eE][-+]?\d+)?)", re.MULTILINE)
+_PROCESSES = re.compile(r"Distributed Processes\s*[=:]\s*(\d+)")
+_THREADS = re.compile(r"Threads per processes\s*[=:]\s*(\d+)")
+_LOCAL = re.compile(r"Local Domain Dimensions(?:::|[=:]?\s+)n(x|y|z)\s*[=:]\s*(\d+)")
+
+
+def sniff(text: str) -> bool:
+    return _TITLE.search(text) is not None
+
+
+def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
+    """The rating; a result that HPCG itself calls invalid keeps its rate, and counts for nothing."""
+    invalid = "HPCG result is INVALID" in text
+    rating = _RATING.search(text) or (_TOTAL.search(text) if invalid else None)
+    if rating is None:
+        return []
+    told = _PROCESSES.search(text)
+    count = int(told[1]) if told else ranks
+    if not count:
+        raise InputError(f"{where}: this output of HPCG does not say how many processes ran; give --ranks")
+    threads = _THREADS.search(text)
+    axes: dict[str, Scalar] = {f"n{axis}": int(size) for axis, size in _LOCAL.findall(text)}
+    if threads and int(threads[1]) > 1:
+        axes["threads"] = int(threads[1])
+    return [
+        record(
+            Case("hpcg", count, None, axes),
+            [metric("rate", "flop/s", float(rating[1]) * 1e9, 1)],
+            check=not invalid,
+            wrong="HPCG calls the result invalid",
+        )
+    ]

@@ -1,0 +1,65 @@
+"""HPL: the tables of HPL.out, versions 1 and 2 and those of vendors that print the same lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kiviat.ingest.reported import Case, metric, record
+from kiviat.record import Record
+
+NAME = "HPL (HPL.out)"
+
+_TITLE = re.compile(r"^(HPLinpack|T/V +N +NB +P +Q +Time +Gflops)", re.MULTILINE)
+# Variant, N, NB, P, Q, seconds, Gflop/s.
+_RESULT = re.compile(r"^(W\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+([\d.]+(?:[eE][-+]?\d+)?)\s*$")
+# Version 2 checks one residual, version 1 three: all must pass.
+_CHECK = re.compile(r"^\|\|Ax-b\|\|_oo.*=\s*(\S+)\s*\.{3,}\s*(PASSED|FAILED)")
+
+
+def sniff(text: str) -> bool:
+    return _TITLE.search(text) is not None
+
+
+def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
+    """`ranks` is not needed: P × Q tells."""
+    return list(_records(text))
+
+
+def _records(text: str) -> Iterator[Record]:
+    found: list[str] | None = None
+    checks: list[tuple[float, bool]] = []
+    for line in text.splitlines():
+        if result := _RESULT.match(line):
+            if found:
+                yield _record(found, checks)
+            found, checks = list(result.groups()), []
+        elif check := _CHECK.match(line):
+            checks.append((_number(check[1]), check[2] == "PASSED"))
+    if found:
+        yield _record(found, checks)
+
+
+def _record(words: Sequence[str], checks: Sequence[tuple[float, bool]]) -> Record:
+    variant, n, nb, p, q, seconds, rate = words
+    axes = {"n": int(n), "nb": int(nb), "p": int(p), "q": int(q), "variant": variant}
+    metrics = [metric("rate", "flop/s", float(rate) * 1e9, 1)]
+    if float(seconds):
+        metrics.append(metric("time", "s", float(seconds), 1))
+    if checks:
+        metrics.append(metric("residual", "1", max(residual for residual, _ in checks), 1))
+    metrics.append(metric("order", "1", float(n), 1, better="higher"))
+    return record(
+        Case("hpl", int(p) * int(q), None, axes),
+        metrics,
+        check=all(passed for _, passed in checks) if checks else None,
+        wrong="HPL says FAILED of its residual",
+    )
+
+
+def _number(word: str) -> float:
+    """A residual can be NaN or infinite: that fails, and is no number."""
+    try:
+        return float(word)
+    except ValueError:
+        return float("inf")

@@ -1,0 +1,55 @@
+"""STREAM: the table of stream.c, with threads or without, and of its MPI version."""
+
+from __future__ import annotations
+
+import re
+
+from kiviat.ingest.reported import Case, metric, record
+from kiviat.record import Record
+from kiviat.record.types import Scalar
+
+NAME = "STREAM"
+
+_HEAD = re.compile(r"^Function\s+(?:Best )?Rate \(?MB/s\)?", re.MULTILINE)
+_LOOP = re.compile(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
+_COUNTED = re.compile(r"Number of Threads (?:counted|requested)\D*=\s*(\d+)", re.IGNORECASE)
+_RANKS = re.compile(r"distributed across (\d+) MPI ranks", re.IGNORECASE)
+_REPEATED = re.compile(r"executed (\d+) times")
+_ELEMENTS = re.compile(r"Array size = (\d+) \(elements\)")
+_FIRST = ("Triad", "Copy", "Scale", "Add")
+
+
+def sniff(text: str) -> bool:
+    return _HEAD.search(text) is not None
+
+
+def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
+    """A program without MPI is one process. Of the MPI version the rates are of all ranks together."""
+    found = {loop[1]: float(loop[2]) for loop in _LOOP.finditer(text)}
+    if not found:
+        return []
+    told = _RANKS.search(text)
+    count = int(told[1]) if told else ranks or 1
+    axes: dict[str, Scalar] = {}
+    elements = _ELEMENTS.search(text)
+    if elements:
+        axes["memory"] = 24 * int(elements[1]) // count
+    if threads := [int(number) for number in _COUNTED.findall(text)]:
+        # "requested" of version 5.10 is of each process; where it was counted, that is what ran.
+        axes |= {"threads": threads[-1]} if threads[-1] > 1 else {}
+    repeated = _REPEATED.search(text)
+    # One iteration is left out by the program itself.
+    samples = max(1, int(repeated[1]) - 1) if repeated else 1
+    metrics = [
+        metric(name.lower(), "B/s", found[name] * 1e6 / count, samples) for name in _FIRST if name in found
+    ]
+    valid = "Solution Validates" in text
+    failed = "Failed Validation" in text
+    return [
+        record(
+            Case("stream", count, None, axes),
+            metrics,
+            check=False if failed else True if valid else None,
+            wrong="STREAM's validation failed",
+        )
+    ]
