@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from report.hpcc import hpcc_rows, hpcc_run
+from report.synthetic import failed
 
 from kiviat.analysis.balance import (
     AXES,
@@ -16,8 +19,10 @@ from kiviat.analysis.balance import (
     machine_balance,
     network_balance,
 )
+from kiviat.analysis.grids import Grid, grids
 from kiviat.analysis.summary import summarise
 from kiviat.analysis.systems import System, chosen, measured_system, published_systems
+from kiviat.record import Table, TableRow
 
 PLACE = {axis.id: place for place, axis in enumerate(AXES)}
 
@@ -66,8 +71,19 @@ def test_intervals_are_those_over_launches() -> None:
     assert stream.high == pytest.approx(0.4 * (hpl.high / 40e9) / (hpl.low / 40e9))
     latency = result.cells[0][PLACE["ring_latency"]]
     assert latency.low is not None and latency.high is not None and latency.low < 2e5 < latency.high
-    few = balance([system(launches=4)])
-    assert all(cell.low is None and cell.value is not None for cell in few.cells[0])
+    assert (hpl.meaning, stream.meaning) == ("95 %", "90 % at least")
+
+
+def test_few_launches_have_a_range_and_one_has_nothing() -> None:
+    few = balance([system(launches=3)])
+    hpl, stream = (few.cells[0][PLACE[axis]] for axis in ("hpl", "stream"))
+    assert (hpl.low, hpl.high, hpl.meaning) == (
+        pytest.approx(39.8e9),
+        pytest.approx(40.2e9),
+        "range of 3 launches",
+    )
+    assert (stream.low, stream.meaning) == (pytest.approx(0.4 * 0.995 / 1.005), "range of 3 launches")
+    assert all(cell.low is None and cell.meaning == "" for cell in balance([system(launches=1)]).cells[0])
 
 
 @pytest.mark.parametrize(
@@ -97,8 +113,6 @@ def test_ratios_mix_no_numbers_of_ranks() -> None:
 
 def test_what_failed_says_why() -> None:
     rows = hpcc_rows(without=("fft.rate",))
-    from report.synthetic import failed
-
     rows.append(failed("run-a", "fft/ranks=4", "no FFTW found; install libfftw3-bin", "skipped", ranks=4))
     found = measured_system(hpcc_run(), "x", summarise(rows), rows)
     assert found.whole.why("fft") == "fft skipped: no FFTW found; install libfftw3-bin"
@@ -111,8 +125,6 @@ def test_of_several_settings_the_best_counts() -> None:
         for row in hpcc_rows(scale={"hpl.rate": 0.5, "ring.random_latency": 2})
         if row.benchmark in ("hpl", "ring")
     ]
-    from dataclasses import replace
-
     rows += [replace(row, case=row.case + "/nb=32", axes={**row.axes, "nb": 32}) for row in slower]
     found = measured_system(hpcc_run(), "x", summarise(rows), rows)
     assert found.whole.value("hpl") == pytest.approx(40e9)
@@ -229,3 +241,71 @@ def test_published_systems_are_chosen_by_a_part_of_the_name() -> None:
 def test_published_values_do_not_decide_the_rules() -> None:
     largest = [system for system in published_systems() if "hpl" in system.whole.quantities]
     assert value(balance([system(), *largest]), "fft") is not None
+
+
+# ---- What simulated and powered runs have besides
+
+
+def test_simulated_kernels_are_those_of_full_memory() -> None:
+    """Of HPL at four sizes the law's value at full memory counts, and says so; nobody measured it."""
+    rows = [entry for entry in hpcc_rows(ranks=64, launches=1, clock="simulated") if entry.benchmark != "hpl"]
+    for memory in (1 << 18, 1 << 19, 1 << 20, 1 << 21):
+        order = math.sqrt(memory * 64 / 8)
+        rate = 2 / 3 / (2 / 3 * 4e-12 + 3e-9 / order + 5e-6 / order**2)
+        rows += [
+            replace(
+                row,
+                case=f"hpl/ranks=64/memory={memory}",
+                axes={"memory": memory},
+                p50=rate if row.metric == "rate" else order,
+            )
+            for row in hpcc_rows(ranks=64, launches=1, clock="simulated")
+            if row.benchmark == "hpl"
+        ]
+    run = hpcc_run(ranks=64, nodes=64, substrate="simulated", clock="simulated")
+    run["machine"] = {
+        **run["machine"],
+        "memory_bytes": 64 * 2e9,
+        "model": {"nodes": 64, "sockets": 1, "cores": 1},
+    }
+    found = measured_system(run, "x", summarise(rows), rows)
+    hpl = found.whole.quantities["hpl"]
+    full = math.sqrt(1.6e9 * 64 / 8)
+    assert found.origin == "predicted"
+    assert hpl.value == pytest.approx(2 / 3 / (2 / 3 * 4e-12 + 3e-9 / full + 5e-6 / full**2), rel=1e-6)
+    assert "extrapolated from 4 sizes" in hpl.extrapolated and hpl.axes["memory"] == 1_600_000_000
+    assert found.whole.value("hpl_order") == pytest.approx(full, rel=1e-6)
+    assert balance([found]).cells[0][PLACE["stream"]].extrapolated == (hpl.extrapolated,)
+
+
+def grid(name: str, unit: str, kernels: tuple[str, ...], values: list[list[float]], case: str) -> Grid:
+    (found,) = grids(
+        [
+            TableRow(
+                *("run-a", 0, "wall", case, case.split("/")[0], 4, None, {}, "ok", "passed", False),
+                table=Table(
+                    name,
+                    unit,
+                    "lower",
+                    (("kernel", kernels), ("node", ("n0", "n1"))),
+                    tuple(one for row in values for one in row),
+                ),
+            )
+        ]
+    )
+    return found
+
+
+def test_power_is_that_of_all_nodes() -> None:
+    rows = hpcc_rows()
+    cases = {row.benchmark: row.case for row in rows if "scope" not in row.axes}
+    tables = [
+        grid("power", "W", ("hpl",), [[90.0, 110.0]], cases["hpl"]),
+        grid("energy", "J", ("hpl",), [[900.0, 1100.0]], cases["hpl"]),
+        grid("power", "W", ("triad", "copy"), [[60.0, 70.0], [50.0, math.nan]], cases["stream"]),
+    ]
+    found = measured_system(hpcc_run(), "x", summarise(rows), rows, tables).whole.quantities
+    assert (found["hpl"].watts, found["hpl"].joules) == (200.0, 2000.0)
+    assert found["triad"].watts == 130.0
+    assert found["copy"].watts is None  # one node does not tell
+    assert found["dgemm"].watts is None

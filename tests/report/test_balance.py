@@ -48,7 +48,7 @@ def made(**changes: Any) -> tuple[Balance, str]:
     }
     systems = [measured_system(runs[run], run, summarise(rows[run]), rows[run]) for run in runs]
     result = balance([*systems, *published_systems()], **changes)
-    return result, render_balance(result, runs, ["One sentence.", "Another with `code`."])
+    return result, render_balance(result, runs)
 
 
 @cache
@@ -213,13 +213,30 @@ def test_figures_against_hpl_and_the_roofline(open_page: Open) -> None:
     assert ring["run-a"]["y"] == pytest.approx([50])  # B/kflop
 
 
+def test_what_limits_and_the_evidence(open_page: Open) -> None:
+    """HPL of 40 of 50 Gflop/s; PTRANS of run-b is missing and cannot be told."""
+    page = open_page(everything()[1])
+    told = page.locator("#limits .limit")
+    assert "The processor limits this machine most" in told.nth(0).locator("h3").inner_text()
+    first = told.nth(0).locator("tr.limiting").first.locator("td, th").all_inner_texts()
+    assert first == [
+        "HPL",
+        "40.0 Gflop/s",
+        "the processor",
+        "50.0 Gflop/s",
+        "80 %",
+        "star DGEMM of all processes",
+    ]
+    assert "PTRANS: cannot tell; ptrans was not run." in told.nth(1).inner_text()
+
+
 def test_strings_from_records_are_inert(open_page: Open) -> None:
     hostile = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>\"'"
     run = hpcc_run(machine={**hpcc_run()["machine"], "name": hostile})
     rows = hpcc_rows()
     system = measured_system(run, hostile, summarise(rows), rows)
     result = balance([system])
-    page: Page = open_page(render_balance(result, {"run-a": run}, [hostile]))
+    page: Page = open_page(render_balance(result, {"run-a": run}))
     draw_all(page)
     assert page.evaluate("window.hacked") is None
     assert page.locator("main img").count() == 0

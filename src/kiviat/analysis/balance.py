@@ -8,7 +8,7 @@ Benchmarks, section 4.1, figures 1 to 5 and table 2: each axis is divided by its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kiviat.analysis.systems import QUANTITIES, Quantity, Size, System
 
@@ -79,17 +79,20 @@ AXES = (
 class Cell:
     """An axis of a system. `value` is None where it is unavailable or left out: `reason` says which and why.
 
-    `low` and `high` bound it where both its parts have intervals over launches: at 90 % at least where
-    there are two parts. `relation` and `upper` are of what was published.
+    `low` and `high` bound it where its parts are bounded over launches: two 95 % intervals give one of 90 %
+    at least; `meaning` says so, or that it is the range of few launches. `relation` and `upper` are of what
+    was published; `extrapolated` says from what, if a part is.
     """
 
     value: float | None
     low: float | None = None
     high: float | None = None
+    meaning: str = ""
     relation: str = "="
     upper: float | None = None
     reason: str = ""
     cases: tuple[str, ...] = ()
+    extrapolated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,22 +160,33 @@ def cell(axis: Axis, size: Size) -> Cell:
     factor = (size.processes or 1) if axis.per_process else 1
     if axis.inverse:
         low, high = (None if end is None else 1 / end for end in (top.high, top.low))
-        return Cell(1 / top.value, low, high, top.relation, cases=(top.case,))
+        return _alone(top, 1 / top.value, low, high)
     if not axis.over_hpl:
-        return Cell(top.value, top.low, top.high, top.relation, cases=(top.case,))
-    hpl = size.quantities["hpl"]
+        return _alone(top, top.value, top.low, top.high)
+    return quotient(top, size.quantities["hpl"], factor)
+
+
+def _alone(top: Quantity, value: float, low: float | None, high: float | None) -> Cell:
+    words = (top.extrapolated,) if top.extrapolated else ()
+    return Cell(value, low, high, top.meaning, top.relation, cases=(top.case,), extrapolated=words)
+
+
+def quotient(top: Quantity, bottom: Quantity, factor: float = 1) -> Cell:
+    """The ratio is within its bounds where both parts are: 90 % of such pairs are, at least."""
+    low = high = None
+    meaning = ""
+    if top.low is not None and top.high is not None and bottom.low is not None and bottom.high is not None:
+        low, high = top.low * factor / bottom.high, top.high * factor / bottom.low
+        ranges = [part.meaning for part in (top, bottom) if part.meaning != "95 %"]
+        meaning = ranges[0] if ranges else "90 % at least"
     return Cell(
-        top.value * factor / hpl.value,
-        *_bounds(top, hpl, factor),
-        cases=(top.case, hpl.case),
+        top.value * factor / bottom.value,
+        low,
+        high,
+        meaning,
+        cases=(top.case, bottom.case),
+        extrapolated=tuple(part.extrapolated for part in (top, bottom) if part.extrapolated),
     )
-
-
-def _bounds(top: Quantity, bottom: Quantity, factor: float) -> tuple[float | None, float | None]:
-    """Both bounds at once: the ratio is within where both are, which 90 % of such pairs are at least."""
-    if top.low is None or top.high is None or bottom.low is None or bottom.high is None:
-        return None, None
-    return top.low * factor / bottom.high, top.high * factor / bottom.low
 
 
 def _is_small(size: Size) -> bool:
@@ -215,30 +229,35 @@ def _rule(
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Something against HPL, over the sizes of one system: (HPL, value, interval of the value)."""
+    """Something against HPL, over the sizes of one system: (HPL, value, bounds of the value)."""
 
     system: int
     points: tuple[tuple[float, float, tuple[float, float] | None], ...]
+    meaning: str
 
 
 def against_hpl(systems: Sequence[System], quantity: str, ratio: bool) -> list[Curve]:
     """A quantity of all processes against HPL, as it is or divided by HPL."""
     curves = []
     for place, system in enumerate(systems):
-        points = []
+        points, meaning = [], ""
         for size in system.sizes:
             hpl, top = size.quantities.get("hpl"), size.quantities.get(quantity)
             if hpl is None or top is None or size.processes is None:
                 continue
-            if ratio:
-                low, high = _bounds(top, hpl, size.processes)
-                value = top.value * size.processes / hpl.value
-            else:
-                low, high = (None if end is None else end * size.processes for end in (top.low, top.high))
-                value = top.value * size.processes
-            points.append((hpl.value, value, None if low is None or high is None else (low, high)))
+            whole = replace(
+                top,
+                value=top.value * size.processes,
+                low=None if top.low is None else top.low * size.processes,
+                high=None if top.high is None else top.high * size.processes,
+            )
+            cell = quotient(whole, hpl) if ratio else _alone(whole, whole.value, whole.low, whole.high)
+            if cell.value is not None:
+                bounds = None if cell.low is None or cell.high is None else (cell.low, cell.high)
+                points.append((hpl.value, cell.value, bounds))
+                meaning = cell.meaning or meaning
         if points:
-            curves.append(Curve(place, tuple(points)))
+            curves.append(Curve(place, tuple(points), meaning))
     return curves
 
 
@@ -264,9 +283,7 @@ def _quotient(size: Size, top: str, bottom: str, top_each: bool, bottom_each: bo
         return Cell(None, reason="the number of processes is not known")
     processes = size.processes or 1
     factor = (processes if top_each else 1) / (processes if bottom_each else 1)
-    one, other = size.quantities[top], size.quantities[bottom]
-    low, high = _bounds(one, other, factor)
-    return Cell(one.value * factor / other.value, low, high, cases=(one.case, other.case))
+    return quotient(size.quantities[top], size.quantities[bottom], factor)
 
 
 def kernels_missing(size: Size) -> list[str]:

@@ -8,6 +8,7 @@ time shares can add up to more than 1. The resource with the largest share limit
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -50,30 +51,77 @@ class Limit:
     def sentence(self) -> str:
         if self.rate is None:
             return f"{self.kernel}: cannot tell; {'; '.join(self.missing)}."
-        known = ", ".join(
-            f"{100 * min(self.rate / bound.rate, 9.99):.0f} % by {bound.resource}" for bound in self.bounds
-        )
-        if not self.resources:
-            lacking = f"; {'; '.join(self.missing)}" if self.missing else ""
-            explained = (
-                f"of its time only {known} are accounted for" if known else "nothing to hold it against"
-            )
-            return f"{self.kernel}: cannot tell; {explained}{lacking}."
-        return f"{self.kernel} is limited by {' and '.join(self.resources)}: of its time {known}."
+        told = [
+            f"{bound.resource} accounts for {100 * min(self.rate / bound.rate, 9.99):.0f} % of its time"
+            for bound in self.bounds
+        ]
+        if self.resources:
+            return f"{self.kernel} is limited by {listed(self.resources)}: {', '.join(told)}."
+        lacking = f"; {'; '.join(self.missing)}" if self.missing else ""
+        return f"{self.kernel}: cannot tell; {listed(told) or 'nothing to hold it against'}{lacking}."
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`verdict` is one sentence about the machine; `kernels` are the evidence, `remarks` what else is odd."""
+    """What limits the kernels that the whole machine works on together, the evidence, and what else is odd.
 
-    verdict: str
+    `groups` are the resources with the kernels that each limits, the most limiting first; `where` says what
+    the network is on so few nodes.
+    """
+
     kernels: tuple[Limit, ...]
+    groups: tuple[tuple[str, tuple[str, ...]], ...]
+    where: str
     remarks: tuple[str, ...]
+
+    @property
+    def unknown(self) -> tuple[Limit, ...]:
+        return tuple(limit for limit in self.kernels if not limit.resources)
+
+    @property
+    def short(self) -> str:
+        """ "memory (FFT and PTRANS) and the processor (HPL)"."""
+        return (
+            listed([f"{resource} ({listed(names)})" for resource, names in self.groups]) or "cannot be told"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One sentence about the machine."""
+        lacking = list(dict.fromkeys(reason for limit in self.unknown for reason in limit.missing))
+        because = f" ({'; '.join(lacking) or 'no resource by itself accounts for enough of its time'})"
+        if not self.groups:
+            return f"What limits this machine cannot be told{because}."
+        most = len(self.groups[0][1])
+        first = [resource for resource, names in self.groups if len(names) == most]
+        if len(self.groups) == 1:
+            told = f"{first[0]} limits {listed(self.groups[0][1])}"
+        else:
+            head = f"{listed(first)} limit{'s' if len(first) == 1 else ''} this machine most"
+            told = f"{head}: {', '.join(f'{listed(names)} by {resource}' for resource, names in self.groups)}"
+        names = listed([limit.kernel for limit in self.unknown])
+        open_ = f"; what limits {names} cannot be told{because}" if names else ""
+        return f"{told[:1].upper()}{told[1:]}{open_}{self.where}."
 
 
 def limits(size: Size) -> Limits:
     kernels = tuple(_limit(name, key, size, bounds) for name, key, bounds in _KERNELS)
-    return Limits(_verdict(kernels, size), kernels, tuple(_remarks(size)))
+    groups: dict[str, list[str]] = {}
+    for limit in kernels:
+        for resource in limit.resources:
+            groups.setdefault(resource, []).append(limit.kernel)
+    ordered = sorted(groups.items(), key=lambda entry: -len(entry[1]))
+    return Limits(
+        kernels,
+        tuple((resource, tuple(names)) for resource, names in ordered),
+        _where(size),
+        tuple(_remarks(size)),
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "HPL, FFT and PTRANS"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _limit(name: str, key: str, size: Size, bounds: Sequence[Callable[[Size], Bound | str]]) -> Limit:
@@ -102,31 +150,6 @@ def _limit(name: str, key: str, size: Size, bounds: Sequence[Callable[[Size], Bo
     )
 
 
-def _verdict(kernels: Sequence[Limit], size: Size) -> str:
-    """What limits most of the kernels that the whole machine works on together."""
-    by_resource: dict[str, list[str]] = {}
-    unknown = []
-    for limit in kernels:
-        for resource in limit.resources:
-            by_resource.setdefault(resource, []).append(limit.kernel)
-        if not limit.resources:
-            unknown.append(limit)
-    where = _where(size)
-    open_ = f"; of {_listed([limit.kernel for limit in unknown])} that cannot be told" if unknown else ""
-    if not by_resource:
-        lacking = list(dict.fromkeys(reason for limit in unknown for reason in limit.missing))
-        because = f": {'; '.join(lacking)}" if lacking else ""
-        return f"What limits this machine cannot be told{because}."
-    most = max(len(names) for names in by_resource.values())
-    first = [resource for resource, names in by_resource.items() if len(names) == most]
-    told = "; ".join(
-        f"{resource} limits {_listed(names)}"
-        for resource, names in sorted(by_resource.items(), key=lambda entry: -len(entry[1]))
-    )
-    head = f"{' and '.join(first)} limit{'s' if len(first) == 1 else ''} this machine"
-    return f"{head[:1].upper()}{head[1:]} most: {told}{open_}{where}."
-
-
 def _where(size: Size) -> str:
     if size.processes == 1:
         return "; one process sends no messages"
@@ -135,10 +158,6 @@ def _where(size: Size) -> str:
     if size.nodes is not None and size.nodes < FEW_NODES:
         return f"; on {size.nodes} nodes messages are partly within nodes"
     return ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 # ---- Bounds: what a kernel could reach, or why that is not known; "" where it does not apply
@@ -182,8 +201,10 @@ def _hpl_network(size: Size) -> Bound | str:
 
 
 def _grid(size: Size) -> tuple[int, int]:
-    axes, processes = size.quantities["hpl"].axes, size.processes or 1
-    p, q = axes.get("p"), axes.get("q")
+    hpl, processes = size.quantities["hpl"], size.processes or 1
+    if noted := re.fullmatch(r"(\d+) x (\d+)", hpl.notes.get("grid", "")):
+        return int(noted[1]), int(noted[2])
+    p, q = hpl.axes.get("p"), hpl.axes.get("q")
     if isinstance(p, int) and 0 < p <= processes:
         return p, processes // p
     if isinstance(q, int) and 0 < q <= processes:
@@ -201,7 +222,7 @@ def _fft_local(size: Size) -> Bound | str:
 def _fft_resource(size: Size) -> str:
     """A transform on one process waits for memory where its intensity is below the ridge of the roofline."""
     dgemm, triad = size.value("dgemm"), size.value("triad")
-    order = problem_order(size, size.quantities["fft_star"], 16, 1) or 2.0**24
+    order = problem_order(size.quantities["fft_star"], 16, 1) or 2.0**24
     if dgemm is None or triad is None:
         return MEMORY
     return MEMORY if 5 * math.log2(order) / 32 < dgemm / triad else PROCESSOR
@@ -213,8 +234,10 @@ def _fft_network(size: Size) -> Bound | str:
         return ""
     if lacking := _needs(size, "ring_bandwidth"):
         return lacking
-    each = problem_order(size, size.quantities["fft"], 16, 1)
-    order = 2.0**24 if each is None else each * processes
+    fft = size.quantities["fft"]
+    memory = fft.axes.get("memory")
+    in_memory = memory / 32 * processes if isinstance(memory, int | float) else 2.0**24 * processes
+    order = fft.number("n") or in_memory  # of which only the logarithm counts
     sent_per_element = 3 * 16 * (processes - 1) / processes
     rate = 5 * math.log2(order) * _total(size, "ring_bandwidth") / sent_per_element
     return Bound(BANDWIDTH, rate, "three transposes of 16 B for each element at random ring bandwidth")

@@ -27,6 +27,11 @@ class Point:
     bound: float
     case: str
 
+    @property
+    def share(self) -> float:
+        """Of the roof, in percent."""
+        return 100 * self.rate / self.bound
+
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
@@ -54,22 +59,21 @@ class _Kernel:
     whole: bool  # of all processes together, else of each
     formula: str
     intensity: Callable[[float], float]
-    size: Callable[[Size, Quantity], float | None] | None = None
+    size: Callable[[Quantity], float | None] | None = None
     flops: float = 1.0
 
 
-def problem_order(size: Size, quantity: Quantity, bytes_each: float, power: float) -> float | None:
-    """n of a problem, given as such or as memory: n^power elements of `bytes_each` bytes."""
-    given = quantity.axes.get("n")
-    if isinstance(given, int | float):
-        return float(given)
+def problem_order(quantity: Quantity, bytes_each: float, power: float) -> float | None:
+    """n of a problem, given or noted as such, or as memory: n^power elements of `bytes_each` bytes."""
+    given = quantity.number("n") or quantity.number("n", "order")
+    if given is not None:
+        return given
     memory = quantity.axes.get("memory")
     return (memory / bytes_each) ** (1 / power) if isinstance(memory, int | float) else None
 
 
-def _block(size: Size, quantity: Quantity) -> float | None:
-    given = quantity.axes.get("nb")
-    return float(given) if isinstance(given, int | float) else None
+def _block(quantity: Quantity) -> float | None:
+    return quantity.number("nb", "block")
 
 
 _KERNELS = (
@@ -79,11 +83,11 @@ _KERNELS = (
     ),
     _Kernel(
         *("DGEMM", "dgemm", False, "n / 16: 2 n³ flop; A, B and C are read and C is written once"),
-        *(lambda n: n / 16, lambda size, quantity: problem_order(size, quantity, 24, 2)),
+        *(lambda n: n / 16, lambda quantity: problem_order(quantity, 24, 2)),
     ),
     _Kernel(
         *("FFT", "fft_star", False, "5 log₂ n / 32: each complex element is read and written once"),
-        *(lambda n: 5 * math.log2(n) / 32, lambda size, quantity: problem_order(size, quantity, 16, 1)),
+        *(lambda n: 5 * math.log2(n) / 32, lambda quantity: problem_order(quantity, 16, 1)),
     ),
     _Kernel("STREAM triad", "triad", False, "2 flop / 24 B", lambda _: 1 / 12, flops=1 / 12),
     _Kernel(
@@ -114,7 +118,7 @@ def roofline(size: Size) -> Roofline | str:
             if kernel.quantity not in _RARE:
                 missing.append(f"{kernel.name}: {size.why(kernel.quantity)}")
             continue
-        order = 0.0 if kernel.size is None else kernel.size(size, quantity)
+        order = 0.0 if kernel.size is None else kernel.size(quantity)
         if order is None:
             missing.append(f"{kernel.name}: its intensity is not known, as its size is not recorded")
             continue

@@ -6,11 +6,14 @@ speaks of. Names of quantities are those of docs/benchmarks.md; star and single 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kiviat.analysis.extrapolation import Extrapolated, extrapolated
+from kiviat.analysis.grids import Grid
 from kiviat.analysis.nodes import nodes_of
 from kiviat.analysis.summary import Summary
 from kiviat.record.published import Fact, Paper, papers
@@ -61,20 +64,35 @@ QUANTITIES: Mapping[str, Source] = {
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A value with its 95 % interval over launches, if there is one; `relation` is not "=" for bounds.
+    """A value, with bounds over launches where there is more than one.
 
-    `case` is where it was measured; of what was published it is the place in the paper.
+    `meaning` says what `low` and `high` are: a 95 % interval, or the range of too few launches. `case` is
+    where it was measured; of what was published it is the place in the paper, `relation` is not "=" for
+    bounds, and `upper` is the other end of a range. `extrapolated` says from what, if it is.
     """
 
     value: float
     unit: str
     low: float | None = None
     high: float | None = None
+    meaning: str = ""
     launches: int = 0
     case: str = ""
     axes: Mapping[str, Scalar] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
     relation: str = "="
-    upper: float | None = None  # of a range as published
+    upper: float | None = None
+    extrapolated: str = ""
+    watts: float | None = None  # of all nodes together, while it ran
+    joules: float | None = None  # of one repetition, likewise
+
+    def number(self, axis: str, note: str = "") -> float | None:
+        """What the problem's size was, as given or as the benchmark notes it: "192" or "512 x 1024"."""
+        given = self.axes.get(axis)
+        if isinstance(given, int | float):
+            return float(given)
+        factors = re.fullmatch(r"(\d+)(?: [x×] (\d+))?", self.notes.get(note or axis, ""))
+        return None if factors is None else float(factors[1]) * float(factors[2] or 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +145,18 @@ _ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"
 
 
 def measured_system(
-    run: Mapping[str, Any], name: str, summaries: Iterable[Summary], rows: Iterable[Row] = ()
+    run: Mapping[str, Any],
+    name: str,
+    summaries: Sequence[Summary],
+    rows: Iterable[Row] = (),
+    grids: Iterable[Grid] = (),
 ) -> System:
-    """The system of a run; `rows` tell why something is missing. Its sizes may hold nothing at all."""
+    """The system of a run; `rows` tell why something is missing, `grids` what energy it took.
+
+    Its sizes may hold nothing at all. Of simulated kernels that were run at several sizes the value is that
+    for full memory.
+    """
+    tables = {(grid.case, grid.name): grid for grid in grids if grid.name in ("power", "energy")}
     found: dict[int, dict[str, Quantity]] = {}
     crowded: set[int] = set()
     for summary in summaries:
@@ -140,7 +167,13 @@ def measured_system(
         before = at.get(key)
         # Several settings of one kernel: the best counts, as it does where somebody tunes by hand.
         if before is None or (summary.median < before.value) == QUANTITIES[key].lower:
-            at[key] = _quantity(summary)
+            at[key] = _quantity(summary, tables)
+    for full in extrapolated(summaries, run):
+        at = found[full.ranks]
+        key = full.benchmark
+        at[key] = _extrapolated(full, at[key])
+        if key == "hpl":
+            at["hpl_order"] = Quantity(math.sqrt(full.memory_bytes * full.ranks / 8), "1", case=at[key].case)
     missing = _failures(rows)
     ranks = sorted({*found, *missing})
     sizes = []
@@ -168,16 +201,39 @@ def _key(benchmark: str, metric: str, axes: Mapping[str, Scalar]) -> str | None:
     return None
 
 
-def _quantity(summary: Summary) -> Quantity:
+def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quantity:
+    low, high, meaning = summary.low, summary.high, "95 %"
+    if low is None or high is None:
+        several = len(summary.launch_medians) > 1
+        low, high = (min(summary.launch_medians), max(summary.launch_medians)) if several else (None, None)
+        meaning = f"range of {summary.launches} launches" if several else ""
+    kernel = summary.metric if summary.benchmark == "stream" else summary.benchmark
     return Quantity(
         value=summary.median,
         unit=summary.unit,
-        low=summary.low,
-        high=summary.high,
+        low=low,
+        high=high,
+        meaning=meaning,
         launches=summary.launches,
         case=summary.case,
         axes=summary.axes,
+        notes=summary.notes,
+        watts=_of_all_nodes(tables.get((summary.case, "power")), kernel),
+        joules=_of_all_nodes(tables.get((summary.case, "energy")), kernel),
     )
+
+
+def _of_all_nodes(grid: Grid | None, kernel: str) -> float | None:
+    """A sum over nodes; None where one of them does not tell."""
+    if grid is None or "kernel" not in dict(grid.dimensions) or kernel not in grid.values_of("kernel"):
+        return None
+    total = float(grid.median[grid.values_of("kernel").index(kernel)].sum())
+    return total if math.isfinite(total) and total > 0 else None
+
+
+def _extrapolated(full: Extrapolated, small: Quantity) -> Quantity:
+    axes = {**small.axes, "memory": round(full.memory_bytes)}
+    return Quantity(full.value, full.unit, case=small.case, axes=axes, extrapolated=full.words)
 
 
 def _elsewhere(
@@ -235,9 +291,14 @@ def _of_paper(paper: Paper) -> list[System]:
                 if fact.holder:
                     facts.setdefault(fact.holder, []).append((system, fact))
     return [
-        System(slug(machine), machine, "published", (_size(found),), paper.short)
+        System(slug(machine), _named(machine), "published", (_size(found),), paper.short)
         for machine, found in facts.items()
     ]
+
+
+def _named(machine: str) -> str:
+    """The largest values of several machines are no machine."""
+    return machine.replace("max over systems in", "largest of")
 
 
 def _size(facts: Sequence[tuple[PublishedSystem, Fact]]) -> Size:

@@ -71,7 +71,7 @@ def parser() -> Parser:
     command("runs", "list the runs").add_argument("--format", choices=_FORMATS, default="table")
     _export(command("export", "write results to a file for other programs"))
     _sql(command("sql", "query results in SQL: tables records, metrics, samples, launches and runs"))
-    _ingest(command("ingest", "make a run of what other benchmarks printed: IMB, OSU, HPC Challenge, HPL, STREAM, HPCG"))
+    _ingest(command("ingest", "make a run of what IMB, OSU, HPC Challenge, HPL, STREAM or HPCG printed"))
     _cluster(command("cluster", "keep an emulated cluster between runs, show what there is, take it down"))
     _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
     _machines(command("machines", "list the modelled machines, or show what is known of one"))

@@ -9,39 +9,40 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.balance import AXES, Balance, balance
-from kiviat.analysis.limits import limits
+from kiviat.analysis.grids import grids
 from kiviat.analysis.summary import summarise
 from kiviat.analysis.systems import System, chosen, measured_system, published_systems
 from kiviat.cli.files import write_page
 from kiviat.cli.table import print_table
 from kiviat.record import InputError
 from kiviat.report.balance import render_balance
-from kiviat.report.balance_words import cell_text, largest_text
+from kiviat.report.balance_words import cell_text, largest_text, sentences
 from kiviat.report.runs import labels
 from kiviat.store import find_run
 from kiviat.store.read import load
+from kiviat.store.tables import load_tables
 
 
 def execute(arguments: Namespace) -> int:
     runs, systems = _systems(arguments.runs)
     beside = _beside(arguments.beside, systems)
     result = balance([*systems, *beside], arguments.small, arguments.few_nodes)
-    sentences = _sentences(result, len(systems))
-    write_page(render_balance(result, runs, sentences), Path(arguments.output))
-    _print(result, sentences)
+    write_page(render_balance(result, runs), Path(arguments.output))
+    _print(result)
     print(arguments.output)
     return 0
 
 
 def _systems(names: Sequence[str]) -> tuple[dict[str, Mapping[str, Any]], list[System]]:
-    loaded = [load(path) for path in dict.fromkeys(find_run(name) for name in names)]
+    paths = list(dict.fromkeys(find_run(name) for name in names))
+    loaded = [load(path) for path in paths]
     for warning in (warning for _, _, warnings in loaded for warning in warnings):
         print(f"kiviat: {warning}", file=sys.stderr)
     runs: dict[str, Mapping[str, Any]] = {run["id"]: run for run, _, _ in loaded}
     called = {label.run: label.label for label in labels(list(runs.values()))}
     systems = []
-    for run, rows, _ in loaded:
-        system = measured_system(run, called[run["id"]], summarise(rows), rows)
+    for path, (run, rows, _) in zip(paths, loaded, strict=True):
+        system = measured_system(run, called[run["id"]], summarise(rows), rows, grids(load_tables(path)))
         if not any(size.quantities for size in system.sizes):
             reasons = dict.fromkeys(why for size in system.sizes for why in size.missing.values())
             why = f" ({'; '.join(reasons)})" if reasons else ""
@@ -76,21 +77,18 @@ def _beside(asked: Sequence[str] | None, systems: Sequence[System]) -> list[Syst
     return found
 
 
-def _sentences(result: Balance, runs: int) -> list[str]:
-    """Three: where the runs stand, what limits them, and what is missing or how to read it."""
-    found = []
-    for system in result.systems[:runs]:
-        found.append(f"{system.name}: {limits(system.whole).verdict}")
-    return found
-
-
-def _print(result: Balance, sentences: Sequence[str]) -> None:
-    systems = result.systems
-    heads = ["", *(system.name for system in systems), "largest"]
-    lines = []
-    for column, axis in enumerate(AXES):
-        cells = [cell_text(axis, line[column]) for line in result.cells]
-        lines.append([axis.title, *cells, largest_text(axis, result.largest[column])])
-    print_table("<" + ">" * (len(systems) + 1), heads, lines)
-    for sentence in sentences:
-        print(f"\n{sentence}")
+def _print(result: Balance) -> None:
+    columns = zip(result.systems, result.cells, strict=True)
+    cells = [
+        [system.name, *(cell_text(axis, cell) for axis, cell in zip(AXES, line, strict=True))]
+        for system, line in columns
+    ]
+    largest = [largest_text(axis, value) for axis, value in zip(AXES, result.largest, strict=True)]
+    heads, *lines = zip(["", *(axis.title for axis in AXES)], *cells, ["largest", *largest], strict=True)
+    print_table("<" + ">" * (len(heads) - 1), heads, lines)
+    for rule in result.rules:
+        print(f"\n{rule}")
+    print()
+    for sentence in sentences(result):
+        print(sentence)
+    print()

@@ -125,10 +125,10 @@ def _each(summary: _Summary, scope: str, name: str) -> Iterator[Record]:
         yield _record(Case("stream", ranks, None, axes), stream)
     if updates := _rate(summary, f"{name}RandomAccess_GUPs", 1e9, "1/s", "updates"):
         words = summary.whole("RandomAccess_N")
-        axes = {"scope": scope} | _known(memory=words and 8 * words)
+        axes = _scoped(scope) | _known(memory=words and 8 * words)
         yield _record(Case("random_access", ranks, None, axes), [updates])
     if fft := _rate(summary, f"{name}FFT_Gflops", 1e9, "flop/s"):
-        axes = {"scope": scope} | _known(n=summary.whole("FFT_N"))
+        axes = _scoped(scope) | _known(n=summary.whole("FFT_N"))
         yield _record(Case("fft", ranks, None, axes), [fft])
 
 
@@ -205,6 +205,10 @@ def _rate(summary: _Summary, theirs: str, factor: float, unit: str, name: str = 
 
 def _record(case: Case, metrics: list[Metric], check: bool | None = None) -> Record:
     return record(case, metrics, check=check, wrong="its own check says that the result was wrong")
+
+
+def _scoped(scope: str) -> dict[str, Scalar]:
+    return {"scope": scope}
 
 
 def _known(**axes: int | None) -> dict[str, Scalar]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kiviat.ingest.reported import Case, metric, record
 from kiviat.record import Record
+from kiviat.record.types import Scalar
 
 NAME = "HPL (HPL.out)"
 
@@ -42,7 +43,7 @@ def _records(text: str) -> Iterator[Record]:
 
 def _record(words: Sequence[str], checks: Sequence[tuple[float, bool]]) -> Record:
     variant, n, nb, p, q, seconds, rate = words
-    axes = {"n": int(n), "nb": int(nb), "p": int(p), "q": int(q), "variant": variant}
+    axes: dict[str, Scalar] = {"n": int(n), "nb": int(nb), "p": int(p), "q": int(q), "variant": variant}
     metrics = [metric("rate", "flop/s", float(rate) * 1e9, 1)]
     if float(seconds):
         metrics.append(metric("time", "s", float(seconds), 1))

@@ -9,11 +9,19 @@ from typing import Any
 from markupsafe import Markup
 
 from kiviat.analysis.balance import AXES, Balance, Cell
+from kiviat.analysis.roofline import FORMULAS
 from kiviat.analysis.systems import System
 from kiviat.report import runs as told
 from kiviat.report.balance_figures import against_hpl, rooflines
-from kiviat.report.balance_tables import Quantities, quantities
-from kiviat.report.balance_words import cell_text, described, interval_text, largest_text, share_text
+from kiviat.report.balance_tables import energy, evidence, quantities
+from kiviat.report.balance_words import (
+    cell_text,
+    described,
+    interval_text,
+    largest_text,
+    sentences,
+    share_text,
+)
 from kiviat.report.diagram import Shape, Spoke, kiviat, lines
 from kiviat.report.figure import RunLabel
 from kiviat.report.shell import figure_data, page
@@ -35,9 +43,10 @@ class Value:
     interval: str
     reason: str
     kind: str
+    extrapolated: bool
 
 
-def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]], sentences: Sequence[str]) -> str:
+def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]]) -> str:
     """The page; `runs` are the contents of run.json of the systems that are runs."""
     labels = _labels(result.systems, runs)
     of_runs = [run for system in result.systems if (run := runs.get(system.id))]
@@ -50,7 +59,8 @@ def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]], sente
     against = against_hpl(result.systems, labels)
     roofs = rooflines(result.systems, labels)
     figures = [*against, *([roofs.figure] if roofs.figure else [])]
-    tables = [quantities(system) for system in result.systems if system.origin != "published"]
+    own = [system for system in result.systems if system.origin != "published"]
+    told_energy = [table for system in own if (table := energy(system))]
     return page(
         "balance.html.j2",
         {
@@ -67,11 +77,12 @@ def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]], sente
             ("diagram", "Diagram"),
             ("limits", "Limits"),
             *([("hpl", "Against HPL")] if against else []),
-            *([("roofline", "Roofline")] if roofs.lines else []),
+            *([("roofs", "Roofline")] if roofs.lines else []),
             ("quantities", "Quantities"),
+            *([("energy", "Energy")] if told_energy else []),
             ("reading", "Reading"),
         ],
-        sentences=sentences,
+        sentences=sentences(result),
         systems=[
             {
                 "name": system.name,
@@ -91,7 +102,11 @@ def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]], sente
         rules=result.rules,
         against=against,
         roofs=roofs,
-        tables=tables,
+        tables=[quantities(system) for system in own],
+        evidence=[evidence(system) for system in own],
+        energy=told_energy,
+        formulas=FORMULAS,
+        extrapolated=_extrapolated(own),
         references=list(dict.fromkeys(system.source for system in result.systems if system.source)),
     )
 
@@ -122,7 +137,8 @@ def _shapes(result: Balance, labels: Sequence[RunLabel]) -> list[Shape]:
                     [
                         f"{system.name}: {axis.title}",
                         f"{cell_text(axis, cell)}, {share_text(result.share(line, column))} of the largest",
-                        *([f"95 % of launches’ medians: {interval}"] if interval else []),
+                        *([interval] if interval else []),
+                        *(["extrapolated to full memory"] if cell.extrapolated else []),
                         _ORIGINS[system.origin],
                     ]
                 )
@@ -147,16 +163,32 @@ def _value(cell: Cell, share: float | None, column: int, origin: str) -> Value:
     axis = AXES[column]
     text = cell_text(axis, cell)
     kind = text.replace(" ", "-") if cell.value is None else origin
-    return Value(text, share_text(share), interval_text(axis, cell), cell.reason, kind)
+    return Value(
+        text, share_text(share), interval_text(axis, cell), cell.reason, kind, bool(cell.extrapolated)
+    )
+
+
+_TOLD = ("Machine", "Processor", "Cores", "Nodes", "Memory", "Network", "MPI", "Model")
 
 
 def _facts(system: System, run: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """What one has to know of a system here; a run's own report has the rest."""
     whole = system.whole
-    known = [("Published by", system.source)] if run is None else told.facts(run)
-    if whole.processes:
-        nodes = f" on {told.counted(whole.nodes, 'node')}" if whole.nodes else ""
-        known.append(("Compared", f"{whole.processes:,} processes{nodes}"))
-    return [(name, value) for name, value in known if value]
+    if run is None:
+        values = (*whole.quantities.values(), *whole.ratios.values())
+        where = "; ".join(dict.fromkeys(value.case for value in values))
+        return [("Published", system.source), ("In", where)]
+    known = [(name, value) for name, value in told.facts(run) if name in _TOLD]
+    nodes = f" on {told.counted(whole.nodes, 'node')}" if whole.nodes else ""
+    known.append(("Compared", f"{whole.processes or 1:,} processes{nodes}"))
+    return [*known, ("Run", system.id)]
 
 
-__all__ = ["Quantities", "render_balance"]
+def _extrapolated(systems: Sequence[System]) -> list[str]:
+    """From what simulated values were extrapolated, and how far off the rule was."""
+    return [
+        f"{system.name}: {quantity.extrapolated}."
+        for system in systems
+        for quantity in system.whole.quantities.values()
+        if quantity.extrapolated
+    ]

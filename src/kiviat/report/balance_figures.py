@@ -42,7 +42,7 @@ def against_hpl(systems: Sequence[System], labels: Sequence[RunLabel]) -> list[F
                     points=points,
                     dash=DASHES[system.origin],
                     band=band,
-                    meaning="90 % at least" if ratio else "95 %",
+                    meaning=curve.meaning,
                 )
             )
         if lines:

@@ -1,4 +1,4 @@
-"""The tables of the balance page: what each system's kernels gave, of a process and accumulated."""
+"""The tables of the balance page: what kernels gave, what limits them, and the energy they took."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kiviat.analysis import balance
 from kiviat.analysis.balance import Cell
+from kiviat.analysis.limits import Limits, limits
 from kiviat.analysis.systems import QUANTITIES, Quantity, Size, System
 from kiviat.record.units import format_range, format_value, three_digits
 
@@ -82,7 +83,8 @@ def _line(key: str, size: Size) -> Line:
 def _interval(quantity: Quantity) -> str:
     if quantity.low is None or quantity.high is None:
         return ""
-    return format_range(quantity.low, quantity.high, quantity.unit)
+    bounds = format_range(quantity.low, quantity.high, quantity.unit)
+    return bounds if quantity.meaning == "95 %" else f"{bounds} ({quantity.meaning})"
 
 
 def _percent(value: float) -> str:
@@ -105,3 +107,96 @@ def _derived(title: str, cell: Cell, write: Callable[[float], str]) -> Line:
         return Line(title, "unavailable", "", "", "", "", cell.reason)
     bounds = "" if cell.low is None or cell.high is None else f"{write(cell.low)} – {write(cell.high)}"
     return Line(title, write(cell.value), bounds, "", "", ", ".join(cell.cases), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A kernel beside what a resource would allow by itself."""
+
+    kernel: str
+    rate: str
+    resource: str
+    bound: str
+    share: str
+    reckoning: str
+    limits: bool
+    first: int  # how many lines the kernel has, in the first of them; else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    name: str
+    found: Limits
+    lines: list[Bounded]
+
+
+def evidence(system: System) -> Evidence:
+    found = limits(system.whole)
+    lines = [
+        Bounded(
+            kernel=limit.kernel,
+            rate=format_value(limit.rate, limit.unit),
+            resource=bound.resource,
+            bound=format_value(bound.rate, limit.unit),
+            share=f"{100 * limit.rate / bound.rate:.0f} %",
+            reckoning=bound.reckoning,
+            limits=bound.resource in limit.resources,
+            first=0 if place else len(limit.bounds),
+        )
+        for limit in found.kernels
+        if limit.rate is not None
+        for place, bound in enumerate(limit.bounds)
+    ]
+    return Evidence(system.name, found, lines)
+
+
+# Rates of the whole machine, whose energy means something together.
+_POWERED = ("hpl", "dgemm", "triad", "copy", "ptrans", "random_access", "fft")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    title: str
+    rate: str
+    watts: str
+    per_watt: str
+    joules: str
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """What kernels took, and how that is known: measured, or declared by somebody."""
+
+    name: str
+    lines: list[Spent]
+    words: list[str]
+    declared: bool
+
+
+def energy(system: System) -> Energy | None:
+    """None where nothing is said of energy; lines are empty where it is unavailable."""
+    size = system.whole
+    lines, words = [], []
+    for key in _POWERED:
+        quantity = size.quantities.get(key)
+        if quantity is None:
+            continue
+        if note := quantity.notes.get("energy"):
+            words.append(note)
+        if quantity.watts is None:
+            continue
+        rate = size.total(key) if key in _EACH else quantity.value
+        per_watt = None if rate is None else format_value(rate / quantity.watts, quantity.unit)
+        lines.append(
+            Spent(
+                title=_TITLES[key],
+                rate=format_value(rate, quantity.unit),
+                watts=format_value(quantity.watts, "W"),
+                per_watt="unavailable" if per_watt is None else f"{per_watt} per W",
+                joules=format_value(quantity.joules, "J"),
+            )
+        )
+    told = list(dict.fromkeys(words))
+    if not lines and not told:
+        return None
+    return Energy(system.name, lines, told, any(word.startswith("declared") for word in told))

@@ -160,7 +160,7 @@ def _web(count: int) -> str:
 
 
 def _label(spoke: Spoke, place: int, count: int) -> str:
-    x, y = vertex(place, count, 1 + 14 / RADIUS)
+    x, y = vertex(place, count, 1 + 17 / RADIUS)
     side, up = math.sin(2 * math.pi * place / count), math.cos(2 * math.pi * place / count)
     anchor = "middle" if abs(side) < 0.2 else "start" if side > 0 else "end"
     texts = [(line, "axis") for line in spoke.label] + [(spoke.largest, "note")]

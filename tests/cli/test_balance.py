@@ -1,0 +1,139 @@
+"""`kiviat balance`, as a user calls it, on made-up runs and on what hpcc printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report.hpcc import hpcc_rows, hpcc_run
+from store.made_up import MACHINE, PLAN, launch, metric, record
+
+from cli.conftest import Kiviat
+from kiviat.record import Table
+from kiviat.store import RunDirectory
+
+Make = Callable[..., RunDirectory]
+OUTPUT = Path(__file__).parents[1] / "ingest" / "data" / "hpccoutf-1.5.0.txt"
+
+
+@pytest.fixture
+def hpcc(tmp_path: Path) -> Make:
+    """A complete run of HPC Challenge's kernels on two nodes."""
+
+    def make(name: str = "hpcc", watts: float | None = None, **changes: Any) -> RunDirectory:
+        rows = hpcc_rows(**changes)
+        ranks = hpcc_run()["launches"][0]["ranks"]
+        with RunDirectory.create(
+            tmp_path / "runs", name, machine={**MACHINE, "name": name}, plan=PLAN
+        ) as run:
+            for index in range(6):
+                run.set_launch(launch(index, index, outcome="ok", exit=0, world=4, ranks=ranks))
+            for row in rows:
+                value = row.p50
+                assert row.metric is not None and value is not None
+                its = metric(row.metric, (value,), unit=row.unit, better=row.better, p50=value, mean=value)
+                one = record(run.id, row.case, row.launch, benchmark=row.benchmark, ranks=4, bytes=None)
+                tables = ()
+                notes = {"energy": "declared: 100 W per node"} if watts else {}
+                if watts and row.benchmark == "hpl":
+                    axes = (("kernel", ("hpl",)), ("node", ("n0", "n1")))
+                    tables = (Table("power", "W", "lower", axes, (watts, watts)),)
+                run.append(replace(one, axes=row.axes, metrics=(its,), tables=tables, notes=notes))
+            run.finish()
+        return run
+
+    return make
+
+
+def test_a_run_alone_stands_beside_the_largest_published_values(
+    kiviat: Kiviat, hpcc: Make, tmp_path: Path
+) -> None:
+    hpcc()
+    done = kiviat("balance")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split("  ")[-1].strip() == "largest" and "largest of Fig 5" in lines[0]
+    cells = {line[:28].strip(): line[28:].split() for line in lines[1:9]}
+    assert cells["HPL"] == ["40.0", "Gflop/s", "8.73", "Tflop/s", "8.73", "Tflop/s"]
+    assert cells["STREAM copy / HPL"] == ["0.400", "B/flop", "2.89", "B/flop", "2.89", "B/flop"]
+    assert cells["1 / random ring latency"][:5] == ["1", "/", "5.00", "µs", "unavailable"]
+    said = [line for line in lines[9:] if line and "left out" not in line and "kept" not in line]
+    assert said[0].endswith(
+        "delivers 40.0 Gflop/s in HPL on 4 processes, 80 % of what its processes compute in DGEMM; its "
+        "memory delivers 0.400 B for each flop of DGEMM."
+    )
+    assert said[1].startswith("The processor limits this machine most: HPL and FFT by the processor")
+    assert said[2].startswith("Of the ratios hpcc") and said[3:] == ["balance.html"]
+    page = (tmp_path / "balance.html").read_text()
+    assert page.startswith("<!doctype html>") and "kiviat-picture" in page
+
+
+def test_systems_beside_and_rules(kiviat: Kiviat, hpcc: Make) -> None:
+    hpcc()
+    hpcc("zeus", scale={"hpl.rate": 100.0})
+    names = [run.name for run in sorted(Path(hpcc("third", without=("ptrans",)).path).parent.iterdir())]
+    done = kiviat("balance", *names, "--with", "sx-8", "opteron", "-o", "x.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    head = done.stdout.splitlines()[0]
+    assert "NEC SX-8" in head and "Cray Opteron cluster" in head and "Altix" not in head
+    fft = next(line for line in done.stdout.splitlines() if line.startswith("FFT"))
+    assert fft.count("left out") == 2  # of one with 4 Tflop/s and two without
+    assert "third · Open MPI 4.1.4 lacks ptrans: `kiviat run --plan hpcc` measures all." in done.stdout
+    kept = kiviat("balance", *names, "--small", "keep", "--with", "none").stdout
+    assert "FFT, PTRANS and RandomAccess over HPL are kept" in kept and "--small keep" in kept
+    assert "left out" not in next(line for line in kept.splitlines() if line.startswith("FFT"))
+
+
+def test_what_hpcc_printed_joins_the_diagram(kiviat: Kiviat, hpcc: Make, tmp_path: Path) -> None:
+    hpcc()
+    done = kiviat("ingest", OUTPUT, "--machine", "elsewhere")
+    assert done.returncode == 0 and done.stdout.startswith("14 results in ")
+    names = [path.name for path in sorted((tmp_path / "runs").iterdir())]
+    done = kiviat("balance", *names)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "elsewhere (as reported)" in done.stdout.splitlines()[0]
+    assert "8.88 Gflop/s" in next(line for line in done.stdout.splitlines() if line.startswith("HPL"))
+    assert "Reported by another program" in (tmp_path / "balance.html").read_text()
+
+
+def test_energy_that_was_declared_says_so(kiviat: Kiviat, hpcc: Make, tmp_path: Path) -> None:
+    hpcc(watts=100.0)
+    assert kiviat("balance").returncode == 0
+    page = (tmp_path / "balance.html").read_text()
+    assert "declared, not measured" in page and "declared: 100 W per node" in page
+    assert "200 Mflop/s per W" in page  # 40 Gflop/s with 2 × 100 W
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["missing"], "there is no run 'missing' in"),
+        (
+            ["--with", "vax"],
+            "--with 'vax': no published system is called so; give all, none or one of nec-sx-8",
+        ),
+        (
+            ["-o", "nowhere/x.html"],
+            "the report cannot be written to nowhere/x.html: No such file or directory",
+        ),
+        (["--small", "sometimes"], "argument --small: invalid choice: 'sometimes'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(kiviat: Kiviat, hpcc: Make, arguments: list[str], says: str) -> None:
+    hpcc(launches=1)
+    done = kiviat("balance", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_run_without_kernels_of_hpcc(kiviat: Kiviat, make_run: Make) -> None:
+    run = make_run(launches=1)
+    done = kiviat("balance")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"kiviat: run {run.id} has no result of a kernel of HPC Challenge; "
+        "`kiviat run --plan hpcc` measures them\n"
+    )
