@@ -71,20 +71,15 @@ def test_each_kernel_has_its_own_law() -> None:
         n = size(memory)
         return n * math.log2(n) / (2e-12 * n * math.log2(n) + 1e-10 * n + 3e-4)
 
-    def updates(memory: float) -> float:
-        return size(memory) / (1e-9 * size(memory) + 1e-4)
-
     summaries = [
         *measured("fft", "rate", fft, scope="global"),
         *measured("fft", "rate", lambda memory: 1e9, scope="star"),
-        *measured("random_access", "updates", updates, scope="global"),
         *measured("ptrans", "rate", lambda memory: 1 / (1e-11 + 1e-8 / order(memory))),
         *measured("stream", "triad", lambda memory: 1e9),
     ]
     values = {found.benchmark: found.value for found in extrapolated(summaries, RUN)}
     assert values == {
         "fft": pytest.approx(fft(1.6e9), rel=1e-6),
-        "random_access": pytest.approx(updates(1.6e9), rel=1e-6),
         "ptrans": pytest.approx(1 / (1e-11 + 1e-8 / order(1.6e9)), rel=1e-6),
     }
     assert set(values) == set(LAWS) - {"hpl"}

@@ -24,7 +24,7 @@ def real(openmpi: Toolchain) -> list[dict[str, Any]]:
 
 
 def test_they_follow_their_schema() -> None:
-    assert plan_names() == ["full", "quick", "standard"]
+    assert plan_names() == ["full", "hpcc", "hpcc-modelled", "hpcc-quick", "quick", "standard"]
     validator = Draft202012Validator(schema("plan"))
     for name in plan_names():
         data = tomllib.loads((data_path("plans") / f"{name}.toml").read_text())
@@ -32,7 +32,7 @@ def test_they_follow_their_schema() -> None:
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 8])
-@pytest.mark.parametrize("name", ["quick", "standard", "full"])
+@pytest.mark.parametrize("name", plan_names())
 def test_they_expand_on_any_machine(name: str, ranks: int, real: list[dict[str, Any]]) -> None:
     plan = load_plan(name, real, ranks)
     assert max(case.world for case in plan.cases) <= ranks
@@ -51,3 +51,28 @@ def test_standard_and_full_leave_no_benchmark_out(real: list[dict[str, Any]]) ->
 def test_quick_is_quick(real: list[dict[str, Any]]) -> None:
     assert estimate(load_plan("quick", real, 2)).at_most_s < 180
     assert estimate(load_plan("standard", real, 2)).at_most_s < 30 * 60
+
+
+def test_challenges_have_every_kernel_in_every_scope(real: list[dict[str, Any]]) -> None:
+    kernels = [entry for entry in real if entry["file"].startswith("hpcc/")]
+    wanted = {(kernel["name"], scope) for kernel in kernels for scope in scopes(kernel)} | {("ring", None)}
+    assert kernels
+    for name in ("hpcc", "hpcc-quick"):
+        cases = load_plan(name, real, 2).cases
+        default = {kernel["name"]: default_scope(kernel) for kernel in kernels}
+        assert {
+            (case.benchmark, case.axes.get("scope", default.get(case.benchmark))) for case in cases
+        } == wanted
+
+
+def test_challenges_end_in_time(real: list[dict[str, Any]]) -> None:
+    assert estimate(load_plan("hpcc-quick", real, 2)).likely_s < 60
+    assert estimate(load_plan("hpcc", real, 2)).likely_s < 15 * 60
+
+
+def scopes(kernel: dict[str, Any]) -> list[str | None]:
+    return next((axis["values"] for axis in kernel["axes"] if axis["name"] == "scope"), [None])
+
+
+def default_scope(kernel: dict[str, Any]) -> str | None:
+    return next((axis["default"] for axis in kernel["axes"] if axis["name"] == "scope"), None)

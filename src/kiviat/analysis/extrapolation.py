@@ -1,9 +1,9 @@
 """From small simulated problems to those that fill a machine.
 
-A simulation of HPL, PTRANS, FFT and RandomAccess in all of a machine's memory would take days. It is done at
-several smaller sizes; what one unit of work costs (a flop, a byte, an update) is a sum of a few terms in the
-problem's order, which follow from the algorithm and have no negative part: what each rank computes, what it
-sends in each step, and what each step costs by itself. A flop of HPL costs no less than one of DGEMM. The sum
+A simulation of HPL, PTRANS and FFT in all of a machine's memory would take days. It is done at several
+smaller sizes; what one unit of work costs (a flop, a byte) is a sum of a few terms in the problem's
+order, which follow from the algorithm and have no negative part: what each rank computes, what it sends
+in each step, and what each step costs by itself. A flop of HPL costs no less than one of DGEMM. The sum
 is fitted to all sizes but the largest, which tells how far off it is one step further on; then to all of
 them, for the size that fills the memory.
 """
@@ -111,8 +111,6 @@ LAWS: Mapping[str, Law] = {
         "time = c2 n log n + c1 n + c0",
         "global",
     ),
-    # Updates and the messages they travel in; the beginning and the end. 4 n updates.
-    "random_access": Law("updates", (_constant, lambda m: 1 / _elements(m)), "time = c1 n + c0", "global"),
 }
 
 

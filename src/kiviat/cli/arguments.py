@@ -15,6 +15,7 @@ examples:
   kiviat run                          the quick plan on this machine, then a report
   kiviat run pingpong allreduce -n 2  two benchmarks on two ranks
   kiviat run --plan standard -n 8 --dry-run
+  kiviat run hpcc-quick               the kernels of HPC Challenge, small: a plan by its name
   kiviat show last                    results as tables
   kiviat report last -o report.html   results as a page
   kiviat compare 20260101-1200 last   is the second run worse?
@@ -99,10 +100,12 @@ def _run(command: argparse.ArgumentParser) -> None:
         "benchmarks",
         nargs="*",
         metavar="BENCH",
-        help="only these; IMB's and OSU's names work too; the name of a plan, such as standard, selects it",
+        help="only these; IMB's and OSU's names work too; the name of a plan, such as hpcc, selects it",
     )
     what = command.add_argument_group("what to run")
-    what.add_argument("--plan", help="quick, standard, full or a file (default: quick)")
+    what.add_argument(
+        "--plan", help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled or a file (default: quick)"
+    )
     what.add_argument(
         "-n",
         "--ranks",
