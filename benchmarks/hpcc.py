@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -21,6 +21,8 @@ from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.memory import PEAK
 from benchmarks.mpi import Events, LaunchError, Mpi, linked_mpi
 from benchmarks.setting import Setting
+from kiviat.ingest.hpcc import parse
+from kiviat.record import Record
 
 ROW = "hpcc"
 RANKS = 2
@@ -36,25 +38,54 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 @dataclass(frozen=True)
 class Figure:
-    """One comparison: how both name it, 1 of theirs in our unit, and how many times as fast ours is to be."""
+    """One comparison: the case, the axis that makes ours as large as theirs, and the ratio that is asked for.
+
+    `scope` is None where it is the default of ours.
+    """
 
     title: str
-    case: str
+    benchmark: str
+    scope: str | None
     metric: str
-    theirs: str
-    unit: float
+    size: str
     target: float
+
+    @property
+    def case(self) -> str:
+        return self.benchmark if self.scope is None else f"{self.benchmark}_{self.scope}"
+
+    def of(self, records: Sequence[Record]) -> Record:
+        """What hpcc reports of it; LaunchError where it did not run or found itself wrong."""
+        for record in records:
+            if (record.benchmark, record.axes.get("scope")) == (self.benchmark, self.scope):
+                if record.outcome != "ok":
+                    raise LaunchError(f"hpcc, {self.title}: {record.reason}")
+                return record
+        raise LaunchError(f"hpcc did not run {self.title}")
+
+    def theirs(self, records: Sequence[Record]) -> float:
+        found = self.of(records).metric(self.metric)
+        assert found is not None and found.mean is not None
+        return found.mean
+
+    def words(self, records: Sequence[Record]) -> str:
+        """Our case of the same size, as cases.txt has it."""
+        size = int(self.of(records).axes[self.size])
+        if self.benchmark == "random_access":
+            size *= 2  # they tell the table, which is half of the memory
+        scope = "" if self.scope is None else f" scope={self.scope}"
+        return f"{self.benchmark}{scope} {self.size}={size}"
 
 
 FIGURES = (
-    Figure("HPL", "hpl", "rate", "HPL_Tflops", 1e12, 1.05),
-    Figure("DGEMM, every rank", "dgemm_star", "rate", "StarDGEMM_Gflops", 1e9, 1.0),
-    Figure("DGEMM, one rank", "dgemm_single", "rate", "SingleDGEMM_Gflops", 1e9, 1.0),
-    Figure("STREAM triad, every rank", "stream_star", "triad", "StarSTREAM_Triad", 1e9, 1.0),
-    Figure("STREAM triad, one rank", "stream_single", "triad", "SingleSTREAM_Triad", 1e9, 1.0),
-    Figure("PTRANS", "ptrans", "rate", "PTRANS_GBs", 1e9, 1.5),
-    Figure("RandomAccess, all ranks", "random_access", "updates", "MPIRandomAccess_GUPs", 1e9, 1.5),
-    Figure("FFT, all ranks", "fft", "rate", "MPIFFT_Gflops", 1e9, 3.0),
+    Figure("HPL", "hpl", None, "rate", "n", 1.05),
+    Figure("DGEMM, every rank", "dgemm", None, "rate", "n", 1.0),
+    Figure("DGEMM, one rank", "dgemm", "single", "rate", "n", 1.0),
+    Figure("STREAM triad, every rank", "stream", None, "triad", "memory", 1.0),
+    Figure("STREAM triad, one rank", "stream", "single", "triad", "memory", 1.0),
+    Figure("PTRANS", "ptrans", None, "rate", "n", 1.5),
+    Figure("RandomAccess, all ranks", "random_access", None, "updates", "memory", 1.5),
+    Figure("FFT, all ranks", "fft", None, "rate", "n", 3.0),
 )
 
 
@@ -98,19 +129,20 @@ def _peer(mpi: Mpi) -> Path | str:
 
 def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
     order = 2000 if setting.brief else _ORDER
-    core = _core(mpi)
-    tuning, sizes = _tuned(mpi, program, order, core)
-    ours: dict[str, list[float]] = {figure.case: [] for figure in FIGURES}
-    theirs: dict[str, list[float]] = {figure.case: [] for figure in FIGURES}
+    tuning = _tuned(mpi, program, order, _core(mpi))
+    ours: dict[Figure, list[float]] = {figure: [] for figure in FIGURES}
+    theirs: dict[Figure, list[float]] = {figure: [] for figure in FIGURES}
+    cases: dict[Figure, str] = {}
     for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {mpi.name}"):
-        text = _hpcc(mpi, program, order, [tuning.block], [(tuning.rows, tuning.columns)], core)
-        said = summary_of(text)
-        events = mpi.measure(_cases(order, sizes), RANKS, _TIMEOUT_S)
+        text = _hpcc(mpi, program, order, [tuning.block], [(tuning.rows, tuning.columns)], tuning.core)
+        records = parse(text, "hpccoutf.txt")
+        cases = {figure: figure.words(records) for figure in FIGURES}
+        events = mpi.measure([f"{figure.case} {case}" for figure, case in cases.items()], RANKS, _TIMEOUT_S)
         for figure in FIGURES:
-            theirs[figure.case].append(float(said[figure.theirs]) * figure.unit)
-            ours[figure.case].append(events.metric(figure.case, figure.metric)["p50"])
+            theirs[figure].append(figure.theirs(records))
+            ours[figure].append(events.metric(figure.case, figure.metric)["p50"])
     for figure in FIGURES:
-        mine, peer = median(ours[figure.case]), median(theirs[figure.case])
+        mine, peer = median(ours[figure]), median(theirs[figure])
         ratio = mine / peer
         yield Finding(
             ROW,
@@ -118,8 +150,8 @@ def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
             f"{ratio:.2f} times hpcc ({mine / 1e9:.4g} and {peer / 1e9:.4g} G/s)",
             f"{figure.target:g} times at least",
             judged(ratio >= figure.target),
-            detail=(f"{_size(figure.case, order, sizes)}; {tuning.words}",),
-            data={"ours": ours[figure.case], "hpcc": theirs[figure.case], "sizes": dict(sizes)},
+            detail=(f"{cases[figure]}; {tuning.words}",),
+            data={"ours": ours[figure], "hpcc": theirs[figure]},
         )
 
 
@@ -130,8 +162,8 @@ def _core(mpi: Mpi) -> str | None:
     return known[1] if known else None
 
 
-def _tuned(mpi: Mpi, program: Path, order: int, core: str | None) -> tuple[Tuning, Mapping[str, int]]:
-    """All block sizes and grids once; and the sizes of the other kernels, which hpcc derives from HPL's."""
+def _tuned(mpi: Mpi, program: Path, order: int, core: str | None) -> Tuning:
+    """What gives the best rate of HPL, all block sizes and grids having been tried once."""
     text = _hpcc(mpi, program, order, _BLOCKS, _GRIDS, core)
     rates = {
         (int(row[1]), int(row[2]), int(row[3])): float(row[4])
@@ -141,28 +173,7 @@ def _tuned(mpi: Mpi, program: Path, order: int, core: str | None) -> tuple[Tunin
     }
     if not rates:
         raise LaunchError("hpcc printed no rate of HPL")
-    said = summary_of(text)
-    wanted = ("DGEMM_N", "STREAM_VectorSize", "PTRANS_n", "MPIRandomAccess_N", "MPIFFT_N")
-    return Tuning(*max(rates, key=lambda key: rates[key]), core), {name: int(said[name]) for name in wanted}
-
-
-def _cases(order: int, sizes: Mapping[str, int]) -> list[str]:
-    """Lines of cases.txt: the problems that hpcc had."""
-    stream = 24 * sizes["STREAM_VectorSize"]
-    table = 16 * sizes["MPIRandomAccess_N"] // RANKS  # which is half of the memory
-    return [
-        f"hpl hpl n={order}",
-        *(f"dgemm_{scope} dgemm scope={scope} n={sizes['DGEMM_N']}" for scope in ("star", "single")),
-        *(f"stream_{scope} stream scope={scope} memory={stream}" for scope in ("star", "single")),
-        f"ptrans ptrans n={sizes['PTRANS_n']}",
-        f"random_access random_access memory={table}",
-        f"fft fft n={sizes['MPIFFT_N']}",
-    ]
-
-
-def _size(case: str, order: int, sizes: Mapping[str, int]) -> str:
-    line = next(line for line in _cases(order, sizes) if line.split()[0] == case)
-    return line.partition(" ")[2]
+    return Tuning(*max(rates, key=lambda key: rates[key]), core)
 
 
 def _hpcc(
@@ -179,10 +190,7 @@ def _hpcc(
         (folder / "hpccinf.txt").write_text(input_of(order, blocks, grids, _BLOCKS), encoding="ascii")
         variables = _ONE_THREAD | ({"OPENBLAS_CORETYPE": core} if core else {})
         mpi.launch([program], RANKS, _TIMEOUT_S, folder, variables)
-        text = (folder / "hpccoutf.txt").read_text(encoding="utf-8")
-    if summary_of(text).get("Success") != "1":
-        raise LaunchError(f"{program} says that it failed")
-    return text
+        return (folder / "hpccoutf.txt").read_text(encoding="utf-8")
 
 
 def input_of(
@@ -225,15 +233,6 @@ def input_of(
 
 def _listed(numbers: Iterable[int]) -> str:
     return " ".join(map(str, numbers))
-
-
-def summary_of(text: str) -> dict[str, str]:
-    """The last section of hpccoutf.txt, names and values."""
-    _, found, rest = text.partition("Begin of Summary section.")
-    if not found:
-        raise LaunchError("hpccoutf.txt has no summary: hpcc did not get to its end")
-    section = rest.partition("End of Summary section.")[0]
-    return dict(line.strip().split("=", 1) for line in section.splitlines() if "=" in line)
 
 
 def _large(mpi: Mpi, setting: Setting) -> Finding:
