@@ -28,6 +28,8 @@ case "$words" in
 esac
 """
 OLD_PYTHON = "exit 1\n"
+# Libraries are asked for through the loader.
+NO_LIBRARIES = 'case "$*" in *ctypes*) exit 1 ;; esac\n'
 CMAKE = "echo cmake version 3.25.1\n"
 
 
@@ -279,6 +281,30 @@ def test_other_systems_get_the_exact_list(bare: Machine, manager: str, line: str
     done = bare.setup("run")
     assert done.returncode == 0
     assert line in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("manager", "line"),
+    [
+        ("dnf", "sudo dnf install cmake ninja-build openblas-threads fftw-libs-double openmpi"),
+        ("zypper", "sudo zypper install cmake ninja libopenblas_pthreads0 libfftw3-3 openmpi4"),
+        ("pacman", "sudo pacman -S cmake ninja openblas fftw openmpi"),
+    ],
+)
+def test_libraries_that_the_loader_does_not_find_are_missing(bare: Machine, manager: str, line: str) -> None:
+    bare.programs[manager] = ""
+    bare.programs["python3"] = NO_LIBRARIES + GOOD_PYTHON
+    done = bare.setup("run")
+    assert done.returncode == 0
+    assert line in done.stderr
+
+
+def test_libraries_are_installed(debian: Machine) -> None:
+    debian.user = 0
+    debian.programs["python3"] = NO_LIBRARIES + GOOD_PYTHON
+    done = debian.setup("run", YES="1")
+    assert done.returncode == 0, done.stderr
+    assert any("libopenblas0-pthread libfftw3-double3" in line for line in debian.log)
 
 
 def test_unknown_systems_get_it_in_words(bare: Machine) -> None:

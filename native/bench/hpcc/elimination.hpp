@@ -15,52 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench/hpcc/elimination_plan.hpp"
 #include "bench/hpcc/panel.hpp"
 #include "bench/hpcc/panel_routes.hpp"
 #include "bench/hpcc/row_swaps.hpp"
 
 namespace kiviat {
-
-// What a linear system is and how it is solved.
-struct Plan {
-  std::int64_t order = 1, block = 1;
-  GridShape grid{1, 1};
-  int depth = 1;  // panels that are factored ahead
-  Route route = Route::ring_first;
-  Swap swap = Swap::roll;
-  int threads = 1;
-  std::uint64_t seed = 1;
-
-  Cyclic rows(int of) const { return {order, block, grid.rows, of}; }
-  Cyclic columns(int of) const { return {order + 1, block, grid.columns, of}; }  // with the right-hand side
-  int panels() const { return depth > 0 && grid.columns > 1 ? 2 : 1; }
-};
-
-// Where everything has its place in the memory of a rank, in doubles; as much as the rank with most needs.
-struct Places {
-  std::int64_t step = 0, columns = 0;  // of the matrix
-  std::int64_t matrix = 0, panel = 0, u = 0, gathered = 0, vectors = 0;
-
-  explicit Places(const Plan& plan) {
-    const Cyclic rows = plan.rows(0), all = plan.columns(0);
-    columns = all.size();
-    step = rows.size();
-    // Columns begin at cache lines, and not all of them in the same set of a cache.
-    if (step >= 256) {
-      step = (step + 7) / 8 * 8;
-      if (step % 128 == 0) step += 8;
-    }
-    matrix = step * columns;
-    panel = (Panel::most(rows) + 7) / 8 * 8;
-    const std::int64_t width = std::min(plan.block, plan.order);
-    u = width * columns;
-    gathered = plan.grid.rows > 1 ? 2 * u : 0;
-    vectors = 3 * rows.size() + columns + width;
-    panels = plan.panels();
-  }
-  std::int64_t doubles() const { return matrix + panels * panel + u + gathered + vectors; }
-  int panels = 1;
-};
 
 // The element that every matrix of some seed has in a row and column; column `order` is the right-hand side.
 inline double element(std::uint64_t seed, std::int64_t order, std::int64_t row, std::int64_t column) {

@@ -12,15 +12,6 @@ using namespace kiviat;
 namespace {
 
 constexpr double threshold = 16;
-constexpr std::int64_t most_order = 100'000'000;
-
-// Large enough for the BLAS where the matrix is, small enough that all ranks have their share to the end.
-std::int64_t automatic_block(std::int64_t order, GridShape grid) {
-  constexpr std::int64_t best = 192, turns = 8;
-  const std::int64_t share = order / (turns * std::max(grid.rows, grid.columns));
-  return std::clamp<std::int64_t>(share / 8 * 8, std::min<std::int64_t>(order, 8), best);
-}
-
 class Study {
  public:
   explicit Study(Trial& t) : t_(t), plan_(plan_of(t)) {
@@ -65,7 +56,7 @@ class Study {
     t_.report("residual", residual);
     const std::int64_t singular = elimination.singular_column();
     if (t_.confirm(singular < 0, "the matrix is singular: column " + std::to_string(singular) + " has no pivot"))
-      t_.confirm(residual < threshold, "the residual is " + std::to_string(residual) + ", not below 16: BLAS (" + blas_.name + ") or messages are wrong");
+      t_.confirm(residual < threshold, "the residual is " + std::to_string(residual) + ", not below 16: messages are wrong, or " + blas_.words());
   }
 
  private:
@@ -78,21 +69,7 @@ class Study {
     if (const std::string route = t.text("bcast"); route != "auto") plan.route = route_named(route);
     if (const std::string swap = t.text("swap"); swap != "auto") plan.swap = swap_named(swap);
     const std::int64_t given_order = bounded_or_auto(t, "n", 1, most_order, 0), given_block = bounded_or_auto(t, "nb", 1, 100'000, 0);
-    const auto of_order = [&](std::int64_t order) {
-      Plan sized = plan;
-      sized.order = order;
-      sized.block = given_block ? given_block : automatic_block(order, plan.grid);
-      return sized;
-    };
-    if (given_order) return of_order(given_order);
-    const std::int64_t doubles = memory_of(t) / 8;
-    std::int64_t low = 1, high = most_order;
-    while (low < high) {
-      const std::int64_t order = (low + high + 1) / 2;
-      if (Places(of_order(order)).doubles() <= doubles) low = order;
-      else high = order - 1;
-    }
-    return of_order(low);
+    return given_order ? of_order(plan, given_order, given_block) : largest(plan, memory_of(t) / 8, given_block);
   }
 
   // Whether what ranks send by this route arrives, bit by bit: a residual does not see all that may be wrong with a message.
