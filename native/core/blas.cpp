@@ -82,7 +82,8 @@ void introduce(Blas& blas, void* library, const Naming& naming) {
     std::istringstream words(config());
     std::string first, version;
     words >> first >> version;
-    const std::string core = core_of_openblas(library, naming), told = std::getenv(core_variable) ? std::string(" as ") + core_variable + " says" : "";
+    const std::string core = core_of_openblas(library, naming);
+    const std::string told = std::getenv(core_variable) ? std::string(" as ") + core_variable + " says" : "";
     blas.name = "OpenBLAS " + (first == "OpenBLAS" ? version : "before 0.3.4") + (core.empty() ? "" : " (" + core + ")" + told);
     if (const auto set = function<void(int)>(library, naming.of("openblas_set_num_threads"))) blas.set_threads = set;
   } else if (const auto bli_version = function<const char*()>(library, "bli_info_get_version_str")) {

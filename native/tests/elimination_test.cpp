@@ -41,7 +41,7 @@ std::vector<long double> solved(const Plan& plan) {
   const auto n = static_cast<std::size_t>(plan.order);
   std::vector<std::vector<long double>> rows(n, std::vector<long double>(n + 1));
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= n; ++j) rows[i][j] = element(plan.seed, plan.order, static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+    for (std::size_t j = 0; j <= n; ++j) rows[i][j] = element(plan.seed, plan.order, i, j);
   for (std::size_t k = 0; k < n; ++k) {
     std::size_t best = k;
     for (std::size_t i = k; i < n; ++i)
@@ -94,10 +94,10 @@ bool right(const Solved& found) { return found.residual < 1 && found.error < 1e-
 
 }  // namespace
 
-// Orders and blocks that divide and that do not, blocks wider than the matrix, and wider than what is eliminated column by column.
+// Orders and blocks that divide and that do not, blocks wider than the matrix, and than what is eliminated column by column.
 RANKED_TEST(a_system_is_solved_on_every_grid, 1, 2, 4) {
   for (const GridShape grid : grids_of(world.size))
-    for (const auto& [order, block] : std::vector<std::pair<int, int>>{{1, 1}, {2, 1}, {7, 3}, {24, 6}, {37, 5}, {30, 100}, {90, 29}})
+    for (const auto& [order, block] : {std::pair{1, 1}, {2, 1}, {7, 3}, {24, 6}, {37, 5}, {30, 100}, {90, 29}})
       for (const int depth : {0, 1}) {
         const Plan plan{.order = order, .block = block, .grid = grid, .depth = depth, .seed = 5};
         EXPECT(right(solve(plan, world.comm)));
@@ -106,9 +106,9 @@ RANKED_TEST(a_system_is_solved_on_every_grid, 1, 2, 4) {
 
 RANKED_TEST(a_system_is_solved_by_every_route_and_in_every_way, 2, 4) {
   for (std::size_t route = 0; route < route_names.size(); ++route)
-    EXPECT(right(solve({.order = 41, .block = 4, .grid = {1, world.size}, .route = route_named(route_names[route])}, world.comm)));
+    EXPECT(right(solve({.order = 41, .block = 4, .grid = {1, world.size}, .route = Route(route)}, world.comm)));
   for (std::size_t swap = 0; swap < swap_names.size(); ++swap)
-    EXPECT(right(solve({.order = 41, .block = 4, .grid = {world.size, 1}, .swap = swap_named(swap_names[swap])}, world.comm)));
+    EXPECT(right(solve({.order = 41, .block = 4, .grid = {world.size, 1}, .swap = Swap(swap)}, world.comm)));
 }
 
 // Numbers of ranks that are no powers of two have ways of their own.
@@ -117,9 +117,9 @@ RANKED_TEST(three_ranks_solve_it_too, 4) {
   MPI_Comm_split(world.comm, world.rank < 3 ? 0 : MPI_UNDEFINED, world.rank, &three);
   if (world.rank == 3) return;
   for (std::size_t route = 0; route < route_names.size(); ++route)
-    EXPECT(right(solve({.order = 41, .block = 4, .grid = {1, 3}, .route = route_named(route_names[route])}, three)));
+    EXPECT(right(solve({.order = 41, .block = 4, .grid = {1, 3}, .route = Route(route)}, three)));
   for (std::size_t swap = 0; swap < swap_names.size(); ++swap)
-    EXPECT(right(solve({.order = 41, .block = 4, .grid = {3, 1}, .swap = swap_named(swap_names[swap])}, three)));
+    EXPECT(right(solve({.order = 41, .block = 4, .grid = {3, 1}, .swap = Swap(swap)}, three)));
   MPI_Comm_free(&three);
 }
 
@@ -209,9 +209,9 @@ RANKED_TEST(an_interchange_is_what_its_pivots_say, 1) {
     for (std::int64_t j = 0; j < panel.width; ++j) {
       const auto row = panel.first + j;
       // Half of them near, so that rows are met again.
-      const std::uint64_t reach = j % 2 ? static_cast<std::uint64_t>(40 - row) : std::min<std::uint64_t>(7, static_cast<std::uint64_t>(40 - row));
-      panel.pivots[static_cast<std::size_t>(j)] = row + static_cast<std::int64_t>(random_at(seed, static_cast<std::uint64_t>(j)) % reach);
-      std::swap(expected[static_cast<std::size_t>(row)], expected[static_cast<std::size_t>(panel.pivots[static_cast<std::size_t>(j)])]);
+      const std::int64_t reach = j % 2 ? 40 - row : std::min<std::int64_t>(7, 40 - row);
+      panel.pivots[j] = row + static_cast<std::int64_t>(random_at(seed, j) % reach);
+      std::swap(expected[row], expected[panel.pivots[j]]);
     }
     const Interchange moves(panel, rows);
     std::size_t moved = 0;
@@ -268,7 +268,9 @@ RANKED_TEST(the_benchmark_reports_what_it_solved, 1, 2) {
 
 RANKED_TEST(what_makes_no_sense_is_refused, 2) {
   Session session(world.comm);
-  const auto reason = [&](std::map<std::string, std::string, std::less<>> words) { return run_case({"case", "hpl", std::move(words)}, session).result.reason.value_or(""); };
+  const auto reason = [&](std::map<std::string, std::string, std::less<>> words) {
+    return run_case({"case", "hpl", std::move(words)}, session).result.reason.value_or("");
+  };
   EXPECT(contains(reason({{"p", "3"}}), "p=3"));
   EXPECT(contains(reason({{"n", "0"}}), "n=0"));
   EXPECT(contains(reason({{"n", "90000000"}}), "available"));

@@ -4,8 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bench/hpcc/agreed.hpp"
-#include "bench/hpcc/memory.hpp"
+#include "bench/hpcc/dense.hpp"
 #include "bench/hpcc/product.hpp"
 #include "bench/hpcc/scope.hpp"
 #include "core/clock.hpp"
@@ -24,14 +23,13 @@ class Study {
  public:
   explicit Study(Trial& t) : t_(t), scope_(scope_of(t)), threads_(static_cast<int>(bounded(t, "threads", 1, 4096))) {
     const std::int64_t given = bounded_or_auto(t, "n", 1, 1'000'000, 0);
-    if (host::carries_payload()) prepare_blas();
+    if (host::carries_payload()) blas_ = agreed_blas(t, threads_);
     order_ = given ? given : automatic_order();
-    const double share = -t.worst(-static_cast<double>(t.session().memory_share_bytes)), bytes = 8 * static_cast<double>(Product::doubles(order_));
-    if (host::carries_payload() && bytes > share)
-      throw Skip("n=" + std::to_string(order_) + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " +
-                 std::to_string(std::llround(share)) + " B available to each");
-    if (computes(t, scope_)) memory_ = HugePages(static_cast<std::size_t>(bytes));
-    if (t.worst(computes(t, scope_) && !memory_) > 0) throw Skip(std::to_string(std::llround(bytes)) + " B per rank could not be had: give less memory");
+    const std::int64_t doubles = Product::doubles(order_);
+    refuse_more_than_available(t, order_, doubles);
+    if (computes(t, scope_)) memory_ = HugePages(8 * static_cast<std::size_t>(doubles));
+    if (t.worst(computes(t, scope_) && !memory_) > 0)
+      throw Skip(std::to_string(8 * doubles) + " B per rank could not be had: give less memory");
     t.uses_threads(threads_);
     t.note("order", std::to_string(order_));
   }
@@ -58,14 +56,6 @@ class Study {
   }
 
  private:
-  void prepare_blas() {
-    blas_ = agreed(t_, find_blas);
-    if (threads_ > 1 && !blas_.set_threads)
-      throw Skip("threads=" + std::to_string(threads_) + ": " + blas_.words() + " has no way to be told: set its own variable and leave threads out");
-    if (blas_.set_threads) blas_.set_threads(threads_);
-    t_.note("blas", blas_.words());
-  }
-
   // What memory holds; and where memory was not given, what takes no longer than most_s. Collective.
   std::int64_t automatic_order() {
     const std::int64_t doubles = memory_of(t_) / 8;
@@ -90,7 +80,8 @@ class Study {
     const double slowest_s = t_.worst(mine_s);
     if (!std::isfinite(slowest_s)) throw Skip("there is no memory for matrices: give less by memory");
     const auto most = static_cast<std::int64_t>(of_pilot * std::cbrt(most_s / slowest_s));
-    if (most < order) t_.note("cap", "n = " + std::to_string(most) + " takes about " + std::to_string(std::llround(most_s)) + " s; memory would hold " + std::to_string(order));
+    if (most < order)
+      t_.note("cap", "n = " + std::to_string(most) + " takes about 20 s; memory would hold " + std::to_string(order));
     return std::min(order, most);
   }
 
@@ -106,7 +97,7 @@ class Study {
   bool check(double residual) {
     if (!host::carries_payload()) return t_.confirm(true, "");
     t_.report("residual", t_.worst(std::isnan(residual) ? INFINITY : residual));
-    return t_.confirm(residual < threshold, blas_.words() + " gives wrong products: the residual is " + std::to_string(residual) + ", not below 16");
+    return t_.confirm(residual < threshold, "the residual is " + std::to_string(residual) + ", not below 16: wrong is " + blas_.words());
   }
 
   Trial& t_;
@@ -133,8 +124,8 @@ BENCHMARK(dgemm,
           .sized = false,
           .reports = {{"rate", "flop/s", "higher", "2 n^3 / time of a rank: mean over the ranks that compute"},
                       {"rate_least", "flop/s", "higher", "the same of the slowest of them"},
-                      {"residual", "1", "lower", "|(alpha A B + beta C0) x - C x| / (|C| |x| n eps) in the maximum norm, the worst rank's; below 16 it passes"}},
+                      {"residual", "1", "lower", "|(alpha A B + beta C0) x - C x| / (|C| |x| n eps), the worst rank's; below 16 it passes"}},
           .nominal_s = 20,
           .axes = {scope_axis(false), memory_axis(),
-                   {"n", "auto", "rows", "order of the matrices; auto: as large as memory allows, and where memory is auto too, as takes about 20 s"},
+                   {"n", "auto", "rows", "order of the matrices; auto: what memory holds, and if that is auto too, what takes about 20 s"},
                    {"threads", "1", "threads", "of a rank's BLAS"}});

@@ -143,10 +143,12 @@ class Elimination {
     for (const double here : residuals_) greatest_residual = greater(greatest_residual, std::abs(here));
     for (const double here : norms_) greatest_norm = greater(greatest_norm, here);
     const bool strange = !std::isfinite(greatest_residual) || !std::isfinite(greatest_x);
-    double greatest[] = {strange ? 0 : greatest_residual, greatest_norm, strange ? 0 : greatest_x, greatest_b, static_cast<double>(strange)};
+    double greatest[] = {strange ? 0 : greatest_residual, greatest_norm, strange ? 0 : greatest_x, greatest_b,
+                         static_cast<double>(strange)};
     MPI_Allreduce(MPI_IN_PLACE, greatest, static_cast<int>(std::size(greatest)), MPI_DOUBLE, MPI_MAX, grid_.all);
     if (greatest[4] > 0) return NAN;
-    return greatest[0] / (std::numeric_limits<double>::epsilon() * (greatest[1] * greatest[2] + greatest[3]) * static_cast<double>(plan_.order));
+    const double scale = greatest[1] * greatest[2] + greatest[3];
+    return greatest[0] / (std::numeric_limits<double>::epsilon() * scale * static_cast<double>(plan_.order));
   }
 
  private:
@@ -188,8 +190,7 @@ class Elimination {
     broadcast.finish();
     panel.place(block, rows_, columns_);
     if (panel.root_column == columns_.mine) {
-      const std::int64_t column = columns_.before(panel.first), row = panel.has_diagonal ? panel.first_below - panel.width : panel.first_below;
-      const std::int64_t rows = rows_.size() - row;
+      const std::int64_t column = columns_.before(panel.first), row = rows_.before(panel.first), rows = rows_.size() - row;
       const Matrix place = panel.has_diagonal ? panel.top : panel.below;
       run(0, 16 * static_cast<double>(rows * panel.width), [&] {
         for (std::int64_t j = 0; j < panel.width; ++j) std::copy_n(a_.at(row, column + j), rows, place.at(0, j));
@@ -202,25 +203,30 @@ class Elimination {
       }
       if (on_panel) on_panel(panel);
     }
-    broadcast.start(panel.root_column, reinterpret_cast<std::byte*>(panel.data.data()), panel.data.size_bytes(), panel.pivots.data(), panel.pivots.size());
+    broadcast.start(panel.root_column, reinterpret_cast<std::byte*>(panel.data.data()), panel.data.size_bytes(),
+                    panel.pivots.data(), panel.pivots.size());
   }
 
   // Columns `begin` to `end` of this rank: rows change places, U's rows are solved for, the rest is reduced. `under_way` is
   // looked after meanwhile.
   void update(const Panel& panel, const Interchange& moves, std::int64_t begin, std::int64_t end, Broadcast* under_way) {
-    const std::int64_t columns = end - begin, width = panel.width;
+    const std::int64_t columns = end - begin, width = panel.width, below = panel.rows_below;
     if (under_way) under_way->advance();
     if (rows_.parts > 1) swap_with_others(panel, moves, begin, columns);
     else swap_here(panel, moves, begin, columns);
     run(static_cast<double>(width * width * columns), 16 * static_cast<double>(width * columns), [&] {
       blas_.trsm(width, columns, panel.top.data, panel.top.ld, u_, width);
-      if (panel.has_diagonal) each_column(columns, [&](std::int64_t j) { std::copy_n(u_ + j * width, width, a_.at(panel.first_below - width, begin + j)); });
+      if (panel.has_diagonal)
+        each_column(columns, [&](std::int64_t j) {
+          std::copy_n(u_ + j * width, width, a_.at(panel.first_below - width, begin + j));
+        });
     });
     const std::int64_t chunks = under_way && plan_.grid.columns > 1 ? std::clamp<std::int64_t>(columns / 1024, 1, 4) : 1;
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
       const std::int64_t first = columns * chunk / chunks, number = columns * (chunk + 1) / chunks - first;
-      run(2 * static_cast<double>(panel.rows_below * width) * static_cast<double>(number), 16 * static_cast<double>(panel.rows_below * number), [&] {
-        blas_.gemm(panel.rows_below, number, width, -1, panel.below.data, panel.below.ld, u_ + first * width, width, 1,
+      const double elements = static_cast<double>(below * number);
+      run(2 * elements * static_cast<double>(width), 16 * elements, [&] {
+        blas_.gemm(below, number, width, -1, panel.below.data, panel.below.ld, u_ + first * width, width, 1,
                    a_.at(panel.first_below, begin + first), a_.ld);
       });
       if (under_way) under_way->advance();

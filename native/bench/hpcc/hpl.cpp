@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/hpcc/agreed.hpp"
+#include "bench/hpcc/dense.hpp"
 #include "bench/hpcc/elimination.hpp"
-#include "bench/hpcc/memory.hpp"
 
 using namespace kiviat;
 
@@ -15,14 +14,9 @@ constexpr double threshold = 16;
 class Study {
  public:
   explicit Study(Trial& t) : t_(t), plan_(plan_of(t)) {
-    if (host::carries_payload()) blas_ = agreed(t, find_blas);
-    if (plan_.threads > 1 && host::carries_payload() && !blas_.set_threads)
-      throw Skip("threads=" + std::to_string(plan_.threads) + ": " + blas_.words() + " has no way to be told: set its own variable and leave threads out");
+    if (host::carries_payload()) blas_ = agreed_blas(t, plan_.threads);
     const Places places(plan_);
-    const double share = -t.worst(-static_cast<double>(t.session().memory_share_bytes));
-    if (host::carries_payload() && 8 * static_cast<double>(places.doubles()) > share)
-      throw Skip("n=" + std::to_string(plan_.order) + " takes " + std::to_string(8 * places.doubles()) + " B per rank, more than the " +
-                 std::to_string(std::llround(share)) + " B available to each");
+    refuse_more_than_available(t, plan_.order, places.doubles());
     Trial::fitting(8 * places.panel, "B of a panel"), Trial::fitting(8 * places.u, "B of rows");
     memory_ = pages_of(t, 8 * static_cast<std::size_t>(places.doubles()));
     sample_bytes_ = std::clamp<std::size_t>(places.doubles() / 8 / (t.ranks() + 2) / 8 * 8, 16, 1 << 20);
@@ -33,13 +27,11 @@ class Study {
     t.note("grid", std::to_string(plan_.grid.rows) + " x " + std::to_string(plan_.grid.columns));
     t.note("bcast", route_names[static_cast<std::size_t>(plan_.route)]);
     t.note("swap", swap_names[static_cast<std::size_t>(plan_.swap)]);
-    if (host::carries_payload()) t.note("blas", blas_.words());
   }
 
   void operator()() {
     const GridRanks grid(t_.comm(), plan_.grid);
     if (!panels_arrive(grid) || !rows_arrive(grid)) return;
-    if (blas_.set_threads) blas_.set_threads(plan_.threads);
     Elimination elimination(plan_, grid, blas_, {memory_.as<double>(), static_cast<std::size_t>(Places(plan_).doubles())});
     elimination.on_progress = [&](double share) { t_.progressed(share); };
     elimination.generate();
@@ -56,7 +48,8 @@ class Study {
     t_.report("residual", residual);
     const std::int64_t singular = elimination.singular_column();
     if (t_.confirm(singular < 0, "the matrix is singular: column " + std::to_string(singular) + " has no pivot"))
-      t_.confirm(residual < threshold, "the residual is " + std::to_string(residual) + ", not below 16: messages are wrong, or " + blas_.words());
+      t_.confirm(residual < threshold,
+                 "the residual is " + std::to_string(residual) + ", not below 16: messages are wrong, or " + blas_.words());
   }
 
  private:
@@ -68,7 +61,8 @@ class Study {
     plan.seed = t.seed();
     if (const std::string route = t.text("bcast"); route != "auto") plan.route = route_named(route);
     if (const std::string swap = t.text("swap"); swap != "auto") plan.swap = swap_named(swap);
-    const std::int64_t given_order = bounded_or_auto(t, "n", 1, most_order, 0), given_block = bounded_or_auto(t, "nb", 1, 100'000, 0);
+    const std::int64_t given_order = bounded_or_auto(t, "n", 1, most_order, 0);
+    const std::int64_t given_block = bounded_or_auto(t, "nb", 1, 100'000, 0);
     return given_order ? of_order(plan, given_order, given_block) : largest(plan, memory_of(t) / 8, given_block);
   }
 
@@ -109,9 +103,11 @@ class Study {
     const auto rank_of = [&](int row) { return row * plan_.grid.columns + grid.column; };
     for (int root = 0; root < rows; ++root) {
       for (int row = 0; row < rows; ++row)
-        if (row != grid.row) pieces.push_back({root * turn_bytes + samples.begin(row), sample_bytes_, rank_of(row), rows * sample_bytes_});
+        if (row != grid.row)
+          pieces.push_back({root * turn_bytes + samples.begin(row), sample_bytes_, rank_of(row), rows * sample_bytes_});
+      const std::size_t mine = grid.row * sample_bytes_;
       if (root != grid.row)
-        pieces.push_back({root * turn_bytes + (rows + grid.row) * sample_bytes_, sample_bytes_, rank_of(root), grid.row * sample_bytes_});
+        pieces.push_back({root * turn_bytes + rows * sample_bytes_ + mine, sample_bytes_, rank_of(root), mine});
     }
     t_.expects(*received_, std::move(pieces));
     return t_.verify([&](std::int64_t) {

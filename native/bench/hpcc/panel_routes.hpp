@@ -169,10 +169,12 @@ class Broadcast {
         link.from = owner ? 0 : distance - 1;
         if (next < ranks_ && next != piece) link.to.push_back(next);
       }
-      const std::size_t words = bytes / sizeof(double), begin = words * static_cast<std::size_t>(piece) / static_cast<std::size_t>(ranks_),
-                        end = words * static_cast<std::size_t>(piece + 1) / static_cast<std::size_t>(ranks_);
-      relays_[static_cast<std::size_t>(piece)].start(comm_, root, link, data + begin * sizeof(double),
-                                                     static_cast<int>((end - begin) * sizeof(double)), MPI_BYTE, panel_tag + piece);
+      const auto begin_of = [&](int number) {
+        return bytes / sizeof(double) * static_cast<std::size_t>(number) / static_cast<std::size_t>(ranks_) * sizeof(double);
+      };
+      relays_[static_cast<std::size_t>(piece)].start(comm_, root, link, data + begin_of(piece),
+                                                     static_cast<int>(begin_of(piece + 1) - begin_of(piece)), MPI_BYTE,
+                                                     panel_tag + piece);
     }
   }
 

@@ -55,7 +55,8 @@ class Product {
       if (!std::isfinite(expected_[i]) || !std::isfinite(sums_[i])) return NAN;
       difference = std::max(difference, std::abs(expected_[i])), norm_c = std::max(norm_c, sums_[i]);
     }
-    return difference == 0 ? 0 : difference / (norm_c * norm_x * static_cast<double>(n_) * std::numeric_limits<double>::epsilon());
+    const double unit = norm_c * norm_x * static_cast<double>(n_) * std::numeric_limits<double>::epsilon();
+    return difference == 0 ? 0 : difference / unit;
   }
 
  private:

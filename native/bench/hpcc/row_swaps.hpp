@@ -84,9 +84,9 @@ class RowExchange {
       case Swap::exchange: exchange(all, of_all, spread, of_spread.end(ranks_ - 1), root); break;
       case Swap::roll: roll(all, of_all, spread, of_spread, root); break;
       case Swap::library: {
-        std::byte* const mine = spread + of_spread.begin(rank_);
-        MPI_Scatterv(spread, of_spread.bytes.data(), of_spread.at.data(), MPI_BYTE, rank_ == root ? MPI_IN_PLACE : static_cast<void*>(mine),
-                     of_spread.length(rank_), MPI_BYTE, root, comm_);
+        void* const mine = rank_ == root ? MPI_IN_PLACE : spread + of_spread.begin(rank_);
+        MPI_Scatterv(spread, of_spread.bytes.data(), of_spread.at.data(), MPI_BYTE, mine, of_spread.length(rank_), MPI_BYTE, root,
+                     comm_);
         MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, of_all.bytes.data(), of_all.at.data(), MPI_BYTE, comm_);
         break;
       }
@@ -147,7 +147,9 @@ class RowExchange {
       const auto sent = [&](std::byte* at, int bytes) { parts.send(at, bytes); };
       const auto received = [&](std::byte* at, int bytes) { parts.receive(at, bytes); };
       range(mine, mine + size, sent), range(theirs, theirs + size, received);
-      const auto beyond_of = [&](int first, const auto& move) { range(first + even, std::min(first + size + even, ranks_), move); };
+      const auto beyond_of = [&](int first, const auto& move) {
+        range(first + even, std::min(first + size + even, ranks_), move);
+      };
       beyond_of(mine, sent), beyond_of(theirs, received);
       if (speaker / size * size == mine) parts.send(spread, spread_bytes);
       if (speaker / size * size == theirs) parts.receive(spread, spread_bytes);
@@ -176,8 +178,8 @@ class RowExchange {
     const int right = (rank_ + 1) % ranks_, left = (rank_ + ranks_ - 1) % ranks_;
     for (int step = 0; step + 1 < ranks_; ++step) {
       const int out = (rank_ + ranks_ - step) % ranks_, in = (left + ranks_ - step) % ranks_;
-      MPI_Sendrecv(all + of_all.begin(out), of_all.length(out), MPI_BYTE, right, tag + 1, all + of_all.begin(in), of_all.length(in),
-                   MPI_BYTE, left, tag + 1, comm_, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(all + of_all.begin(out), of_all.length(out), MPI_BYTE, right, tag + 1, all + of_all.begin(in),
+                   of_all.length(in), MPI_BYTE, left, tag + 1, comm_, MPI_STATUS_IGNORE);
     }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   }

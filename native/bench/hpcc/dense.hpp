@@ -1,0 +1,34 @@
+// What the kernels with dense matrices share.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "bench/hpcc/agreed.hpp"
+#include "bench/hpcc/memory.hpp"
+#include "core/blas.hpp"
+
+namespace kiviat {
+
+// The BLAS that all ranks have, with so many threads on each. Collective.
+inline Blas agreed_blas(Trial& t, int threads) {
+  Blas blas = agreed(t, find_blas);
+  if (threads > 1 && !blas.set_threads)
+    throw Skip("threads=" + std::to_string(threads) + ": " + blas.words() +
+               " cannot be told how many: set its own variable and leave threads out");
+  if (blas.set_threads) blas.set_threads(threads);
+  t.note("blas", blas.words());
+  return blas;
+}
+
+// Skips where matrices of order n take more than there is. Collective.
+inline void refuse_more_than_available(const Trial& t, std::int64_t order, std::int64_t doubles) {
+  if (!host::carries_payload()) return;
+  const double bytes = 8 * static_cast<double>(doubles), share = -t.worst(-static_cast<double>(t.session().memory_share_bytes));
+  if (bytes > share)
+    throw Skip("n=" + std::to_string(order) + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " +
+               std::to_string(std::llround(share)) + " B available to each");
+}
+
+}  // namespace kiviat
