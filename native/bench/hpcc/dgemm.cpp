@@ -62,7 +62,7 @@ class Study {
     auto order = static_cast<std::int64_t>(std::sqrt(static_cast<double>(doubles) / 3));
     while (order > 1 && Product::doubles(order) > doubles) --order;
     constexpr std::int64_t of_pilot = 768;
-    if (t_.text("memory") != "auto" || t_.deterministic() || order <= of_pilot) return std::max<std::int64_t>(order, 1);
+    if (!t_.text("memory").starts_with("auto") || t_.deterministic() || order <= of_pilot) return std::max<std::int64_t>(order, 1);
     double mine_s = 0;
     if (computes(t_, scope_)) {
       HugePages memory(8 * static_cast<std::size_t>(Product::doubles(of_pilot)));

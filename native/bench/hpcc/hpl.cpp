@@ -11,6 +11,7 @@ using namespace kiviat;
 namespace {
 
 constexpr double threshold = 16;
+
 class Study {
  public:
   explicit Study(Trial& t) : t_(t), plan_(plan_of(t)) {
