@@ -125,6 +125,12 @@ def test_one_process_has_no_network() -> None:
     assert not any("at the same time" in remark for remark in found.remarks)
 
 
+def test_hpl_faster_than_dgemm_is_a_mistake() -> None:
+    remarks = limits(size(scale={"hpl.rate": 5.5})).remarks  # 220 of 200 Gflop/s
+    assert any("faster than DGEMM cannot be" in remark for remark in remarks)
+    assert not any("cannot be" in remark for remark in limits(size(scale={"hpl.rate": 5.0})).remarks)
+
+
 def test_the_grid_is_what_hpl_says() -> None:
     found = size()
     hpl = replace(found.quantities["hpl"], notes={"grid": "2 x 8"})

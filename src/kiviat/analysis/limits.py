@@ -24,6 +24,8 @@ BANDWIDTH, LATENCY = "network bandwidth", "network latency"
 # both are said to.
 _ENOUGH = 0.4
 _TIE = 0.85
+# HPL beyond this share of DGEMM is a mistake, not noise.
+_MORE_THAN_DGEMM = 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +332,13 @@ def _remarks(size: Size) -> Iterator[str]:
     found = efficiency(size)
     if found.value is not None:
         yield f"HPL runs at {100 * found.value:.0f} % of DGEMM."
+        if found.value > _MORE_THAN_DGEMM:
+            yield (
+                "That HPL is faster than DGEMM cannot be: one of them was disturbed, or DGEMM's problem was "
+                "too small. Measure both again, on a quiet machine."
+            )
+    if size.oversubscribed:
+        yield "More processes than cores: this tells of switching between them, not of the machine."
     for star, single, name, least, meaning in _ALONE:
         one, other = size.quantities.get(star), size.quantities.get(single)
         if one is None or other is None or (size.processes or 1) == 1:

@@ -113,7 +113,9 @@ def _lacks(systems: list[System]) -> str:
         for system in systems
         if (missing := kernels_missing(system.whole))
     ]
-    return f"{'; '.join(told)}: `kiviat run --plan hpcc` measures all." if told else ""
+    plans = {"hpcc-modelled" if system.origin == "predicted" else "hpcc" for system in systems}
+    commands = listed([f"`kiviat run --plan {plan}`" for plan in sorted(plans)])
+    return f"{'; '.join(told)}: {commands} {'has' if len(plans) == 1 else 'have'} all." if told else ""
 
 
 def _beside(result: Balance) -> str:

@@ -16,12 +16,18 @@
     tip.style.left = `${Math.max(8, left)}px`;
     tip.style.top = `${above > 56 ? above : at.bottom + 6}px`;
   };
-  document.addEventListener("pointerover", ({ clientX, clientY }) => {
-    const marks = document.elementsFromPoint(clientX, clientY).filter((node) => node.dataset && node.dataset.tip);
+  let pointer = null;
+  const look = () => {
+    if (!pointer) return;
+    const marks = document.elementsFromPoint(...pointer).filter((node) => node.dataset && node.dataset.tip);
     if (marks.length) show(marks);
     else tip.hidden = true;
+  };
+  document.addEventListener("pointerover", ({ clientX, clientY }) => {
+    pointer = [clientX, clientY];
+    look();
   });
-  addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+  addEventListener("scroll", look, { passive: true }); // the page moves, the pointer does not
 
   document.querySelectorAll("button[data-hides]").forEach((button) => button.addEventListener("click", () => {
     const visible = button.getAttribute("aria-pressed") !== "true";
