@@ -9,7 +9,6 @@
 namespace kiviat {
 namespace {
 
-constexpr double planning_s = 2;  // of one plan
 constexpr unsigned measure = 0, estimate = 1U << 6;  // as fftw3.h numbers them
 
 }  // namespace
@@ -53,7 +52,7 @@ std::string Fftw::name() const { return path_.empty() ? version_ : version_ + ",
 
 LocalFft::LocalFft(const Fftw& fftw, const Transforms& what, Complex* in, Complex* out, int sign, Planning planning) : fftw_(&fftw) {
   const Fftw::Dimension line{what.n, what.in_stride, what.out_stride}, lines{what.count, what.in_distance, what.out_distance};
-  if (fftw.limit_time_) fftw.limit_time_(planning_s);
+  if (fftw.limit_time_) fftw.limit_time_(fft_planning_s);
   plan_ = fftw.plan_(1, &line, 1, &lines, in, out, sign, planning == Planning::measured ? measure : estimate);
 }
 

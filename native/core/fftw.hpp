@@ -3,14 +3,15 @@
 // FFTW3", Proc. IEEE 93(2), 2005: planner, guru interface).
 #pragma once
 
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "core/complex_kernels.hpp"
+
 namespace kiviat {
 
-using Complex = std::complex<double>;
+inline constexpr int fft_planning_s = 2;  // that the planner may try variants of one plan, where it measures
 
 class Fftw {
  public:

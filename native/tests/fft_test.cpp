@@ -80,7 +80,7 @@ RANKED_TEST(roots_of_unity_are_right_to_the_last_digit, 1) {
 
 // Odd lengths, shares of different size, more slabs and fewer than ranks, messages of several blocks, few under way.
 RANKED_TEST(transforms_are_those_of_the_definition, 1, 2, 4) {
-  const FftTuning tunings[] = {{}, {2, 1, 0, 0}, {2, 2, 1, 0}, {3, 4, 3, 0}, {1, 1, 5, 1}, {4, 100, 0, 2}};
+  const FftTuning tunings[] = {{}, {2, 1, 0, 0}, {2, 2, 1, 0, Reuse::soon}, {3, 4, 3, 0}, {1, 1, 5, 1, Reuse::soon}, {4, 100, 0, 2}};
   const FftShape shapes[] = {{4, 4}, {5, 7}, {16, 12}, {9, 25}, {31, 6}};
   for (int size = 1; size <= world.size; ++size) {
     const Some some(world, size);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bench/hpcc/roots.hpp"
+#include "core/complex_kernels.hpp"
 #include "core/failure.hpp"
 #include "core/fftw.hpp"
 #include "core/huge_pages.hpp"
@@ -47,6 +48,7 @@ struct FftTuning {
   std::int64_t blocks = 1;   // of a slab: its messages carry so many
   int ahead = 2;             // slabs whose messages are under way while one is computed
   int at_once = 0;           // messages that a rank has under way in each direction; 0: as many as there are
+  Reuse reuse = Reuse::late;  // of what the next exchange does not send: soon, where all of it is in the cache
 };
 
 // Columns (or rows) dealt out to parts, and each part's in slabs.
@@ -242,8 +244,8 @@ class DistributedFft {
 
   void cut_columns(Complex* to, Share columns) const {
     for_blocks(columns.size, [&](std::int64_t at, std::int64_t w) {
-      const Complex* from = data_ + columns.begin + at;
-      for (std::int64_t row = 0; row < mine1_.size; ++row, from += shape_.n2, to += w) std::memcpy(to, from, static_cast<std::size_t>(w) * sizeof(Complex));
+      copy_runs(to, data_ + columns.begin + at, {mine1_.size, w, shape_.n2, w}, Reuse::soon);
+      to += mine1_.size * w;
     });
   }
 
@@ -260,7 +262,8 @@ class DistributedFft {
         over_columns_.at(w)(columns_together(in, mine.size, at, w), block_);
         for (int part = 0; part < parts_; ++part) {
           const Share rows = share_of(shape_.n1, parts_, part);
-          multiply_and_turn(part == me_ ? middle_ + rows.size * (mine.begin + at) : out + rows.begin * mine.size + rows.size * at, rows, mine.begin + at, w);
+          if (part == me_) multiply_and_turn(middle_ + rows.size * (mine.begin + at), rows, mine.begin + at, w, tuning_.reuse);
+          else multiply_and_turn(out + rows.begin * mine.size + rows.size * at, rows, mine.begin + at, w, Reuse::soon);
         }
       });
     });
@@ -286,16 +289,20 @@ class DistributedFft {
   }
 
   // Rows k1 of the block that is transformed, columns from `column` on, with their factors.
-  void multiply_and_turn(Complex* __restrict to, Share rows, std::int64_t column, std::int64_t w) const {
-    const std::int64_t line = shape_.n1 + padding, table = block_width(), n = shape_.n();
-    const Complex* __restrict from = block_;
-    const Complex* __restrict fine = factors_.data();
-    std::int64_t e = static_cast<std::int64_t>(static_cast<__int128>(rows.begin) * column % n);
-    for (std::int64_t k = rows.begin; k < rows.end(); ++k, to += w) {
-      const Complex coarse = factor(roots_, e);
-      for (std::int64_t b = 0; b < w; ++b) to[b] = times(from[b * line + k], times(coarse, fine[k * table + b]));
-      e += column;
-      if (e >= n) e -= n;
+  void multiply_and_turn(Complex* to, Share rows, std::int64_t column, std::int64_t w, Reuse reuse) const {
+    constexpr std::int64_t some = 64;
+    Complex coarse[some];
+    const std::int64_t n = shape_.n();
+    auto e = static_cast<std::int64_t>(static_cast<__int128>(rows.begin) * column % n);
+    for (std::int64_t k = rows.begin; k < rows.end(); k += some) {
+      const std::int64_t count = std::min(some, rows.end() - k);
+      for (std::int64_t i = 0; i < count; ++i) {
+        coarse[i] = factor(roots_, e);
+        e += column;
+        if (e >= n) e -= n;
+      }
+      turn_times(to, block_ + k, shape_.n1 + padding, count, w, coarse, &factors_[static_cast<std::size_t>(k * block_width())], block_width(), reuse);
+      to += count * w;
     }
   }
 
@@ -307,6 +314,7 @@ class DistributedFft {
       if (slab < slabs) transform_rows(slab);
       if (slab >= tuning_.ahead) place_rows(slab - tuning_.ahead);
     }
+    all_written();
     for (int slot = 0; slot < slots_; ++slot) wait(result_[static_cast<std::size_t>(slot)].sent);
   }
 
@@ -332,8 +340,9 @@ class DistributedFft {
         over_rows_.at(w)(block_, block_);
         for (int part = 0; part < parts_; ++part) {
           const Share to = share_of(shape_.n2, parts_, part);
-          if (part == me_) turn(data_ + mine.begin + at, shape_.n1, to, w);
-          else turn(out + to.begin * mine.size + to.size * at, w, to, w);
+          const std::int64_t line = shape_.n2 + padding;
+          if (part == me_) turn(data_ + mine.begin + at, shape_.n1, block_ + to.begin, line, to.size, w, tuning_.reuse);
+          else turn(out + to.begin * mine.size + to.size * at, w, block_ + to.begin, line, to.size, w, Reuse::soon);
         }
       });
     });
@@ -352,18 +361,9 @@ class DistributedFft {
         const Share columns = columns_.of(part, slab);
         for_blocks(columns.size, [&](std::int64_t at, std::int64_t wide) {
           const Complex* from = middle_ + mine1_.size * (columns.begin + at) + row * wide;
-          Complex* to = block_ + columns.begin + at;
-          for (std::int64_t r = 0; r < w; ++r, from += wide, to += line) std::memcpy(to, from, static_cast<std::size_t>(wide) * sizeof(Complex));
+          copy_runs(block_ + columns.begin + at, from, {w, wide, wide, line}, Reuse::soon, from + mine1_.size * wide);
         });
       }
-  }
-
-  // Columns `which` of the w rows of the block become rows, which begin `line` apart.
-  void turn(Complex* __restrict to, std::int64_t line, Share which, std::int64_t w) const {
-    const Complex* __restrict from = block_;
-    const std::int64_t from_line = shape_.n2 + padding;
-    for (std::int64_t k = which.begin; k < which.end(); ++k, to += line)
-      for (std::int64_t r = 0; r < w; ++r) to[r] = from[r * from_line + k];
   }
 
   void place_rows(std::int64_t slab) {
@@ -378,8 +378,8 @@ class DistributedFft {
         if (part == me_) continue;
         const Share rows = rows_.of(part, slab);
         for_blocks(rows.size, [&](std::int64_t at, std::int64_t w) {
-          Complex* to = data_ + rows.begin + at;
-          for (std::int64_t k = 0; k < mine2_.size; ++k, to += shape_.n1, from += w) std::memcpy(to, from, static_cast<std::size_t>(w) * sizeof(Complex));
+          copy_runs(data_ + rows.begin + at, from, {mine2_.size, w, w, shape_.n1}, tuning_.reuse);
+          from += mine2_.size * w;
         });
       }
     });

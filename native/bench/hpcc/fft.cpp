@@ -16,7 +16,7 @@ class Study {
  public:
   explicit Study(Trial& t)
       : t_(t), scope_(scope_of(t)), idle_(!computes(t, scope_)), comm_(scope_ == Scope::global ? t.comm() : MPI_COMM_SELF),
-        ranks_(scope_ == Scope::global ? t.ranks() : 1), shape_(chosen_shape()), tuning_(tuning_of(shape_, ranks_, t.deterministic())),
+        ranks_(scope_ == Scope::global ? t.ranks() : 1), shape_(chosen_shape()), tuning_(tuning_of(shape_, ranks_, t.session().cache_bytes, t.deterministic())),
         forward_(comm_, shape_, -1, tuning_), back_(comm_, shape_.swapped(), 1, tuning_) {}
 
   void operator()() {
@@ -28,8 +28,9 @@ class Study {
       forward_.prepare(data_, data_ + data, fftw, Planning::measured);
       back_.prepare(data_, data_ + data, fftw, Planning::estimated);
     }
-    t_.note("n", std::to_string(shape_.n1) + " x " + std::to_string(shape_.n2));
-    if (fftw) t_.note("fft", fftw->name());
+    t_.note("n", std::to_string(shape_.n()) + " = " + std::to_string(shape_.n1) + " x " + std::to_string(shape_.n2) + ", " +
+                     std::to_string(tuning_.columns * tuning_.blocks) + " columns at once");
+    if (fftw) t_.note("fft", fftw->name() + "; plans measured, at most " + std::to_string(fft_planning_s) + " s each, not timed");
 
     const double start_s = clock::now();
     for (int repetition = 0; repetition < most_repetitions; ++repetition) {
@@ -59,7 +60,7 @@ class Study {
   }
 
   std::int64_t bytes_of(FftShape shape) const {
-    const FftTuning tuning = tuning_of(shape, ranks_, t_.deterministic());
+    const FftTuning tuning = tuning_of(shape, ranks_, t_.session().cache_bytes, t_.deterministic());
     const DistributedFft forward(comm_, shape, -1, tuning), back(comm_, shape.swapped(), 1, tuning);
     return 16 * (forward.data_elements() + std::max(forward.work_elements(), back.work_elements()) + forward.table_elements() + back.table_elements());
   }

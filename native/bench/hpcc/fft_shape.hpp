@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -53,15 +52,24 @@ inline FftShape shape_of_length(std::int64_t n, int ranks) {
   return best;
 }
 
-inline FftTuning tuning_of(FftShape shape, int ranks, bool simulated) {
-  constexpr std::int64_t block_bytes = 512 << 10, message_bytes = 256 << 10;
+// As measured on one node with shared memory: few and large messages, of slabs that are some megabytes. One rank has no messages
+// to wait for, and its slabs are single blocks. `cache_bytes`: of the last level.
+inline FftTuning tuning_of(FftShape shape, int ranks, std::size_t cache_bytes, bool simulated) {
+  constexpr std::int64_t block_bytes = 2 << 20, slab_bytes = 8 << 20, message_bytes = 64 << 10, least_slabs = 4;
+  const std::int64_t length = std::max(shape.n1, shape.n2), element = sizeof(Complex);
   FftTuning tuning;
-  const std::int64_t longest = std::max(shape.n1, shape.n2);
-  tuning.columns = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, block_bytes / 16 / longest)))), 4, 16);
-  const std::int64_t of_pair = std::max<std::int64_t>(1, 16 * tuning.columns * longest / ranks);  // bytes of a message of one block
-  tuning.blocks = std::max<std::int64_t>(1, message_bytes / of_pair);
-  // Simulators share out bandwidth among all messages that are under way, which takes most of their time.
-  if (simulated && ranks > 64) tuning.blocks = longest, tuning.ahead = 0, tuning.at_once = 2;
+  tuning.columns = std::clamp<std::int64_t>(block_bytes / (element * length), 8, 16);
+  tuning.reuse = 2 * element * (shape.n() / ranks) > static_cast<std::int64_t>(cache_bytes / 2) ? Reuse::late : Reuse::soon;
+  if (ranks == 1) {
+    tuning.blocks = 1, tuning.ahead = 0;
+  } else if (simulated && ranks > 64) {
+    // Simulators share out bandwidth among all messages that are under way, which takes most of their time.
+    tuning.blocks = length, tuning.ahead = 0, tuning.at_once = 2;
+  } else {
+    const std::int64_t block = element * tuning.columns * length, of_rank = length / ranks / tuning.columns;  // blocks
+    tuning.blocks = std::max<std::int64_t>(1, std::min(std::max(slab_bytes, ranks * message_bytes) / block, of_rank / least_slabs));
+    tuning.ahead = 1;
+  }
   return tuning;
 }
 
