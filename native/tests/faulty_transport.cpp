@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -98,14 +99,17 @@ class Received {
     for (const Part& part : parts)
       if (part.at && part.bytes > 0) parts_.push_back({part, {part.at, part.at + part.bytes}});
   }
-  void damage() {
+  // Of each part no more than `most` bytes came.
+  void damage(std::size_t most = SIZE_MAX) {
     for (auto& [part, before] : parts_) {
+      const std::size_t came = std::min(part.bytes, most);
+      if (came == 0) continue;
       if (mode() == Mode::corrupt) {
-        part.at[std::min(part.bytes / 2 | 7, part.bytes - 1)] ^= std::byte{1};
+        part.at[std::min(came / 2 | 7, came - 1)] ^= std::byte{1};
         return;
       }
-      const std::size_t arrived = mode() == Mode::truncate ? part.bytes / 2 : 0;
-      std::memcpy(part.at + arrived, before.data() + arrived, part.bytes - arrived);
+      const std::size_t arrived = mode() == Mode::truncate ? came / 2 : 0;
+      std::memcpy(part.at + arrived, before.data() + arrived, came - arrived);
     }
   }
   void* where() const { return parts_.empty() ? nullptr : parts_.front().part.at; }
@@ -122,7 +126,9 @@ class Received {
 // else one would bring again what another had lost.
 struct UnderWay {
   Received received;
+  bool collective;
   int messages = 0;
+  std::size_t came = 0;  // bytes of the longest message: there may have been room for more
 };
 std::map<void*, std::shared_ptr<UnderWay>> by_place;
 std::multimap<MPI_Request, std::shared_ptr<UnderWay>> by_request;
@@ -137,28 +143,31 @@ int blocking(const Parts& parts, Call call) {
 }
 
 template <class Call>
-int starting(const Parts& parts, MPI_Request* request, Call call) {
+int starting(const Parts& parts, MPI_Request* request, bool collective, Call call) {
   Received received(parts);  // before the call: it may complete at once
   const std::lock_guard guard(under_way_lock);
   const int code = call();
   if (void* where = received.where()) {
     auto& under_way = by_place[where];
-    if (!under_way) under_way = std::make_shared<UnderWay>(UnderWay{std::move(received)});
+    if (!under_way) under_way = std::make_shared<UnderWay>(UnderWay{std::move(received), collective});
     ++under_way->messages;
     by_request.emplace(*request, under_way);
   }
   return code;
 }
 
-void completed(MPI_Request request) {
+void completed(MPI_Request request, const MPI_Status& status) {
   const std::lock_guard guard(under_way_lock);
   const auto found = by_request.find(request);
   if (found == by_request.end()) return;
   const std::shared_ptr<UnderWay> under_way = found->second;
   by_request.erase(found);
+  int bytes = 0;
+  if (!under_way->collective) PMPI_Get_count(&status, MPI_BYTE, &bytes);
+  under_way->came = under_way->collective ? SIZE_MAX : std::max(under_way->came, static_cast<std::size_t>(bytes));
   if (--under_way->messages > 0) return;
   by_place.erase(under_way->received.where());
-  under_way->received.damage();
+  under_way->received.damage(under_way->came);
 }
 
 // --- windows ------------------------------------------------------------------------------------------
@@ -304,7 +313,7 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, 
 }
 
 int MPI_Irecv(void* in, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  return starting(all(in, count, type, comm), request,
+  return starting(all(in, count, type, comm), request, false,
                   [&] { return PMPI_Irecv(in, count, type, source, tag, comm, request); });
 }
 
@@ -361,37 +370,47 @@ int MPI_Win_complete(MPI_Win window) { return fetching(window, [&] { return PMPI
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   const MPI_Request before = *request;
-  const int code = PMPI_Wait(request, status);
-  completed(before);
+  MPI_Status mine;
+  const int code = PMPI_Wait(request, &mine);
+  completed(before, mine);
+  if (status != MPI_STATUS_IGNORE) *status = mine;
   return code;
 }
 
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   const std::vector<MPI_Request> before(requests, requests + count);
-  const int code = PMPI_Waitall(count, requests, statuses);
-  for (const MPI_Request& request : before) completed(request);
+  std::vector<MPI_Status> mine(before.size());
+  const int code = PMPI_Waitall(count, requests, mine.data());
+  for (std::size_t i = 0; i < before.size(); ++i) completed(before[i], mine[i]);
+  if (statuses != MPI_STATUSES_IGNORE) std::copy(mine.begin(), mine.end(), statuses);
   return code;
 }
 
 int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   const std::vector<MPI_Request> before(requests, requests + count);
-  const int code = PMPI_Waitany(count, requests, index, status);
-  if (*index != MPI_UNDEFINED) completed(before[*index]);
+  MPI_Status mine;
+  const int code = PMPI_Waitany(count, requests, index, &mine);
+  if (*index != MPI_UNDEFINED) completed(before[*index], mine);
+  if (status != MPI_STATUS_IGNORE) *status = mine;
   return code;
 }
 
 int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
   const MPI_Request before = *request;
-  const int code = PMPI_Test(request, done, status);
-  if (*done) completed(before);
+  MPI_Status mine;
+  const int code = PMPI_Test(request, done, &mine);
+  if (*done) completed(before, mine);
+  if (*done && status != MPI_STATUS_IGNORE) *status = mine;
   return code;
 }
 
 int MPI_Testall(int count, MPI_Request requests[], int* done, MPI_Status statuses[]) {
   const std::vector<MPI_Request> before(requests, requests + count);
-  const int code = PMPI_Testall(count, requests, done, statuses);
+  std::vector<MPI_Status> mine(before.size());
+  const int code = PMPI_Testall(count, requests, done, mine.data());
   if (*done)
-    for (const MPI_Request& request : before) completed(request);
+    for (std::size_t i = 0; i < before.size(); ++i) completed(before[i], mine[i]);
+  if (*done && statuses != MPI_STATUSES_IGNORE) std::copy(mine.begin(), mine.end(), statuses);
   return code;
 }
 
@@ -412,7 +431,7 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return blocking(parts, [&] { return PMPI_##blocking_name(KIVIAT_LIST arguments); });                     \
   }                                                                                                          \
   int MPI_I##name(KIVIAT_LIST parameters, MPI_Request* request) {                                            \
-    return starting(parts, request, [&] { return PMPI_I##name(KIVIAT_LIST arguments, request); });           \
+    return starting(parts, request, true, [&] { return PMPI_I##name(KIVIAT_LIST arguments, request); });     \
   }
 
 KIVIAT_BOTH(Bcast, bcast,

@@ -25,7 +25,8 @@ RANKED_TEST(every_pair_has_one_number, 1) {
     const std::vector<Pair> all = strided_pairs(ranks, 1'000'000, 1);
     EXPECT(all.size() == pairs_of(ranks));
     EXPECT(distinct(all).size() == all.size());
-    EXPECT(std::ranges::all_of(all, [&](const Pair& pair) { return pair.one != pair.other && std::max(pair.one, pair.other) < ranks; }));
+    EXPECT(std::ranges::all_of(
+        all, [&](const Pair& pair) { return pair.one != pair.other && std::max(pair.one, pair.other) < ranks; }));
   }
 }
 
@@ -34,7 +35,10 @@ RANKED_TEST(some_pairs_are_spread_over_ranks_and_distances, 1) {
   EXPECT(some.size() == 256);
   EXPECT(distinct(some).size() == 256);
   std::set<int> ranks, distances;
-  for (const Pair& pair : some) ranks.insert(pair.one), distances.insert(std::min((pair.other - pair.one + 576) % 576, (pair.one - pair.other + 576) % 576));
+  for (const auto& [one, other] : some) {
+    ranks.insert(one);
+    distances.insert(std::min((other - one + 576) % 576, (one - other + 576) % 576));
+  }
   EXPECT(ranks.size() > 150);
   EXPECT(distances.size() > 150);
   EXPECT(distinct(strided_pairs(576, 256, 1)) == distinct(some));

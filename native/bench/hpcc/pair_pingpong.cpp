@@ -12,11 +12,15 @@ namespace {
 // HPC Challenge leaves pairs out where all of them would take too long.
 constexpr std::int64_t most_pairs = 256, most_simulated_pairs = 32;
 
+std::int64_t number_of_pairs(const Trial& t) {
+  return bounded_or_auto(t, "pairs", 1, 1'000'000, t.deterministic() ? most_simulated_pairs : most_pairs);
+}
+
 class Study {
  public:
   explicit Study(Trial& t)
       : t_(t), budget_s_(seconds_of_axis(t, "pair_ms") / 2), long_bytes_(long_bytes(t)),
-        pairs_(strided_pairs(t.ranks(), bounded_or_auto(t, "pairs", 1, 1'000'000, t.deterministic() ? most_simulated_pairs : most_pairs), t.seed())),
+        pairs_(strided_pairs(t.ranks(), number_of_pairs(t), t.seed())),
         round_trips_(t, long_bytes_), latency_s_(pairs_.size(), 0), long_s_(pairs_.size(), 0) {}
 
   void operator()() {
@@ -36,7 +40,9 @@ class Study {
   }
 
  private:
-  int peer(const Pair& pair) const { return t_.rank() == pair.one ? pair.other : t_.rank() == pair.other ? pair.one : MPI_PROC_NULL; }
+  int peer(const Pair& pair) const {
+    return t_.rank() == pair.one ? pair.other : t_.rank() == pair.other ? pair.one : MPI_PROC_NULL;
+  }
 
   // On the lower rank of the pair; 0 on all others.
   double half_s(const Pair& pair, std::int64_t bytes) {
@@ -75,7 +81,8 @@ static void pair_pingpong(Trial& t) {
 
 BENCHMARK(pair_pingpong,
           .summary = "ping-pong of many pairs of ranks, one after the other: mean, best and worst",
-          .source = "HPC Challenge, ping-pong; Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005; which pairs is ours",
+          .source = "HPC Challenge, ping-pong; "
+                    "Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005; which pairs is ours",
           .sampling = Sampling::study,
           .sized = false,
           .reports = {{"latency_mean", "s", "lower", "8 bytes, half of the round trip, over pairs"},
@@ -85,6 +92,6 @@ BENCHMARK(pair_pingpong,
                       {"bandwidth_min", "B/s", "higher"},
                       {"bandwidth_max", "B/s", "higher"}},
           .nominal_s = 1,
-          .axes = {{"pairs", "auto", "pairs", "how many, of all spread evenly; auto: all up to 256, on simulated machines up to 32"},
+          .axes = {{"pairs", "auto", "pairs", "how many, spread evenly; auto: all up to 256, on simulated machines up to 32"},
                    {"pair_ms", "4", "ms", "time for each pair"},
                    long_axis("2000000")});

@@ -45,7 +45,8 @@ class Study {
     const std::vector<StreamKernels> candidates = stream_kernels();
     kernels_.fill(candidates.front());
     if (t_.deterministic()) return;
-    const std::size_t part = std::min(layout_.count, 4 * t_.session().cache_bytes / sizeof(double) / StreamLayout::line * StreamLayout::line);
+    const std::size_t of_caches = 4 * t_.session().cache_bytes / sizeof(double) / StreamLayout::line * StreamLayout::line;
+    const std::size_t part = std::min(layout_.count, of_caches);
     for (std::size_t i = 0; i < stream_loops.size(); ++i) {
       double least_s = INFINITY;
       for (const StreamKernels& candidate : candidates) {
@@ -66,7 +67,8 @@ class Study {
     t_.measured(loop.name, [&] {
       if (idle_) return;
       const double start_s = clock::now();
-      work::run({.flops = loop.flops * count, .bytes = loop.bytes * count}, [&] { arrays_.run(loop.loop, kernels, layout_.count); });
+      work::run({.flops = loop.flops * count, .bytes = loop.bytes * count},
+                [&] { arrays_.run(loop.loop, kernels, layout_.count); });
       seconds = clock::now() - start_s;
     }, idle_);
     return seconds;
@@ -78,7 +80,8 @@ class Study {
       const std::array<double, 3> errors = arrays_.errors();
       for (const double error : errors)
         if (!(error <= StreamArrays::most_error))
-          wrong = "the arrays are not what the loops make of them, on average off by " + std::to_string(error / StreamArrays::most_error) + " times what is allowed";
+          wrong = "the arrays are not what the loops make of them, on average off by " +
+                  std::to_string(error / StreamArrays::most_error) + " times what is allowed";
     }
     t_.confirm(wrong.empty(), wrong);
   }
@@ -86,7 +89,8 @@ class Study {
   void note() {
     const std::size_t array_bytes = layout_.count * sizeof(double), least_bytes = 4 * t_.session().cache_bytes;
     std::string arrays = "3 of " + std::to_string(array_bytes) + " B on each rank";
-    if (array_bytes < least_bytes) arrays += ", less than 4 times the last-level cache (" + std::to_string(least_bytes) + " B): rates are in part the cache's";
+    if (array_bytes < least_bytes)
+      arrays += ", less than 4 times the last-level cache (" + std::to_string(least_bytes) + " B): rates are in part the cache's";
     t_.note("arrays", arrays);
     if (t_.deterministic()) return;
     std::string stores;

@@ -20,8 +20,10 @@ struct StreamLoopTraits {
   const char* name;
   double bytes, flops;  // of an element, as STREAM counts
 };
-inline constexpr std::array stream_loops = {StreamLoopTraits{StreamLoop::copy, "copy", 16, 0}, StreamLoopTraits{StreamLoop::scale, "scale", 16, 1},
-                                            StreamLoopTraits{StreamLoop::add, "add", 24, 1}, StreamLoopTraits{StreamLoop::triad, "triad", 24, 2}};
+inline constexpr std::array<StreamLoopTraits, 4> stream_loops = {{{StreamLoop::copy, "copy", 16, 0},
+                                                                  {StreamLoop::scale, "scale", 16, 1},
+                                                                  {StreamLoop::add, "add", 24, 1},
+                                                                  {StreamLoop::triad, "triad", 24, 2}}};
 
 // Where the arrays lie in so many bytes. Arrays that are multiples of a page apart would hinder each other where a
 // processor compares the lower bits of addresses only.
@@ -42,7 +44,8 @@ class StreamArrays {
 
   // Elements are those from `first` on of the stream of all ranks.
   StreamArrays(double* memory, const StreamLayout& layout, int threads, std::uint64_t seed, std::uint64_t first)
-      : a_(memory), b_(memory + layout.stride), c_(memory + 2 * layout.stride), count_(layout.count), threads_(threads), seed_(seed), first_(first) {}
+      : a_(memory), b_(memory + layout.stride), c_(memory + 2 * layout.stride), count_(layout.count), threads_(threads),
+        seed_(seed), first_(first) {}
 
   std::size_t count() const { return count_; }
 
@@ -77,7 +80,9 @@ class StreamArrays {
 #pragma omp parallel for num_threads(threads_) reduction(+ : off_a, off_b, off_c) if (threads_ > 1)
     for (std::size_t i = 0; i < count_; ++i) {
       const double start = initial(i);
-      off_a += std::abs(a_[i] / (a * start) - 1), off_b += std::abs(b_[i] / (b * start) - 1), off_c += std::abs(c_[i] / (c * start) - 1);
+      off_a += std::abs(a_[i] / (a * start) - 1);
+      off_b += std::abs(b_[i] / (b * start) - 1);
+      off_c += std::abs(c_[i] / (c * start) - 1);
     }
     const double n = static_cast<double>(count_);
     return {off_a / n, off_b / n, off_c / n};

@@ -27,7 +27,8 @@ inline std::vector<Pair> strided_pairs(int ranks, std::int64_t most, std::uint64
   std::vector<Pair> pairs;
   for (std::int64_t k = 0; k < chosen; ++k) {
     const std::int64_t first = k * all / chosen, end = (k + 1) * all / chosen;
-    pairs.push_back(pair_number(first + static_cast<std::int64_t>(random_at(seed, static_cast<std::uint64_t>(k)) % static_cast<std::uint64_t>(end - first)), ranks));
+    const std::uint64_t offset = random_at(seed, static_cast<std::uint64_t>(k)) % static_cast<std::uint64_t>(end - first);
+    pairs.push_back(pair_number(first + static_cast<std::int64_t>(offset), ranks));
   }
   return pairs;
 }

@@ -1,0 +1,149 @@
+// RandomAccess: words of a large table, picked at random, are XORed with a number; on one rank, on each for itself, or all
+// ranks on one table. No two ranks write to the same word, so that no update is lost, and none may be wrong.
+#include <bit>
+
+#include "bench/hpcc/memory.hpp"
+#include "bench/hpcc/scope.hpp"
+#include "bench/hpcc/update_replay.hpp"
+#include "core/clock.hpp"
+#include "core/work.hpp"
+
+using namespace kiviat;
+
+namespace {
+
+constexpr std::int64_t batch = UpdateRouter::batch, simulated_batches = 8;
+constexpr std::int64_t updates_per_word = 4;
+// A simulated update reads a line of the cache and writes it back.
+constexpr double bytes_of_update = 2 * 64;
+
+// The largest power of two of words that takes at most half of the memory.
+int bits_of(std::int64_t memory_bytes) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(memory_bytes) / 16)) - 1;
+}
+
+class Study {
+ public:
+  explicit Study(Trial& t)
+      : t_(t), scope_(scope_of(t)), idle_(!computes(t, scope_)), time_s_(static_cast<double>(bounded(t, "time_s", 1, 36'000))),
+        share_{bits_of(memory_of(t) * parts()), parts()}, mine_(scope_ == Scope::global ? t.rank() : 0),
+        pages_(pages_of(t, idle_ ? 1 : share_.count(mine_) * sizeof(std::uint64_t))),
+        part_{pages_.as<std::uint64_t>(), share_.first(mine_), share_.count(mine_), share_.mask()}, router_(t.comm(), share_) {
+    const std::int64_t all = updates_per_word << share_.bits;
+    first_ = all / parts() * mine_ + all % parts() * mine_ / parts();
+    most_ = all / parts() * (mine_ + 1) + all % parts() * (mine_ + 1) / parts() - first_;
+    batches_ = ((all + parts() - 1) / parts() + batch - 1) / batch;  // of the rank that has most
+  }
+
+  void operator()() {
+    const bool stores = host::carries_payload() && !idle_;
+    if (stores) reset(part_);
+    const std::int64_t all_batches = batches_;
+    batches_ = batches_in_time();
+    if (stores) reset(part_);
+    tally_ = {};
+    double own_s = 0;
+    const double slowest_s = t_.measured("random_access", [&] {
+      if (!idle_) own_s = seconds_of(batches_);
+    }, idle_);
+
+    const double own_updates = idle_ ? 0 : static_cast<double>(range(batches_).count);
+    const double rate = idle_ ? 0 : own_updates / (scope_ == Scope::global ? slowest_s : own_s);
+    const double all_rates = sum(rate);
+    t_.report("updates", scope_ == Scope::star ? all_rates / t_.ranks() : all_rates);
+    t_.note("table", "2^" + std::to_string(share_.bits) + " words" + (scope_ == Scope::star ? " on each rank" : ""));
+    if (batches_ < all_batches)
+      t_.note("updates", std::to_string(batches_ * batch) + " on each rank of " + std::to_string(all_batches * batch) +
+                             (t_.deterministic() ? ": each batch takes as long as the next"
+                                                 : ", as many as " + t_.text("time_s") + " s allow"));
+    check();
+  }
+
+ private:
+  int parts() const { return scope_ == Scope::global ? t_.ranks() : 1; }
+
+  // This rank's updates of the first so many batches.
+  UpdateRange range(std::int64_t batches) const { return {first_, std::min(most_, batches * batch)}; }
+
+  double seconds_of(std::int64_t batches) {
+    const double start_s = clock::now();
+    run(batches);
+    return clock::now() - start_s;
+  }
+
+  void run(std::int64_t batches) {
+    const auto deliver = [this](std::span<const std::uint64_t> come) {
+      work::run({.bytes = bytes_of_update * static_cast<double>(come.size())}, [&] { updates::apply(part_, come, tally_); });
+    };
+    std::uint64_t numbers[batch], state = updates::starts(first_);
+    const std::int64_t count = range(batches).count;
+    for (std::int64_t b = 0; b < batches; ++b) {
+      const std::span mine(numbers, static_cast<std::size_t>(std::clamp<std::int64_t>(count - b * batch, 0, batch)));
+      updates::generate(state, mine);
+      router_(mine, deliver);
+    }
+  }
+
+  // As many as the time allows, found by trying; known on all ranks.
+  std::int64_t batches_in_time() {
+    if (t_.deterministic()) return std::min(batches_, simulated_batches);
+    constexpr double enough_s = 0.2;
+    for (std::int64_t batches = 64;; batches *= 4) {
+      if (batches >= batches_) return batches_;
+      const double seconds = t_.seconds_of(1, [&](std::int64_t) {
+        if (!idle_) run(batches);
+      }, idle_);
+      if (seconds > enough_s)
+        return std::clamp<std::int64_t>(std::llround(static_cast<double>(batches) * time_s_ / seconds), 1, batches_);
+    }
+  }
+
+  void check() {
+    Verdict verdict;
+    if (host::carries_payload()) {
+      if (!idle_) verdict = replayed(t_.comm(), share_, part_, range(batches_), tally_);
+      const double words = static_cast<double>(share_.mask() + 1) * (scope_ == Scope::star ? t_.ranks() : 1);
+      t_.report("errors", 100 * sum(static_cast<double>(verdict.wrong_words)) / words);
+    }
+    t_.confirm(verdict.reason.empty(), verdict.reason);
+  }
+
+  double sum(double mine) const {
+    double all = 0;
+    MPI_Reduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, 0, t_.comm());
+    return all;
+  }
+
+  Trial& t_;
+  Scope scope_;
+  bool idle_;
+  double time_s_;
+  Share share_;
+  int mine_;  // which part
+  HugePages pages_;
+  updates::Part part_;
+  UpdateRouter router_;
+  std::int64_t first_, most_, batches_;
+  updates::Tally tally_;
+};
+
+}  // namespace
+
+static void random_access(Trial& t) {
+  Study study(t);
+  t.study(std::ref(study));
+}
+
+BENCHMARK(random_access,
+          .summary = "updates per second of words of a large table that are picked at random",
+          .source = "HPC Challenge, RandomAccess: single, star and MPI; "
+                    "Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005",
+          .aka = {"GUPS"},
+          .sampling = Sampling::study,
+          .ranks = at_least(1),
+          .sized = false,
+          .reports = {{"updates", "1/s", "higher", "global: of all ranks; single and star: per rank, mean over ranks"},
+                      {"errors", "%", "lower", "words that are wrong after a replay; HPC Challenge allows 1 %, "
+                                               "here there must be none"}},
+          .nominal_s = 40,
+          .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "no more updates than about this takes"}});

@@ -1,0 +1,133 @@
+// Brings updates to the ranks that own their words, in rounds of few updates, so that latency is what counts. Where there
+// are many ranks, updates travel in stages, at each of which a rank has few partners: those whose number differs in one
+// digit. Fewer and longer messages carry the same updates (S. J. Plimpton et al., "A simple synchronous distributed-memory
+// algorithm for the HPCC RandomAccess benchmark", IEEE Cluster 2006, for powers of two; digits of several bases are ours).
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace kiviat {
+
+// Words 0 … 2^bits - 1 in as many parts as there are ranks, which differ by a word at most.
+struct Share {
+  int bits, ranks;
+  std::uint64_t mask() const { return (std::uint64_t{1} << bits) - 1; }
+  int owner(std::uint64_t word) const { return static_cast<int>((word * static_cast<std::uint64_t>(ranks)) >> bits); }
+  std::uint64_t first(int rank) const {
+    const std::uint64_t parts = static_cast<std::uint64_t>(ranks);
+    return ((static_cast<std::uint64_t>(rank) << bits) + parts - 1) / parts;
+  }
+  std::uint64_t count(int rank) const { return first(rank + 1) - first(rank); }
+};
+
+// The bases of the digits of a rank's number: products of prime factors of the number of ranks, no greater than `most`
+// where the primes are not.
+inline std::vector<int> digit_bases(int ranks, int most) {
+  std::vector<int> bases;
+  for (int rest = ranks, prime = 2; rest > 1; ++prime)
+    for (; rest % prime == 0; rest /= prime) {
+      const auto room = std::ranges::find_if(bases, [&](int base) { return base * prime <= most; });
+      if (room != bases.end()) *room *= prime;
+      else bases.push_back(prime);
+    }
+  return bases;
+}
+
+class UpdateRouter {
+ public:
+  static constexpr std::size_t batch = 1024;  // updates that a rank may collect before it sends them, by the rules
+
+  UpdateRouter(MPI_Comm comm, const Share& share, int greatest_base = 16) : comm_(comm), share_(share) {
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    int place = 1;
+    for (const int base : digit_bases(share.ranks, greatest_base)) {
+      Stage& stage = stages_.emplace_back();
+      for (int owner = 0; owner < share.ranks; ++owner) stage.digit.push_back(static_cast<std::uint16_t>(owner / place % base));
+      stage.mine = stage.digit[rank];
+      for (int digit = 0; digit < base; ++digit) stage.partners.push_back(rank + (digit - stage.mine) * place);
+      stage.counts.resize(base), stage.requests.resize(2 * base, MPI_REQUEST_NULL);
+      stage.out = std::make_unique_for_overwrite<std::uint64_t[]>(base * capacity);
+      stage.in = std::make_unique_for_overwrite<std::uint64_t[]>(base * capacity);
+      place *= base;
+    }
+  }
+
+  // One round: `mine`, no more than a batch, leave; deliver() is called with what has come for this rank, some at a time.
+  // Collective.
+  template <class Deliver>
+  void operator()(std::span<const std::uint64_t> mine, Deliver deliver) {
+    for (Stage& stage : stages_) receive(stage);
+    sort(0, mine, deliver);
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      Stage& stage = stages_[s];
+      const int base = static_cast<int>(stage.partners.size());
+      for (int digit = 0; digit < base; ++digit)
+        if (digit != stage.mine)
+          MPI_Isend(&stage.out[digit * capacity], bytes(stage.counts[digit]), MPI_BYTE, stage.partners[digit], 0, comm_,
+                    &stage.requests[base + digit]);
+      sort(s + 1, {&stage.out[stage.mine * capacity], stage.counts[stage.mine]}, deliver);
+      for (int done; ;) {
+        MPI_Status status;
+        MPI_Waitany(base, stage.requests.data(), &done, &status);
+        if (done == MPI_UNDEFINED) break;
+        int received;
+        MPI_Get_count(&status, MPI_BYTE, &received);
+        sort(s + 1, {&stage.in[done * capacity], static_cast<std::size_t>(received) / sizeof(std::uint64_t)}, deliver);
+      }
+      MPI_Waitall(base, stage.requests.data() + base, MPI_STATUSES_IGNORE);
+      std::ranges::fill(stage.counts, 0);
+    }
+  }
+
+  // Updates for which there was no room: as much as four batches for one partner cannot come by chance.
+  std::int64_t lost() const { return lost_; }
+
+ private:
+  static constexpr std::size_t capacity = 4 * batch;  // of a message
+
+  struct Stage {
+    std::vector<std::uint16_t> digit;  // of each owner
+    std::vector<int> partners;         // by digit; this rank among them
+    int mine;
+    std::vector<std::size_t> counts;     // of updates to each partner
+    std::vector<MPI_Request> requests;   // of receives, then of sends
+    std::unique_ptr<std::uint64_t[]> out, in;
+  };
+
+  static int bytes(std::size_t updates) { return static_cast<int>(updates * sizeof(std::uint64_t)); }
+
+  void receive(Stage& stage) {
+    for (int digit = 0; digit < static_cast<int>(stage.partners.size()); ++digit)
+      if (digit != stage.mine)
+        MPI_Irecv(&stage.in[digit * capacity], bytes(capacity), MPI_BYTE, stage.partners[digit], 0, comm_, &stage.requests[digit]);
+  }
+
+  // By the digit of their owners at stage `s`; behind the last stage they are where they belong.
+  template <class Deliver>
+  void sort(std::size_t s, std::span<const std::uint64_t> updates, Deliver& deliver) {
+    if (s == stages_.size()) return deliver(updates);
+    Stage& stage = stages_[s];
+    const std::uint64_t mask = share_.mask();
+    for (const std::uint64_t update : updates) {
+      const std::size_t digit = stage.digit[share_.owner(update & mask)];
+      std::size_t& count = stage.counts[digit];
+      if (count < capacity) stage.out[digit * capacity + count++] = update;
+      else ++lost_;
+    }
+  }
+
+  MPI_Comm comm_;
+  Share share_;
+  std::vector<Stage> stages_;
+  std::int64_t lost_ = 0;
+};
+
+}  // namespace kiviat
