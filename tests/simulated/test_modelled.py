@@ -1,0 +1,40 @@
+"""The plan hpcc-modelled: small problems on a simulated machine, and what is made of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kiviat.analysis.extrapolation import LAWS, SHARE, extrapolated
+from kiviat.analysis.summary import summarise
+from kiviat.launch.toolchain import Toolchain
+from kiviat.machine.model import load_machine
+from kiviat.store.read import load
+from tests.simulated.conftest import SMALL
+
+
+def test_small_problems_tell_what_full_memory_gives(simgrid: Toolchain, bench: Path, tmp_path: Path) -> None:
+    """On four ranks, as a user runs it: every law holds at the size that it was not fitted to."""
+    words = ["run", "hpcc-modelled", "--on", f"simulated:{SMALL}", "-n", "4", "-o", tmp_path]
+    done = subprocess.run(
+        [sys.executable, "-m", "kiviat.cli.main", *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    run, rows, _ = load(folder)
+    found = {one.benchmark: one for one in extrapolated(summarise(rows), run)}
+    assert set(found) == set(LAWS)
+    assert {name: one.held_out for name, one in found.items() if abs(one.held_out) > 0.15} == {}
+
+    machine = load_machine(SMALL)
+    hpl, memory, flops = found["hpl"], machine.number("node.memory"), machine.number("core.flops")
+    assert memory is not None and flops is not None
+    nodes = -(-4 // machine.cores_per_node)
+    assert hpl.memory_bytes == pytest.approx(SHARE * memory * nodes / 4)
+    assert hpl.points[-1][1] < hpl.value < 4 * flops
