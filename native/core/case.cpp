@@ -52,7 +52,7 @@ std::optional<std::int64_t> Case::bytes() const {
 
 bool is_control(std::string_view key) {
   constexpr std::string_view controls[] = {"ranks",       "bytes",       "mode",       "sync",   "target", "budget_s",
-                                           "min_samples", "max_samples", "iterations", "warmup", "seed"};
+                                           "min_samples", "max_samples", "iterations", "warmup", "seed",   "watts"};
   return std::ranges::find(controls, key) != std::end(controls);
 }
 

@@ -9,6 +9,7 @@
 #include "core/global_clock.hpp"
 #include "core/host.hpp"
 #include "core/assembly.hpp"
+#include "core/instruments.hpp"
 
 namespace kiviat {
 
@@ -24,6 +25,7 @@ struct Session {
   bool oversubscribed;         // more ranks than processors on some node
   std::size_t cache_bytes;    // last-level cache, for off-cache buffers
   std::size_t memory_share_bytes;  // this rank's share of the memory available, for one buffer
+  Instruments instruments = {};  // of this rank
   // Told on rank 0 of the members how much of a long case is done, 0 to 1; may be empty.
   std::function<void(double)> on_progress;
 

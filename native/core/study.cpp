@@ -21,6 +21,7 @@ void Trial::study(const std::function<void()>& procedure) {
   for (const Quantity& quantity : benchmark_.traits.reports)
     add_metric(quantity.name, quantity.unit.c_str(), quantity.better.c_str(), false);
   procedure();
+  if (kernels_) kernels_->finish(result_);
   // What could not be had on this machine or by this number of ranks is absent, not 0.
   std::erase_if(result_.metrics, [](const Metric& metric) { return metric.samples.count() == 0; });
   if (result_.check == "failed") {
@@ -77,8 +78,19 @@ double Trial::seconds_of(std::int64_t calls, const Operation& operation, bool id
   return worst(taken_s);
 }
 
-double Trial::measured(std::string_view, const std::function<void()>& work, bool idle) {
-  return seconds_of(1, [&](std::int64_t) { work(); }, idle);
+double Trial::measured(std::string_view kernel, const std::function<void()>& work, bool idle) {
+  if (!kernels_) kernels_ = std::make_unique<KernelLog>(assembly_, session_.instruments, energy::parse_watts(spec_.text("watts", "")));
+  kernels_->before(kernel);
+  together();
+  kernels_->count();
+  const double start_s = clock::now();
+  work();
+  const double taken_s = clock::now() - start_s;
+  kernels_->stop_counting();
+  together(idle);
+  const double slowest_s = worst(taken_s);
+  kernels_->after(slowest_s, idle);
+  return slowest_s;
 }
 
 std::int64_t Trial::calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle) {

@@ -13,6 +13,7 @@
 
 #include "core/buffer.hpp"
 #include "core/case.hpp"
+#include "core/kernel_log.hpp"
 #include "core/registry.hpp"
 #include "core/result.hpp"
 #include "core/session.hpp"
@@ -130,7 +131,8 @@ class Trial {
   // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Ranks
   // whose operation does nothing are `idle` and sleep meanwhile. Collective.
   double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
-  // Within a study: likewise of one kernel of it, which the result tells apart by name wherever more than time is known.
+  // Within a study: likewise of one kernel of it, and its energy and counters, wherever there are any. Repetitions of one
+  // name are of one kernel: the result has the mean of them.
   double measured(std::string_view kernel, const std::function<void()>& work, bool idle = false);
   // Calls that take about `seconds`, from 1 to `most`, found by timing; known on all ranks. Collective.
   std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);
@@ -172,6 +174,7 @@ class Trial {
   Limits limits_;
   double started_s_;
   Result result_;
+  std::unique_ptr<KernelLog> kernels_;  // from the first one on
 
   struct Expectation {
     Buffer* buffer;

@@ -246,3 +246,30 @@ def test_list_tells_what_there_is(kiviat: Kiviat) -> None:
     assert [entry["name"] for entry in json.loads(kiviat("list", "pingpong", "--format", "json").stdout)] == [
         "pingpong"
     ]
+
+
+def test_watts_are_declared(kiviat: Kiviat, tmp_path: Path) -> None:
+    small = ("stream", "-n", "2", "--set", "memory=100000", "--launches", "1")
+    done = kiviat("run", *small, "--watts", "115W/node")
+    assert done.returncode == 0, done.stderr
+    path, run = run_json(tmp_path)
+    assert list(Draft202012Validator(schema("run")).iter_errors(run)) == []
+    assert run["machine"]["declared_watts"] == {"value": 115, "per": "node", "source": "command line"}
+    records = [json.loads(line) for line in (path / "records.jsonl").read_text().splitlines()]
+    assert records
+    for record in records:
+        assert record["notes"]["energy"] == "declared: 115 W per node"
+        tables = {table["name"]: table for table in record["tables"]}
+        times = dict(
+            zip(tables["kernel_time"]["axes"][0]["values"], tables["kernel_time"]["values"], strict=True)
+        )
+        assert set(times) == {"copy", "scale", "add", "triad"}
+        assert [axis["name"] for axis in tables["energy"]["axes"]] == ["kernel", "node"]
+        assert tables["power"]["values"] == [115] * 4
+        assert tables["energy"]["values"] == pytest.approx([115 * time for time in times.values()], rel=1e-5)
+    assert "energy: declared: 115 W per node" in kiviat("show", "last", "stream").stdout
+    for nonsense in ("115", "much/node", "0/node", "115/rack"):
+        done = kiviat("run", *small, "--watts", nonsense)
+        assert done.returncode == 2
+        wanted = "give watts per node or per socket, such as 115/node or 95/socket"
+        assert done.stderr.strip() == f"kiviat: --watts {nonsense!r}: {wanted}"

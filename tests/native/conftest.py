@@ -83,7 +83,8 @@ class Native:
     def described(self) -> dict[str, dict[str, Any]]:
         """What the program says of each benchmark that every launch can run, by name.
 
-        `brief` are the words of a short case; `silent` is one without payload.
+        `brief` are the words of a short case; `silent` is one without payload,
+        `unchecked` one without any check.
         """
         everything = json.loads(self.alone("--describe").stdout)
         benchmarks = [one for one in everything if not one["threads"]]  # the others: test_threads.py
@@ -91,6 +92,7 @@ class Native:
             axes = {axis["name"] for axis in one["axes"]} if one["sampling"] == "study" else set()
             one["brief"] = " ".join(f"{axis}={value}" for axis, value in BRIEF.items() if axis in axes)
             one["silent"] = one["name"] in SILENT
+            one["unchecked"] = one["name"] == "noise"
         return {one["name"]: one for one in benchmarks}
 
     def alone(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -142,6 +142,13 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--pallas2", action="store_true", help="back-to-back loops, as Pallas 2.2.1 timed collectives"
     )
     how.add_argument("--sync", choices=("window", "barrier"), help="how timed calls start")
+    how.add_argument(
+        "--watts",
+        metavar="VALUE/OF",
+        help="what a node or each of its sockets takes, such as 115/node or 95/socket: the energy of kernels "
+        "is computed from it and called declared (default: read from the machine, where it can be; on a "
+        "simulated machine that of its file)",
+    )
     where = command.add_argument_group("where and with what")
     _mpi(where)
     where.add_argument("--launcher", metavar="CMD", help='instead of mpiexec, such as "srun -n {ranks}"')

@@ -40,6 +40,7 @@ def _controls(arguments: Namespace) -> dict[str, Scalar]:
         "budget_s": arguments.budget,
         "iterations": arguments.iterations,
         "warmup": arguments.warmup,
+        "watts": arguments.watts,
     }
     return {name: value for name, value in given.items() if value is not None}
 

@@ -18,6 +18,7 @@ from kiviat.cli.verdict import print_verdict
 from kiviat.cli.where import (
     WHERE,
     ask_once,
+    declared_watts,
     go_on_there,
     mpi_on,
     options_of,
@@ -59,6 +60,7 @@ def execute(arguments: Namespace) -> int:
         take_over(resumed, substrate.scheduler)
     if isinstance(substrate, Simulated):
         ask_once(arguments)
+    declared = declared_watts(arguments, substrate)
     plan = (
         plan_of(resumed, known) if resumed else asked_plan(arguments, known, substrate.default_ranks(options))
     )
@@ -71,7 +73,7 @@ def execute(arguments: Namespace) -> int:
         substrate.start(
             toolchain, world, Path(), replace(options, oversubscribed=substrate.oversubscribes(world))
         )
-    with substrate, _directory(arguments, plan, resumed, substrate) as directory:
+    with substrate, _directory(arguments, plan, resumed, substrate, declared) as directory:
         _announce(plan, toolchain, expected)
         outcome = _run(plan, toolchain, binary, directory, expected, options, arguments.timeout, substrate)
         directory.finish("complete" if outcome.signal is None else "interrupted")
@@ -87,6 +89,7 @@ def _as_job(
     known = described(toolchain, binary)
     if not resumed and arguments.ranks is None:
         raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
+    declared = declared_watts(arguments, Scheduled(scheduler))
     plan = plan_of(resumed, known) if resumed else asked_plan(arguments, known, 2)
     expected = estimate(plan)
     if arguments.dry_run:
@@ -96,7 +99,7 @@ def _as_job(
         return 0
     scheduler.refuse_absent()
     if resumed is None:
-        with _directory(arguments, plan, None, Scheduled(scheduler)) as directory:
+        with _directory(arguments, plan, None, Scheduled(scheduler), declared) as directory:
             directory.finish("queued")
             resumed = directory.path
     _announce(plan, toolchain, expected)
@@ -158,7 +161,13 @@ def _home(arguments: Namespace) -> Path:
     return Path(arguments.output) if arguments.output else runs_home()
 
 
-def _directory(arguments: Namespace, plan: Plan, resumed: Path | None, substrate: Substrate) -> RunDirectory:
+def _directory(
+    arguments: Namespace,
+    plan: Plan,
+    resumed: Path | None,
+    substrate: Substrate,
+    declared: Mapping[str, Any] | None,
+) -> RunDirectory:
     if resumed:
         return RunDirectory.reopen(resumed, plan.hash)
     about = {
@@ -170,7 +179,7 @@ def _directory(arguments: Namespace, plan: Plan, resumed: Path | None, substrate
     return RunDirectory.create(
         _home(arguments),
         plan.name,
-        machine=_machine(arguments.machine, substrate),
+        machine=_machine(arguments.machine, substrate) | ({"declared_watts": declared} if declared else {}),
         plan=about,
         substrate=substrate.kind,
         clock="simulated" if isinstance(substrate, Simulated) else "wall",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from kiviat.launch.native import Options
 from kiviat.launch.on_emulated import Emulated
@@ -15,6 +16,7 @@ from kiviat.launch.substrate import Native, Substrate
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.placement import parse_shape
 from kiviat.plan.benchmark import suggestion
+from kiviat.plan.watts import Watts
 from kiviat.record import InputError
 from kiviat.store import read_run
 
@@ -50,6 +52,26 @@ def ask_once(arguments: Namespace) -> None:
     """Simulated time repeats itself: one launch, one call, unless the command line says otherwise."""
     arguments.launches = arguments.launches or 1
     arguments.once = arguments.iterations is None and not arguments.pallas2
+
+
+def declared_watts(arguments: Namespace, substrate: Substrate) -> dict[str, Any] | None:
+    """What a node or socket is said to take, as run.json holds it; settles it for the plan.
+
+    The command line says it, or the file of a simulated machine.
+    """
+    if arguments.watts is not None:
+        asked = Watts.parse(arguments.watts)
+        sockets = substrate.machine.whole("node.sockets") if isinstance(substrate, Simulated) else None
+        arguments.watts = (asked if sockets is None else asked.of_node(sockets)).control()
+        return asked.to_json("command line")
+    if arguments.resume or not isinstance(substrate, Simulated):
+        return None
+    power = substrate.machine.number("power.node")
+    if power is None:
+        return None
+    modelled = Watts(power, "node")
+    arguments.watts = modelled.control()
+    return modelled.to_json("machine file")
 
 
 def scheduler_to_ask(text: str | None) -> Scheduler | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kiviat.plan import watts
 from kiviat.plan.benchmark import suggestion
 from kiviat.record import InputError
 from kiviat.record.types import Scalar
@@ -39,6 +40,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "max_samples": (_count(1), "a whole number of at least 1"),
     "iterations": (_count(1), "a whole number of at least 1"),
     "warmup": (_count(0), "a whole number of at least 0"),
+    "watts": (watts.makes_sense, watts.WANTED),
 }
 
 

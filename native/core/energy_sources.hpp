@@ -1,0 +1,61 @@
+// What tells the energy of a node: counters of joules, and meters of watts that have to be looked at again and again.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kiviat::energy {
+
+// Of what a source tells the energy. Parts of a node add up; what is within another one, or who knows where, stands aside.
+enum class Covers { node, part, aside };
+
+class Source {
+ public:
+  // `name` is what it is the energy of ("package", "dram", "gpu", "node"), `origin` how one knows ("RAPL package-0").
+  // It is renewed every `renewed_s`: what takes not much longer it cannot tell.
+  Source(std::string name, std::string origin, Covers covers, double renewed_s)
+      : name(std::move(name)), origin(std::move(origin)), covers(covers), renewed_s(renewed_s) {}
+  virtual ~Source() = default;
+  virtual void begin() = 0;
+  // To be called between begin() and joules(), at least every patience_s.
+  virtual void look() = 0;
+  // From begin() to the last look(); nothing where it could not be read.
+  virtual std::optional<double> joules() const = 0;
+  // Why there is nothing, or nothing but 0.
+  virtual std::string trouble() const = 0;
+
+  const std::string name, origin;
+  const Covers covers;
+  const double renewed_s;
+  double patience_s = INFINITY;
+};
+
+using Reading = std::function<std::optional<double>()>;
+
+// Counts joules, and begins again at 0 behind `range_j` (0: never does).
+std::unique_ptr<Source> counter(std::string name, std::string origin, Covers covers, double renewed_s, Reading joules, double range_j = 0);
+// Tells watts, which are integrated over time.
+std::unique_ptr<Source> meter(std::string name, std::string origin, Covers covers, double renewed_s, Reading watts);
+
+struct Found {
+  std::vector<std::unique_ptr<Source>> sources;
+  std::vector<std::string> missing;  // in words, what is not there and why
+};
+
+struct Places {
+  std::string root = "/";  // of /sys
+  std::string nvml = "libnvidia-ml.so.1";
+  std::string file;        // that an agent of the site renews, empty: none
+};
+Places usual_places();
+
+Found find_sources(const Places& places);
+// Of this node; 0 where the system does not say.
+int sockets(const Places& places);
+
+}  // namespace kiviat::energy

@@ -1,0 +1,44 @@
+"""Watts that are declared where none can be read: "115/node", "95/socket"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from kiviat.record import InputError
+
+_WATTS = re.compile(r"(\d+(?:\.\d+)?) ?W?/(node|socket)")
+WANTED = "watts per node or per socket, such as 115/node or 95/socket"
+
+
+@dataclass(frozen=True)
+class Watts:
+    """What a node takes, or each of its sockets."""
+
+    watts: float
+    per: Literal["node", "socket"]
+
+    @classmethod
+    def parse(cls, text: str) -> Watts:
+        match = _WATTS.fullmatch(text.strip())
+        if match is None or float(match[1]) <= 0:
+            raise InputError(f"--watts {text!r}: give {WANTED}")
+        return cls(float(match[1]), cast(Literal["node", "socket"], match[2]))
+
+    def control(self) -> str:
+        """As the native program reads it."""
+        return f"{self.watts:g}/{self.per}"
+
+    def of_node(self, sockets: int) -> Watts:
+        return self if self.per == "node" else Watts(self.watts * sockets, "node")
+
+    def to_json(self, source: str) -> dict[str, Any]:
+        return {"value": self.watts, "per": self.per, "source": source}
+
+
+def makes_sense(value: object) -> bool:
+    try:
+        return isinstance(value, str) and Watts.parse(value).control() == value
+    except InputError:
+        return False

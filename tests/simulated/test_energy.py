@@ -1,0 +1,51 @@
+"""Energy of simulated runs is declared: by the machine's file, or on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.simulated.conftest import SMALL
+from tests.simulated.test_own_program import kiviat
+
+
+def stream(folder: Path, *words: str) -> dict[str, Any]:
+    """The record of a simulated STREAM on 2 ranks of one node."""
+    small = ("--set", "memory=100000", "--set", "scope=star")
+    done = kiviat(folder, "run", "stream", "--on", "simulated:machine.toml", "-n", "2", *small, *words)
+    assert done.returncode == 0, done.stderr
+    newest = max((folder / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
+    record: dict[str, Any] = json.loads((newest / "records.jsonl").read_text())
+    record["declared"] = json.loads((newest / "run.json").read_text())["machine"].get("declared_watts")
+    return record
+
+
+@pytest.mark.usefixtures("bench")
+def test_declared_watts_are_those_of_the_file_unless_told(tmp_path: Path) -> None:
+    file = tmp_path / "machine.toml"
+    without = stream_of(file, "")
+    assert without["notes"]["energy"] == (
+        "unavailable: a modelled machine has no meters, and its file declares no power.node"
+    )
+    assert without["notes"]["counters"] == "unavailable: a modelled processor has no counters"
+    assert without["declared"] is None and [one["name"] for one in without["tables"]] == ["kernel_time"]
+
+    power = '[power]\nnode = { value = "15 W", source = "test", confidence = "high" }\n'
+    by_file = stream_of(file, power)
+    tables = {table["name"]: table["values"] for table in by_file["tables"]}
+    assert by_file["notes"]["energy"] == "declared: 15 W per node"
+    assert by_file["declared"] == {"value": 15, "per": "node", "source": "machine file"}
+    assert tables["power"] == [15] * 4
+    assert tables["energy"] == pytest.approx([15 * time for time in tables["kernel_time"]])
+
+    told = stream(tmp_path, "--watts", "20/socket")
+    assert told["notes"]["energy"] == "declared: 40 W per node"  # of two sockets
+    assert told["declared"] == {"value": 20, "per": "socket", "source": "command line"}
+
+
+def stream_of(file: Path, more: str) -> dict[str, Any]:
+    file.write_text(SMALL.read_text() + more)
+    return stream(file.parent)
