@@ -149,7 +149,7 @@ class Transposition {
 
   void receive(Messages& in, std::size_t piece, double* buffers) {
     if (piece < in.flow.pieces.size())
-      MPI_Irecv(in.buffer(piece, buffers), in.bytes(piece), MPI_BYTE, in.flow.peer, 0, comm_, in.request(piece));
+      MPI_Irecv(in.buffer(piece, buffers), in.bytes(piece), MPI_BYTE, in.flow.peer, tag(piece), comm_, in.request(piece));
   }
 
   void send(Messages& out, std::size_t piece, const double* a, double* buffers) {
@@ -170,7 +170,7 @@ class Transposition {
         column += rows.width;
       });
     });
-    MPI_Isend(buffer, out.bytes(piece), MPI_BYTE, out.flow.peer, 0, comm_, out.request(piece));
+    MPI_Isend(buffer, out.bytes(piece), MPI_BYTE, out.flow.peer, tag(piece), comm_, out.request(piece));
   }
 
   void add(Messages& in, std::size_t piece, double* c, double* buffers) {
@@ -208,6 +208,8 @@ class Transposition {
   static void for_rows(const Flow& flow, std::size_t piece, Do what) {
     for (std::size_t i = flow.pieces[piece].first; i < flow.pieces[piece].end; ++i) what(flow.rows[i]);
   }
+  // One for each piece under way: SMPI 3.32 lets a short message overtake the long ones before it, and waits for ever.
+  static int tag(std::size_t piece) { return static_cast<int>(piece % 32'768); }
   static std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
   MPI_Comm comm_;
