@@ -15,7 +15,7 @@ from tests.simulated.test_own_program import kiviat
 def stream(folder: Path, *words: str) -> dict[str, Any]:
     """The record of a simulated STREAM on 2 ranks of one node."""
     small = ("--set", "memory=100000", "--set", "scope=star")
-    done = kiviat(folder, "run", "stream", "--on", "simulated:machine.toml", "-n", "2", *small, *words)
+    done = kiviat(folder, "run", "stream", "--on", "simulated:small.toml", "-n", "2", *small, *words)
     assert done.returncode == 0, done.stderr
     newest = max((folder / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
     record: dict[str, Any] = json.loads((newest / "records.jsonl").read_text())
@@ -25,7 +25,7 @@ def stream(folder: Path, *words: str) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("bench")
 def test_declared_watts_are_those_of_the_file_unless_told(tmp_path: Path) -> None:
-    file = tmp_path / "machine.toml"
+    file = tmp_path / "small.toml"
     without = stream_of(file, "")
     assert without["notes"]["energy"] == (
         "unavailable: a modelled machine has no meters, and its file declares no power.node"
