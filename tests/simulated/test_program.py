@@ -14,7 +14,8 @@ ALLOWED = re.compile(
     r"|kiviat::(swap_names|route_names|counter_names|\(anonymous namespace\)::namings)"
     r"|\(anonymous namespace\)::ring_methods"
     # Found by whoever asks first, the same for all: a library, and the kernels that suit the processor.
-    r"|kiviat::Fftw::find\(.*\)::found|kiviat::\(anonymous namespace\)::in_tiles<.*::one|__cpu_(model|features2)"
+    r"|kiviat::Fftw::find\(.*\)::found|kiviat::\(anonymous namespace\)::in_tiles<.*::one"
+    r"|__cpu_(model|features2)"
     r"|DW\.ref\..*|__TMC_END__|__dso_handle|completed\.0|std::.*"
 )
 
