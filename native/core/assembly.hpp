@@ -3,8 +3,10 @@
 
 #include <mpi.h>
 
+#include <climits>
 #include <cstddef>
 #include <memory>
+#include <string>
 
 namespace kiviat {
 
@@ -36,5 +38,18 @@ class Assembly {
   int rank_ = 0;  // told to the simulator only
   std::shared_ptr<long> turn_;
 };
+
+// The words of the lowest rank that has some, as far as 511 characters, to all ranks; empty if none has. Collective.
+inline std::string first_said(MPI_Comm comm, const std::string& mine) {
+  int rank, first;
+  MPI_Comm_rank(comm, &rank);
+  const int me = mine.empty() ? INT_MAX : rank;
+  MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, comm);
+  if (first == INT_MAX) return "";
+  char words[512] = {};
+  mine.copy(words, sizeof words - 1);
+  MPI_Bcast(words, sizeof words, MPI_CHAR, first, comm);
+  return words;
+}
 
 }  // namespace kiviat

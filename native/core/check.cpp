@@ -1,6 +1,5 @@
 // What a trial checks outside the timed region: that every payload arrives, before and after sampling.
 #include <algorithm>
-#include <climits>
 #include <sstream>
 
 #include "core/failure.hpp"
@@ -89,16 +88,10 @@ bool Trial::payload_arrives(const Operation& operation) {
   return all_agree(wrong.str());
 }
 
-// The lowest rank that saw something wrong tells everybody.
 bool Trial::all_agree(const std::string& wrong) {
-  int mine = wrong.empty() ? INT_MAX : all_rank_, first;
-  MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, all_);
-  if (first == INT_MAX) return true;
-  char reason[160] = {};
-  wrong.copy(reason, sizeof reason - 1);
-  MPI_Bcast(reason, sizeof reason, MPI_CHAR, first, all_);
-  result_.check_reason = reason;
-  return false;
+  const std::string reason = first_said(all_, wrong);
+  if (!reason.empty()) result_.check_reason = reason;
+  return reason.empty();
 }
 
 bool Trial::separates(const std::function<void()>& operation) {

@@ -1,14 +1,9 @@
 #include "core/complex_kernels.hpp"
 
+#include "core/multiversioned.hpp"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
-#endif
-
-// The compiler makes a version for machines that multiply and add at once, chosen at start.
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
-#define KIVIAT_VERSIONS __attribute__((target_clones("arch=haswell", "default")))
-#else
-#define KIVIAT_VERSIONS
 #endif
 
 namespace kiviat {
@@ -65,18 +60,18 @@ template <Reuse reuse>
 
 }  // namespace
 
-KIVIAT_VERSIONS void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, const Complex* next) {
+KIVIAT_COMPILED_FOR("arch=haswell", "default") void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, const Complex* next) {
   const std::int64_t ahead = next ? next - from : 8 * what.from_distance;
   if (reuse == Reuse::late) copy<Reuse::late>(to, from, what, ahead);
   else copy<Reuse::soon>(to, from, what, ahead);
 }
 
-KIVIAT_VERSIONS void turn(Complex* to, std::int64_t to_line, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows, Reuse reuse) {
+KIVIAT_COMPILED_FOR("arch=haswell", "default") void turn(Complex* to, std::int64_t to_line, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows, Reuse reuse) {
   if (reuse == Reuse::late) turned<Reuse::late>(to, to_line, from, from_line, count, rows);
   else turned<Reuse::soon>(to, to_line, from, from_line, count, rows);
 }
 
-KIVIAT_VERSIONS void turn_times(Complex* to, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows, const Complex* coarse,
+KIVIAT_COMPILED_FOR("arch=haswell", "default") void turn_times(Complex* to, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows, const Complex* coarse,
                                 const Complex* fine, std::int64_t fine_line, Reuse reuse) {
   if (reuse == Reuse::late) turned_times<Reuse::late>(to, from, from_line, count, rows, coarse, fine, fine_line);
   else turned_times<Reuse::soon>(to, from, from_line, count, rows, coarse, fine, fine_line);

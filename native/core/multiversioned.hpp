@@ -1,8 +1,9 @@
 // Functions that are compiled for several sets of instructions, and of which the one for this processor is called.
 #pragma once
 
+// The sets by GCC's names for them, "default" among them; one version only where compiler or system cannot choose.
 #if defined __x86_64__ && defined __gnu_linux__ && defined __GNUC__ && !defined __clang__
-#define KIVIAT_MULTIVERSIONED __attribute__((target_clones("default", "avx2", "avx512f")))
+#define KIVIAT_COMPILED_FOR(...) __attribute__((target_clones(__VA_ARGS__)))
 #else
-#define KIVIAT_MULTIVERSIONED
+#define KIVIAT_COMPILED_FOR(...)
 #endif

@@ -19,7 +19,7 @@ constexpr std::size_t stretch = 32;
 
 // A shift by k moves k bits out at the top, and each comes back as x^2 + x + 1: what moved out, times that. All these are
 // known from the first number at once.
-KIVIAT_MULTIVERSIONED void generate_stretches(std::uint64_t& state, std::uint64_t* to, std::size_t stretches) {
+KIVIAT_COMPILED_FOR("default", "avx2", "avx512f") void generate_stretches(std::uint64_t& state, std::uint64_t* to, std::size_t stretches) {
   std::uint64_t before = state;
   for (std::size_t s = 0; s < stretches; ++s, to += stretch) {
     for (std::size_t k = 1; k <= stretch; ++k) {

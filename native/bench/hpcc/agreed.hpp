@@ -1,9 +1,6 @@
 // Libraries that are found at run time: a kernel uses one only if every rank has found the same.
 #pragma once
 
-#include <algorithm>
-#include <climits>
-#include <cstring>
 #include <string>
 
 #include "core/failure.hpp"
@@ -29,14 +26,9 @@ auto agreed(const Trial& t, Find find) {
   // A rank without one says why; that another one differs matters only if all have one.
   if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
     wrong = "has " + mine + " where rank 0 has " + first + ": give all the same, say by KIVIAT_BLAS";
-  const int me = wrong.empty() ? INT_MAX : t.rank();
-  int lowest;
-  MPI_Allreduce(&me, &lowest, 1, MPI_INT, MPI_MIN, t.comm());
-  if (lowest == INT_MAX) return found;
-  char reason[512] = {};
-  wrong.copy(reason, sizeof reason - 1);
-  MPI_Bcast(reason, sizeof reason, MPI_CHAR, lowest, t.comm());
-  throw Skip("rank " + std::to_string(lowest) + ": " + reason);
+  const std::string reason = first_said(t.comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
+  if (!reason.empty()) throw Skip(reason);
+  return found;
 }
 
 }  // namespace kiviat

@@ -28,13 +28,4 @@ inline Blas agreed_blas(Trial& t, int threads) {
   return blas;
 }
 
-// Skips where matrices of order n take more than there is. Collective.
-inline void refuse_more_than_available(const Trial& t, std::int64_t order, std::int64_t doubles) {
-  if (!host::carries_payload()) return;
-  const double bytes = 8 * static_cast<double>(doubles), share = -t.worst(-static_cast<double>(t.session().memory_share_bytes));
-  if (bytes > share)
-    throw Skip("n=" + std::to_string(order) + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " +
-               std::to_string(std::llround(share)) + " B available to each");
-}
-
 }  // namespace kiviat

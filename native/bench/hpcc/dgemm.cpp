@@ -25,11 +25,9 @@ class Study {
     const std::int64_t given = bounded_or_auto(t, "n", 1, 1'000'000, 0);
     if (host::carries_payload()) blas_ = agreed_blas(t, threads_);
     order_ = given ? given : automatic_order();
-    const std::int64_t doubles = Product::doubles(order_);
-    refuse_more_than_available(t, order_, doubles);
-    if (computes(t, scope_)) memory_ = HugePages(8 * static_cast<std::size_t>(doubles));
-    if (t.worst(computes(t, scope_) && !memory_) > 0)
-      throw Skip(std::to_string(8 * doubles) + " B per rank could not be had: give less memory");
+    const std::int64_t bytes = 8 * Product::doubles(order_);
+    refuse_more_than_available(t, "n=" + std::to_string(order_), static_cast<double>(bytes));
+    memory_ = pages_of(t, computes(t, scope_) ? static_cast<std::size_t>(bytes) : 1);
     t.uses_threads(threads_);
     t.note("order", std::to_string(order_));
   }

@@ -18,7 +18,7 @@ class Study {
   explicit Study(Trial& t) : t_(t), plan_(plan_of(t)) {
     if (host::carries_payload()) blas_ = agreed_blas(t, plan_.threads);
     const Places places(plan_);
-    refuse_more_than_available(t, plan_.order, places.doubles());
+    refuse_more_than_available(t, "n=" + std::to_string(plan_.order), 8 * static_cast<double>(places.doubles()));
     Trial::fitting(8 * places.panel, "B of a panel"), Trial::fitting(8 * places.u, "B of rows");
     memory_ = pages_of(t, 8 * static_cast<std::size_t>(places.doubles()));
     sample_bytes_ = std::clamp<std::size_t>(places.doubles() / 8 / (t.ranks() + 2) / 8 * 8, 16, 1 << 20);

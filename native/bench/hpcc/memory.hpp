@@ -14,15 +14,24 @@ inline Axis memory_axis() {
   return {"memory", "auto", "B", "memory that the problem takes on each rank; auto: half of what is available to it, on simulated machines 4 MiB; auto:BYTES: likewise, but at most so much"};
 }
 
+// Bytes that are available to each rank: to the one that has the least. Collective.
+inline double available_to_each(const Trial& t) { return -t.worst(-static_cast<double>(t.session().memory_share_bytes)); }
+
+// Skips where `what` takes more bytes on a rank than there are. Collective.
+inline void refuse_more_than_available(const Trial& t, const std::string& what, double bytes) {
+  if (!host::carries_payload()) return;
+  if (const double share = available_to_each(t); bytes > share)
+    throw Skip(what + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " + std::to_string(std::llround(share)) +
+               " B available to each");
+}
+
 // Bytes on each rank, equal on all of them. Collective.
 inline std::int64_t memory_of(const Trial& t) {
   constexpr std::int64_t least = 1 << 10, of_simulated = 4 << 20;
   const std::string asked = t.text("memory");
   if (!asked.starts_with("auto")) {
     const std::int64_t bytes = bounded(t, "memory", least, std::int64_t{1} << 50);
-    const double share = -t.worst(-static_cast<double>(t.session().memory_share_bytes));
-    if (host::carries_payload() && static_cast<double>(bytes) > share)
-      throw Skip("memory=" + std::to_string(bytes) + " per rank is more than the " + std::to_string(std::llround(share)) + " B available to each");
+    refuse_more_than_available(t, "memory=" + std::to_string(bytes), static_cast<double>(bytes));
     return bytes;
   }
   std::int64_t most = std::int64_t{1} << 50;
@@ -31,13 +40,14 @@ inline std::int64_t memory_of(const Trial& t) {
     if (asked[4] != ':' || most < least) throw UsageError("memory=" + asked + ": give bytes, auto, or auto:BYTES with at least " + std::to_string(least));
   }
   if (t.deterministic()) return std::min(most, of_simulated);
-  return std::min(most, static_cast<std::int64_t>(-t.worst(-static_cast<double>(t.session().memory_share_bytes)) / 2));
+  return std::min(most, static_cast<std::int64_t>(available_to_each(t) / 2));
 }
 
 // Memory of so many bytes for this rank's part of the problem; Skip on all ranks alike if one does not get it. Collective.
 inline HugePages pages_of(const Trial& t, std::size_t bytes) {
   HugePages pages(bytes);
-  if (t.worst(pages ? 0 : static_cast<double>(bytes)) > 0) throw Skip(std::to_string(bytes) + " B per rank could not be had: give less memory");
+  if (const double missing = t.worst(pages ? 0 : static_cast<double>(bytes)); missing > 0)
+    throw Skip(std::to_string(std::llround(missing)) + " B per rank could not be had: give less memory");
   return pages;
 }
 

@@ -50,10 +50,7 @@ class Study {
     };
     choose_block();
     const double bytes = 2 * sizeof(double) * t_.worst(static_cast<double>(matrix.elements()));
-    const double share = -t_.worst(-static_cast<double>(t_.session().memory_share_bytes));
-    if (given_order && host::carries_payload() && bytes > share)
-      throw Skip("n=" + std::to_string(given_order) + " takes " + std::to_string(std::llround(bytes)) +
-                 " B per rank, more than the " + std::to_string(std::llround(share)) + " B available to each");
+    if (given_order) refuse_more_than_available(t_, "n=" + std::to_string(given_order), bytes);
     // Some ranks have some blocks more than others, and all the ends of their columns.
     while (!given_order && matrix.order > 1 && t_.worst(static_cast<double>(matrix.elements())) > elements) {
       matrix.order = std::min(matrix.order - 1, static_cast<std::int64_t>(static_cast<double>(matrix.order) * 0.998));
