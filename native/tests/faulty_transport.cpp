@@ -90,6 +90,7 @@ bool payload(MPI_Comm comm, MPI_Datatype type) { return of_a_trial(comm) && (typ
 struct Part {
   std::byte* at;
   std::size_t bytes;
+  bool floats = false;  // and so no doubles
 };
 using Parts = std::vector<Part>;
 
@@ -105,7 +106,7 @@ class Received {
       const std::size_t came = std::min(part.bytes, most);
       if (came == 0) continue;
       if (mode() == Mode::corrupt) {
-        part.at[std::min(came / 2 | 7, came - 1)] ^= std::byte{1};
+        part.at[part.floats ? came / 2 : std::min(came / 2 | 7, came - 1)] ^= std::byte{1};
         return;
       }
       const std::size_t arrived = mode() == Mode::truncate ? came / 2 : 0;
@@ -245,7 +246,7 @@ std::size_t bytes_of(int count, MPI_Datatype type) {
 
 Parts all(void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
   if (!payload(comm, type)) return {};
-  return {{static_cast<std::byte*>(buffer), bytes_of(count, type)}};
+  return {{static_cast<std::byte*>(buffer), bytes_of(count, type), type == MPI_FLOAT}};
 }
 
 Parts at(int root, void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
@@ -357,7 +358,7 @@ int MPI_Accumulate(const void* out, int out_count, MPI_Datatype out_type, int ta
 int MPI_Get(void* in, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count, MPI_Datatype target_type, MPI_Win window) {
   const auto found = windows.find(window);
   if (found != windows.end() && on_this_rank())
-    found->second.got.emplace_back(Parts{{static_cast<std::byte*>(in), bytes_of(count, type)}});
+    found->second.got.emplace_back(Parts{{static_cast<std::byte*>(in), bytes_of(count, type), type == MPI_FLOAT}});
   return PMPI_Get(in, count, type, target, at, target_count, target_type, window);
 }
 
