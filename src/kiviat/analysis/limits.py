@@ -126,7 +126,7 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def _limit(name: str, key: str, size: Size, bounds: Sequence[Callable[[Size], Bound | str]]) -> Limit:
+def _limit(name: str, key: str, size: Size, bounds: Sequence[Reckoning]) -> Limit:
     quantity = size.quantities.get(key)
     if quantity is None:
         return Limit(name, None, "", (), None, (), (size.why(key),))
@@ -165,26 +165,34 @@ def _where(size: Size) -> str:
 # ---- Bounds: what a kernel could reach, or why that is not known; "" where it does not apply
 
 
-def _needs(size: Size, *names: str) -> str:
-    return "; ".join(size.why(name) for name in names if name not in size.quantities)
+Reckoning = Callable[[Size], Bound | str]
+
+
+def _by(quantity: str, between: bool = False) -> Callable[[Reckoning], Reckoning]:
+    """A bound that a quantity gives, which has to be known; `between` processes, there is none for one."""
+
+    def of(reckon: Reckoning) -> Reckoning:
+        def bound(size: Size) -> Bound | str:
+            if between and (size.processes or 1) == 1:
+                return ""
+            return reckon(size) if quantity in size.quantities else size.why(quantity)
+
+        return bound
+
+    return of
 
 
 def _total(size: Size, name: str) -> float:
     return size.quantities[name].value * (size.processes or 1)
 
 
+@_by("dgemm")
 def _hpl_processor(size: Size) -> Bound | str:
-    if lacking := _needs(size, "dgemm"):
-        return lacking
     return Bound(PROCESSOR, _total(size, "dgemm"), "star DGEMM of all processes")
 
 
+@_by("ring_bandwidth", between=True)
 def _hpl_network(size: Size) -> Bound | str:
-    processes = size.processes or 1
-    if processes == 1:
-        return ""
-    if lacking := _needs(size, "ring_bandwidth"):
-        return lacking
     order = size.value("hpl_order")
     if order is None:
         return "the order of the matrix of HPL is not recorded"
@@ -215,9 +223,8 @@ def _grid(size: Size) -> tuple[int, int]:
     return rows, processes // rows
 
 
+@_by("fft_star")
 def _fft_local(size: Size) -> Bound | str:
-    if lacking := _needs(size, "fft_star"):
-        return lacking
     return Bound(_fft_resource(size), _total(size, "fft_star"), "star FFT of all processes")
 
 
@@ -230,12 +237,9 @@ def _fft_resource(size: Size) -> str:
     return MEMORY if 5 * math.log2(order) / 32 < dgemm / triad else PROCESSOR
 
 
+@_by("ring_bandwidth", between=True)
 def _fft_network(size: Size) -> Bound | str:
     processes = size.processes or 1
-    if processes == 1:
-        return ""
-    if lacking := _needs(size, "ring_bandwidth"):
-        return lacking
     fft = size.quantities["fft"]
     memory = fft.axes.get("memory")
     in_memory = memory / 32 * processes if isinstance(memory, int | float) else 2.0**24 * processes
@@ -245,54 +249,43 @@ def _fft_network(size: Size) -> Bound | str:
     return Bound(BANDWIDTH, rate, "three transposes of 16 B for each element at random ring bandwidth")
 
 
+@_by("triad")
 def _ptrans_memory(size: Size) -> Bound | str:
-    if lacking := _needs(size, "triad"):
-        return lacking
     return Bound(
         MEMORY, _total(size, "triad") / 3, "24 B of memory traffic for each 8 B, at star STREAM triad"
     )
 
 
+@_by("ring_bandwidth", between=True)
 def _ptrans_network(size: Size) -> Bound | str:
     processes = size.processes or 1
-    if processes == 1:
-        return ""
-    if lacking := _needs(size, "ring_bandwidth"):
-        return lacking
     # On a square grid the processes of the diagonal keep their blocks; in all 1 / P at least stays.
     rate = _total(size, "ring_bandwidth") * processes / (processes - 1)
     return Bound(BANDWIDTH, rate, "(P − 1) / P of the matrix at random ring bandwidth")
 
 
+@_by("random_access_star")
 def _random_memory(size: Size) -> Bound | str:
-    if lacking := _needs(size, "random_access_star"):
-        return lacking
     return Bound(MEMORY, _total(size, "random_access_star"), "star RandomAccess of all processes")
 
 
+@_by("ring_latency", between=True)
 def _random_latency(size: Size) -> Bound | str:
     processes = size.processes or 1
-    if processes == 1:
-        return ""
-    if lacking := _needs(size, "ring_latency"):
-        return lacking
     rate = 1024 * processes / size.quantities["ring_latency"].value
     return Bound(
         LATENCY, rate, "1024 updates of each process, the look-ahead allowed, for each random ring latency"
     )
 
 
+@_by("ring_bandwidth", between=True)
 def _random_bandwidth(size: Size) -> Bound | str:
     processes = size.processes or 1
-    if processes == 1:
-        return ""
-    if lacking := _needs(size, "ring_bandwidth"):
-        return lacking
     rate = _total(size, "ring_bandwidth") / 8 * processes / (processes - 1)
     return Bound(BANDWIDTH, rate, "8 B for each update of another process’s words, at random ring bandwidth")
 
 
-_KERNELS: tuple[tuple[str, str, tuple[Callable[[Size], Bound | str], ...]], ...] = (
+_KERNELS: tuple[tuple[str, str, tuple[Reckoning, ...]], ...] = (
     ("HPL", "hpl", (_hpl_processor, _hpl_network)),
     ("FFT", "fft", (_fft_local, _fft_network)),
     ("PTRANS", "ptrans", (_ptrans_memory, _ptrans_network)),
