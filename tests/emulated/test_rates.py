@@ -12,8 +12,9 @@ from kiviat.launch.emulated.spec import Spec
 
 # A frame of 1514 bytes carries 1448 of a stream.
 PAYLOAD = 1448 / 1514
-# The machine may be busy with something else, which takes from a rate and never adds to it.
-TRIES = 4
+# The machine may be busy with something else, which takes from a rate and never adds to it: one good
+# half second is enough, and a quiet machine has it at once.
+TRIES = 40
 
 
 def rates(cluster: Cluster, *flows: tuple[str, str], share: float) -> list[float]:
