@@ -30,6 +30,11 @@ def pytest_runtest_makereport(
     return report
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The native tests first: what they build for MPICH serves all others."""
+    items.sort(key=lambda item: CHECKOUT / "tests" / "native" not in item.path.parents)
+
+
 def pytest_configure() -> None:
     """A shell starts what it leaves in the background deaf to Ctrl-C, and all that is started from there."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kiviat.launch.build import PROGRAM, _key, cache_folder
 from kiviat.launch.native import Options, command, environment
 from kiviat.launch.toolchain import Toolchain
 
@@ -129,7 +131,18 @@ def _build(toolchain: Toolchain) -> Native:
         done = subprocess.run(step, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode != 0:
             pytest.fail(f"{' '.join(step)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}", pytrace=False)
-    return Native(toolchain, folder)
+    native = Native(toolchain, folder)
+    if name == "mpich":
+        _take_for_built(native)
+    return native
+
+
+def _take_for_built(native: Native) -> None:
+    """Kiviat then need not build for this MPI again. How it does is seen with Open MPI."""
+    home = cache_folder() / "build" / _key(native.toolchain, CHECKOUT / "native")
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(native.program, home / f"{PROGRAM}.new")
+    (home / f"{PROGRAM}.new").replace(home / PROGRAM)
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,7 @@ def test_native_tests_pass_under_four_ranks(native_openmpi: Native) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.full
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_native_tests_pass_with_the_wheel(native_wheel: Native, ranks: int) -> None:
     """Debian's MPICH spins when four ranks share two cores; the wheel's can be told to yield."""
