@@ -1,7 +1,9 @@
 #include "core/registry.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
+#include <cmath>
 #include <numeric>
 
 #include "core/failure.hpp"
@@ -59,8 +61,24 @@ std::vector<Quantity> metrics_of(const Traits& traits) {
 
 }  // namespace
 
+bool RankRule::allows(int ranks) const {
+  if (ranks < min || (max != 0 && ranks > max) || ranks % multiple != 0) return false;
+  if (numbers == Of::powers_of_two) return std::has_single_bit(static_cast<unsigned>(ranks));
+  if (numbers == Of::any) return true;
+  const int root = static_cast<int>(std::lround(std::sqrt(ranks)));
+  return root * root == ranks;
+}
+
+int RankRule::most(int available) const {
+  int ranks = max ? std::min(max, available) : available;
+  while (ranks > 0 && !allows(ranks)) --ranks;
+  return ranks;
+}
+
 std::string RankRule::text() const {
   if (min == max) return "exactly " + std::to_string(min);
+  if (numbers == Of::powers_of_two) return "a power of two";
+  if (numbers == Of::squares) return "a square number";
   std::string rule = "at least " + std::to_string(min);
   if (max) rule += ", at most " + std::to_string(max);
   if (multiple > 1) rule += ", a multiple of " + std::to_string(multiple);
@@ -94,6 +112,8 @@ std::string Benchmark::describe() const {
   rule.field("min", traits.ranks.min);
   traits.ranks.max ? rule.field("max", traits.ranks.max) : rule.field("max", nullptr);
   rule.field("multiple", traits.ranks.multiple);
+  const char* numbers[] = {"any", "powers_of_two", "squares"};
+  rule.field("numbers", numbers[static_cast<int>(traits.ranks.numbers)]);
   return json::Object()
       .field("name", name)
       .field("file", file)

@@ -17,13 +17,18 @@ struct Axis {
 };
 
 struct RankRule {
+  enum class Of { any, powers_of_two, squares };
   int min = 1, max = 0, multiple = 1;  // max 0: no bound
-  bool allows(int ranks) const { return ranks >= min && (max == 0 || ranks <= max) && ranks % multiple == 0; }
+  Of numbers = Of::any;
+  bool allows(int ranks) const;
+  int most(int available) const;  // the largest that it allows; 0 if there is none
   std::string text() const;
 };
 constexpr RankRule exactly(int n) { return {n, n, 1}; }
 constexpr RankRule at_least(int n) { return {n, 0, 1}; }
 constexpr RankRule pairs() { return {2, 0, 2}; }
+constexpr RankRule powers_of_two() { return {.numbers = RankRule::Of::powers_of_two}; }
+constexpr RankRule squares() { return {.numbers = RankRule::Of::squares}; }
 
 // How a benchmark is sampled: in batches (point to point), call by call (collectives), or call by
 // call with computation beside it (non-blocking collectives). A study has a procedure of its own, made

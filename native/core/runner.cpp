@@ -21,7 +21,7 @@ struct Members {
 Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
   const RankRule& rule = benchmark.traits.ranks;
   // As many as there are, if the rule can do with them at all.
-  const int most = std::max(world / rule.multiple * rule.multiple, std::min(world, rule.min));
+  const int most = std::max(RankRule{rule.min, 0, rule.multiple, rule.numbers}.most(world), std::min(world, rule.min));
   const int natural = spec.integer("group", 0) || !rule.max ? most : std::min(rule.max, world);
   const Members members{spec.integer("ranks", natural), spec.integer("distance", 1)};
   if (members.ranks < 1 || members.stride < 1) throw UsageError("ranks and distance must be at least 1");

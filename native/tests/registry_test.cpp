@@ -67,6 +67,10 @@ RANKED_TEST(rank_rules, 1) {
   EXPECT(pairs().allows(6));
   EXPECT(!pairs().allows(5));
   EXPECT(!pairs().allows(0));
+  EXPECT(powers_of_two().allows(1) && powers_of_two().allows(64) && !powers_of_two().allows(0) && !powers_of_two().allows(12));
+  EXPECT(squares().allows(1) && squares().allows(49) && !squares().allows(0) && !squares().allows(50));
+  EXPECT(powers_of_two().most(63) == 32 && squares().most(63) == 49 && pairs().most(7) == 6 && pairs().most(1) == 0);
+  EXPECT(exactly(2).most(9) == 2 && at_least(1).most(9) == 9);
   EXPECT((RankRule{3, 9, 3}.allows(9)));
   EXPECT((!RankRule{3, 9, 3}.allows(12)));
   EXPECT(exactly(2).text() == "exactly 2");

@@ -29,6 +29,7 @@ BRIEF = {
     "lmax": 4096,
     "long": 4096,
     "loop_ms": 0,
+    "class": "S",
     "memory": 100_000,
     "pair_ms": 1,
     "phase_ms": 1,

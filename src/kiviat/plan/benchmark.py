@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from math import isqrt
 from typing import Any
 
 from kiviat.record import InputError
@@ -17,19 +18,25 @@ class RankRule:
     min: int = 1
     max: int | None = None
     multiple: int = 1
+    numbers: str = "any"  # or "powers_of_two" or "squares"
 
     def fits(self, ranks: int) -> bool:
+        if self.numbers == "powers_of_two" and ranks.bit_count() != 1:
+            return False
+        if self.numbers == "squares" and isqrt(ranks) ** 2 != ranks:
+            return False
         return self.min <= ranks and (self.max is None or ranks <= self.max) and ranks % self.multiple == 0
 
     def largest(self, available: int) -> int | None:
         """The largest allowed number of ranks up to `available`."""
         top = available if self.max is None else min(available, self.max)
-        top -= top % self.multiple
-        return top if top >= self.min else None
+        return next((ranks for ranks in range(top, self.min - 1, -1) if self.fits(ranks)), None)
 
     def __str__(self) -> str:
         if self.max == self.min:
             return f"exactly {self.min} ranks"
+        if self.numbers != "any":
+            return "a power of two" if self.numbers == "powers_of_two" else "a square number"
         words = f"at least {self.min} ranks" if self.max is None else f"{self.min} to {self.max} ranks"
         return words if self.multiple == 1 else f"{words}, a multiple of {self.multiple}"
 
@@ -77,7 +84,9 @@ class Benchmark:
             file=data.get("file", data["name"]),
             summary=data.get("summary", ""),
             aka=tuple(data.get("aka", [])),
-            ranks=RankRule(rule.get("min", 1), rule.get("max"), rule.get("multiple", 1)),
+            ranks=RankRule(
+                rule.get("min", 1), rule.get("max"), rule.get("multiple", 1), rule.get("numbers", "any")
+            ),
             sized=data.get("sized", True),
             element_bytes=data.get("element_bytes", 1),
             axes={axis.name: axis for axis in axes if axis.name != "bytes"},

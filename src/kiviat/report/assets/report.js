@@ -15,7 +15,7 @@
   // ---- Words: what kiviat.record.units says in Python; a test compares the two.
 
   const PREFIX = { "-3": "n", "-2": "µ", "-1": "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P", 6: "E" };
-  const SCALED = { s: [-3, 0], "B/s": [0, 6], "1/s": [0, 6], "flop/s": [0, 6], J: [-2, 6], W: [-2, 6] };
+  const SCALED = { s: [-3, 0], "B/s": [0, 6], "1/s": [0, 6], "flop/s": [0, 6], "op/s": [0, 6], J: [-2, 6], W: [-2, 6] };
   const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
   function threeDigits(value) {

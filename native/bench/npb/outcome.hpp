@@ -1,0 +1,84 @@
+// What all NAS programs tell: rate, time, time of each phase, and how far the results are from the published ones.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/host.hpp"
+#include "core/trial.hpp"
+
+namespace kiviat::npb {
+
+inline std::vector<Quantity> quantities() {
+  return {{"rate", "op/s", "higher", "operations as NPB counts them over the time, of all ranks together"},
+          {"time", "s", "lower", "from the first operation on the initial data to the last, the slowest rank's"},
+          {"deviation", "1", "lower", "greatest relative difference from a published result"}};
+}
+
+inline void tell_rate(Trial& t, double operations, double time_s) {
+  t.report("rate", operations / time_s);
+  t.report("time", time_s);
+}
+
+// Results beside those that are published. Every rank has them all.
+class Verification {
+ public:
+  explicit Verification(double tolerance) : tolerance_(tolerance) {}
+
+  void expect(const std::string& what, double published, double found) {
+    const double off = std::abs((found - published) / published);
+    most_ = std::max(most_, std::isnan(off) ? INFINITY : off);
+    if (off <= tolerance_ || !reason_.empty()) return;
+    char numbers[80];
+    std::snprintf(numbers, sizeof numbers, " is %.14e, not %.14e", found, published);
+    reason_ = what + numbers;
+  }
+
+  // Collective. Where messages carry nothing there is no result.
+  void tell(Trial& t) const {
+    const bool exists = host::carries_payload();
+    if (exists) t.report("deviation", most_);
+    t.confirm(!exists || reason_.empty(), reason_);
+  }
+
+ private:
+  double tolerance_, most_ = 0;
+  std::string reason_;
+};
+
+// The time that a rank spends in each phase of a program.
+class Phases {
+ public:
+  explicit Phases(std::vector<std::string> names) : names_(std::move(names)), seconds_(names_.size()) {}
+
+  template <class Work>
+  void operator()(int phase, Work&& work) {
+    const double start_s = clock::now();
+    work();
+    seconds_[static_cast<std::size_t>(phase)] += clock::now() - start_s;
+  }
+  void reset() { std::ranges::fill(seconds_, 0.0); }
+
+  // Collective.
+  void tell(Trial& t) const {
+    const int count = static_cast<int>(seconds_.size());
+    std::vector<double> least(seconds_.size()), sum(seconds_.size()), most(seconds_.size());
+    MPI_Reduce(seconds_.data(), least.data(), count, MPI_DOUBLE, MPI_MIN, 0, t.comm());
+    MPI_Reduce(seconds_.data(), sum.data(), count, MPI_DOUBLE, MPI_SUM, 0, t.comm());
+    MPI_Reduce(seconds_.data(), most.data(), count, MPI_DOUBLE, MPI_MAX, 0, t.comm());
+    Table& table = t.table("phase_time", "s", "lower", {{"phase", names_}, {"statistic", {"min", "mean", "max"}}});
+    for (std::size_t i = 0; i < seconds_.size(); ++i)
+      table.at({i, 0}) = least[i], table.at({i, 1}) = sum[i] / t.ranks(), table.at({i, 2}) = most[i];
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<double> seconds_;
+};
+
+}  // namespace kiviat::npb
