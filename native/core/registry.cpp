@@ -77,8 +77,8 @@ int RankRule::most(int available) const {
 
 std::string RankRule::text() const {
   if (min == max) return "exactly " + std::to_string(min);
-  if (numbers == Of::powers_of_two) return "a power of two";
-  if (numbers == Of::squares) return "a square number";
+  if (numbers == Of::powers_of_two) return "1, 2, 4, 8 or another power of two";
+  if (numbers == Of::squares) return "1, 4, 9, 16 or another square number of";
   std::string rule = "at least " + std::to_string(min);
   if (max) rule += ", at most " + std::to_string(max);
   if (multiple > 1) rule += ", a multiple of " + std::to_string(multiple);

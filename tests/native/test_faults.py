@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import CORES
+from conftest import BRIEF, CORES
 
 if TYPE_CHECKING:
     from conftest import Native
@@ -20,15 +20,16 @@ FAULTS = ("corrupt", "drop", "truncate")
 # From one side to the other only. Elsewhere both ranks receive, or one of them if there is a root.
 ONE_WAY = {"accumulate", "get", "hpo_recv", "hpo_send", "put", "uniband"}
 # All ranks work on one problem: what is damaged on one is wrong on all.
-SPREADING = {"fft"}
+SPREADING = {"fft", "bt", "cg", "ft", "is", "lu", "mg", "sp"}
 
 
 def cases_of(description: Mapping[str, Any]) -> list[str]:
-    """One byte (or element), some, many; every value of the benchmark's own axes; either root."""
+    """One byte (or element), some, many; every value of the axes of its own that are not brief; either root."""
     name, element = description["name"], description["element_bytes"]
     axes = {
         axis["name"]: [value for value in axis["values"] or [] if value != axis["default"]]
         for axis in description["axes"]
+        if axis["name"] not in BRIEF
     }
     common = f"{description['brief']} mode=fixed iterations=1 warmup=0" + " window=4" * ("window" in axes)
     variants = [f"bytes={size}" for size in (2 * element, 64, 40_000)] if description["sized"] else [""]

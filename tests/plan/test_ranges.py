@@ -58,6 +58,10 @@ PAIRS = RankRule(2, None, 2)
         ([2, 40, "all"], 8, ANY, (2, 8, 40)),
         ("3:20", 8, ANY, (3, 6, 12, 20)),
         ("2,3,4", 8, PAIRS, (2, 4)),
+        ("all", 12, RankRule(numbers="powers_of_two"), (8,)),
+        ("all", 12, RankRule(numbers="squares"), (9,)),
+        ("doubling", 12, RankRule(numbers="powers_of_two"), (2, 4, 8)),
+        ("1:16", 16, RankRule(numbers="squares"), (1, 4, 16)),
     ],
 )
 def test_ranks(written: object, available: int, rule: RankRule, ranks: tuple[int, ...]) -> None:
@@ -68,6 +72,8 @@ def test_ranks_written_out_must_fit_the_rule() -> None:
     with pytest.raises(InputError, match=r"ranks 3 in here does not fit: it runs on exactly 2 ranks"):
         expand_ranks(3, 8, PAIR, "here")
     assert expand_ranks(3, 8, PAIR, "here", strict=False) == ()
+    with pytest.raises(InputError, match=r"ranks 3 .* runs on 1, 2, 4, 8 or another power of two ranks"):
+        expand_ranks(3, 8, RankRule(numbers="powers_of_two"), "here")
 
 
 @pytest.mark.parametrize("written", ["x", 0, -2, "4:2", True, "", 2.5])

@@ -36,7 +36,10 @@ class RankRule:
         if self.max == self.min:
             return f"exactly {self.min} ranks"
         if self.numbers != "any":
-            return "a power of two" if self.numbers == "powers_of_two" else "a square number"
+            return {
+                "powers_of_two": "1, 2, 4, 8 or another power of two ranks",
+                "squares": "1, 4, 9, 16 or another square number of ranks",
+            }[self.numbers]
         words = f"at least {self.min} ranks" if self.max is None else f"{self.min} to {self.max} ranks"
         return words if self.multiple == 1 else f"{words}, a multiple of {self.multiple}"
 
