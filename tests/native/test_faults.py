@@ -24,7 +24,7 @@ SPREADING = {"fft", "bt", "cg", "ft", "is", "lu", "mg", "sp"}
 
 
 def cases_of(description: Mapping[str, Any]) -> list[str]:
-    """One byte (or element), some, many; every value of the axes of its own that are not brief; either root."""
+    """One byte (or element), some, many; all values of its own axes that are not brief; either root."""
     name, element = description["name"], description["element_bytes"]
     axes = {
         axis["name"]: [value for value in axis["values"] or [] if value != axis["default"]]

@@ -136,7 +136,7 @@ static void ep(Trial& t) {
 BENCHMARK(ep,
           .summary = "NAS EP: Gaussian pairs, tabulated; hardly any communication",
           .source = "NAS Parallel Benchmarks, EP; Bailey et al., RNR-94-007, 1994, section 2.2",
-          .aka = {"EP", "npb"},
+          .aka = {"EP"},
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,

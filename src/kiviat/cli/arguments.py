@@ -104,7 +104,9 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     what = command.add_argument_group("what to run")
     what.add_argument(
-        "--plan", help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled or a file (default: quick)"
+        "--plan",
+        help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick or a file "
+        "(default: quick)",
     )
     what.add_argument(
         "-n",
@@ -125,6 +127,12 @@ def _run(command: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="of each rank for the kernels of HPC Challenge: 512M, 2G, or auto:2G, half of what is there but "
         "2G at most (default: as the plan says)",
+    )
+    what.add_argument(
+        "--class",
+        dest="problem_class",
+        metavar="CLASS",
+        help="of the NAS programs: S, W, A, B, C, or several (default: as the plan says)",
     )
     what.add_argument("--multi", type=int, metavar="N", help="groups of N ranks, all at the same time")
     what.add_argument("--launches", type=int, help="how often the whole plan is launched")

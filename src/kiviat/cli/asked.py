@@ -6,7 +6,18 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from kiviat.plan import Overrides, Plan, RankRule, expand_ranks, load_plan, plan_in, reload_plan
+from kiviat.plan import (
+    COMMAND_LINE,
+    Benchmark,
+    Overrides,
+    Plan,
+    RankRule,
+    expand_ranks,
+    find_benchmarks,
+    load_plan,
+    plan_in,
+    reload_plan,
+)
 from kiviat.record import InputError
 from kiviat.record.types import Scalar
 from kiviat.store import read_run
@@ -20,6 +31,8 @@ def asked_plan(arguments: Namespace, known: list[dict[str, Any]], available: int
     if ranks is not None:
         available = max(expand_ranks(ranks, available, RankRule(), "-n"))
     named, benchmarks = plan_in(arguments.benchmarks, known, arguments.plan)
+    if ranks is not None:
+        _refuse_ranks_that_do_not_fit(ranks, available, benchmarks, known)
     overrides = Overrides(
         benchmarks=benchmarks,
         bytes=arguments.sizes,
@@ -30,6 +43,16 @@ def asked_plan(arguments: Namespace, known: list[dict[str, Any]], available: int
         axes=_axes(arguments),
     )
     return load_plan(named or _DEFAULT_PLAN, known, available, overrides)
+
+
+def _refuse_ranks_that_do_not_fit(
+    ranks: str, available: int, names: list[str], known: list[dict[str, Any]]
+) -> None:
+    """Who wants a program on 12 ranks that can do with 8 or 16 is told, and does not get 8."""
+    for benchmark in find_benchmarks([Benchmark.from_json(entry) for entry in known], names, COMMAND_LINE):
+        rule = benchmark.ranks
+        if rule.numbers != "any" and not expand_ranks(ranks, available, rule, "-n", strict=False):
+            raise InputError(f"-n {ranks} does not fit: {benchmark.name} runs on {rule}")
 
 
 def _controls(arguments: Namespace) -> dict[str, Scalar]:
@@ -62,6 +85,8 @@ def _axes(arguments: Namespace) -> dict[str, Any]:
         axes[name] = value
     if arguments.memory is not None:
         axes["memory"] = arguments.memory
+    if arguments.problem_class is not None:
+        axes["class"] = arguments.problem_class.upper()
     return axes | ({} if arguments.multi is None else {"group": arguments.multi})
 
 

@@ -27,8 +27,8 @@ from kiviat.store import RunDirectory, call_run, runs_home
 
 _LOOK_S = 0.2
 _OTHER_OPTIONS = (
-    *("plan", "sizes", "memory", "multi", "launches", "seed", "budget", "target", "iterations", "warmup"),
-    "watts",
+    *("plan", "sizes", "memory", "problem_class", "multi", "launches", "seed", "budget", "target"),
+    *("iterations", "warmup", "watts"),
 )
 
 

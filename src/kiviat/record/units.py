@@ -7,7 +7,9 @@ import math
 UNAVAILABLE = "unavailable"
 
 _PREFIXES = {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P", 6: "E"}
-_SCALED = {"s": (-3, 0), "B/s": (0, 6), "1/s": (0, 6), "flop/s": (0, 6), "op/s": (0, 6), "J": (-2, 6), "W": (-2, 6)}
+_RATES = dict.fromkeys(("B/s", "1/s", "flop/s", "op/s"), (0, 6))
+_SCALED = {**_RATES, "s": (-3, 0), "J": (-2, 6), "W": (-2, 6)}
+_PLAIN = 1e-4  # what is smaller has an exponent
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -54,8 +56,11 @@ def format_bytes(count: int | None) -> str:
 
 
 def three_digits(value: float) -> str:
-    """Three significant digits without an exponent: 1.23, 12.3, 123, 1230; 0 is "0"."""
+    """Three significant digits: 1.23, 12.3, 123, 1230; 1.23e-7 where zeros would be many; 0 is "0"."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     rounded = float(f"{value:.2e}")
+    if abs(rounded) < _PLAIN:
+        digits, exponent = f"{value:.2e}".split("e")
+        return f"{digits}e{int(exponent)}"
     return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"

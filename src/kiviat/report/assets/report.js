@@ -21,6 +21,7 @@
   function threeDigits(value) {
     if (value === 0) return "0";
     const [, exponent] = value.toExponential(2).split("e");
+    if (Number(exponent) < -4) return value.toExponential(2);
     return Number(value.toExponential(2)).toFixed(Math.max(0, 2 - Number(exponent)));
   }
   function quantity(value, unit, write = threeDigits) {
