@@ -130,15 +130,17 @@ def plan_in(
 ) -> tuple[str | None, list[str]]:
     """The plan that `words` of the command line name, or else `given`; and the words that name benchmarks.
 
-    A benchmark of that name wins. What is neither a benchmark nor a plan is refused with the nearest of both.
+    A benchmark of that name wins, but not one that is only also known by it. What is neither a benchmark nor a
+    plan is refused with the nearest of both.
     """
     known = [Benchmark.from_json(entry) for entry in describe]
+    names = {benchmark.name for benchmark in known}
     plans, benchmarks = [], []
     for word in words:
-        if names_benchmark(word, known):
-            benchmarks.append(word)
-        elif word in plan_names():
+        if word in plan_names() and word not in names:
             plans.append(word)
+        elif names_benchmark(word, known):
+            benchmarks.append(word)
         else:
             nearest = suggestion(
                 word,
