@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bench/hpcc/memory.hpp"
+#include "bench/memory.hpp"
 
 namespace kiviat {
 

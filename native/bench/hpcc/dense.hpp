@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/hpcc/agreed.hpp"
-#include "bench/hpcc/memory.hpp"
+#include "bench/memory.hpp"
 #include "core/blas.hpp"
 
 namespace kiviat {

@@ -3,7 +3,7 @@
 
 #include "bench/hpcc/fft_check.hpp"
 #include "bench/hpcc/fft_shape.hpp"
-#include "bench/hpcc/memory.hpp"
+#include "bench/memory.hpp"
 #include "bench/hpcc/scope.hpp"
 #include "core/clock.hpp"
 #include "core/host.hpp"

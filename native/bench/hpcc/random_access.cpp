@@ -2,7 +2,7 @@
 // ranks on one table. No two ranks write to the same word, so that no update is lost, and none may be wrong.
 #include <bit>
 
-#include "bench/hpcc/memory.hpp"
+#include "bench/memory.hpp"
 #include "bench/hpcc/scope.hpp"
 #include "bench/hpcc/update_replay.hpp"
 #include "core/clock.hpp"

@@ -1,5 +1,5 @@
 // STREAM: what memory gives to copy, scale, add and triad, on one rank or on all at once.
-#include "bench/hpcc/memory.hpp"
+#include "bench/memory.hpp"
 #include "bench/hpcc/scope.hpp"
 #include "bench/hpcc/stream_arrays.hpp"
 #include "core/clock.hpp"
