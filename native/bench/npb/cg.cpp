@@ -1,0 +1,256 @@
+// CG, conjugate gradient: the smallest eigenvalue of a sparse matrix without any structure, by inverse iteration. Each step
+// solves A z = x by 25 steps of the conjugate gradient method, and so multiplies the matrix by vectors 26 times.
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <span>
+
+#include "bench/memory.hpp"
+#include "bench/npb/matrix_grid.hpp"
+#include "bench/npb/outcome.hpp"
+#include "bench/npb/problem_class.hpp"
+#include "bench/npb/random_matrix.hpp"
+#include "bench/npb/sliced_matrix.hpp"
+#include "core/multiversioned.hpp"
+#include "core/work.hpp"
+
+using namespace kiviat;
+using namespace kiviat::npb;
+
+namespace {
+
+struct Problem {
+  std::int64_t order;
+  int nonzeros, iterations;
+  double shift, zeta;
+};
+constexpr PerClass<Problem> problems = {{{1400, 7, 15, 10, 8.5971775078648},
+                                         {7000, 8, 15, 12, 10.362595087124},
+                                         {14000, 11, 15, 20, 17.130235054029},
+                                         {75000, 13, 75, 60, 22.712745482631},
+                                         {150000, 15, 75, 110, 28.973605592845}}};
+constexpr int steps = 25;
+
+#define KIVIAT_HOT KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+
+// y = A x. The matrix comes from memory: it is asked for a kilobyte before its turn.
+KIVIAT_HOT void multiply(const SlicedMatrix& matrix, const double* x, double* y, std::int64_t rows) {
+  std::fill_n(y, rows + 1, 0.0);
+  const SlicedMatrix::Values* values = matrix.values();
+  const SlicedMatrix::Columns* columns = matrix.columns();
+  for (const SlicedMatrix::Slice& slice : matrix.slices()) {
+    const double* const part = x + slice.first_column;
+    SlicedMatrix::Values sum = {};
+    for (std::int32_t k = 0; k < slice.length; ++k, ++values, ++columns) {
+      __builtin_prefetch(values + 32);
+      __builtin_prefetch(columns + 32);
+      const SlicedMatrix::Columns at = *columns;
+      const SlicedMatrix::Values gathered = {part[at[0]], part[at[1]], part[at[2]], part[at[3]]};
+      sum += gathered * *values;
+    }
+    for (std::size_t lane = 0; lane < slice.row.size(); ++lane) y[slice.row[lane]] += sum[lane];
+  }
+}
+
+KIVIAT_HOT double dot(const double* a, const double* b, std::int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// z += alpha p, r -= alpha q; r·r.
+KIVIAT_HOT double descend(double alpha, const double* p, const double* q, double* z, double* r, std::int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) {
+    z[i] += alpha * p[i];
+    const double rest = r[i] - alpha * q[i];
+    r[i] = rest, sum += rest * rest;
+  }
+  return sum;
+}
+
+// p = r + beta p.
+KIVIAT_HOT void turn(double beta, const double* r, double* p, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) p[i] = r[i] + beta * p[i];
+}
+
+KIVIAT_HOT double squared_distance(const double* a, const double* b, std::int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return sum;
+}
+
+KIVIAT_HOT void add(const double* more, double* sum, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) sum[i] += more[i];
+}
+
+class Program {
+ public:
+  explicit Program(Trial& t)
+      : t_(t), problem_(of_class(t, problems)), grid_(problem_.order, t.ranks(), t.rank()), rows_(grid_.row_block()),
+        count_(grid_.column_block().size()), partners_(grid_.sum_partners()) {
+    elements_ = static_cast<double>(problem_.order) * RandomMatrix::elements_of_row(problem_.nonzeros) / t.ranks();
+    // Of rows that are summed there is one more, where slices end that have fewer than four.
+    const std::size_t vector = padded(count_), sums = padded(rows_.size() + 1);
+    const std::size_t bytes = (5 * vector + 2 * sums) * sizeof(double);
+    constexpr double filled_up = 1.1;
+    refuse_more_than_available(t, "class=" + t.text("class"),
+                               static_cast<double>(bytes) + filled_up * SlicedMatrix::bytes(elements_) + RandomMatrix::bytes(problem_.order, problem_.nonzeros));
+    vectors_ = pages_of(t, bytes);
+    double* next = vectors_.as<double>();
+    for (double** const one : {&x_, &z_, &p_, &q_, &r_}) *one = std::exchange(next, next + vector);
+    partial_ = next, incoming_ = next + sums;
+    if (host::carries_payload())
+      matrix_.emplace(RandomMatrix(problem_.order, problem_.nonzeros, problem_.shift), rows_, grid_.column_block(),
+                      [&](std::size_t bytes) { return pages_of(t, bytes); });
+  }
+
+  void operator()() {
+    iterate(1);
+    phases_.reset();
+    const double time_s = t_.measured("cg", [&] { iterate(problem_.iterations); });
+    const double q = problem_.nonzeros * (problem_.nonzeros + 1);
+    tell_rate(t_, 2.0 * problem_.iterations * static_cast<double>(problem_.order) * (6 + q + steps * (5 + q)), time_s);
+    phases_.tell(t_);
+    Verification verification(1e-10);
+    verification.expect("zeta", problem_.zeta, zeta_);
+    verification.tell(t_);
+  }
+
+ private:
+  enum Phase { matrix_vector, vectors, sums, exchange };
+
+  static std::size_t padded(std::int64_t count) { return (static_cast<std::size_t>(count) + 7) / 8 * 8; }
+
+  // From x = 1 on.
+  void iterate(int iterations) {
+    compute(0, 8, [&] { std::fill_n(x_, count_, 1.0); });
+    for (int i = 0; i < iterations; ++i) {
+      solve();
+      double products[2] = {};
+      compute(4, 24, [&] { products[0] = dot(x_, z_, count_), products[1] = dot(z_, z_, count_); });
+      sum(products);
+      zeta_ = problem_.shift + 1 / products[0];
+      const double length = std::sqrt(products[1]);
+      compute(1, 16, [&] { std::transform(z_, z_ + count_, x_, [&](double z) { return z / length; }); });
+    }
+  }
+
+  // z with A z = x, about; RNR-94-007, figure 2.1.
+  void solve() {
+    double rho = 0;
+    compute(2, 32, [&] {
+      std::fill_n(z_, count_, 0.0), std::copy_n(x_, count_, r_), std::copy_n(x_, count_, p_);
+      rho = dot(r_, r_, count_);
+    });
+    sum(rho);
+    for (int step = 0; step < steps; ++step) {
+      multiply_by(p_);
+      double curvature = 0;
+      compute(2, 16, [&] { curvature = dot(p_, q_, count_); });
+      sum(curvature);
+      const double alpha = rho / curvature, before = rho;
+      compute(6, 48, [&] { rho = descend(alpha, p_, q_, z_, r_, count_); });
+      sum(rho);
+      compute(2, 24, [&] { turn(rho / before, r_, p_, count_); });
+    }
+    multiply_by(z_);
+    double residual = 0;
+    compute(3, 16, [&] { residual = squared_distance(x_, q_, count_); });
+    sum(residual);
+  }
+
+  // q = A x: the part that belongs to this rank's columns, from the parts of the vector that do. Each rank multiplies its
+  // block; those in a row of the grid add up, whereupon each has sums for its rows; and ranks across the diagonal exchange them,
+  // for what was a result by rows is to be an operand by columns.
+  void multiply_by(const double* x) {
+    phases_(matrix_vector, [&] {
+      // The matrix once, its vector, and sums that are set to 0 and then written.
+      const double bytes = SlicedMatrix::bytes(elements_) + 8.0 * static_cast<double>(count_ + 2 * rows_.size());
+      work::run({2 * elements_, bytes}, [&] { multiply(*matrix_, x, partial_, rows_.size()); });
+    });
+    phases_(sums, [&] { sum_rows(); });
+    phases_(exchange, [&] {
+      const Range kept = grid_.kept();
+      if (t_.ranks() == 1) q_ = partial_;
+      else swap(grid_.transposed(), partial_ + (kept.begin - rows_.begin), kept.size(), q_, count_);
+    });
+  }
+
+  void sum_rows() {
+    const Range kept = grid_.kept();
+    double* const keep = partial_ + (kept.begin - rows_.begin);
+    bool first = true;
+    for (const int partner : partners_) {
+      const bool halves = std::exchange(first, false) && !grid_.square();
+      const double* const out = !halves ? keep : kept.begin > rows_.begin ? partial_ : keep + kept.size();
+      swap(partner, out, halves ? rows_.size() - kept.size() : kept.size(), incoming_, kept.size());
+      work::run(cost(kept.size(), 1, 24), [&] { add(incoming_, keep, kept.size()); });
+    }
+  }
+
+  // Numbers of each rank, added up over the row of the grid: all rows have the same.
+  void sum(std::span<double> numbers) {
+    phases_(sums, [&] {
+      double theirs[2];
+      const auto count = static_cast<std::int64_t>(numbers.size());
+      for (const int partner : partners_) {
+        swap(partner, numbers.data(), count, theirs, count);
+        for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += theirs[i];
+      }
+    });
+  }
+  void sum(double& number) { sum(std::span(&number, 1)); }
+
+  // Bytes to MPI: who listens can tell them from what the harness says.
+  void swap(int partner, const double* out, std::int64_t sent, double* in, std::int64_t received) {
+    constexpr int size = sizeof(double);
+    MPI_Sendrecv(out, static_cast<int>(sent) * size, MPI_BYTE, partner, 0, in, static_cast<int>(received) * size, MPI_BYTE, partner, 0,
+                 t_.comm(), MPI_STATUS_IGNORE);
+  }
+
+  static Cost cost(std::int64_t count, double flops, double bytes) {
+    return {flops * static_cast<double>(count), bytes * static_cast<double>(count)};
+  }
+  // With what each element of a vector takes.
+  template <class Kernel>
+  void compute(double flops, double bytes, const Kernel& kernel) {
+    phases_(vectors, [&] { work::run(cost(count_, flops, bytes), kernel); });
+  }
+
+  Trial& t_;
+  Problem problem_;
+  MatrixGrid grid_;
+  Range rows_;
+  std::int64_t count_;  // of the columns of this rank, and of the elements of all vectors that it has
+  std::vector<int> partners_;
+  double elements_;  // of the matrix on each rank, about
+  HugePages vectors_;
+  double *x_, *z_, *p_, *q_, *r_, *partial_, *incoming_;
+  std::optional<SlicedMatrix> matrix_;
+  double zeta_ = 0;
+  Phases phases_{{"matrix-vector", "vectors", "sums", "exchange"}};
+};
+
+}  // namespace
+
+static void cg(Trial& t) {
+  Program program(t);
+  t.study(std::ref(program));
+}
+
+BENCHMARK(cg,
+          .summary = "NAS CG: smallest eigenvalue of a random sparse matrix; long messages along rows of a grid and across its diagonal",
+          .source = "NAS Parallel Benchmarks, CG; Bailey et al., RNR-94-007, 1994, section 2.4; NAS-95-020, 1995",
+          .aka = {"CG", "npb"},
+          .sampling = Sampling::study,
+          .ranks = powers_of_two(),
+          .sized = false,
+          .reports = quantities(),
+          .nominal_s = 2,
+          .axes = {class_axis()});

@@ -1,0 +1,120 @@
+// A sparse matrix for its product with a vector, in an order that suits caches and vectors of four: panels of rows, whose sums
+// stay near; in a panel blocks of columns, whose part of the vector does; in a block slices of four rows, element k of all four
+// side by side. Rows are sorted by the number of their elements in the block, 64 at a time, and filled up with zeros to the
+// longest of four (M. Kreutzer et al., "A unified sparse matrix data format for efficient general sparse matrix-vector
+// multiplication on modern processors with wide SIMD units", SIAM J. Sci. Comput. 36(5), 2014: SELL-4-64).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "bench/npb/random_matrix.hpp"
+#include "core/huge_pages.hpp"
+
+namespace kiviat::npb {
+
+class SlicedMatrix {
+ public:
+  static constexpr std::size_t height = 4, sorted = 64, panel = 1024;
+  typedef double Values __attribute__((vector_size(height * sizeof(double))));
+  using Columns = std::array<std::uint16_t, height>;
+  struct Slice {
+    std::array<std::int32_t, height> row;  // counted from the first one; where there are fewer, the one behind the last
+    std::int32_t first_column, length;
+  };
+
+  static double bytes(double elements) { return elements * (sizeof(double) + sizeof(std::uint16_t)); }
+
+  // The given rows and columns of `matrix`. Memory comes from allocate(bytes).
+  SlicedMatrix(const RandomMatrix& matrix, Range rows, Range columns, const std::function<HugePages(std::size_t)>& allocate)
+      : rows_(rows), columns_(columns), width_(width(columns.size(), matrix.elements_of_row())) {
+    std::size_t length = 0, slices = 0;
+    each_slice(matrix, [&](const Slice& slice, auto) { length += static_cast<std::size_t>(slice.length), ++slices; });
+    memory_ = allocate(length * (sizeof(Values) + sizeof(Columns)));
+    slices_.reserve(slices);
+    values_ = memory_.as<Values>(), indices_ = reinterpret_cast<Columns*>(values_ + length);
+    std::size_t at = 0;
+    each_slice(matrix, [&](const Slice& slice, auto element) {
+      slices_.push_back(slice);
+      for (std::size_t k = 0; k < static_cast<std::size_t>(slice.length); ++k, ++at)
+        for (std::size_t lane = 0; lane < height; ++lane) {
+          const Element one = element(lane, k);
+          values_[at][lane] = one.value, indices_[at][lane] = one.column;
+        }
+    });
+  }
+
+  const std::vector<Slice>& slices() const { return slices_; }
+  const Values* values() const { return values_; }     // of all slices one after the other
+  const Columns* columns() const { return indices_; }  // likewise, counted from the slice's first one
+
+ private:
+  struct Element {
+    double value = 0;
+    std::uint16_t column = 0;
+  };
+  struct Row {
+    std::int32_t number;
+    std::vector<std::int32_t> column;
+    std::vector<double> value;
+    std::size_t begin = 0, end = 0;  // of what lies in the block
+  };
+
+  // Of a block of columns: half of a first-level cache, but enough for a dozen elements of a row, for each slice costs as much
+  // as some elements.
+  static std::int64_t width(std::int64_t columns, double elements_of_row) {
+    const double wanted = 12 * static_cast<double>(columns) / elements_of_row;
+    return std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{2048}, std::int64_t{1} << 16);
+  }
+
+  // Calls use(slice, element) for each; element(lane, k) is number k of its row `lane`.
+  template <class Use>
+  void each_slice(const RandomMatrix& matrix, Use use) const {
+    std::vector<Row> rows;
+    matrix.each_row(rows_, columns_, [&](std::int64_t row, const std::vector<std::int32_t>& column, const std::vector<double>& value) {
+      rows.push_back({static_cast<std::int32_t>(row), column, value});
+      if (rows.size() == panel || row + 1 == rows_.size()) slice_panel(rows, use), rows.clear();
+    });
+  }
+
+  template <class Use>
+  void slice_panel(std::vector<Row>& rows, Use& use) const {
+    std::vector<const Row*> window;
+    for (std::int64_t first = 0; first < columns_.size(); first += width_) {
+      for (Row& row : rows)
+        for (row.begin = row.end; row.end < row.column.size() && row.column[row.end] < first + width_;) ++row.end;
+      for (std::size_t begin = 0; begin < rows.size(); begin += sorted) {
+        window.clear();
+        for (std::size_t i = begin; i < std::min(rows.size(), begin + sorted); ++i) window.push_back(&rows[i]);
+        std::ranges::stable_sort(window, std::greater{}, length);
+        for (std::size_t i = 0; i < window.size(); i += height) use_four(window, i, first, use);
+      }
+    }
+  }
+
+  template <class Use>
+  void use_four(const std::vector<const Row*>& window, std::size_t begin, std::int64_t first_column, Use& use) const {
+    Slice slice{.row = {}, .first_column = static_cast<std::int32_t>(first_column), .length = static_cast<std::int32_t>(length(window[begin]))};
+    for (std::size_t lane = 0; lane < height; ++lane)
+      slice.row[lane] = begin + lane < window.size() ? window[begin + lane]->number : static_cast<std::int32_t>(rows_.size());
+    use(slice, [&](std::size_t lane, std::size_t k) -> Element {
+      if (begin + lane >= window.size() || k >= length(window[begin + lane])) return {};
+      const Row& row = *window[begin + lane];
+      return {row.value[row.begin + k], static_cast<std::uint16_t>(row.column[row.begin + k] - first_column)};
+    });
+  }
+
+  static std::size_t length(const Row* row) { return row->end - row->begin; }
+
+  Range rows_, columns_;
+  std::int64_t width_;
+  HugePages memory_;
+  std::vector<Slice> slices_;
+  Values* values_;
+  Columns* indices_;
+};
+
+}  // namespace kiviat::npb
