@@ -1,0 +1,23 @@
+// Who ranks which keys: buckets in succession belong to one rank until it has its share of all keys, so that none has more than
+// its share and one bucket.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kiviat::npb {
+
+// Of each bucket, given how many keys it has and how many are a rank's share.
+inline std::vector<int> bucket_owners(std::span<const std::int32_t> keys, std::int64_t share, int ranks) {
+  std::vector<int> owners;
+  std::int64_t before = 0;
+  for (const std::int32_t in_bucket : keys) {
+    owners.push_back(static_cast<int>(std::clamp<std::int64_t>(before / share, 0, ranks - 1)));
+    before += in_bucket;
+  }
+  return owners;
+}
+
+}  // namespace kiviat::npb

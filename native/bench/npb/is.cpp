@@ -1,0 +1,280 @@
+// IS, integer sort: the rank of every key among all of them, by buckets. Little is computed: what counts
+// is memory that is accessed at random, and an exchange of everyone with everyone.
+#include <array>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "bench/memory.hpp"
+#include "bench/npb/bucket_owners.hpp"
+#include "bench/npb/lcg.hpp"
+#include "bench/npb/outcome.hpp"
+#include "bench/npb/problem_class.hpp"
+#include "core/multiversioned.hpp"
+#include "core/random.hpp"
+#include "core/work.hpp"
+
+using namespace kiviat;
+using namespace kiviat::npb;
+
+namespace {
+
+constexpr int iterations = 10;
+constexpr int log2_buckets = 10, buckets = 1 << log2_buckets;
+constexpr int tests = 5;
+
+// In iteration t the key that stands at index[i] should have the rank rank[i] + (t - later_up), or rank[i] - (t - later_down).
+struct Problem {
+  int log2_keys, log2_greatest;
+  std::array<std::int64_t, tests> index, rank;
+  std::array<bool, tests> up;
+  int later_up = 0, later_down = 0;
+
+  std::int64_t expected(int test, int t) const {
+    const auto i = static_cast<std::size_t>(test);
+    return up[i] ? rank[i] + t - later_up : rank[i] - t + later_down;
+  }
+};
+constexpr std::array<bool, tests> first_three = {true, true, true, false, false}, first_two = {true, true, false, false, false},
+                                  three_of_b = {false, true, true, false, true};
+constexpr PerClass<Problem> problems = {
+    {{16, 11, {48427, 17148, 23627, 62548, 4431}, {0, 18, 346, 64917, 65463}, first_three},
+     {20, 16, {357773, 934767, 875723, 898999, 404505}, {1249, 11698, 1039987, 1043896, 1048018}, first_two, 2},
+     {23, 19, {2112377, 662041, 5336171, 3642833, 4250760}, {104, 17523, 123928, 8288932, 8388264}, first_three, 1, 1},
+     {25, 21, {41869, 812306, 5102857, 18232239, 26860214}, {33422937, 10244, 59149, 33135281, 99}, three_of_b},
+     {27, 23, {44172927, 72999161, 74326391, 129606274, 21736814}, {61147, 882988, 266290, 133997595, 133525895}, first_three}}};
+
+using Key = std::uint32_t;
+using Counts = std::array<std::int32_t, buckets>;
+
+// Key number i is the mean of the random numbers 4i … 4i + 3, times the number of different keys.
+void make_keys(Key* keys, std::int64_t first, std::int64_t count, int log2_greatest) {
+  Lcg random(Lcg::usual_seed, 4 * static_cast<std::uint64_t>(first));
+  const double quarter = std::ldexp(0.25, log2_greatest);
+  for (std::int64_t i = 0; i < count; ++i) {
+    double sum = random();
+    for (int more = 0; more < 3; ++more) sum += random();
+    keys[i] = static_cast<Key>(quarter * sum);
+  }
+}
+
+// In four tables: equal keys in succession need not wait for each other.
+void count_buckets(const Key* keys, std::int64_t count, int shift, Counts& all) {
+  Counts table[4] = {};
+  std::int64_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (int lane = 0; lane < 4; ++lane) ++table[lane][keys[i + lane] >> shift];
+  for (; i < count; ++i) ++table[0][keys[i] >> shift];
+  for (std::size_t b = 0; b < buckets; ++b) all[b] = table[0][b] + table[1][b] + table[2][b] + table[3][b];
+}
+
+// Keys one bucket after the other; `next` is where each bucket begins.
+void sort_into_buckets(const Key* keys, std::int64_t count, int shift, Counts next, Key* sorted) {
+  for (std::int64_t i = 0; i < count; ++i) sorted[next[keys[i] >> shift]++] = keys[i];
+}
+
+// How often there is each of the keys from `first` on; what is none of these is counted by itself.
+std::int64_t count_keys(const Key* keys, std::int64_t count, Key first, std::span<std::int32_t> counts) {
+  std::int64_t strayed = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::size_t at = Key(keys[i] - first);
+    if (at < counts.size()) ++counts[at];
+    else ++strayed;
+  }
+  return strayed;
+}
+
+class Program {
+ public:
+  explicit Program(Trial& t)
+      : t_(t), problem_(of_class(t, problems)), all_keys_(std::int64_t{1} << problem_.log2_keys), shift_(problem_.log2_greatest - log2_buckets),
+        mine_(all_keys_ / t.ranks()), most_(std::min(all_keys_, mine_ + 4 * all_keys_ / buckets)), sent_(ranks()), received_(ranks()),
+        sent_at_(ranks()), received_at_(ranks()) {
+    // A rank has one bucket more than its share at most, and no bucket four times as many keys as it would if all had equally many.
+    const std::size_t arrays[] = {elements(most_), elements(mine_), elements(t.ranks() > 1 ? most_ : 0), elements(std::int64_t{1} << problem_.log2_greatest)};
+    const std::size_t bytes = std::accumulate(std::begin(arrays), std::end(arrays), std::size_t{0}) * sizeof(Key);
+    refuse_more_than_available(t, "class=" + t.text("class"), static_cast<double>(bytes));
+    memory_ = pages_of(t, bytes);
+    Key* next = memory_.as<Key>();
+    keys_ = std::exchange(next, next + arrays[0]), sorted_ = std::exchange(next, next + arrays[1]);
+    come_ = std::exchange(next, next + arrays[2]), counts_ = reinterpret_cast<std::int32_t*>(next);
+    // Keys decide how many are sent to whom, and have to exist on a machine that is modelled too.
+    if (!host::carries_payload()) modelled_keys_ = std::make_unique_for_overwrite<Key[]>(static_cast<std::size_t>(mine_)), keys_ = modelled_keys_.get();
+    make_keys(keys_, t.rank() * mine_, mine_, problem_.log2_greatest);
+  }
+
+  void operator()() {
+    rank_keys(1);
+    phases_.reset();
+    const double time_s = t_.measured("is", [&] {
+      for (int iteration = 1; iteration <= iterations; ++iteration) rank_keys(iteration);
+    });
+    tell_rate(t_, static_cast<double>(iterations) * static_cast<double>(all_keys_), time_s);
+    phases_.tell(t_);
+    if (!host::carries_payload()) return t_.confirm(true, ""), void();
+    verify_ranks();
+    const std::string wrong = what_is_unsorted();
+    t_.confirm(wrong.empty(), wrong);
+  }
+
+ private:
+  enum Phase { into_buckets, totals, exchange, ranking };
+
+  std::size_t ranks() const { return static_cast<std::size_t>(t_.ranks()); }
+  // Whole pages: arrays of which one is read and another written should not share any.
+  static std::size_t elements(std::int64_t count) { return (static_cast<std::size_t>(count) + 1023) / 1024 * 1024; }
+
+  void set(std::int64_t index, Key key) {
+    if (const std::int64_t at = index - t_.rank() * mine_; 0 <= at && at < mine_) keys_[at] = key;
+  }
+
+  void rank_keys(int iteration) {
+    set(iteration, static_cast<Key>(iteration));
+    set(iteration + iterations, static_cast<Key>((1 << problem_.log2_greatest) - iteration));
+    find_totals();
+    share_out();
+    phases_(into_buckets, [&] {
+      work::run(cost(mine_, 3, 12), [&] { sort_into_buckets(keys_, mine_, shift_, begins_, sorted_); });
+    });
+    phases_(exchange, [&] { exchange_keys(); });
+    phases_(ranking, [&] {
+      const double range = static_cast<double>(range_), keys = static_cast<double>(own_ + come_count_);
+      work::run({2 * keys + range, 4 * keys + 12 * range}, [&] { rank_own(); });
+    });
+    for (std::size_t i = 0; i < tests; ++i)
+      if (const std::int64_t at = tested_[i] - static_cast<std::int64_t>(first_key_); 0 <= at && at < range_ && host::carries_payload())
+        found_[static_cast<std::size_t>(iteration - 1)][i] = before_ + (at > 0 ? counts_[at - 1] : 0);
+  }
+
+  // How many keys each bucket has everywhere; and, by the way, the keys whose ranks will be tested.
+  void find_totals() {
+    std::array<std::int32_t, buckets + tests> mine = {}, all;
+    phases_(into_buckets, [&] {
+      work::run(cost(mine_, 2, 4), [&] { count_buckets(keys_, mine_, shift_, local_); }, work::Kernel::needed);
+    });
+    std::ranges::copy(local_, mine.begin());
+    for (std::size_t i = 0; i < tests; ++i)
+      if (const std::int64_t at = problem_.index[i] - t_.rank() * mine_; 0 <= at && at < mine_) mine[buckets + i] = static_cast<std::int32_t>(keys_[at]);
+    phases_(totals, [&] { MPI_Allreduce(mine.data(), all.data(), buckets + tests, MPI_INT, MPI_SUM, t_.comm()); });
+    std::copy_n(all.begin(), buckets, total_.begin()), std::copy_n(all.begin() + buckets, tests, tested_.begin());
+  }
+
+  void share_out() {
+    const std::vector<int> owners = bucket_owners(total_, mine_, t_.ranks());
+    std::ranges::fill(sent_, 0);
+    std::int64_t before = 0;
+    std::int32_t begin = 0;
+    range_ = 0, expected_ = 0;
+    for (std::size_t b = 0; b < buckets; ++b) {
+      if (owners[b] == t_.rank()) {
+        if (range_ == 0) first_key_ = static_cast<Key>(b << shift_), before_ = before, own_begin_ = begin;
+        range_ += std::int64_t{1} << shift_, expected_ += total_[b];
+      }
+      begins_[b] = begin, sent_[static_cast<std::size_t>(owners[b])] += local_[b];
+      before += total_[b], begin += local_[b];
+    }
+    own_ = std::exchange(sent_[static_cast<std::size_t>(t_.rank())], 0);
+  }
+
+  void exchange_keys() {
+    come_count_ = 0;
+    if (t_.ranks() == 1) return;
+    MPI_Alltoall(sent_.data(), 1, MPI_INT, received_.data(), 1, MPI_INT, t_.comm());
+    constexpr int size = sizeof(Key);
+    // This rank's own stay where they are, between those that it sends.
+    int out = 0, in = 0;
+    bool sane = true;
+    for (std::size_t r = 0; r < ranks(); ++r) {
+      if (static_cast<int>(r) == t_.rank()) out += size * static_cast<int>(own_);
+      sane = sane && received_[r] >= 0 && received_[r] <= mine_ && come_count_ + received_[r] <= most_;
+      sent_at_[r] = out, received_at_[r] = in;
+      if (!sane) received_[r] = 0;
+      come_count_ += received_[r];
+      out += sent_[r] *= size, in += received_[r] *= size;
+    }
+    MPI_Alltoallv(sorted_, sent_.data(), sent_at_.data(), MPI_BYTE, come_, received_.data(), received_at_.data(), MPI_BYTE, t_.comm());
+  }
+
+  // counts_[k]: how many of the keys here are not greater than the first one + k.
+  void rank_own() {
+    const std::span counts(counts_, static_cast<std::size_t>(range_));
+    std::ranges::fill(counts, 0);
+    strayed_ += count_keys(sorted_ + own_begin_, own_, first_key_, counts) + count_keys(come_, come_count_, first_key_, counts);
+    std::inclusive_scan(counts.begin(), counts.end(), counts.begin());
+  }
+
+  void verify_ranks() {
+    std::array<std::array<std::int64_t, tests>, iterations> all;
+    MPI_Allreduce(found_.data(), all.data(), iterations * tests, MPI_INT64_T, MPI_SUM, t_.comm());
+    Verification verification(0);
+    for (int iteration = 1; iteration <= iterations; ++iteration)
+      for (int i = 0; i < tests; ++i)
+        verification.expect("the rank of key " + std::to_string(tested_[static_cast<std::size_t>(i)]) + " in iteration " + std::to_string(iteration),
+                            static_cast<double>(problem_.expected(i, iteration)),
+                            static_cast<double>(all[static_cast<std::size_t>(iteration - 1)][static_cast<std::size_t>(i)]));
+    verification.tell(t_);
+  }
+
+  // Puts every key where its rank says, and looks whether they are in order then, and those that there were; empty if so.
+  // Collective.
+  std::string what_is_unsorted() {
+    const auto digest = [](const Key* keys, std::int64_t count) {
+      return std::accumulate(keys, keys + count, std::uint64_t{0}, [](std::uint64_t sum, Key key) { return sum + random_at(1, key); });
+    };
+    std::uint64_t digests[2] = {digest(keys_, mine_), 0}, all[2];
+    const std::int64_t here = own_ + come_count_;
+    std::string wrong;
+    if (strayed_ > 0) wrong = std::to_string(strayed_) + " keys came that belong elsewhere";
+    if (here != expected_) wrong = std::to_string(here) + " keys came where there should be " + std::to_string(expected_);
+    if (wrong.empty()) {
+      for (const std::span<const Key> part : {std::span<const Key>(sorted_ + own_begin_, static_cast<std::size_t>(own_)), {come_, static_cast<std::size_t>(come_count_)}})
+        for (const Key key : part) keys_[--counts_[key - first_key_]] = key;
+      if (!std::is_sorted(keys_, keys_ + here)) wrong = "keys at their ranks are not in order";
+      digests[1] = digest(keys_, here);
+    }
+    MPI_Allreduce(digests, all, 2, MPI_UINT64_T, MPI_SUM, t_.comm());
+    if (wrong.empty() && all[0] != all[1]) wrong = "other keys were ranked than there are";
+    return wrong;
+  }
+
+  static Cost cost(std::int64_t keys, double operations, double bytes) {
+    return {operations * static_cast<double>(keys), bytes * static_cast<double>(keys)};
+  }
+
+  Trial& t_;
+  Problem problem_;
+  std::int64_t all_keys_;
+  int shift_;                 // of a key, to get its bucket
+  std::int64_t mine_, most_;  // keys that a rank has, and that it may be sent
+  HugePages memory_;
+  std::unique_ptr<Key[]> modelled_keys_;
+  Key *keys_, *sorted_, *come_;
+  std::int32_t* counts_;
+  Counts local_, total_, begins_;
+  std::vector<int> sent_, received_, sent_at_, received_at_;
+  // Keys from first_key_ on, `range_` of them, are ranked here; those that are less, before_, elsewhere.
+  Key first_key_ = 0;
+  std::int64_t range_ = 0, before_ = 0, own_ = 0, own_begin_ = 0, come_count_ = 0, expected_ = 0, strayed_ = 0;
+  std::array<std::int32_t, tests> tested_{};
+  std::array<std::array<std::int64_t, tests>, iterations> found_{};
+  Phases phases_{{"into buckets", "totals", "exchange", "ranking"}};
+};
+
+}  // namespace
+
+static void is(Trial& t) {
+  Program program(t);
+  t.study(std::ref(program));
+}
+
+BENCHMARK(is,
+          .summary = "NAS IS: ranks of integer keys; random access to memory, and everyone sends to everyone",
+          .source = "NAS Parallel Benchmarks, IS; Bailey et al., RNR-94-007, 1994, section 2.6; NAS-95-020, 1995",
+          .aka = {"IS", "npb"},
+          .sampling = Sampling::study,
+          .ranks = powers_of_two(),
+          .sized = false,
+          .reports = quantities(),
+          .nominal_s = 1,
+          .axes = {class_axis()});
