@@ -130,8 +130,8 @@ def plan_in(
 ) -> tuple[str | None, list[str]]:
     """The plan that `words` of the command line name, or else `given`; and the words that name benchmarks.
 
-    A benchmark of that name wins, but not one that is only also known by it. What is neither a benchmark nor a
-    plan is refused with the nearest of both.
+    A benchmark of that name wins, but not one that is only also known by it. What is neither is refused with
+    the nearest of both.
     """
     known = [Benchmark.from_json(entry) for entry in describe]
     names = {benchmark.name for benchmark in known}
