@@ -234,7 +234,7 @@ class Program {
   double *x_, *z_, *p_, *q_, *r_, *partial_, *incoming_;
   std::optional<SlicedMatrix> matrix_;
   double zeta_ = 0;
-  Phases phases_{{"matrix-vector", "vectors", "sums", "exchange"}};
+  Phases phases_{{"matrix-vector", "vectors"}, {"sums", "exchange"}};
 };
 
 }  // namespace

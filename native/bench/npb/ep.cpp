@@ -123,7 +123,7 @@ class Program {
   Trial& t_;
   std::int64_t first_, count_;
   Sums sums_;
-  Phases phases_{{"pairs", "sums"}};
+  Phases phases_{{"pairs"}, {"sums"}};
 };
 
 }  // namespace

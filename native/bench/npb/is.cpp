@@ -119,7 +119,7 @@ class Program {
   }
 
  private:
-  enum Phase { into_buckets, totals, exchange, ranking };
+  enum Phase { into_buckets, ranking, totals, exchange };
 
   std::size_t ranks() const { return static_cast<std::size_t>(t_.ranks()); }
   // Whole pages: arrays of which one is read and another written should not share any.
@@ -258,7 +258,7 @@ class Program {
   std::int64_t range_ = 0, before_ = 0, own_ = 0, own_begin_ = 0, come_count_ = 0, expected_ = 0, strayed_ = 0;
   std::array<std::int32_t, tests> tested_{};
   std::array<std::array<std::int64_t, tests>, iterations> found_{};
-  Phases phases_{{"into buckets", "totals", "exchange", "ranking"}};
+  Phases phases_{{"into buckets", "ranking"}, {"totals", "exchange"}};
 };
 
 }  // namespace

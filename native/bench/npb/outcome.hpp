@@ -51,10 +51,17 @@ class Verification {
   std::string reason_;
 };
 
-// The time that a rank spends in each phase of a program.
+// The time that a rank spends in each phase of a program: first those in which it computes, then those in which it sends
+// and waits for messages.
 class Phases {
  public:
-  explicit Phases(std::vector<std::string> names) : names_(std::move(names)), seconds_(names_.size()) {}
+  Phases(std::vector<std::string> computing, std::vector<std::string> communicating) : names_(std::move(computing)) {
+    for (std::string& name : communicating) {
+      communication_ += (communication_.empty() ? "" : "; ") + name;
+      names_.push_back(std::move(name));
+    }
+    seconds_.resize(names_.size());
+  }
 
   template <class Work>
   void operator()(int phase, Work&& work) {
@@ -71,6 +78,7 @@ class Phases {
     MPI_Reduce(seconds_.data(), least.data(), count, MPI_DOUBLE, MPI_MIN, 0, t.comm());
     MPI_Reduce(seconds_.data(), sum.data(), count, MPI_DOUBLE, MPI_SUM, 0, t.comm());
     MPI_Reduce(seconds_.data(), most.data(), count, MPI_DOUBLE, MPI_MAX, 0, t.comm());
+    t.note("communication", communication_);
     Table& table = t.table("phase_time", "s", "lower", {{"phase", names_}, {"statistic", {"min", "mean", "max"}}});
     for (std::size_t i = 0; i < seconds_.size(); ++i)
       table.at({i, 0}) = least[i], table.at({i, 1}) = sum[i] / t.ranks(), table.at({i, 2}) = most[i];
@@ -78,6 +86,7 @@ class Phases {
 
  private:
   std::vector<std::string> names_;
+  std::string communication_;  // names of phases
   std::vector<double> seconds_;
 };
 

@@ -15,6 +15,7 @@ from kiviat.report.figure import Figure, HeatMap, RunLabel
 from kiviat.report.maps import heat_maps
 from kiviat.report.modelled import model_of
 from kiviat.report.overhead import overhead_figures
+from kiviat.report.programs import PROGRAMS, Program, programs
 from kiviat.report.studies import study_figures
 from kiviat.report.study_tables import Congestion, Quantities, Sickness, congestion, quantities, sickness
 
@@ -43,6 +44,7 @@ class StudySection:
     quantities: list[Quantities] = field(default_factory=list)
     sickness: list[Sickness] = field(default_factory=list)
     congestion: list[Congestion] = field(default_factory=list)
+    programs: list[Program] = field(default_factory=list)
 
 
 _SECTIONS = (
@@ -85,6 +87,14 @@ _SECTIONS = (
         "victims’ calls take. Mean of all calls, below it the 99th percentile.",
         ("congestion",),
     ),
+    (
+        "programs",
+        "Programs",
+        "NAS Parallel Benchmarks",
+        "Eight programs that load processor, memory and network in eight ways. The bar is the time of an "
+        "average rank, phase by phase: computation, then messages and waiting for them.",
+        PROGRAMS,
+    ),
 )
 # Studies whose quantities are few and drawn nowhere.
 _IN_NUMBERS = ("ring", "streaming", "bisection", "sick_links", "noise")
@@ -122,6 +132,8 @@ def study_sections(
             section.sickness = sickness(grids, names)
         if section.id == "congestion":
             section.congestion = congestion(grids, table, names)
+        if section.id == "programs":
+            section.programs = programs(table, grids, list(names))
     return found
 
 

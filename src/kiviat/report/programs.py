@@ -1,0 +1,96 @@
+"""The NAS programs: what they reach, and where their time goes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.grids import Grid
+from kiviat.analysis.summary import Summary
+from kiviat.record.units import format_range, format_value
+from kiviat.report.runs import counted
+
+PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
+_DEFAULT_CLASS = "A"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A phase's part of the mean time of all ranks; `hover` is what is said when one points at it."""
+
+    phase: str
+    percent: float
+    communicates: bool
+    hover: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One case. `communication` is the part of the time that goes into messages and waiting for them."""
+
+    run: int
+    name: str
+    conditions: str
+    clock: str
+    rate: str
+    interval: str
+    per_rank: str
+    time: str
+    communication: str
+    shares: list[Share]
+
+
+def programs(table: Sequence[Summary], grids: Sequence[Grid], runs: Sequence[str]) -> list[Program]:
+    """A line for each case of each run, by program; `runs` are their identifiers in the order of the page."""
+    values: dict[tuple[str, str], dict[str, Summary]] = {}
+    for summary in table:
+        if summary.benchmark in PROGRAMS:
+            values.setdefault((summary.run, summary.case), {})[summary.metric] = summary
+    phases = {(grid.run, grid.case): grid for grid in grids if grid.name == "phase_time"}
+    cases = [key for key, found in values.items() if "rate" in found]
+    cases.sort(key=lambda key: (values[key]["rate"].benchmark, runs.index(key[0])))
+    return [_program(values[key], phases.get(key), runs.index(key[0])) for key in cases]
+
+
+def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Program:
+    rate, time = values["rate"], values.get("time")
+    shares = [] if phases is None else _shares(phases, rate.notes.get("communication", ""))
+    words = [f"class {rate.axes.get('class', _DEFAULT_CLASS)}", counted(rate.ranks, "rank")]
+    words += [f"{axis} {value}" for axis, value in sorted(rate.axes.items()) if axis != "class"]
+    communication = sum(share.percent for share in shares if share.communicates)
+    return Program(
+        run=run,
+        name=rate.benchmark.upper(),
+        conditions=", ".join(words + (["oversubscribed"] if rate.oversubscribed else [])),
+        clock=rate.clock,
+        rate=format_value(rate.median, rate.unit),
+        interval=""
+        if rate.low is None or rate.high is None
+        else format_range(rate.low, rate.high, rate.unit),
+        per_rank=format_value(rate.median / rate.ranks, rate.unit),
+        time="–" if time is None else format_value(time.median, time.unit),
+        communication=f"{communication:.0f} %" if shares else "–",
+        shares=shares,
+    )
+
+
+def _shares(phases: Grid, communication: str) -> list[Share]:
+    """Of the means over ranks; phases that nobody spends time in are left out."""
+    statistics = phases.values_of("statistic")
+    mean, least, most = (phases.median[:, statistics.index(name)] for name in ("mean", "min", "max"))
+    whole = float(mean.sum())
+    if not math.isfinite(whole) or whole <= 0:
+        return []
+    communicating = set(communication.split("; "))
+    return [
+        Share(
+            phase,
+            100 * float(mean[at]) / whole,
+            phase in communicating,
+            f"{phase}: {format_value(float(mean[at]), phases.unit)} on average, from "
+            f"{format_range(float(least[at]), float(most[at]), phases.unit)} on the ranks",
+        )
+        for at, phase in enumerate(phases.values_of("phase"))
+        if mean[at] > 0
+    ]

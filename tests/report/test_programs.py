@@ -1,0 +1,91 @@
+"""The NAS programs on the page: their rates, and where their time goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from kiviat.analysis.grids import grids
+from kiviat.analysis.summary import summarise
+from kiviat.record import Row, Table, TableRow
+from kiviat.report import render
+from kiviat.report.programs import programs
+
+from .conftest import Open
+from .studies import table_row
+from .synthetic import make_run, row
+
+CASE = "cg/ranks=4/class=W"
+PHASES = {"matrix-vector": 6.0, "vectors": 1.0, "sums": 2.0, "exchange": 1.0, "never": 0.0}
+
+
+def rows(run: str = "run-a", launches: int = 5, **changes: Any) -> list[Row]:
+    fields = {
+        "case": CASE,
+        "benchmark": "cg",
+        "ranks": 4,
+        "bytes": None,
+        "axes": {"class": "W"},
+        "notes": {"communication": "sums; exchange"},
+        **changes,
+    }
+    return [
+        row(run, name, unit, better, value, launch=launch, **fields)
+        for launch in range(launches)
+        for name, unit, better, value in (("rate", "op/s", "higher", 8e9), ("time", "s", "lower", 10.0))
+    ]
+
+
+def tables(run: str = "run-a", launches: int = 5) -> list[TableRow]:
+    values = [value for mean in PHASES.values() for value in (0.5 * mean, mean, 2 * mean)]
+    axes = (("phase", tuple(PHASES)), ("statistic", ("min", "mean", "max")))
+    table = Table("phase_time", "s", "lower", axes, tuple(values))
+    return [
+        table_row(run, launch, CASE, table, ranks=4, axes={"class": "W"})
+        for launch in range(launches)
+    ]
+
+
+def test_a_program_s_time_is_shared_out_to_its_phases() -> None:
+    (cg,) = programs(summarise(rows()), grids(tables()), ["run-a"])
+    assert (cg.name, cg.conditions, cg.rate, cg.per_rank, cg.time) == (
+        *("CG", "class W, 4 ranks"),
+        *("8.00 Gop/s", "2.00 Gop/s", "10.0 s"),
+    )
+    assert [(share.phase, share.percent, share.communicates) for share in cg.shares] == [
+        ("matrix-vector", 60, False),
+        ("vectors", 10, False),
+        ("sums", 20, True),
+        ("exchange", 10, True),
+    ]
+    assert cg.communication == "30 %"
+    assert cg.shares[2].hover == "sums: 2.00 s on average, from 1.00 – 4.00 s on the ranks"
+
+
+def test_without_phases_nothing_is_made_up() -> None:
+    (cg,) = programs(summarise(rows()), [], ["run-a"])
+    assert (cg.communication, cg.shares) == ("–", [])
+
+
+def test_programs_of_two_runs_stand_side_by_side(open_page: Open) -> None:
+    runs = [make_run("run-a"), make_run("run-b")]
+    page = open_page(render(runs, [*rows(), *rows("run-b")], grids([*tables(), *tables("run-b")])))
+    section = page.locator("#programs")
+    expect(section.locator("tbody tr")).to_have_count(2)
+    expect(section.locator("tbody tr").first).to_contain_text("matrix-vector 60 %, vectors 10 %, sums 20 %")
+    widths = (
+        section.locator("tbody tr")
+        .first.locator(".stack i")
+        .evaluate_all("(parts) => parts.map((part) => part.getBoundingClientRect().width)")
+    )
+    assert len(widths) == 4
+    assert 0.55 < widths[0] / sum(widths) < 0.65
+    expect(section.locator(".stack .message").first).to_have_attribute(
+        "title", "sums: 2.00 s on average, from 1.00 – 4.00 s on the ranks"
+    )
+
+
+def test_a_page_without_programs_has_no_such_section(open_page: Open) -> None:
+    fields = {"case": "hpl/ranks=4", "benchmark": "hpl"}
+    assert open_page(render([make_run()], rows(**fields))).locator("#programs").count() == 0
