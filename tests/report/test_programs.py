@@ -41,10 +41,7 @@ def tables(run: str = "run-a", launches: int = 5) -> list[TableRow]:
     values = [value for mean in PHASES.values() for value in (0.5 * mean, mean, 2 * mean)]
     axes = (("phase", tuple(PHASES)), ("statistic", ("min", "mean", "max")))
     table = Table("phase_time", "s", "lower", axes, tuple(values))
-    return [
-        table_row(run, launch, CASE, table, ranks=4, axes={"class": "W"})
-        for launch in range(launches)
-    ]
+    return [table_row(run, launch, CASE, table, ranks=4, axes={"class": "W"}) for launch in range(launches)]
 
 
 def test_a_program_s_time_is_shared_out_to_its_phases() -> None:
