@@ -7,7 +7,7 @@
 // some planes. Where a plane needs neighbours' points at its edges, all residuals come first, for these come in one message.
 #include <cmath>
 
-#include "bench/hpcc/memory.hpp"
+#include "bench/memory.hpp"
 #include "bench/npb/charges.hpp"
 #include "bench/npb/halo.hpp"
 #include "bench/npb/multigrid_kernels.hpp"

@@ -26,8 +26,9 @@ struct Weights {
 // to = base + weights applied to the middle one of three planes. Of the 27 points, those of a row that are equally far from the
 // row in the middle are added first: by columns, every point takes part in three results.
 KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-void apply_to_plane(const Weights& w, double* to, const double* base, const double* lower, const double* middle, const double* upper, std::int64_t points,
+void apply_to_plane(const Weights& weights, double* to, const double* base, const double* lower, const double* middle, const double* upper, std::int64_t points,
                     std::int64_t rows, std::int64_t row) {
+  const Weights w = weights;
   alignas(64) double memory[4][longest_row + 16];
   double *before = memory[0] + 8, *here = memory[1] + 8, *behind = memory[2] + 8, *const beside = memory[3] + 8;
   add_rows(before, lower - row, upper - row, points);
