@@ -271,7 +271,7 @@ class Program {
   std::size_t top_ = 0;
   std::vector<double*> solution_, right_;  // of each level, at point (0, 0, 0)
   double* residual_ = nullptr;             // memory of it
-  Phases phases_{{"finest grid", "coarser grids", "exchange, finest grid", "exchange, coarser grids"}};
+  Phases phases_{{"finest grid", "coarser grids"}, {"exchange, finest grid", "exchange, coarser grids"}};
 };
 
 }  // namespace
