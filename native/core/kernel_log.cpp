@@ -30,7 +30,7 @@ std::vector<std::string> gathered(const Assembly& assembly, int rank, int ranks,
 }  // namespace
 
 KernelLog::KernelLog(const Assembly& assembly, Instruments& instruments, std::optional<energy::Watts> declared)
-    : assembly_(assembly), instruments_(instruments), declared_(declared) {
+    : assembly_(assembly), instruments_(instruments), declared_(declared), messages_(assembly) {
   MPI_Comm_rank(assembly.comm(), &rank_);
   MPI_Comm_size(assembly.comm(), &ranks_);
   const host::Place place = host::place();
@@ -63,7 +63,7 @@ KernelLog::KernelLog(const Assembly& assembly, Instruments& instruments, std::op
 void KernelLog::before(std::string_view kernel) {
   const auto found = std::ranges::find(kernels_, kernel, &energy::Kernel::name);
   at_ = static_cast<std::size_t>(found - kernels_.begin());
-  if (found == kernels_.end()) kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back();
+  if (found == kernels_.end()) kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back(), carried_.emplace_back();
   if (counts_) instruments_.counter_source().prepare();
   // What others still have to do is not of this kernel.
   if (meets_) assembly_.meet();
@@ -71,6 +71,7 @@ void KernelLog::before(std::string_view kernel) {
 }
 
 void KernelLog::after(double slowest_s, bool idle) {
+  if (rank_ == 0) carried_[at_].add(messages_.now(), begun_);
   if (meets_ && leads_) {
     energy::Reader& reader = instruments_.reader();
     reader.stop();
@@ -109,6 +110,7 @@ void KernelLog::finish(Result& result) {
   }
   tell_energy(result);
   tell_counters(result);
+  if (rank_ == 0 && !carried_.empty() && !carried_.front().bytes.empty()) tell_messages(result);
 }
 
 void KernelLog::tell_energy(Result& result) {
@@ -156,6 +158,22 @@ void KernelLog::tell_counters(Result& result) {
   counters::Gathered all{std::vector<counters::Counted>(rank_ == 0 ? counted_.size() * static_cast<std::size_t>(ranks_) : 0), leaders_, nodes_};
   assembly_.gather(counted_.data(), bytes, all.counted.data());
   if (rank_ == 0) counters::tell(result, kernels_, all, words);
+}
+
+void KernelLog::tell_messages(Result& result) const {
+  std::vector<std::string> names, ranks;
+  for (const auto& kernel : kernels_) names.push_back(kernel.name);
+  for (int rank = 0; rank < ranks_; ++rank) ranks.push_back(std::to_string(rank));
+  const std::vector<Table::Axis> axes = {{"kernel", names}, {"from", ranks}, {"to", ranks}};
+  Table messages("messages", "1", "lower", axes), bytes("message_bytes", "B", "lower", axes);
+  const std::size_t pairs = ranks.size() * ranks.size();
+  for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      messages.values[kernel * pairs + pair] = carried_[kernel].messages[pair] / kernels_[kernel].repetitions;
+      bytes.values[kernel * pairs + pair] = carried_[kernel].bytes[pair] / kernels_[kernel].repetitions;
+    }
+  result.tables.push_back(std::move(messages));
+  result.tables.push_back(std::move(bytes));
 }
 
 }  // namespace kiviat

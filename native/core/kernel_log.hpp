@@ -10,6 +10,7 @@
 #include "core/counters.hpp"
 #include "core/energy.hpp"
 #include "core/instruments.hpp"
+#include "core/message_counter.hpp"
 #include "core/result.hpp"
 
 namespace kiviat {
@@ -21,7 +22,10 @@ class KernelLog {
 
   // Around each repetition, on all ranks alike; before() is collective.
   void before(std::string_view kernel);
-  void count() { if (counts_) instruments_.counter_source().enable(); }
+  void count() {
+    if (rank_ == 0) begun_ = messages_.now();
+    if (counts_) instruments_.counter_source().enable();
+  }
   void stop_counting() { if (counts_) instruments_.counter_source().disable(); }
   void after(double slowest_s, bool idle);
 
@@ -31,6 +35,7 @@ class KernelLog {
  private:
   void tell_energy(Result& result);
   void tell_counters(Result& result);
+  void tell_messages(Result& result) const;
 
   const Assembly& assembly_;
   Instruments& instruments_;
@@ -47,6 +52,9 @@ class KernelLog {
   std::vector<energy::Kernel> kernels_;
   std::vector<energy::Spent> spent_;        // of each kernel, on ranks that lead
   std::vector<counters::Counted> counted_;  // of each kernel
+  MessageCounter messages_;
+  MessageCount begun_;                      // when the kernel that runs began
+  std::vector<MessageCount> carried_;       // of each kernel
   std::size_t at_ = 0;                      // the kernel that runs
 };
 

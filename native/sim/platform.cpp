@@ -35,6 +35,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <iomanip>
 #include <map>
@@ -43,6 +44,8 @@
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "sim/sent.hpp"
 
 namespace {
 
@@ -118,7 +121,8 @@ class Machine : public routing::NetZoneImpl {
 
   static double bound_latency(double rate) { return unit_rate / rate; }
 
-  // What the latency that get_local_route() tells has to be multiplied by.
+  // What the latency that get_local_route() tells has to be multiplied by. SimGrid asks once for each message, which is
+  // counted here.
   double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) {
     if (from == to) return 0;
     const Core &source = core(from), &target = core(to);
@@ -126,6 +130,8 @@ class Machine : public routing::NetZoneImpl {
     const Level& level = levels_[number];
     const double arcs_s = number == 2 ? walk(source.node, target.node, [](const Arc&) {}) : 0;
     const double bytes = std::max(0.0, wire_bytes - envelope_bytes);
+    kiviat::Sent::Total& sent = from->get_data<kiviat::Sent>()->to[to];
+    ++sent.messages, sent.bytes += bytes;
     const Segment& segment = level.segment(bytes);
     const double rate = rate_of(level, arcs_s), flow = std::min(rate, narrowest(links));
     // The flow is as fast as the best segment; what others take longer is latency.
@@ -255,8 +261,9 @@ class Machine : public routing::NetZoneImpl {
         for (const StandardLinkImpl* link : core.self)
           core.memory_rate = std::min(core.memory_rate, rates.at(link) / static_cast<double>(std::ranges::count(core.self, link)));
         const Node& node = nodes_.at(core.node);
-        create_host("c" + std::to_string(core.node) + "." + number, {speed})
-            ->set_property("node", node.name)
+        s4u::Host* host = create_host("c" + std::to_string(core.node) + "." + number, {speed});
+        host->set_data(&sent_.emplace_back());
+        host->set_property("node", node.name)
             ->set_property("socket", std::to_string(core.socket))
             ->set_property("core", number)
             ->set_property("memory_bytes", node.memory_bytes)
@@ -288,6 +295,7 @@ class Machine : public routing::NetZoneImpl {
   std::vector<Node> nodes_;
   std::vector<Vertex> vertices_;
   std::vector<Core> cores_;
+  std::deque<kiviat::Sent> sent_;  // by each core; where hosts find theirs
   std::array<Level, 3> levels_;
   std::vector<std::vector<int>> sources_;  // of arcs to a vertex
   mutable std::vector<std::vector<std::uint16_t>> distances_;

@@ -83,6 +83,18 @@ def test_programs_of_two_runs_stand_side_by_side(open_page: Open) -> None:
     )
 
 
+def test_who_sends_how_much_to_whom_is_a_map(open_page: Open) -> None:
+    """Row by row the sender; pairs without messages stay empty."""
+    ranks = ("0", "1", "2", "3")
+    axes = (("kernel", ("cg",)), ("from", ranks), ("to", ranks))
+    sent = tuple(3e6 if abs(row - column) == 1 else 0.0 for row in range(4) for column in range(4))
+    row = table_row("run-a", 0, CASE, Table("message_bytes", "B", "lower", axes, sent), ranks=4)
+    page = open_page(render([make_run()], rows(), grids([*tables(), row])))
+    figure = page.locator("#programs figure")
+    expect(figure).to_contain_text("CG: bytes that each rank (row) sends to each (column)")
+    expect(figure.get_by_role("img", name="From 2.86 MiB to 2.86 MiB.")).to_have_count(1)
+
+
 def test_a_page_without_programs_has_no_such_section(open_page: Open) -> None:
     fields = {"case": "hpl/ranks=4", "benchmark": "hpl"}
     assert open_page(render([make_run()], rows(**fields))).locator("#programs").count() == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,26 +14,49 @@ from kiviat.analysis.patterns import matrix_of
 from kiviat.record.units import format_value
 from kiviat.report.figure import Cells, HeatMap, RunLabel, numbered
 from kiviat.report.panels import Key, common, word
+from kiviat.report.programs import PROGRAMS
 
 # Of more ranks in a row the page holds values without their bounds, to stay below 8 MB.
 _MOST_WITH_BOUNDS = 96
 
+_SENT = "message_bytes"
 NodesOf = Callable[[str, int], Nodes | None]  # of the first ranks of a run
 
 _QUANTITIES = {"latency": "Latency", "bandwidth": "Bandwidth"}
 
 
 def heat_maps(grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf) -> list[HeatMap]:
-    """Latency and bandwidth between all pairs, a panel for each run, number of ranks and setting."""
+    """Latency and bandwidth between all pairs, and what programs send from rank to rank.
+
+    A panel for each run, number of ranks and setting.
+    """
     maps = []
     for name, title in _QUANTITIES.items():
         chosen = [grid for grid in grids if grid.benchmark == "all_pairs" and grid.name == name]
         if chosen:
-            maps.append(_heat_map(f"{title} between all pairs of ranks", chosen, runs, nodes_of))
+            maps.append(_heat_map(f"{title} between all pairs of ranks", "pairs", chosen, runs, nodes_of))
+    for name in PROGRAMS:
+        chosen = [_of_first_kernel(grid) for grid in grids if (grid.benchmark, grid.name) == (name, _SENT)]
+        if chosen:
+            title = f"{name.upper()}: bytes that each rank (row) sends to each (column)"
+            maps.append(_heat_map(title, "programs", chosen, runs, nodes_of))
     return numbered(maps, "map")
 
 
-def _heat_map(title: str, grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf) -> HeatMap:
+def _of_first_kernel(grid: Grid) -> Grid:
+    """A program is one kernel; who sends nothing to whom is left empty."""
+    return replace(
+        grid,
+        dimensions=grid.dimensions[1:],
+        median=np.where(grid.median[0] == 0, np.nan, grid.median[0]),
+        low=None,
+        high=None,
+    )
+
+
+def _heat_map(
+    title: str, section: str, grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf
+) -> HeatMap:
     numbers = {label.run: number for number, label in enumerate(runs)}
     axes = sorted({axis for grid in grids for axis in grid.axes})
     by_key: dict[Key, Grid] = {
@@ -47,7 +71,7 @@ def _heat_map(title: str, grids: Sequence[Grid], runs: Sequence[RunLabel], nodes
     first = grids[0]
     return HeatMap(
         id=f"{first.benchmark}-{first.name}",
-        section="pairs",
+        section=section,
         title=title,
         conditions=common(list(by_key), dimensions, runs),
         unit=first.unit,

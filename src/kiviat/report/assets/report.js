@@ -26,6 +26,7 @@
   }
   function quantity(value, unit, write = threeDigits) {
     if (value === null) return "unavailable";
+    if (unit === "B") return bytes(Math.round(value));
     const [lowest, highest] = SCALED[unit] || [0, 0];
     let power = 0;
     if (value) {
