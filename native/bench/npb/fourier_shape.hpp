@@ -1,0 +1,40 @@
+// How a three-dimensional transform lies on ranks: in slabs as long as every rank gets a plane of each side, then in pencils.
+// D. Bailey et al., NAS-95-020, 1995, section 3.5 (FT).
+//
+// Ranks form a rectangle of `across` by `along`, of which slabs have one column. Elements lie, from the slowest index on, as
+//
+//     (z part, y part of `across`, x)    where x is transformed, and in space
+//     (z part, y, x part of `across`)    where y is
+//     (z, y part of `along`, x part)     where z is, and in wave numbers
+//
+// so that x and y change places among ranks of one row, y and z among those of one column.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace kiviat::npb {
+
+struct FourierShape {
+  // As many as `ranks`, a power of two; all are powers of two. Without ranks (across 0) where there are too many.
+  FourierShape(std::int64_t nx, std::int64_t ny, std::int64_t nz, std::int64_t ranks) : nx(nx), ny(ny), nz(nz) {
+    const std::int64_t most_across = std::min(nx, ny), most_along = std::min(ny, nz);
+    across = 1;
+    if (ranks > std::min({nx, ny, nz}))
+      while (across * across * 4 <= ranks) across *= 2;
+    while (ranks / across > most_along) across *= 2;
+    along = ranks / across;
+    if (across > most_across) across = 0;
+  }
+
+  std::int64_t elements() const { return nx * ny * nz; }
+  std::int64_t x_part() const { return nx / across; }
+  std::int64_t y_part_across() const { return ny / across; }
+  std::int64_t y_part_along() const { return ny / along; }
+  std::int64_t z_part() const { return nz / along; }
+  std::int64_t part() const { return elements() / across / along; }
+
+  std::int64_t nx, ny, nz, across, along;
+};
+
+}  // namespace kiviat::npb
