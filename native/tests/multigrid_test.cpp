@@ -13,6 +13,10 @@ using namespace kiviat::test;
 
 namespace {
 
+std::size_t index(const Box& box, int x, int y, int z) {
+  return static_cast<std::size_t>(box.origin + x + y * box.row + z * box.plane);
+}
+
 double number_of(int n, int x, int y, int z) {
   const auto within = [n](int at) { return (at + n) % n; };
   return 1 + within(x) + n * (within(y) + static_cast<double>(n) * within(z));
@@ -39,7 +43,7 @@ std::vector<double> filled(const Level& level) {
   for (int z = 0; z < zs.points; ++z)
     for (int y = 0; y < ys.points; ++y)
       for (int x = 0; x < xs.points; ++x)
-        grid[static_cast<std::size_t>(level.box.origin + x + y * level.box.row + z * level.box.plane)] = number_of(level.n, xs.first + x, ys.first + y, zs.first + z);
+        grid[index(level.box, x, y, z)] = number_of(level.n, xs.first + x, ys.first + y, zs.first + z);
   return grid;
 }
 
@@ -50,7 +54,7 @@ int wrong_points(const Level& level, const std::vector<double>& grid, const std:
   for (int z = -1; z <= points[2]; ++z)
     for (int y = -1; y <= points[1]; ++y)
       for (int x = -1; x <= points[0]; ++x)
-        wrong += grid[static_cast<std::size_t>(level.box.origin + x + y * level.box.row + z * level.box.plane)] != number_of(level.n, first[0] + x, first[1] + y, first[2] + z);
+        wrong += grid[index(level.box, x, y, z)] != number_of(level.n, first[0] + x, first[1] + y, first[2] + z);
   return wrong;
 }
 
@@ -87,7 +91,8 @@ RANKED_TEST(coarser_points_are_found_in_the_finer_grid, 1) {
     for (int n = 4; n <= 32; n *= 2)
       for (int at = 0; at < ranks; ++at) {
         const Segment fine(n, ranks, at), coarse(n / 2, ranks, at);
-        for (int point = 0; point < coarse.points; ++point) EXPECT(fine.first + 2 * point + offset_of(fine, coarse) == 2 * (coarse.first + point) + 1);
+        for (int point = 0; point < coarse.points; ++point)
+          EXPECT(fine.first + 2 * point + offset_of(fine, coarse) == 2 * (coarse.first + point) + 1);
         // Without any: what lies around is at points -1 and 0.
         if (fine.points > 0 && coarse.points == 0) EXPECT(offset_of(fine, coarse) == 1);
       }
@@ -172,8 +177,8 @@ RANKED_TEST(charges_are_where_one_rank_alone_puts_them, 1, 2, 4) {
     for (int z = 0; z < zs.points; ++z)
       for (int y = 0; y < ys.points; ++y)
         for (int x = 0; x < xs.points; ++x) {
-          const double there = all[static_cast<std::size_t>(whole.box.origin + xs.first + x + (ys.first + y) * whole.box.row + (zs.first + z) * whole.box.plane)];
-          const double here = mine[static_cast<std::size_t>(part.box.origin + x + y * part.box.row + z * part.box.plane)];
+          const double there = all[index(whole.box, xs.first + x, ys.first + y, zs.first + z)];
+          const double here = mine[index(part.box, x, y, z)];
           wrong += there != here;
           charged += std::abs(here);
         }
@@ -188,7 +193,7 @@ RANKED_TEST(garbage_is_no_place_for_a_charge, 1) {
   const Level level(4, RankBox(1), 0);
   std::vector<double> grid(static_cast<std::size_t>(level.box.elements));
   Extremes extremes;
-  for (const std::int64_t point : {std::int64_t{64}, std::int64_t{-1}, std::int64_t{1} << 62, std::int64_t{-1} << 62}) extremes.add({1, point});
+  for (const std::int64_t point : {std::int64_t{64}, std::int64_t{-1}, INT64_MAX, INT64_MIN}) extremes.add({1, point});
   place(extremes, level, grid.data() + level.box.origin);
   EXPECT(std::ranges::count(grid, 0.0) == level.box.elements);
 }

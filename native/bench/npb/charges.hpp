@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "bench/npb/grid_levels.hpp"
@@ -24,8 +25,8 @@ class Extremes {
   static constexpr std::size_t count = 10;
 
   void add(Charge charge) {
-    if (most_.size() < count || charge.number > most_.back().number) keep(most_, charge, [](Charge a, Charge b) { return a.number > b.number; });
-    if (least_.size() < count || charge.number < least_.back().number) keep(least_, charge, [](Charge a, Charge b) { return a.number < b.number; });
+    if (most_.size() < count || charge.number > most_.back().number) keep(most_, charge, std::greater());
+    if (least_.size() < count || charge.number < least_.back().number) keep(least_, charge, std::less());
   }
   const std::vector<Charge>& most() const { return most_; }
   const std::vector<Charge>& least() const { return least_; }
@@ -33,7 +34,7 @@ class Extremes {
  private:
   template <class Before>
   static void keep(std::vector<Charge>& kept, Charge charge, Before before) {
-    kept.insert(std::ranges::upper_bound(kept, charge, before), charge);
+    kept.insert(std::ranges::upper_bound(kept, charge.number, before, &Charge::number), charge);
     if (kept.size() > count) kept.pop_back();
   }
 

@@ -1,7 +1,7 @@
-// Transforms of three dimensions over ranks, between space and wave numbers. What lies along a line is brought together in
-// blocks of some lines that stay in the cache, is transformed there, and goes from there to where it is sent from: no transposition
-// is a step of its own. Messages go to each other rank of a row or column; on the way back they are cut into several, which are
-// under way while what comes after them is computed.
+// Transforms of three dimensions over ranks, between space and wave numbers. What lies along a line is brought together in blocks
+// of some lines that stay in the cache, is transformed there, and goes from there to where it is sent from: no transposition is a
+// step of its own. Messages go to each other rank of a row or column; on the way back they are cut into several, which are under
+// way while what comes after them is computed.
 #pragma once
 
 #include <mpi.h>
@@ -29,17 +29,20 @@ class Fourier3d {
 
   Fourier3d(MPI_Comm comm, const FourierShape& shape, Phases& phases, const std::array<int, 2>& phase_numbers)
       : shape_(shape), phases_(phases), phase_(phase_numbers) {
-    MPI_Comm_rank(comm, &rank_);
-    row_ = {comm, static_cast<int>(shape.across), static_cast<int>(rank_ % shape.across), 1, static_cast<int>(rank_ - rank_ % shape.across)};
-    column_ = {comm, static_cast<int>(shape.along), static_cast<int>(rank_ / shape.across), static_cast<int>(shape.across), static_cast<int>(rank_ % shape.across)};
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    const int across = static_cast<int>(shape.across), along = static_cast<int>(shape.along);
+    row_ = {.comm = comm, .ranks = across, .me = rank % across, .first = rank - rank % across, .step = 1};
+    column_ = {.comm = comm, .ranks = along, .me = rank / across, .first = rank % across, .step = across};
     width_ = std::min<std::int64_t>(block_width, shape.x_part());
-    chunks_ = 1;
     if (column_.ranks > 1 && row_.ranks == 1)
-      while (chunks_ < most_chunks && 2 * chunks_ <= shape.y_part_along() && message() * 16 > 2 * least_message_bytes) chunks_ *= 2;
+      while (chunks_ < most_chunks && rows_of_chunk() > 1 && 16 * message() > 2 * least_message_bytes) chunks_ *= 2;
   }
 
   // Of memory that the caller provides, untouched.
   std::int64_t elements() const { return (alone() ? 2 : 3) * shape_.part() + block_elements(); }
+
+  int chunks() const { return chunks_; }  // messages from one rank to another, on the way back
 
   // Once before any transform; what is in the memory is lost. Without `fftw` nothing is computed.
   void prepare(Complex* memory, const Fftw* fftw, Planning planning) {
@@ -55,7 +58,8 @@ class Fourier3d {
       plans.y = planned(*fftw, {shape_.ny, width_, width_, 1, width_, 1}, block_, block_, sign, planning);
       const bool in_place = alone() || row_.ranks > 1;
       const std::int64_t count = row_.ranks == 1 && sign == forward ? shape_.y_part_along() : rows;
-      plans.x = planned(*fftw, {shape_.nx, count, 1, shape_.nx, 1, shape_.nx}, in_place ? sent_ : received_, sent_, sign, planning);
+      const Transforms along_x{shape_.nx, count, 1, shape_.nx, 1, shape_.nx};
+      plans.x = planned(*fftw, along_x, in_place ? sent_ : received_, sent_, sign, planning);
     }
   }
 
@@ -88,10 +92,11 @@ class Fourier3d {
 
   // To space, as they are at time t.
   void to_space(double t) {
-    fading(fade_x_, shape_.nx, t, 2), fading(fade_y_, shape_.ny, t, 1), fading(fade_z_, shape_.nz, t, 1);
-    const std::int64_t each = message(), from_each = each * chunks_;
+    fade_x_ = fading(shape_.nx, t, 2), fade_y_ = fading(shape_.ny, t, 1), fade_z_ = fading(shape_.nz, t, 1);
+    const std::int64_t each = message();
     communicate([&] {
-      for (int chunk = 0; chunk < chunks_; ++chunk) column_.receive_from_others(requests_, received_ + chunk * each, each, from_each, chunk);
+      for (int chunk = 0; chunk < chunks_; ++chunk)
+        column_.receive_from_others(requests_, received_ + chunk * each, each, chunks_ * each, chunk);
     });
     for (int chunk = 0; chunk < chunks_; ++chunk) {
       Complex* const out = sent_ + chunk * column_.ranks * each;
@@ -111,6 +116,7 @@ class Fourier3d {
   static constexpr int forward = -1, backward = 1;
   static constexpr std::int64_t block_width = 8, least_message_bytes = 256 << 10;
   static constexpr int most_chunks = 4;
+  using Requests = std::vector<MPI_Request>;
   struct Plans {
     LocalFft x, y, z;
   };
@@ -118,19 +124,23 @@ class Fourier3d {
   // Ranks that exchange with each other.
   struct Line {
     MPI_Comm comm;
-    int ranks, me, step, first;
+    int ranks, me;
+    int first, step;  // in the communicator
 
-    // Elements `each` for every one of them lie one after the other; from each come as many, `apart`.
-    void receive_from_others(std::vector<MPI_Request>& requests, Complex* to, std::int64_t each, std::int64_t apart, int tag) const {
+    // So many elements from each of them, which are put so far apart.
+    void receive_from_others(Requests& requests, Complex* to, std::int64_t each, std::int64_t apart, int tag) const {
+      const int bytes = static_cast<int>(each * 16);
       for (int i = 1; i < ranks; ++i) {
         const int from = (me - i + ranks) % ranks;
-        MPI_Irecv(to + from * apart, static_cast<int>(each * 16), MPI_BYTE, first + from * step, tag, comm, &requests.emplace_back());
+        MPI_Irecv(to + from * apart, bytes, MPI_BYTE, first + from * step, tag, comm, &requests.emplace_back());
       }
     }
-    void send_to_others(std::vector<MPI_Request>& requests, const Complex* from, std::int64_t each, int tag) const {
+    // To each of them as many, which lie one after the other.
+    void send_to_others(Requests& requests, const Complex* from, std::int64_t each, int tag) const {
+      const int bytes = static_cast<int>(each * 16);
       for (int i = 1; i < ranks; ++i) {
         const int to = (me + i) % ranks;
-        MPI_Isend(from + to * each, static_cast<int>(each * 16), MPI_BYTE, first + to * step, tag, comm, &requests.emplace_back());
+        MPI_Isend(from + to * each, bytes, MPI_BYTE, first + to * step, tag, comm, &requests.emplace_back());
       }
     }
   };
@@ -147,8 +157,10 @@ class Fourier3d {
   // Elements of a message between ranks of a column, on the way back.
   std::int64_t message() const { return shape_.z_part() * rows_of_chunk() * shape_.x_part(); }
   std::int64_t block_elements() const { return width_ * std::max(shape_.ny, shape_.nz); }
-  // Of one of the places to which a rank of a line writes what is for all of them: its own part need not be sent.
-  static Complex* place_for(const Line& line, int to, Complex* sent, Complex* own, std::int64_t each) { return to == line.me ? own : sent + to * each; }
+  // Where a rank of a line writes what is for one of them. Its own part need not be sent.
+  static Complex* place_for(const Line& line, int to, Complex* sent, Complex* own, std::int64_t each) {
+    return to == line.me ? own : sent + to * each;
+  }
 
   static double flops(std::int64_t n) { return 5 * std::log2(static_cast<double>(n)); }
   // Flops and bytes of each element.
@@ -184,7 +196,8 @@ class Fourier3d {
         transform_columns(from, forward_.y);
         for (int to = 0; to < column_.ranks; ++to) {
           Complex* const part = from + to * rows * shape_.nx;
-          forward_.x(part, alone() ? part : place_for(column_, to, sent_, received_ + column_.me * each, each) + z * rows * shape_.nx);
+          Complex* const place = place_for(column_, to, sent_, received_ + column_.me * each, each) + z * rows * shape_.nx;
+          forward_.x(part, alone() ? part : place);
         }
       }
     });
@@ -215,20 +228,21 @@ class Fourier3d {
   // --- both --------------------------------------------------------------------------------------------
 
   void fade_and_transform(int chunk, Complex* out) {
-    const std::int64_t xs = shape_.x_part(), plane = shape_.y_part_along() * xs, zs = shape_.z_part(), each = message(), rows = rows_of_chunk();
+    const std::int64_t xs = shape_.x_part(), ys = shape_.y_part_along(), zs = shape_.z_part(), rows = rows_of_chunk();
+    Complex* const own = received_ + (column_.me * chunks_ + chunk) * message();
     const double* const of_x = fade_x_.data() + 2 * xs * row_.me;
     std::vector<double> of_z(fade_z_.size());
     const Reuse reuse = shape_.part() * 16 > late_bytes ? Reuse::late : Reuse::soon;
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t y = chunk * rows + row;
-      const double of_y = fade_y_[static_cast<std::size_t>(shape_.y_part_along() * column_.me + y)];
+      const double of_y = fade_y_[static_cast<std::size_t>(ys * column_.me + y)];
       for (std::size_t z = 0; z < of_z.size(); ++z) of_z[z] = of_y * fade_z_[z];
       for (std::int64_t x = 0; x < xs; x += width_) {
-        gather_faded(block_, waves_ + y * xs + x, shape_.nz, width_, plane, of_z.data(), of_x + 2 * x, width_);
+        gather_faded(block_, waves_ + y * xs + x, shape_.nz, width_, ys * xs, of_z.data(), of_x + 2 * x);
         backward_.z(block_, block_);
         for (int to = 0; to < column_.ranks; ++to) {
-          Complex* const place = place_for(column_, to, out, received_ + (column_.me * chunks_ + chunk) * each, each);
-          copy_runs(place + row * xs + x, block_ + to * zs * width_, {zs, width_, width_, rows * xs}, reuse);
+          Complex* const place = place_for(column_, to, out, own, message()) + row * xs + x;
+          copy_runs(place, block_ + to * zs * width_, {zs, width_, width_, rows * xs}, reuse);
         }
       }
     }
@@ -242,7 +256,8 @@ class Fourier3d {
   // Rows (x) out of parts of them and into such.
   void gather_rows(Complex* to, const Complex* parts) const {
     const std::int64_t rows = shape_.z_part() * shape_.y_part_across(), xs = shape_.x_part();
-    for (int part = 0; part < row_.ranks; ++part) copy_runs(to + part * xs, parts + part * row_message(), {rows, xs, xs, shape_.nx}, Reuse::soon);
+    for (int part = 0; part < row_.ranks; ++part)
+      copy_runs(to + part * xs, parts + part * row_message(), {rows, xs, xs, shape_.nx}, Reuse::soon);
   }
   void scatter_rows(Complex* parts, Complex* own, const Complex* from) const {
     const std::int64_t rows = shape_.z_part() * shape_.y_part_across(), xs = shape_.x_part();
@@ -253,13 +268,14 @@ class Fourier3d {
   template <class From, class To>
   void transform_lines(const LocalFft& transform, int from_parts, From from, int to_parts, To to) const {
     const std::int64_t xs = shape_.x_part(), from_rows = shape_.ny / from_parts, to_rows = shape_.ny / to_parts;
+    const Runs in{from_rows, width_, xs, width_}, out{to_rows, width_, width_, xs};
     for (std::int64_t z = 0; z < shape_.z_part(); ++z)
       for (std::int64_t x = 0; x < xs; x += width_) {
         for (int part = 0; part < from_parts; ++part)
-          copy_runs(block_ + part * from_rows * width_, from(part) + z * from_rows * xs + x, {from_rows, width_, xs, width_}, Reuse::soon);
+          copy_runs(block_ + part * from_rows * width_, from(part) + z * from_rows * xs + x, in, Reuse::soon);
         transform(block_, block_);
         for (int part = 0; part < to_parts; ++part)
-          copy_runs(to(part) + z * to_rows * xs + x, block_ + part * to_rows * width_, {to_rows, width_, width_, xs}, Reuse::soon);
+          copy_runs(to(part) + z * to_rows * xs + x, block_ + part * to_rows * width_, out, Reuse::soon);
       }
   }
 
@@ -307,13 +323,13 @@ class Fourier3d {
   FourierShape shape_;
   Phases& phases_;
   std::array<int, 2> phase_;
-  int rank_ = 0, chunks_ = 1;
+  int chunks_ = 1;
   Line row_{}, column_{};
   std::int64_t width_ = 1;
   Complex *waves_ = nullptr, *sent_ = nullptr, *received_ = nullptr, *block_ = nullptr;
   Plans forward_, backward_;
   std::vector<double> fade_x_, fade_y_, fade_z_;
-  std::vector<MPI_Request> requests_;
+  Requests requests_;
 };
 
 }  // namespace kiviat::npb

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "bench/npb/lcg.hpp"
 #include "core/complex_kernels.hpp"
@@ -32,30 +33,31 @@ void random_elements(Complex* to, std::int64_t first, std::int64_t count) {
   for (int lane = 0; i < 2 * count; ++i, ++lane) numbers[i] = static_cast<double>(states[lane]) * 0x1p-46;
 }
 
-// Runs of `length` elements, `distance` apart, times a factor of the run and one of the place within it; put together. The run
-// that lies `ahead` is fetched meanwhile.
+// Runs of `length` elements, `distance` apart, times a factor of the run and one (twice) of the place within it; put together.
+// What follows each of them is fetched meanwhile.
 KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-void gather_faded(Complex* to, const Complex* from, std::int64_t runs, std::int64_t length, std::int64_t distance, const double* of_run, const double* of_place,
-                  std::int64_t ahead) {
+void gather_faded(Complex* to, const Complex* from, std::int64_t runs, std::int64_t length, std::int64_t distance,
+                  const double* of_run, const double* of_place) {
   double* result = reinterpret_cast<double*>(to);
   const double* start = reinterpret_cast<const double*>(from);
   constexpr std::int64_t line = 8;
   for (std::int64_t run = 0; run < runs; ++run, result += 2 * length, start += 2 * distance) {
     const double factor = of_run[run];
-    for (std::int64_t i = 0; i < 2 * length; i += line) __builtin_prefetch(start + 2 * ahead + i);
+    for (std::int64_t i = 0; i < 2 * length; i += line) __builtin_prefetch(start + 2 * length + i);
 #pragma omp simd
     for (std::int64_t i = 0; i < 2 * length; ++i) result[i] = start[i] * (factor * of_place[i]);
   }
 }
 
 // exp(-4 pi^2 alpha k^2 t) for each wave number k of n: 0, 1, ..., n/2 - 1, -n/2, ..., -1; each `copies` times.
-inline void fading(std::vector<double>& factors, std::int64_t n, double t, std::int64_t copies) {
+inline std::vector<double> fading(std::int64_t n, double t, std::size_t copies) {
   constexpr double alpha = 1e-6, pi = 3.14159265358979323846;
-  factors.resize(static_cast<std::size_t>(n * copies));
+  std::vector<double> factors;
   for (std::int64_t i = 0; i < n; ++i) {
     const double k = static_cast<double>(i < n / 2 ? i : i - n);
-    for (std::int64_t copy = 0; copy < copies; ++copy) factors[static_cast<std::size_t>(i * copies + copy)] = std::exp(-4 * pi * pi * alpha * k * k * t);
+    factors.insert(factors.end(), copies, std::exp(-4 * pi * pi * alpha * k * k * t));
   }
+  return factors;
 }
 
 }  // namespace

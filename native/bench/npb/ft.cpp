@@ -1,5 +1,6 @@
-// FT: how a wave equation's solution fades, in wave numbers: one transform of three dimensions to them, then one back for every time
-// step, and a checksum of it. All ranks of a slab's or a pencil's line exchange with each other: an all-to-all of all data in every step.
+// FT: an equation of diffusion, solved in wave numbers: one transform of three dimensions to them, then one back for every time
+// step, and a checksum of it. In each of them all ranks send all data to each other, as long as these have slabs; where they have
+// pencils those of a row do, and those of a column.
 #include "bench/memory.hpp"
 #include "bench/npb/fourier_3d.hpp"
 #include "bench/npb/problem_class.hpp"
@@ -13,7 +14,8 @@ struct Size {
   std::int64_t nx, ny, nz;
   int steps;
 };
-constexpr PerClass<Size> sizes = {{{64, 64, 64, 6}, {128, 128, 32, 6}, {256, 256, 128, 6}, {512, 256, 256, 20}, {512, 512, 512, 20}}};
+constexpr PerClass<Size> sizes = {
+    {{64, 64, 64, 6}, {128, 128, 32, 6}, {256, 256, 128, 6}, {512, 256, 256, 20}, {512, 512, 512, 20}}};
 
 constexpr int most_steps = 20;
 using Checksums = std::array<Complex, most_steps>;
@@ -42,7 +44,9 @@ constexpr PerClass<Checksums> published = {{
 
 class Program {
  public:
-  explicit Program(Trial& t) : t_(t), size_(of_class(t, sizes)), shape_(size_.nx, size_.ny, size_.nz, t.ranks()), fourier_(t.comm(), checked(), phases_, {transforms, exchange}) {}
+  explicit Program(Trial& t)
+      : t_(t), size_(of_class(t, sizes)), shape_(size_.nx, size_.ny, size_.nz, t.ranks()),
+        fourier_(t.comm(), checked(), phases_, {transforms, exchange}) {}
 
   void operator()() {
     const Fftw* fftw = library();
@@ -60,11 +64,11 @@ class Program {
     tell_rate(t_, n * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * size_.steps), time_s);
     phases_.tell(t_);
     Verification verification(1e-12);
-    for (int step = 0; step < size_.steps; ++step) {
-      const Complex expected = of_class(t_, published)[static_cast<std::size_t>(step)], found = sums_[static_cast<std::size_t>(step)];
-      const std::string of_step = "checksum of step " + std::to_string(step + 1);
-      verification.expect("the real " + of_step, expected.real(), found.real());
-      verification.expect("the imaginary " + of_step, expected.imag(), found.imag());
+    for (std::size_t step = 0; step < static_cast<std::size_t>(size_.steps); ++step) {
+      const Complex expected = of_class(t_, published)[step];
+      const std::string name = "checksum " + std::to_string(step + 1);
+      verification.expect(name + ", real,", expected.real(), sums_[step].real());
+      verification.expect(name + ", imaginary,", expected.imag(), sums_[step].imag());
     }
     verification.tell(t_);
   }
@@ -74,8 +78,8 @@ class Program {
 
   const FourierShape& checked() const {
     if (shape_.across == 0)
-      throw Skip("class=" + t_.text("class") + " has " + std::to_string(shape_.nx) + " x " + std::to_string(shape_.ny) + " x " + std::to_string(shape_.nz) +
-                 " points, too few for " + std::to_string(t_.ranks()) + " ranks");
+      throw Skip("class=" + t_.text("class") + " has " + std::to_string(shape_.nx) + " x " + std::to_string(shape_.ny) + " x " +
+                 std::to_string(shape_.nz) + " points, too few for " + std::to_string(t_.ranks()) + " ranks");
     return shape_;
   }
 
@@ -130,7 +134,7 @@ class Program {
 
   Trial& t_;
   Size size_;
-  Phases phases_{{"initial values", "transforms", "exchange", "sums"}};
+  Phases phases_{{"initial values", "transforms"}, {"exchange", "sums"}};
   FourierShape shape_;
   Fourier3d fourier_;
   std::vector<std::int64_t> summands_;

@@ -18,7 +18,7 @@ using Place = std::array<int, sides>;
 // A power of two of ranks as a box, x fastest; z is halved first, then y, then x, then z again.
 struct RankBox {
   explicit RankBox(int ranks) {
-    for (int side = sides - 1; ranks > 1; ranks /= 2, side = (side + sides - 1) % sides) size[static_cast<std::size_t>(side)] *= 2;
+    for (std::size_t side = sides - 1; ranks > 1; ranks /= 2, side = (side + sides - 1) % sides) size[side] *= 2;
   }
   Place place_of(int rank) const { return {rank % size[0], rank / size[0] % size[1], rank / size[0] / size[1]}; }
   int rank_at(const Place& place) const { return place[0] + size[0] * (place[1] + size[1] * place[2]); }
@@ -29,7 +29,8 @@ struct RankBox {
 // What a rank, `at` of `ranks` along a side, has of n points: those from `first` on, or none.
 struct Segment {
   Segment(int n, int ranks, int at)
-      : apart(n < ranks ? ranks / n : 1), points((at + 1) % apart != 0 ? 0 : n < ranks ? 1 : n / ranks), first(n < ranks ? at / apart : at * points) {}
+      : apart(n < ranks ? ranks / n : 1), points((at + 1) % apart != 0 ? 0 : n < ranks ? 1 : n / ranks),
+        first(n < ranks ? at / apart : at * points) {}
   int apart;  // ranks from one that has points to the next one
   int points, first;
 };
@@ -62,7 +63,9 @@ struct Level {
   Box box;
 
  private:
-  static Segment segment(int n, const RankBox& ranks, int rank, std::size_t side) { return {n, ranks.size[side], ranks.place_of(rank)[side]}; }
+  static Segment segment(int n, const RankBox& ranks, int rank, std::size_t side) {
+    return {n, ranks.size[side], ranks.place_of(rank)[side]};
+  }
 };
 
 // From 2 points a side to n.

@@ -42,7 +42,7 @@ struct Face {
 // Along x and y, where a plane is its own neighbour.
 inline void close_plane(const Box& box, double* plane) {
   const std::int64_t x = box.points[0], y = box.points[1];
-  for (std::int64_t row = 0; row < y; ++row) plane[row * box.row - 1] = plane[row * box.row + x - 1], plane[row * box.row + x] = plane[row * box.row];
+  for (double* row = plane; row < plane + y * box.row; row += box.row) row[-1] = row[x - 1], row[x] = row[0];
   std::copy_n(plane + (y - 1) * box.row - 1, x + 2, plane - box.row - 1);
   std::copy_n(plane - 1, x + 2, plane + y * box.row - 1);
 }
@@ -55,7 +55,7 @@ class Halo {
   static std::int64_t elements_of(const Box& largest) { return 4 * message_of(largest); }
   void use(double* memory, const Box& largest) {
     const std::int64_t each = message_of(largest);
-    for (std::size_t end = 0; end < 2; ++end) out_[end] = memory + static_cast<std::int64_t>(end) * each, in_[end] = out_[end] + 2 * each;
+    out_ = {memory, memory + each}, in_ = {memory + 2 * each, memory + 3 * each};
   }
 
   // Whether a rank is its own neighbour along a side of a level.
@@ -86,9 +86,9 @@ class Halo {
     const Face before(box, side, -1, side), behind(box, side, points, side);
     if (closed(level, side)) {
       moved(2 * before.elements(), [&] {
-        const Face low(box, side, 0, side), high(box, side, points - 1, side);
-        before.for_runs([&](std::int64_t at, std::int64_t) { std::copy_n(highest + at + high.offset - before.offset, before.run, lowest + at); });
-        behind.for_runs([&](std::int64_t at, std::int64_t) { std::copy_n(lowest + at + low.offset - behind.offset, behind.run, highest + at); });
+        const std::int64_t across = Face(box, side, points - 1, side).offset - before.offset;
+        before.for_runs([&](std::int64_t at, std::int64_t) { std::copy_n(highest + at + across, before.run, lowest + at); });
+        behind.for_runs([&](std::int64_t at, std::int64_t) { std::copy_n(lowest + at - across, behind.run, highest + at); });
       });
       return;
     }
@@ -101,8 +101,8 @@ class Halo {
   void spread(const Level& fine, const Level& coarse, double* grid) {
     const Place& points = coarse.box.points;
     for (std::size_t side = 0; side < sides; ++side) {
-      const auto has_it = [&](int count) { return count > 0; };
-      if (coarse.segments[side].apart == fine.segments[side].apart || !std::all_of(points.begin() + side + 1, points.end(), has_it)) continue;
+      if (coarse.segments[side].apart == fine.segments[side].apart) continue;
+      if (std::any_of(points.begin() + side + 1, points.end(), [](int count) { return count == 0; })) continue;  // not yet
       const int s = static_cast<int>(side), step = fine.segments[side].apart;
       const int lower = neighbour(s, -step), upper = neighbour(s, step);
       if (points[side] > 0) {

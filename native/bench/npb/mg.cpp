@@ -24,23 +24,26 @@ struct Size {
   int n, iterations;
 };
 constexpr PerClass<Size> sizes = {{{32, 4}, {128, 4}, {256, 4}, {256, 20}, {512, 20}}};
-constexpr PerClass<double> published = {0.5307707005734e-4, 0.6467329375339e-5, 0.2433365309069e-5, 0.1800564401355e-5, 0.5706732285740e-6};
+constexpr PerClass<double> published = {0.5307707005734e-4, 0.6467329375339e-5, 0.2433365309069e-5, 0.1800564401355e-5,
+                                        0.5706732285740e-6};
 
 // Minus the operator, for residuals; and the smoother, an approximate inverse of it.
 constexpr Weights minus_laplacian = {8.0 / 3, 0, -1.0 / 6, -1.0 / 12};
 constexpr Weights smoother_sa = {-3.0 / 8, 1.0 / 32, -1.0 / 64, 0}, smoother_bc = {-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
 constexpr PerClass<Weights> smoothers = {smoother_sa, smoother_sa, smoother_sa, smoother_bc, smoother_bc};
 
-// For each point of the (finer) grid: sums of planes and rows, and a weight for each of them. Bytes are those of the grids that are
-// read and written, where what is written and was not read before is fetched first.
+// For each point of the (finer) grid: sums of planes and rows, and a weight for each of them. Bytes are those of the grids that
+// are read and written, where what is written and was not read before is fetched first.
 constexpr double apply_flops = 18, restrict_flops = 3.5, interpolate_flops = 4;
 
 class Program {
  public:
   explicit Program(Trial& t)
-      : t_(t), size_(of_class(t, sizes)), smoother_(of_class(t, smoothers)), ranks_(t.ranks()), halo_(t.comm(), ranks_, t.rank()) {
+      : t_(t), size_(of_class(t, sizes)), smoother_(of_class(t, smoothers)), ranks_(t.ranks()),
+        halo_(t.comm(), ranks_, t.rank()) {
     if (std::ranges::max(ranks_.size) > size_.n)
-      throw Skip("class=" + t.text("class") + " has " + std::to_string(size_.n) + " points a side, too few for " + std::to_string(t.ranks()) + " ranks");
+      throw Skip("class=" + t.text("class") + " has " + std::to_string(size_.n) + " points a side, too few for " +
+                 std::to_string(t.ranks()) + " ranks");
     levels_ = levels_of(size_.n, ranks_, t.rank());
     top_ = levels_.size() - 1;
   }
@@ -117,7 +120,9 @@ class Program {
     const bool coarse_too = levels_[top_ - 1].active();
     if (flows(levels_[top_])) {
       // First what the neighbours wait for.
-      compute(top_, {.flops = apply_flops, .bytes = 18}, [&] { subtract(top_, 0, 1, residual), subtract(top_, last, last + 1, residual); }, 2);
+      compute(top_, {.flops = apply_flops, .bytes = 18}, [&] {
+        subtract(top_, 0, 1, residual), subtract(top_, last, last + 1, residual);
+      }, 2);
       start_ends(top_, residual);
       compute(top_, {.flops = apply_flops + restrict_flops, .bytes = 18}, [&] {
         for (int z = 1; z < last; z += 2) {
@@ -130,7 +135,8 @@ class Program {
     } else {
       compute(top_, {.flops = apply_flops, .bytes = 32}, [&] { subtract(top_, 0, last + 1, residual); });
       exchange(top_, residual(0));
-      if (coarse_too) compute(top_, {.flops = restrict_flops, .bytes = 10}, [&] { restrict_planes(top_, 0, coarse_planes(top_), residual); });
+      if (coarse_too)
+        compute(top_, {.flops = restrict_flops, .bytes = 10}, [&] { restrict_planes(top_, 0, coarse_planes(top_), residual); });
     }
     if (coarse_too) exchange(top_ - 1, right_[top_ - 1]);
   }
@@ -171,8 +177,10 @@ class Program {
     const Planes residual = residual_of(top_);
     double mine = 0, all = 0;
     compute(top_, {.flops = apply_flops + 2, .bytes = 16}, [&] {
-      const Box& box = levels_[top_].box;
-      for (int z = 0; z < planes(top_); ++z) subtract(top_, z, z + 1, residual), mine += squares_of_plane(residual(z), box.points[0], box.points[1], box.row);
+      for (int z = 0; z < planes(top_); ++z) {
+        subtract(top_, z, z + 1, residual);
+        mine += squares_of_plane(residual(z), plane_size(levels_[top_].box));
+      }
     });
     phases_(exchange_finest, [&] { MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, t_.comm()); });
     return std::sqrt(all / std::pow(size_.n, 3));
@@ -184,8 +192,8 @@ class Program {
   void subtract(std::size_t i, int first, int end, const Planes& residual) const {
     const Box& box = levels_[i].box;
     for (int z = first; z < end; ++z) {
-      const double* const middle = solution_[i] + z * box.plane;
-      apply_to_plane(minus_laplacian, residual(z), right_[i] + z * box.plane, middle - box.plane, middle, middle + box.plane, box.points[0], box.points[1], box.row);
+      const double *const right = right_[i] + z * box.plane, *const middle = solution_[i] + z * box.plane;
+      apply_to_plane(minus_laplacian, residual(z), right, {middle - box.plane, middle, middle + box.plane}, plane_size(box));
       if (flows(levels_[i])) close_plane(box, residual(z));
     }
   }
@@ -195,7 +203,7 @@ class Program {
     const Box& box = levels_[i].box;
     for (int z = first; z < end; ++z) {
       double* const solution = solution_[i] + z * box.plane;
-      apply_to_plane(smoother_, solution, solution, residual(z - 1), residual(z), residual(z + 1), box.points[0], box.points[1], box.row);
+      apply_to_plane(smoother_, solution, solution, {residual(z - 1), residual(z), residual(z + 1)}, plane_size(box));
       if (flows(levels_[i])) close_plane(box, solution);
     }
   }
@@ -206,7 +214,8 @@ class Program {
     const Place offset = offset_to(i);
     for (int z = first; z < end; ++z) {
       const int at = 2 * z + offset[2];
-      restrict_to_plane(right_[i - 1] + z * coarse.plane, from(at - 1), from(at), from(at + 1), offset[0], offset[1], coarse.points[0], coarse.points[1], coarse.row, fine.row);
+      double* const to = right_[i - 1] + z * coarse.plane;
+      restrict_to_plane(to, plane_size(coarse), {from(at - 1), from(at), from(at + 1)}, fine.row, offset[0], offset[1]);
     }
   }
 
@@ -219,7 +228,7 @@ class Program {
       if (i < top_) std::fill_n(to - fine.row - 1, fine.plane - fine.row + fine.points[0] + 2, 0.0);
       const double* const lower = solution_[i - 1] + ((z - offset[2]) >> 1) * coarse.plane;
       const double* const upper = solution_[i - 1] + ((z - offset[2] + 1) >> 1) * coarse.plane;
-      add_interpolated(to, lower, upper, offset[0], offset[1], fine.points[0], fine.points[1], fine.row, coarse.row);
+      add_interpolated(to, plane_size(fine), lower, upper, coarse.row, offset[0], offset[1]);
     }
   }
 
@@ -232,7 +241,10 @@ class Program {
     return {offset_of(fine[0], coarse[0]), offset_of(fine[1], coarse[1]), offset_of(fine[2], coarse[2])};
   }
   // Whether planes have neighbours above and below only.
-  bool flows(const Level& level) const { return halo_.closed(level, 0) && halo_.closed(level, 1) && level.box.points[2] >= Planes::least_for_some; }
+  bool flows(const Level& level) const {
+    return halo_.closed(level, 0) && halo_.closed(level, 1) && level.box.points[2] >= Planes::least_for_some;
+  }
+  static PlaneSize plane_size(const Box& box) { return {box.points[0], box.points[1], box.row}; }
   Planes residual_of(std::size_t i) const {
     const Box& box = levels_[i].box;
     return flows(levels_[i]) ? Planes::some(residual_, box) : Planes::all(residual_ + box.origin, box);
@@ -243,7 +255,8 @@ class Program {
   template <class Kernel>
   void compute(std::size_t i, const Cost& cost, Kernel kernel, int of_planes) {
     const double points = static_cast<double>(levels_[i].box.points[0]) * levels_[i].box.points[1] * of_planes;
-    phases_(i == top_ ? finest : coarser, [&] { work::run({.flops = cost.flops * points, .bytes = cost.bytes * points}, kernel); });
+    const Cost all{.flops = cost.flops * points, .bytes = cost.bytes * points};
+    phases_(i == top_ ? finest : coarser, [&] { work::run(all, kernel); });
   }
   template <class Kernel>
   void compute(std::size_t i, const Cost& cost, Kernel kernel) {
@@ -260,7 +273,10 @@ class Program {
   void finish_ends(std::size_t i, const Planes& of) {
     phases_(i == top_ ? exchange_finest : exchange_coarser, [&] { halo_.finish(levels_[i], 2, of(0), from_highest(i, of)); });
   }
-  double* from_highest(std::size_t i, const Planes& of) const { return of(planes(i) - 1) - (planes(i) - 1) * levels_[i].box.plane; }
+  // Where plane 0 would lie if the highest one were in its place of a grid.
+  double* from_highest(std::size_t i, const Planes& of) const {
+    return of(planes(i) - 1) - (planes(i) - 1) * levels_[i].box.plane;
+  }
 
   Trial& t_;
   Size size_;

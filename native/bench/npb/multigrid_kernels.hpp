@@ -1,7 +1,7 @@
-// What MG does to planes of grids. All its operators are symmetric: a weight for the point itself, one for the 6 points that share a
-// face with it, one for the 12 across an edge, one for the 8 across a corner. RNR-94-007, section 2.3.
+// What MG does to planes of grids. All its operators are symmetric: a weight for the point itself, one for the 6 points that
+// share a face with it, one for the 12 across an edge, one for the 8 across a corner. RNR-94-007, section 2.3.
 //
-// Pointers are to point (0, 0) of a plane; rows lie `row` apart; there is one point more at either end of each side.
+// Pointers are to point (0, 0) of a plane; there is one point more at either end of each side.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,28 @@ struct Weights {
   double point, face, edge, corner;
 };
 
-// Sums of the rows of two planes.
-[[gnu::always_inline]] inline void add_rows(double* __restrict sum, const double* __restrict a, const double* __restrict b, std::int64_t points) {
+struct PlaneSize {
+  std::int64_t points, rows;
+  std::int64_t row;  // from one row to the next
+};
+
+// One above the other.
+struct ThreePlanes {
+  const double *lower, *middle, *upper;
+};
+
+[[gnu::always_inline]] inline void add_rows(double* __restrict sum, const double* __restrict a, const double* __restrict b,
+                                            std::int64_t points) {
   for (std::int64_t x = -1; x <= points; ++x) sum[x] = a[x] + b[x];
 }
 
 // to = base + weights applied to the middle one of three planes. Of the 27 points, those of a row that are equally far from the
 // row in the middle are added first: by columns, every point takes part in three results.
 KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-void apply_to_plane(const Weights& weights, double* to, const double* base, const double* lower, const double* middle, const double* upper, std::int64_t points,
-                    std::int64_t rows, std::int64_t row) {
+void apply_to_plane(const Weights& weights, double* to, const double* base, const ThreePlanes& planes, const PlaneSize& size) {
   const Weights w = weights;
+  const auto [points, rows, row] = size;
+  const auto [lower, middle, upper] = planes;
   alignas(64) double memory[4][longest_row + 16];
   double *before = memory[0] + 8, *here = memory[1] + 8, *behind = memory[2] + 8, *const beside = memory[3] + 8;
   add_rows(before, lower - row, upper - row, points);
@@ -36,7 +47,8 @@ void apply_to_plane(const Weights& weights, double* to, const double* base, cons
   for (std::int64_t y = 0; y < rows; ++y) {
     const std::int64_t at = y * row;
     add_rows(behind, lower + at + row, upper + at + row, points);
-    const double *const __restrict m = middle + at, *const __restrict f = before, *const __restrict g = here, *const __restrict h = behind;
+    const double *const __restrict m = middle + at;
+    const double *const __restrict f = before, *const __restrict g = here, *const __restrict h = behind;
     double* const __restrict s = beside;
     double* const result = to + at;
     const double* const start = base + at;
@@ -57,11 +69,13 @@ void apply_to_plane(const Weights& weights, double* to, const double* base, cons
   }
 }
 
-// to[c] += weights (1, 2, 1) in each direction, over 16: half of the point itself, and so on. Point 0 of the coarser plane is
-// point (offset, offset_y) of the finer planes.
+// The coarser plane becomes the finer ones by weights (1, 2, 1) in each direction, over 16: half of the point itself, and so on.
+// Its point (0, 0) is their point (offset_x, offset_y).
 KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-void restrict_to_plane(double* to, const double* lower, const double* middle, const double* upper, int offset_x, int offset_y, std::int64_t points, std::int64_t rows,
-                       std::int64_t row, std::int64_t fine_row) {
+void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& planes, std::int64_t fine_row, int offset_x,
+                       int offset_y) {
+  const auto [points, rows, row] = coarse;
+  const auto [lower, middle, upper] = planes;
   alignas(64) double memory[longest_row + 16];
   double* const __restrict sum = memory + 8;
   for (std::int64_t y = 0; y < rows; ++y) {
@@ -73,23 +87,26 @@ void restrict_to_plane(double* to, const double* lower, const double* middle, co
     }
     double* const __restrict result = to + y * row;
     const double* const centre = sum + offset_x;
-    for (std::int64_t x = 0; x < points; ++x) result[x] = (centre[2 * x - 1] + 2 * centre[2 * x] + centre[2 * x + 1]) * (1.0 / 16);
+    constexpr double scale = 1.0 / 16;
+    for (std::int64_t x = 0; x < points; ++x) result[x] = scale * (centre[2 * x - 1] + 2 * centre[2 * x] + centre[2 * x + 1]);
   }
 }
 
-// fine += the coarser grid, linearly in between. The fine plane lies between planes `lower` and `upper` of the coarser one,
-// or is where both are the same. `rows` and `points` are of the fine plane.
+// The finer plane has the coarser ones added, linearly in between: it lies between `lower` and `upper`, or is where both are the
+// same.
 KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-void add_interpolated(double* fine, const double* lower, const double* upper, int offset_x, int offset_y, std::int64_t points, std::int64_t rows, std::int64_t row,
-                      std::int64_t coarse_row) {
+void add_interpolated(double* to, const PlaneSize& fine, const double* lower, const double* upper, std::int64_t coarse_row,
+                      int offset_x, int offset_y) {
+  const auto [points, rows, row] = fine;
   alignas(64) double memory[longest_row + 16];
   double* const __restrict sum = memory + 8;
   const std::int64_t coarse_points = (points + 1 - offset_x) / 2;
   for (std::int64_t y = -1; y <= rows; ++y) {
     const std::int64_t first = ((y - offset_y) >> 1) * coarse_row, second = ((y - offset_y + 1) >> 1) * coarse_row;
-    const double *const __restrict a = lower + first, *const __restrict b = lower + second, *const __restrict c = upper + first, *const __restrict d = upper + second;
+    const double *const __restrict a = lower + first, *const __restrict b = lower + second;
+    const double *const __restrict c = upper + first, *const __restrict d = upper + second;
     for (std::int64_t x = -1; x <= coarse_points; ++x) sum[x] = 0.25 * (a[x] + b[x] + c[x] + d[x]);
-    double* const __restrict result = fine + y * row;
+    double* const __restrict result = to + y * row;
     if (points % 2 == 0) {
       result[-1] += sum[-1];
 #pragma omp simd
@@ -105,7 +122,8 @@ void add_interpolated(double* fine, const double* lower, const double* upper, in
 }
 
 KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-double squares_of_plane(const double* from, std::int64_t points, std::int64_t rows, std::int64_t row) {
+double squares_of_plane(const double* from, const PlaneSize& size) {
+  const auto [points, rows, row] = size;
   double sum = 0;
   for (std::int64_t y = 0; y < rows; ++y) {
     const double* const r = from + y * row;
