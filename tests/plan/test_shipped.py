@@ -24,7 +24,9 @@ def real(openmpi: Toolchain) -> list[dict[str, Any]]:
 
 
 def test_they_follow_their_schema() -> None:
-    assert plan_names() == ["full", "hpcc", "hpcc-modelled", "hpcc-quick", "quick", "standard"]
+    assert plan_names() == [
+        *("full", "hpcc", "hpcc-modelled", "hpcc-quick", "npb", "npb-quick", "quick", "standard")
+    ]
     validator = Draft202012Validator(schema("plan"))
     for name in plan_names():
         data = tomllib.loads((data_path("plans") / f"{name}.toml").read_text())
@@ -69,6 +71,17 @@ def test_challenges_have_every_kernel_in_every_scope(real: list[dict[str, Any]])
 def test_challenges_end_in_time(real: list[dict[str, Any]]) -> None:
     assert estimate(load_plan("hpcc-quick", real, 2)).likely_s < 60
     assert estimate(load_plan("hpcc", real, 2)).likely_s < 15 * 60
+
+
+def test_nas_programs_are_in_their_plans_once(real: list[dict[str, Any]]) -> None:
+    programs = sorted(entry["name"] for entry in real if entry["file"].startswith("npb/"))
+    assert programs == ["bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"]
+    for name, problem_class in (("npb", "A"), ("npb-quick", "W")):
+        cases = load_plan(name, real, 5).cases
+        assert sorted((case.benchmark, case.ranks) for case in cases) == [
+            (program, 5 if program == "ep" else 4) for program in programs
+        ]
+        assert {case.axes.get("class", "A") for case in cases} == {problem_class}
 
 
 def scopes(kernel: dict[str, Any]) -> list[str | None]:
