@@ -52,7 +52,9 @@ inline State exact(double x, double y, double z) {
   return u;
 }
 
-// Where a calculation starts: interpolated between the solution on the six faces, so that it is right there (section 3.4).
+// Where a calculation starts in the interior (on the faces the solution is known): from what interpolates the solution
+// linearly between opposite faces, along each axis. The terms are products of values, as the benchmark defines them
+// (section 3.4), so that the start is far from the solution.
 inline State initial(double x, double y, double z) {
   const std::array<State, 3> low = {exact(0, y, z), exact(x, 0, z), exact(x, y, 0)};
   const std::array<State, 3> high = {exact(1, y, z), exact(x, 1, z), exact(x, y, 1)};
