@@ -1,0 +1,103 @@
+// What SP and BT have in common: steps in time, each of them a right-hand side and a sweep along each axis.
+#pragma once
+
+#include "bench/npb/flow_halo.hpp"
+#include "bench/npb/flow_rhs.hpp"
+#include "bench/npb/problem_class.hpp"
+#include "bench/npb/sweeps.hpp"
+
+namespace kiviat::npb {
+
+struct FlowProblem {
+  int n, steps;
+  double dt;
+  flow::State residual, error;  // published norms
+};
+
+class FlowSteps {
+ public:
+  // Collective.
+  FlowSteps(Trial& t, const FlowProblem& problem, const Solver& solver)
+      : t_(t), problem_(problem), parts_(t.ranks(), t.rank(), fitting(t, problem)), cells_(t, parts_, problem.n), halo_(t, parts_, cells_),
+        rhs_(t, cells_, problem.dt), sweeps_(t, parts_, cells_, solver) {}
+
+  // `operations` of all steps.
+  void operator()(const char* name, double operations) {
+    work::run({}, [&] { cells_.solve(), rhs_.force(), cells_.start(); });
+    step();  // code and data are in memory
+    work::run({}, [&] { cells_.start(); });
+    phases_.reset();
+    const double time_s = t_.measured(name, [&] {
+      for (int i = 0; i < problem_.steps; ++i) step();
+    });
+    tell_rate(t_, operations, time_s);
+    phases_.tell(t_);
+    verify();
+  }
+
+ private:
+  enum Phase { exchange, right_hand_side, x, y, z, messages };
+
+  static int fitting(const Trial& t, const FlowProblem& problem) {
+    if (t.ranks() > problem.n * problem.n)
+      throw Skip("class=" + t.text("class") + " has " + std::to_string(problem.n) + " points along an axis: at most " +
+                 std::to_string(problem.n * problem.n) + " ranks, not " + std::to_string(t.ranks()));
+    return problem.n;
+  }
+
+  void step() {
+    if (parts_.sections() == 1) return step_alone();
+    evaluate();
+    for (std::size_t axis = 0; axis < 3; ++axis) sweeps_.all(axis, phases_, x + static_cast<int>(axis), messages);
+  }
+
+  void evaluate() {
+    phases_(exchange, [&] { halo_(); });
+    phases_(right_hand_side, [&] {
+      const double points = cells_.inner_points();
+      work::run({.flops = points * RightHandSide::flops, .bytes = points * RightHandSide::bytes}, [&] {
+        for (std::size_t c = 0; c < parts_.cells().size(); ++c) rhs_.whole(c);
+      });
+    });
+  }
+
+  // Lines are whole: those in a plane are solved as soon as there is its right-hand side, which is then still in cache.
+  void step_alone() {
+    const FlowCell& cell = cells_[0];
+    const double points = static_cast<double>(cell.inner(0)) * cell.inner(1);
+    for (int k = cell.begin[2]; k < cell.end[2]; ++k) {
+      phases_(right_hand_side, [&] {
+        work::run({.flops = points * RightHandSide::flops, .bytes = points * RightHandSide::bytes}, [&] { rhs_.plane(0, k); });
+      });
+      phases_(x, [&] { work::run(sweeps_.slice_cost(0), [&] { sweeps_.slice(0, k); }); });
+      phases_(y, [&] { work::run(sweeps_.slice_cost(1), [&] { sweeps_.slice(1, k); }); });
+    }
+    for (int j = cell.begin[1]; j < cell.end[1]; ++j)
+      phases_(z, [&] { work::run(sweeps_.slice_cost(2), [&] { sweeps_.slice(2, j); }); });
+  }
+
+  void verify() {
+    evaluate();
+    flow::State residual{}, error{};
+    work::run({}, [&] { residual = cells_.squares_of_rhs(), error = cells_.squares_of_error(); });
+    residual = flow::norms(residual, problem_.n, t_.comm()), error = flow::norms(error, problem_.n, t_.comm());
+    Verification verification(1e-8);
+    for (std::size_t m = 0; m < flow::components; ++m) {
+      const std::string of = " of component " + std::to_string(m + 1);
+      verification.expect("the residual" + of, problem_.residual[m], residual[m] / problem_.dt);
+      verification.expect("the error" + of, problem_.error[m], error[m]);
+    }
+    verification.tell(t_);
+  }
+
+  Trial& t_;
+  FlowProblem problem_;
+  Multipartition parts_;
+  FlowCells cells_;
+  FlowHalo halo_;
+  RightHandSide rhs_;
+  Sweeps sweeps_;
+  Phases phases_{{"exchange", "right-hand side", "x", "y", "z", "messages"}};
+};
+
+}  // namespace kiviat::npb

@@ -1,0 +1,237 @@
+// Systems of equations along all lines of an axis, solved by elimination up the line and substitution back. Lines are cut by
+// the cells: what a rank knows at the end of its part of them it sends to the next. Lines that lie side by side are solved at
+// the same time, Lanes::width of them.
+#pragma once
+
+#include <functional>
+
+#include "bench/npb/flow_cells.hpp"
+#include "bench/npb/outcome.hpp"
+#include "core/lanes.hpp"
+#include "core/multiversioned.hpp"
+#include "core/work.hpp"
+
+namespace kiviat::npb {
+
+// The parts of some lines in a cell. Lane l of point i is at [i * step + l].
+struct Lines {
+  std::array<const double*, flow::components> u;
+  std::int64_t u_step;
+  std::array<double*, flow::components> rhs;
+  std::int64_t rhs_step;
+  double* kept;    // of each point, from elimination for substitution: [point][value][lane]
+  double* border;  // what comes from the lines' part before, then what goes to the one behind: [value][lane]
+  int points;
+  std::int64_t below, above;  // points of the cube before the first and behind the last
+};
+
+// Rows of numbers become columns of lanes: of `points` numbers from each of Lanes::width rows.
+KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
+static void rows_to_lanes(const double* rows, std::int64_t row, std::int64_t points, double* lanes) {
+  for (std::int64_t i = 0; i < points; ++i)
+    for (std::int64_t lane = 0; lane < Lanes::width; ++lane) lanes[i * Lanes::width + lane] = rows[lane * row + i];
+}
+KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
+static void lanes_to_rows(const double* lanes, std::int64_t points, double* rows, std::int64_t row, std::int64_t count) {
+  for (std::int64_t lane = 0; lane < count; ++lane)
+    for (std::int64_t i = 0; i < points; ++i) rows[lane * row + i] = lanes[i * Lanes::width + lane];
+}
+
+// How systems of a kind are solved.
+struct Solver {
+  int kept;      // numbers of each point for substitution
+  int forward;   // numbers of each line that the next part of it needs
+  int backward;  // likewise the part before
+  bool substitutes_by_state;         // whether substitution looks at the state of a point
+  Cost forward_cost, backward_cost;  // of each point
+  std::function<void(const Lines&, std::size_t axis)> eliminate, substitute;
+};
+
+class Sweeps {
+ public:
+  // Collective.
+  Sweeps(const Trial& t, const Multipartition& parts, const FlowCells& cells, const Solver& solver)
+      : parts_(parts), cells_(cells), solver_(solver), comm_(t.comm()) {
+    std::int64_t longest = 0, message = 0, kept = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      std::int64_t of_axis = 0, of_messages = 0;
+      for (const FlowCell& cell : cells) {
+        longest = std::max<std::int64_t>(longest, cell.inner(axis));
+        of_messages += lines(cell, axis);
+        of_axis += batches(cell, axis) * cell.inner(slice_axis(axis)) * cell.inner(axis);
+      }
+      message = std::max(message, of_messages), kept = std::max(kept, of_axis);
+    }
+    if (parts.sections() == 1) kept = longest;
+    Trial::fitting(message * std::max(solver.forward, solver.backward) * 8, "bytes of a message");
+    kept_ = pages_of(t, doubles(kept * solver.kept * Lanes::width));
+    turned_ = pages_of(t, doubles(2 * flow::components * (longest + 2) * Lanes::width));
+    if (parts.sections() == 1) return;
+    // All messages of a sweep have memory of their own, and room behind the last one for lanes without line.
+    const std::int64_t most = message * std::max(solver.forward, solver.backward) + Lanes::width;
+    in_ = pages_of(t, doubles(most)), out_ = pages_of(t, doubles(most));
+  }
+
+  // Lines along an axis lie in slices: of planes along z, those along z themselves of planes along y.
+  static constexpr std::size_t slice_axis(std::size_t axis) { return axis == 2 ? 1 : 2; }
+
+  // All lines of a slice, by a rank that has all of them. Along z, the last of the axes, what is solved is added to the state.
+  void slice(std::size_t axis, int at) const {
+    const FlowCell& cell = cells_[0];
+    for (int first = 0; first < cell.inner(lane_axis(axis)); first += Lanes::width) {
+      alignas(64) double border[most_border * Lanes::width] = {};
+      Part part(*this, cell, axis, at, first, border, kept_.as<double>());
+      part.load(), solver_.eliminate(part.lines, axis);
+      std::fill_n(border, solver_.backward * Lanes::width, 0.0);
+      solver_.substitute(part.lines, axis), part.store();
+    }
+    if (axis == 2) add(cell, at);
+  }
+  Cost slice_cost(std::size_t axis) const {
+    const double points = static_cast<double>(lines(cells_[0], axis)) / cells_[0].inner(slice_axis(axis)) * cells_[0].inner(axis);
+    return {.flops = points * (solver_.forward_cost.flops + solver_.backward_cost.flops),
+            .bytes = points * (solver_.forward_cost.bytes + solver_.backward_cost.bytes)};
+  }
+
+  // All lines, from rank to rank.
+  void all(std::size_t axis, Phases& phases, int computing, int waiting) const {
+    travel(axis, 1, phases, computing, waiting);
+    travel(axis, -1, phases, computing, waiting);
+  }
+
+ private:
+  static constexpr int most_border = 30;
+
+  static constexpr std::size_t lane_axis(std::size_t axis) { return axis == 0 ? 1 : 0; }
+  static std::size_t doubles(std::int64_t count) { return sizeof(double) * static_cast<std::size_t>(count); }
+  static std::int64_t lines(const FlowCell& cell, std::size_t axis) {
+    return std::int64_t{cell.inner(lane_axis(axis))} * cell.inner(slice_axis(axis));
+  }
+  // Of each slice.
+  static std::int64_t batches(const FlowCell& cell, std::size_t axis) { return (cell.inner(lane_axis(axis)) + Lanes::width - 1) / Lanes::width; }
+
+  // Lines of a slice, as many as there are lanes or fewer.
+  struct Part {
+    Part(const Sweeps& sweeps, const FlowCell& cell, std::size_t axis, int slice, int first, double* border, double* kept) : axis(axis) {
+      count = std::min(Lanes::width, cell.inner(lane_axis(axis)) - first);
+      std::array<std::int64_t, 3> begin;
+      begin[axis] = cell.begin[axis], begin[lane_axis(axis)] = cell.begin[lane_axis(axis)] + first, begin[slice_axis(axis)] = slice;
+      const std::int64_t at = cell.at(begin[0], begin[1], begin[2]);
+      for (std::size_t m = 0; m < flow::components; ++m) u[m] = cell.u[m] + at, rhs[m] = cell.rhs[m] + at;
+      row = cell.strides[1];
+      lines.points = cell.inner(axis), lines.border = border, lines.kept = kept;
+      lines.below = cell.part.first[axis] + cell.begin[axis];
+      lines.above = sweeps.cells_.n() - lines.below - lines.points;
+      lines.u_step = lines.rhs_step = axis == 0 ? Lanes::width : cell.strides[axis];
+      double* turned = sweeps.turned_.as<double>();
+      const std::int64_t length = (lines.points + 2) * Lanes::width;
+      for (std::size_t m = 0; m < flow::components; ++m) {
+        lines.u[m] = axis == 0 ? turned + static_cast<std::int64_t>(m) * length + Lanes::width : u[m];
+        lines.rhs[m] = axis == 0 ? turned + static_cast<std::int64_t>(flow::components + m) * length : rhs[m];
+      }
+    }
+    // Lanes without line get what lies there.
+    void load() const {
+      load_state();
+      if (axis != 0) return;
+      for (std::size_t m = 0; m < flow::components; ++m) rows_to_lanes(rhs[m], row, lines.points, lines.rhs[m]);
+    }
+    void load_state() const {
+      if (axis != 0) return;
+      for (std::size_t m = 0; m < flow::components; ++m)
+        rows_to_lanes(u[m] - 1, row, lines.points + 2, const_cast<double*>(lines.u[m]) - Lanes::width);
+    }
+    void store() const {
+      if (axis != 0) return;
+      for (std::size_t m = 0; m < flow::components; ++m) lanes_to_rows(lines.rhs[m], lines.points, rhs[m], row, count);
+    }
+
+    std::size_t axis;
+    int count;
+    std::array<const double*, flow::components> u;
+    Fields rhs;
+    std::int64_t row;
+    Lines lines;
+  };
+
+  // Through all cells of this rank, upwards or downwards.
+  void travel(std::size_t axis, int step, Phases& phases, int computing, int waiting) const {
+    const int values = step > 0 ? solver_.forward : solver_.backward;
+    const Cost& cost = step > 0 ? solver_.forward_cost : solver_.backward_cost;
+    const int sections = parts_.sections(), tag = static_cast<int>(2 * axis) + (step > 0 ? 0 : 1);
+    std::vector<MPI_Request> requests(static_cast<std::size_t>(2 * sections), MPI_REQUEST_NULL);
+    std::vector<std::int64_t> begins;  // of the message into each cell, in numbers
+    std::int64_t next = 0;
+    for (int i = 0; i < sections; ++i) {
+      const std::int64_t length = values * lines(cell_of(axis, step, i), axis);
+      begins.push_back(next);
+      if (i > 0)
+        MPI_Irecv(in_.as<double>() + next, static_cast<int>(length * 8), MPI_BYTE, parts_.neighbour(axis, -step), tag, comm_, &requests[static_cast<std::size_t>(i)]);
+      next += length;
+    }
+    for (int i = 0; i < sections; ++i) {
+      const std::size_t c = index_of(axis, step, i);
+      const FlowCell& cell = cells_[c];
+      const double points = static_cast<double>(cell.inner(0)) * cell.inner(1) * cell.inner(2);
+      phases(waiting, [&] { MPI_Wait(&requests[static_cast<std::size_t>(i)], MPI_STATUS_IGNORE); });
+      const std::int64_t at = begins[static_cast<std::size_t>(i)];
+      phases(computing, [&] {
+        work::run({.flops = points * cost.flops, .bytes = points * cost.bytes}, [&] {
+          pass(c, axis, step, values, i > 0 ? in_.as<double>() + at : nullptr, out_.as<double>() + at);
+        });
+      });
+      if (i + 1 < sections)
+        phases(waiting, [&] {
+          MPI_Isend(out_.as<double>() + at, static_cast<int>(values * lines(cell, axis) * 8), MPI_BYTE, parts_.neighbour(axis, step), tag, comm_,
+                    &requests[static_cast<std::size_t>(sections + i)]);
+        });
+    }
+    phases(waiting, [&] { MPI_Waitall(2 * sections, requests.data(), MPI_STATUSES_IGNORE); });
+  }
+
+  std::size_t index_of(std::size_t axis, int step, int i) const { return parts_.cell_at(axis, step > 0 ? i : parts_.sections() - 1 - i); }
+  const FlowCell& cell_of(std::size_t axis, int step, int i) const { return cells_[index_of(axis, step, i)]; }
+
+  // Through one cell. A message has, of each batch, each value of all lines side by side.
+  void pass(std::size_t c, std::size_t axis, int step, int values, const double* in, double* out) const {
+    const FlowCell& cell = cells_[c];
+    double* kept = kept_.as<double>();
+    for (std::size_t before = 0; before < c; ++before)
+      kept += batches(cells_[before], axis) * cells_[before].inner(slice_axis(axis)) * cells_[before].inner(axis) * solver_.kept * Lanes::width;
+    for (int slice = cell.begin[slice_axis(axis)]; slice < cell.end[slice_axis(axis)]; ++slice) {
+      for (int first = 0; first < cell.inner(lane_axis(axis)); first += Lanes::width) {
+        alignas(64) double border[most_border * Lanes::width] = {};
+        const Part part(*this, cell, axis, slice, first, border, kept);
+        if (in)
+          for (int v = 0; v < values; ++v, in += part.count) std::copy_n(in, part.count, border + v * Lanes::width);
+        if (step > 0) {
+          part.load(), solver_.eliminate(part.lines, axis);
+        } else {
+          if (solver_.substitutes_by_state) part.load_state();
+          solver_.substitute(part.lines, axis), part.store();
+        }
+        for (int v = 0; v < values; ++v, out += part.count) std::copy_n(border + v * Lanes::width, part.count, out);
+        kept += std::int64_t{part.lines.points} * solver_.kept * Lanes::width;
+      }
+      if (axis == 2 && step < 0) add(cell, slice);
+    }
+  }
+
+  // In a plane along y.
+  static void add(const FlowCell& cell, int j) {
+    for (std::size_t m = 0; m < flow::components; ++m)
+      for (int k = cell.begin[2]; k < cell.end[2]; ++k) {
+        double* const u = cell.u[m] + cell.at(0, j, k);
+        const double* const change = cell.rhs[m] + cell.at(0, j, k);
+        for (int i = cell.begin[0]; i < cell.end[0]; ++i) u[i] += change[i];
+      }
+  }
+
+  const Multipartition& parts_;
+  const FlowCells& cells_;
+  Solver solver_;
+  MPI_Comm comm_;
+  HugePages kept_, turned_, in_, out_;
+};
+
+}  // namespace kiviat::npb
