@@ -2,9 +2,6 @@
 // widths, in functions that are KIVIAT_COMPILED_FOR them.
 #pragma once
 
-#include <array>
-#include <cstring>
-
 namespace kiviat {
 
 class Lanes {
@@ -14,31 +11,38 @@ class Lanes {
   static constexpr int register_width = 2;
 #endif
   using Register = double __attribute__((vector_size(8 * register_width)));
+  using Anywhere = double __attribute__((vector_size(8 * register_width), aligned(8), may_alias));
 
  public:
-  static constexpr int width = 8;
+  static constexpr int width = 2 * register_width;
 
   Lanes() = default;
   [[gnu::always_inline]] Lanes(double everywhere) {
-    for (Register& part : parts_) part = everywhere - Register{};
+    low_ = everywhere - Register{}, high_ = everywhere - Register{};
   }
-  [[gnu::always_inline]] explicit Lanes(const double* from) { std::memcpy(this, from, sizeof *this); }
-  [[gnu::always_inline]] void store(double* to) const { std::memcpy(to, this, sizeof *this); }
+  [[gnu::always_inline]] explicit Lanes(const double* from) {
+    low_ = *reinterpret_cast<const Anywhere*>(from);
+    high_ = *reinterpret_cast<const Anywhere*>(from + register_width);
+  }
+  [[gnu::always_inline]] void store(double* to) const {
+    *reinterpret_cast<Anywhere*>(to) = low_;
+    *reinterpret_cast<Anywhere*>(to + register_width) = high_;
+  }
 
   [[gnu::always_inline]] friend Lanes operator+(Lanes a, Lanes b) {
-    for (std::size_t i = 0; i < registers; ++i) a.parts_[i] += b.parts_[i];
+    a.low_ += b.low_, a.high_ += b.high_;
     return a;
   }
   [[gnu::always_inline]] friend Lanes operator-(Lanes a, Lanes b) {
-    for (std::size_t i = 0; i < registers; ++i) a.parts_[i] -= b.parts_[i];
+    a.low_ -= b.low_, a.high_ -= b.high_;
     return a;
   }
   [[gnu::always_inline]] friend Lanes operator*(Lanes a, Lanes b) {
-    for (std::size_t i = 0; i < registers; ++i) a.parts_[i] *= b.parts_[i];
+    a.low_ *= b.low_, a.high_ *= b.high_;
     return a;
   }
   [[gnu::always_inline]] friend Lanes operator/(Lanes a, Lanes b) {
-    for (std::size_t i = 0; i < registers; ++i) a.parts_[i] /= b.parts_[i];
+    a.low_ /= b.low_, a.high_ /= b.high_;
     return a;
   }
   [[gnu::always_inline]] Lanes operator-() const { return Lanes(-0.0) - *this; }
@@ -47,8 +51,7 @@ class Lanes {
   [[gnu::always_inline]] Lanes& operator*=(Lanes b) { return *this = *this * b; }
 
  private:
-  static constexpr std::size_t registers = width / register_width;
-  Register parts_[registers];
+  Register low_, high_;
 };
 
 }  // namespace kiviat
