@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bench/npb/flow_cells.hpp"
+#include "core/lanes.hpp"
 #include "core/multiversioned.hpp"
 #include "core/work.hpp"
 
@@ -32,7 +33,7 @@ struct Derived {
   std::array<double*, fields> at;
 };
 
-// Of one row of points: where its state, what is derived from it, and the results are.
+// Of one row of points: where its state, what is derived from it, and the results are. There is room for lanes behind it.
 struct Row {
   Fields u;
   Derived below, here, above;  // along z; `here` has the rows before and after too
@@ -44,63 +45,68 @@ struct Row {
   int points;
 };
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
+KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
 static void derive_row(const Fields& u, const Derived& derived, int points) {
-#pragma omp simd
-  for (int i = 0; i < points; ++i) {
-    const double inverse = 1 / u[0][i], energy = u[4][i];
-    const double x = inverse * u[1][i], y = inverse * u[2][i], z = inverse * u[3][i];
-    const double kinetic = 0.5 * (x * x + y * y + z * z);  // per mass, as `heat` is
-    derived.at[0][i] = x, derived.at[1][i] = y, derived.at[2][i] = z;
-    derived.at[Derived::pressure][i] = flow::k2 * (energy - u[0][i] * kinetic);
-    derived.at[Derived::heat][i] = (1 - flow::k1 * flow::k5) * kinetic + flow::k1 * flow::k5 * inverse * energy;
+  using namespace flow;
+  for (int i = 0; i < points; i += Lanes::width) {
+    const Lanes density(u[0] + i), energy(u[4] + i), inverse = Lanes(1.0) / density;
+    const Lanes x = inverse * Lanes(u[1] + i), y = inverse * Lanes(u[2] + i), z = inverse * Lanes(u[3] + i);
+    const Lanes kinetic = Lanes(0.5) * (x * x + y * y + z * z);  // per mass, as `heat` is
+    x.store(derived.at[0] + i), y.store(derived.at[1] + i), z.store(derived.at[2] + i);
+    (Lanes(k2) * (energy - density * kinetic)).store(derived.at[Derived::pressure] + i);
+    (Lanes(1 - k1 * k5) * kinetic + Lanes(k1 * k5) * inverse * energy).store(derived.at[Derived::heat] + i);
   }
 }
 
-// Fluxes along one axis: `step` and `derived_*` lead to the neighbours.
-template <std::size_t axis, bool from_forcing, bool last, class Weight>
-[[gnu::always_inline]] inline void add_axis(const Row& row, std::int64_t step, const Derived& before, const Derived& after, std::int64_t derived_step,
-                                            const Weight& weight) {
-  const double first = row.first, viscous = row.viscous, dt = row.dt;
-  const std::array<const double*, 5> u = {row.u[0], row.u[1], row.u[2], row.u[3], row.u[4]};
-  const std::array<double*, 5> rhs = row.rhs;
-  const std::array<const double*, 5> origin = {from_forcing ? row.forcing[0] : rhs[0], from_forcing ? row.forcing[1] : rhs[1],
-                                               from_forcing ? row.forcing[2] : rhs[2], from_forcing ? row.forcing[3] : rhs[3],
-                                               from_forcing ? row.forcing[4] : rhs[4]};
-  const auto minus = [&](std::size_t field, int i) { return before.at[field][i - derived_step]; };
-  const auto plus = [&](std::size_t field, int i) { return after.at[field][i + derived_step]; };
-  const auto centre = [&](std::size_t field, int i) { return row.here.at[field][i]; };
-#pragma omp simd
-  for (int i = 0; i < row.points; ++i) {
-    const double speed_before = minus(axis, i), speed_after = plus(axis, i), speed = centre(axis, i);
-    const double pressure_before = minus(Derived::pressure, i), pressure_after = plus(Derived::pressure, i);
-    const double w0 = weight(0, i), w1 = weight(1, i), w2 = weight(2, i), w3 = weight(3, i), w4 = weight(4, i);
-    const auto smoothed = [&](std::size_t m) {
-      return w0 * u[m][i - 2 * step] + w1 * u[m][i - step] + w2 * u[m][i] + w3 * u[m][i + step] + w4 * u[m][i + 2 * step];
-    };
-    const auto put = [&](std::size_t m, double change) {
-      const double sum = origin[m][i] + change;
-      rhs[m][i] = last ? dt * sum : sum;
-    };
-    const auto bend = [&](std::size_t field) { return minus(field, i) - 2 * centre(field, i) + plus(field, i); };
+// What one axis adds to the right-hand side. `step` leads to the neighbours' state, `before` and `after` are what is derived
+// from them.
+template <std::size_t axis, class Weight>
+[[gnu::always_inline]] inline void add_axis(const Row& row, int i, std::int64_t step, const Derived& before, const Derived& after, const Weight& weight,
+                                            Lanes (&sum)[flow::components]) {
+  const Lanes first(-row.first), viscous(row.viscous);
+  const auto state = [&](std::size_t m, std::int64_t steps) __attribute__((always_inline)) { return Lanes(row.u[m] + i + steps * step); };
+  const auto of = [&](const Derived& derived, std::size_t field) __attribute__((always_inline)) { return Lanes(derived.at[field] + i); };
+  const Lanes w0 = weight(0), w1 = weight(1), w2 = weight(2), w3 = weight(3), w4 = weight(4);
+  const auto smooth = [&](std::size_t m) __attribute__((always_inline)) {
+    sum[m] += w0 * state(m, -2) + w1 * state(m, -1) + w2 * state(m, 0) + w3 * state(m, 1) + w4 * state(m, 2);
+  };
+  const auto bend = [&](std::size_t field) __attribute__((always_inline)) {
+    return of(before, field) + of(after, field) - Lanes(2.0) * of(row.here, field);
+  };
+  const Lanes speed = of(row.here, axis), speed_before = of(before, axis), speed_after = of(after, axis);
+  const Lanes pressure_before = of(before, Derived::pressure), pressure_after = of(after, Derived::pressure);
 
-    put(0, smoothed(0) - first * (u[axis + 1][i + step] - u[axis + 1][i - step]));
-    for (std::size_t m = 1; m < 4; ++m) {
-      double flux = u[m][i + step] * speed_after - u[m][i - step] * speed_before, friction = viscous * bend(m - 1);
-      if (m == axis + 1) flux += pressure_after - pressure_before, friction *= 4.0 / 3;
-      put(m, smoothed(m) + friction - first * flux);
-    }
-    const double squares = speed_before * speed_before - 2 * speed * speed + speed_after * speed_after;
-    const double carried = (u[4][i + step] + pressure_after) * speed_after - (u[4][i - step] + pressure_before) * speed_before;
-    put(4, smoothed(4) + viscous * (bend(Derived::heat) + squares * (1.0 / 6)) - first * carried);
+  smooth(0), sum[0] += first * (state(axis + 1, 1) - state(axis + 1, -1));
+#pragma GCC unroll 3
+  for (std::size_t m = 1; m < 4; ++m) {
+    Lanes flux = state(m, 1) * speed_after - state(m, -1) * speed_before;
+    if (m == axis + 1) flux += pressure_after - pressure_before;
+    smooth(m), sum[m] += first * flux + (m == axis + 1 ? Lanes(4.0 / 3) * viscous : viscous) * bend(m - 1);
   }
+  const Lanes squares = speed_before * speed_before - Lanes(2.0) * speed * speed + speed_after * speed_after;
+  const Lanes carried = (state(4, 1) + pressure_after) * speed_after - (state(4, -1) + pressure_before) * speed_before;
+  smooth(4), sum[4] += first * carried + viscous * (bend(Derived::heat) + Lanes(1.0 / 6) * squares);
 }
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
+[[gnu::always_inline]] inline Derived moved(Derived derived, std::int64_t by) {
+  for (double*& field : derived.at) field += by;
+  return derived;
+}
+
+KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
 static void rhs_row(const Row& row) {
-  add_axis<0, true, false>(row, 1, row.here, row.here, 1, [&](std::size_t w, int i) { return row.weights_x[w][i]; });
-  add_axis<1, false, false>(row, row.u_row, row.here, row.here, row.derived_row, [&](std::size_t w, int) { return row.weights_y[w]; });
-  add_axis<2, false, true>(row, row.u_plane, row.below, row.above, 0, [&](std::size_t w, int) { return row.weights_z[w]; });
+  const Derived west = moved(row.here, -1), east = moved(row.here, 1);
+  const Derived south = moved(row.here, -row.derived_row), north = moved(row.here, row.derived_row);
+  for (int i = 0; i < row.points; i += Lanes::width) {
+    Lanes sum[flow::components];
+#pragma GCC unroll 5
+    for (std::size_t m = 0; m < flow::components; ++m) sum[m] = Lanes(row.forcing[m] + i);
+    add_axis<0>(row, i, 1, west, east, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_x[w] + i); }, sum);
+    add_axis<1>(row, i, row.u_row, south, north, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_y[w]); }, sum);
+    add_axis<2>(row, i, row.u_plane, row.below, row.above, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_z[w]); }, sum);
+#pragma GCC unroll 5
+    for (std::size_t m = 0; m < flow::components; ++m) (Lanes(row.dt) * sum[m]).store(row.rhs[m] + i);
+  }
 }
 
 class RightHandSide {
@@ -121,6 +127,7 @@ class RightHandSide {
         const Weights weights = weights_at(cell.part.first[0] + cell.begin[0] + i, cells.n(), 0);
         for (std::size_t w = 0; w < weights.size(); ++w) rows[w].push_back(weights[w]);
       }
+      for (std::vector<double>& row : rows) row.resize(row.size() + Lanes::width);
     }
   }
 
