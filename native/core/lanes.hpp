@@ -45,6 +45,11 @@ class Lanes {
     a.low_ /= b.low_, a.high_ /= b.high_;
     return a;
   }
+  [[gnu::always_inline]] Lanes root() const {
+    Lanes result;
+    for (int i = 0; i < register_width; ++i) result.low_[i] = __builtin_sqrt(low_[i]), result.high_[i] = __builtin_sqrt(high_[i]);
+    return result;
+  }
   [[gnu::always_inline]] Lanes operator-() const { return Lanes(-0.0) - *this; }
   [[gnu::always_inline]] Lanes& operator+=(Lanes b) { return *this = *this + b; }
   [[gnu::always_inline]] Lanes& operator-=(Lanes b) { return *this = *this - b; }

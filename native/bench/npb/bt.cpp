@@ -214,7 +214,7 @@ static void bt(Trial& t) {
   }
   const auto eliminate = [factors](const Lines& lines, std::size_t axis) { eliminate_lines(as_seen_along(axis, lines), factors[axis]); };
   const auto substitute = [](const Lines& lines, std::size_t axis) { substitute_lines(as_seen_along(axis, lines)); };
-  FlowSteps steps(t, problem, {kept_numbers, kept_numbers, components, false, elimination, substitution, eliminate, substitute});
+  FlowSteps steps(t, problem, {kept_numbers, kept_numbers, components, elimination, substitution, eliminate, substitute});
   t.study([&] { steps("bt", operations(problem)); });
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/hpcc/memory.hpp"
+#include "bench/memory.hpp"
 #include "bench/npb/flow.hpp"
 #include "bench/npb/multipartition.hpp"
 

@@ -42,8 +42,8 @@ struct Solver {
   int kept;      // numbers of each point for substitution
   int forward;   // numbers of each line that the next part of it needs
   int backward;  // likewise the part before
-  bool substitutes_by_state;         // whether substitution looks at the state of a point
   Cost forward_cost, backward_cost;  // of each point
+  // Substitution along x finds no state.
   std::function<void(const Lines&, std::size_t axis)> eliminate, substitute;
 };
 
@@ -132,14 +132,11 @@ class Sweeps {
     }
     // Lanes without line get what lies there.
     void load() const {
-      load_state();
       if (axis != 0) return;
-      for (std::size_t m = 0; m < flow::components; ++m) rows_to_lanes(rhs[m], row, lines.points, lines.rhs[m]);
-    }
-    void load_state() const {
-      if (axis != 0) return;
-      for (std::size_t m = 0; m < flow::components; ++m)
+      for (std::size_t m = 0; m < flow::components; ++m) {
         rows_to_lanes(u[m] - 1, row, lines.points + 2, const_cast<double*>(lines.u[m]) - Lanes::width);
+        rows_to_lanes(rhs[m], row, lines.points, lines.rhs[m]);
+      }
     }
     void store() const {
       if (axis != 0) return;
@@ -207,7 +204,6 @@ class Sweeps {
         if (step > 0) {
           part.load(), solver_.eliminate(part.lines, axis);
         } else {
-          if (solver_.substitutes_by_state) part.load_state();
           solver_.substitute(part.lines, axis), part.store();
         }
         for (int v = 0; v < values; ++v, out += part.count) std::copy_n(border + v * Lanes::width, part.count, out);
