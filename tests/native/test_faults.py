@@ -45,7 +45,9 @@ def ranks_of(native: Native) -> dict[str, int]:
 
     Debian's MPICH spins where ranks share cores, a hundred times as long as Open MPI takes.
     """
-    ranks = {name: max(2, one["ranks"]["min"]) for name, one in native.described().items()}
+    least = {"any": 2, "powers_of_two": 2, "squares": 4}  # that exchange something
+    rules = {name: one["ranks"] for name, one in native.described().items()}
+    ranks = {name: max(least[rule["numbers"]], rule["min"]) for name, rule in rules.items()}
     most = CORES if native.toolchain.family == "mpich" else max(ranks.values())
     return {name: number for name, number in ranks.items() if number <= max(2, most)}
 

@@ -36,7 +36,7 @@ class FlowSteps {
   }
 
  private:
-  enum Phase { exchange, right_hand_side, x, y, z, messages };
+  enum Phase { right_hand_side, x, y, z, exchange, pipeline };
 
   static int fitting(const Trial& t, const FlowProblem& problem) {
     if (t.ranks() > problem.n * problem.n)
@@ -48,7 +48,7 @@ class FlowSteps {
   void step() {
     if (parts_.sections() == 1) return step_alone();
     evaluate();
-    for (std::size_t axis = 0; axis < 3; ++axis) sweeps_.all(axis, phases_, x + static_cast<int>(axis), messages);
+    for (std::size_t axis = 0; axis < 3; ++axis) sweeps_.all(axis, phases_, x + static_cast<int>(axis), pipeline);
   }
 
   void evaluate() {
@@ -97,7 +97,7 @@ class FlowSteps {
   FlowHalo halo_;
   RightHandSide rhs_;
   Sweeps sweeps_;
-  Phases phases_{{"exchange", "right-hand side", "x", "y", "z", "messages"}};
+  Phases phases_{{"right-hand side", "x", "y", "z"}, {"exchange", "pipeline"}};
 };
 
 }  // namespace kiviat::npb
