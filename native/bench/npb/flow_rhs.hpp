@@ -100,7 +100,12 @@ static void rhs_row(const Row& row) {
   for (int i = 0; i < row.points; i += Lanes::width) {
     Lanes sum[flow::components];
 #pragma GCC unroll 5
-    for (std::size_t m = 0; m < flow::components; ++m) sum[m] = Lanes(row.forcing[m] + i);
+    for (std::size_t m = 0; m < flow::components; ++m) {
+      // What of the next row is not in cache yet.
+      __builtin_prefetch(row.u[m] + i + row.u_row + 2 * row.u_plane), __builtin_prefetch(row.forcing[m] + i + row.u_row);
+      __builtin_prefetch(row.rhs[m] + i + row.u_row, 1);
+      sum[m] = Lanes(row.forcing[m] + i);
+    }
     add_axis<0>(row, i, 1, west, east, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_x[w] + i); }, sum);
     add_axis<1>(row, i, row.u_row, south, north, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_y[w]); }, sum);
     add_axis<2>(row, i, row.u_plane, row.below, row.above, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_z[w]); }, sum);

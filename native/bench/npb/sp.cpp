@@ -127,7 +127,10 @@ template <std::size_t axis>
     const Point after = point_of<axis>(next_state, f);
     Values r;
 #pragma GCC unroll 5
-    for (std::size_t m = 0; m < components; ++m) r[m] = Lanes(lines.rhs[m] + i * lines.rhs_step);
+    for (std::size_t m = 0; m < components; ++m) {
+      if (axis == 2) __builtin_prefetch(lines.u[m] + (i + 1) * lines.u_step + Lanes::width), __builtin_prefetch(lines.rhs[m] + i * lines.rhs_step + Lanes::width);
+      r[m] = Lanes(lines.rhs[m] + i * lines.rhs_step);
+    }
     if (axis == 0) enter_x(state, here.sound, r);
     const bool beside_face = lines.below + i == 1 || (lines.above == 1 && i == lines.points - 1);
     double* const next = lines.kept + i * numbers;
