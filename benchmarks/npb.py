@@ -74,12 +74,21 @@ def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
         pairs += [Pair(name, ranks, problem_class, program) for ranks in RANKS if ranks in _allowed(name)]
     ours: dict[Pair, list[float]] = {pair: [] for pair in pairs}
     theirs: dict[Pair, list[float]] = {pair: [] for pair in pairs}
+    failed: dict[Pair, str] = {}
     for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {mpi.name}"):
         for pair in pairs:
-            ours[pair].append(pair.ours(mpi))
-            theirs[pair].append(pair.theirs(mpi))
-    ratios = [median(ours[pair]) / median(theirs[pair]) for pair in pairs]
-    for pair, ratio in zip(pairs, ratios, strict=True):
+            try:
+                ours[pair].append(pair.ours(mpi))
+                theirs[pair].append(pair.theirs(mpi))
+            except LaunchError as error:  # the others can still be compared
+                failed[pair] = str(error)
+    ratios: list[float] = []
+    for pair in pairs:
+        if pair in failed:
+            yield not_measured(ROW, f"{pair.title}, {mpi.name}", _words(_LEAST), failed[pair])
+            continue
+        ratio = median(ours[pair]) / median(theirs[pair])
+        ratios.append(ratio)
         yield Finding(
             ROW,
             f"{pair.title}, {mpi.name}",
@@ -90,7 +99,7 @@ def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
             data={"ours": ours[pair], "reference": theirs[pair]},
         )
     if ratios:
-        yield _mean(ratios, len(pairs), mpi)
+        yield _mean(ratios, mpi)
 
 
 def _allowed(name: str) -> Sequence[int]:
@@ -98,11 +107,11 @@ def _allowed(name: str) -> Sequence[int]:
     return [ranks for ranks in RANKS if name not in _SQUARES or round(ranks**0.5) ** 2 == ranks]
 
 
-def _mean(ratios: Sequence[float], count: int, mpi: Mpi) -> Finding:
+def _mean(ratios: Sequence[float], mpi: Mpi) -> Finding:
     mean = prod(ratios) ** (1 / len(ratios))
     return Finding(
         ROW,
-        f"Geometric mean of these {count}, {mpi.name}",
+        f"Geometric mean of these {len(ratios)}, {mpi.name}",
         f"{mean:.2f} times the reference",
         _words(_LEAST_MEAN),
         judged(mean >= _LEAST_MEAN),

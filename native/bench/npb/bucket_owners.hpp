@@ -9,12 +9,13 @@
 
 namespace kiviat::npb {
 
-// Of each bucket, given how many keys it has and how many are a rank's share.
+// Of each bucket, given how many keys it has and how many are a rank's share. Never decreasing, whatever the numbers are.
 inline std::vector<int> bucket_owners(std::span<const std::int32_t> keys, std::int64_t share, int ranks) {
   std::vector<int> owners;
   std::int64_t before = 0;
+  int owner = 0;
   for (const std::int32_t in_bucket : keys) {
-    owners.push_back(static_cast<int>(std::clamp<std::int64_t>(before / share, 0, ranks - 1)));
+    owners.push_back(owner = static_cast<int>(std::clamp<std::int64_t>(before / share, owner, ranks - 1)));
     before += in_bucket;
   }
   return owners;
