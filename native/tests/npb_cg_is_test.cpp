@@ -16,9 +16,10 @@ HugePages allocate(std::size_t bytes) { return HugePages(bytes); }
 
 using Elements = std::map<std::pair<std::int64_t, std::int64_t>, double>;
 
-Elements elements_of(const RandomMatrix& matrix, Range rows, Range columns) {
+Elements elements_of(const RandomMatrix& matrix) {
+  const Range rows = matrix.rows(), columns = matrix.columns();
   Elements elements;
-  matrix.each_row(rows, columns, [&](std::int64_t row, const auto& column, const auto& value) {
+  matrix.each_row([&](std::int64_t row, const auto& column, const auto& value) {
     for (std::size_t i = 0; i < column.size(); ++i) elements[{rows.begin + row, columns.begin + column[i]}] = value[i];
   });
   return elements;
@@ -63,8 +64,7 @@ RANKED_TEST(partners_in_a_grid_fit_each_other, 1) {
 
 RANKED_TEST(the_random_matrix_is_the_sum_that_defines_it, 1) {
   constexpr std::int64_t order = 100;
-  const RandomMatrix matrix(order, 5, 10);
-  const Elements all = elements_of(matrix, {0, order}, {0, order});
+  const Elements all = elements_of(RandomMatrix(order, 5, 10, {0, order}, {0, order}));
   double trace = 0;
   bool symmetric = true;
   for (const auto& [at, value] : all) {
@@ -83,16 +83,17 @@ RANKED_TEST(the_random_matrix_is_the_sum_that_defines_it, 1) {
   // Blocks are parts of it.
   Elements joined;
   for (const Range rows : {Range{0, 37}, Range{37, 100}})
-    for (const Range columns : {Range{0, 64}, Range{64, 100}}) joined.merge(elements_of(matrix, rows, columns));
+    for (const Range columns : {Range{0, 64}, Range{64, 100}})
+      joined.merge(elements_of(RandomMatrix(order, 5, 10, rows, columns)));
   EXPECT((joined == all));
 }
 
 RANKED_TEST(slices_have_all_elements_of_the_matrix, 1) {
   constexpr std::int64_t order = 5003;
-  const RandomMatrix matrix(order, 3, 1);
   const Range rows{17, 2222}, columns{100, 5000};
-  Elements left = elements_of(matrix, rows, columns);
-  const SlicedMatrix sliced(matrix, rows, columns, allocate);
+  const RandomMatrix matrix(order, 3, 1, rows, columns);
+  Elements left = elements_of(matrix);
+  const SlicedMatrix sliced(matrix, allocate);
   std::size_t at = 0;
   bool right = true;
   for (const SlicedMatrix::Slice& slice : sliced.slices())
@@ -100,7 +101,8 @@ RANKED_TEST(slices_have_all_elements_of_the_matrix, 1) {
       for (std::size_t lane = 0; lane < SlicedMatrix::height; ++lane) {
         const double value = sliced.values()[at][lane];
         if (value == 0) continue;
-        const auto found = left.find({rows.begin + slice.row[lane], columns.begin + slice.first_column + sliced.columns()[at][lane]});
+        const std::int64_t column = columns.begin + slice.first_column + sliced.columns()[at][lane];
+        const auto found = left.find({rows.begin + slice.row[lane], column});
         right = right && found != left.end() && found->second == value;
         if (found != left.end()) left.erase(found);
       }
@@ -122,7 +124,8 @@ RANKED_TEST(buckets_are_shared_out_in_order, 1) {
     EXPECT(std::ranges::max(load) <= share + std::ranges::max(keys));
   }
   // Totals that came garbled lead to no rank that does not exist, and to none twice.
-  const std::vector<int> owners = bucket_owners(std::vector<std::int32_t>{50, 1 << 30, -(1 << 30), -100, 7}, 4, 20);
+  const std::vector<std::int32_t> garbled = {50, 1 << 30, -(1 << 30), -100, 7};
+  const std::vector<int> owners = bucket_owners(garbled, 4, 20);
   EXPECT(std::ranges::is_sorted(owners));
   EXPECT(std::ranges::max(owners) == 19);
 }

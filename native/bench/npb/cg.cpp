@@ -100,13 +100,14 @@ class Program {
     const std::size_t bytes = (5 * vector + 2 * sums) * sizeof(double);
     constexpr double filled_up = 1.1;
     refuse_more_than_available(t, "class=" + t.text("class"),
-                               static_cast<double>(bytes) + filled_up * SlicedMatrix::bytes(elements_) + RandomMatrix::bytes(problem_.order, problem_.nonzeros));
+                               static_cast<double>(bytes) + filled_up * SlicedMatrix::bytes(elements_) +
+                                   RandomMatrix::bytes(problem_.order, problem_.nonzeros, rows_, grid_.column_block()));
     vectors_ = pages_of(t, bytes);
     double* next = vectors_.as<double>();
     for (double** const one : {&x_, &z_, &p_, &q_, &r_}) *one = std::exchange(next, next + vector);
     partial_ = next, incoming_ = next + sums;
     if (host::carries_payload())
-      matrix_.emplace(RandomMatrix(problem_.order, problem_.nonzeros, problem_.shift), rows_, grid_.column_block(),
+      matrix_.emplace(RandomMatrix(problem_.order, problem_.nonzeros, problem_.shift, rows_, grid_.column_block()),
                       [&](std::size_t bytes) { return pages_of(t, bytes); });
   }
 
@@ -210,8 +211,8 @@ class Program {
   // Bytes to MPI: who listens can tell them from what the harness says.
   void swap(int partner, const double* out, std::int64_t sent, double* in, std::int64_t received) {
     constexpr int size = sizeof(double);
-    MPI_Sendrecv(out, static_cast<int>(sent) * size, MPI_BYTE, partner, 0, in, static_cast<int>(received) * size, MPI_BYTE, partner, 0,
-                 t_.comm(), MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, static_cast<int>(sent) * size, MPI_BYTE, partner, 0, in, static_cast<int>(received) * size, MPI_BYTE,
+                 partner, 0, t_.comm(), MPI_STATUS_IGNORE);
   }
 
   static Cost cost(std::int64_t count, double flops, double bytes) {
@@ -245,7 +246,7 @@ static void cg(Trial& t) {
 }
 
 BENCHMARK(cg,
-          .summary = "NAS CG: smallest eigenvalue of a random sparse matrix; long messages along rows of a grid and across its diagonal",
+          .summary = "NAS CG: smallest eigenvalue of a random sparse matrix; messages along a grid and across it",
           .source = "NAS Parallel Benchmarks, CG; Bailey et al., RNR-94-007, 1994, section 2.4; NAS-95-020, 1995",
           .aka = {"CG", "npb"},
           .sampling = Sampling::study,

@@ -72,7 +72,8 @@ KIVIAT_HOT void count_buckets(const Key* __restrict keys, std::int64_t count, in
 }
 
 // Keys one bucket after the other; `next` is where each bucket begins.
-KIVIAT_HOT void sort_into_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts next, Key* __restrict sorted) {
+KIVIAT_HOT void sort_into_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts next,
+                                  Key* __restrict sorted) {
   for (std::int64_t i = 0; i < count; ++i) sorted[next[keys[i] >> shift]++] = keys[i];
 }
 
@@ -82,7 +83,8 @@ KIVIAT_HOT void count_keys(const Key* __restrict keys, std::int64_t count, Key f
 }
 
 // Likewise of those that came in messages, which may be anything; returns how many are beyond the last one.
-KIVIAT_HOT std::int64_t count_keys_that_came(const Key* __restrict keys, std::int64_t count, Key first, std::span<std::int32_t> counts) {
+KIVIAT_HOT std::int64_t count_keys_that_came(const Key* __restrict keys, std::int64_t count, Key first,
+                                             std::span<std::int32_t> counts) {
   std::int64_t strayed = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t at = Key(keys[i] - first);
@@ -95,11 +97,12 @@ KIVIAT_HOT std::int64_t count_keys_that_came(const Key* __restrict keys, std::in
 class Program {
  public:
   explicit Program(Trial& t)
-      : t_(t), problem_(of_class(t, problems)), all_keys_(std::int64_t{1} << problem_.log2_keys), shift_(problem_.log2_greatest - log2_buckets),
-        mine_(all_keys_ / t.ranks()), most_(std::min(all_keys_, mine_ + 4 * all_keys_ / buckets)), sent_(ranks()), received_(ranks()),
-        sent_at_(ranks()), received_at_(ranks()) {
-    // A rank has one bucket more than its share at most, and no bucket four times as many keys as it would if all had equally many.
-    const std::size_t arrays[] = {elements(most_), elements(mine_), elements(t.ranks() > 1 ? most_ : 0), elements(std::int64_t{1} << problem_.log2_greatest)};
+      : t_(t), problem_(of_class(t, problems)), all_keys_(std::int64_t{1} << problem_.log2_keys),
+        different_(std::int64_t{1} << problem_.log2_greatest), shift_(problem_.log2_greatest - log2_buckets),
+        mine_(all_keys_ / t.ranks()), most_(std::min(all_keys_, mine_ + 4 * all_keys_ / buckets)), sent_(ranks()),
+        received_(ranks()), sent_at_(ranks()), received_at_(ranks()) {
+    // A rank has one bucket more than its share at most, and no bucket has four times as many keys as the mean.
+    const std::size_t arrays[] = {elements(most_), elements(mine_), elements(t.ranks() > 1 ? most_ : 0), elements(different_)};
     const std::size_t bytes = std::accumulate(std::begin(arrays), std::end(arrays), std::size_t{0}) * sizeof(Key);
     refuse_more_than_available(t, "class=" + t.text("class"), static_cast<double>(bytes));
     memory_ = pages_of(t, bytes);
@@ -107,7 +110,10 @@ class Program {
     keys_ = std::exchange(next, next + arrays[0]), sorted_ = std::exchange(next, next + arrays[1]);
     come_ = std::exchange(next, next + arrays[2]), counts_ = reinterpret_cast<std::int32_t*>(next);
     // Keys decide how many are sent to whom, and have to exist on a machine that is modelled too.
-    if (!host::carries_payload()) modelled_keys_ = std::make_unique_for_overwrite<Key[]>(static_cast<std::size_t>(mine_)), keys_ = modelled_keys_.get();
+    if (!host::carries_payload()) {
+      modelled_keys_ = std::make_unique_for_overwrite<Key[]>(static_cast<std::size_t>(mine_));
+      keys_ = modelled_keys_.get();
+    }
     make_keys(keys_, t.rank() * mine_, mine_, problem_.log2_greatest);
   }
 
@@ -138,7 +144,7 @@ class Program {
 
   void rank_keys(int iteration) {
     set(iteration, static_cast<Key>(iteration));
-    set(iteration + iterations, static_cast<Key>((1 << problem_.log2_greatest) - iteration));
+    set(iteration + iterations, static_cast<Key>(different_ - iteration));
     find_totals();
     share_out();
     phases_(into_buckets, [&] {
@@ -150,7 +156,7 @@ class Program {
       work::run({2 * keys + range, 4 * keys + 12 * range}, [&] { rank_own(); });
     });
     for (std::size_t i = 0; i < tests; ++i)
-      if (const std::int64_t at = tested_[i] - static_cast<std::int64_t>(first_key_); 0 <= at && at < range_ && host::carries_payload())
+      if (const std::int64_t at = tested_[i] - std::int64_t{first_key_}; 0 <= at && at < range_ && host::carries_payload())
         found_[static_cast<std::size_t>(iteration - 1)][i] = before_ + (at > 0 ? counts_[at - 1] : 0);
   }
 
@@ -162,7 +168,8 @@ class Program {
     });
     std::ranges::copy(local_, mine.begin());
     for (std::size_t i = 0; i < tests; ++i)
-      if (const std::int64_t at = problem_.index[i] - t_.rank() * mine_; 0 <= at && at < mine_) mine[buckets + i] = static_cast<std::int32_t>(keys_[at]);
+      if (const std::int64_t at = problem_.index[i] - t_.rank() * mine_; 0 <= at && at < mine_)
+        mine[buckets + i] = static_cast<std::int32_t>(keys_[at]);
     phases_(totals, [&] { MPI_Allreduce(mine.data(), all.data(), buckets + tests, MPI_INT, MPI_SUM, t_.comm()); });
     std::copy_n(all.begin(), buckets, total_.begin()), std::copy_n(all.begin() + buckets, tests, tested_.begin());
   }
@@ -200,7 +207,8 @@ class Program {
       come_count_ += received_[r];
       out += sent_[r] *= size, in += received_[r] *= size;
     }
-    MPI_Alltoallv(sorted_, sent_.data(), sent_at_.data(), MPI_BYTE, come_, received_.data(), received_at_.data(), MPI_BYTE, t_.comm());
+    MPI_Alltoallv(sorted_, sent_.data(), sent_at_.data(), MPI_BYTE, come_, received_.data(), received_at_.data(), MPI_BYTE,
+                  t_.comm());
   }
 
   // counts_[k]: how many of the keys here are not greater than the first one + k.
@@ -218,7 +226,8 @@ class Program {
     Verification verification(0);
     for (int iteration = 1; iteration <= iterations; ++iteration)
       for (int i = 0; i < tests; ++i)
-        verification.expect("the rank of key " + std::to_string(tested_[static_cast<std::size_t>(i)]) + " in iteration " + std::to_string(iteration),
+        verification.expect("the rank of key " + std::to_string(tested_[static_cast<std::size_t>(i)]) + " in iteration " +
+                                std::to_string(iteration),
                             static_cast<double>(problem_.expected(i, iteration)),
                             static_cast<double>(all[static_cast<std::size_t>(iteration - 1)][static_cast<std::size_t>(i)]));
     verification.tell(t_);
@@ -228,7 +237,9 @@ class Program {
   // Collective.
   std::string what_is_unsorted() {
     const auto digest = [](const Key* keys, std::int64_t count) {
-      return std::accumulate(keys, keys + count, std::uint64_t{0}, [](std::uint64_t sum, Key key) { return sum + random_at(1, key); });
+      std::uint64_t sum = 0;
+      for (std::int64_t i = 0; i < count; ++i) sum += random_at(1, keys[i]);
+      return sum;
     };
     std::uint64_t digests[2] = {digest(keys_, mine_), 0}, all[2];
     const std::int64_t here = own_ + come_count_;
@@ -236,8 +247,10 @@ class Program {
     if (strayed_ > 0) wrong = std::to_string(strayed_) + " keys came that belong elsewhere";
     if (here != expected_) wrong = std::to_string(here) + " keys came where there should be " + std::to_string(expected_);
     if (wrong.empty()) {
-      for (const std::span<const Key> part : {std::span<const Key>(sorted_ + own_begin_, static_cast<std::size_t>(own_)), {come_, static_cast<std::size_t>(come_count_)}})
-        for (const Key key : part) keys_[--counts_[key - first_key_]] = key;
+      for (std::int64_t i = 0; i < here; ++i) {
+        const Key key = i < own_ ? sorted_[own_begin_ + i] : come_[i - own_];
+        keys_[--counts_[key - first_key_]] = key;
+      }
       if (!std::is_sorted(keys_, keys_ + here)) wrong = "keys at their ranks are not in order";
       digests[1] = digest(keys_, here);
     }
@@ -252,7 +265,7 @@ class Program {
 
   Trial& t_;
   Problem problem_;
-  std::int64_t all_keys_;
+  std::int64_t all_keys_, different_;
   int shift_;                 // of a key, to get its bucket
   std::int64_t mine_, most_;  // keys that a rank has, and that it may be sent
   HugePages memory_;

@@ -28,9 +28,9 @@ class SlicedMatrix {
 
   static double bytes(double elements) { return elements * (sizeof(double) + sizeof(std::uint16_t)); }
 
-  // The given rows and columns of `matrix`. Memory comes from allocate(bytes).
-  SlicedMatrix(const RandomMatrix& matrix, Range rows, Range columns, const std::function<HugePages(std::size_t)>& allocate)
-      : rows_(rows), columns_(columns), width_(width(columns.size(), matrix.elements_of_row())) {
+  // Memory comes from allocate(bytes).
+  SlicedMatrix(const RandomMatrix& matrix, const std::function<HugePages(std::size_t)>& allocate)
+      : rows_(matrix.rows().size()), columns_(matrix.columns().size()), width_(width(columns_, matrix.elements_of_row())) {
     std::size_t length = 0, slices = 0;
     each_slice(matrix, [&](const Slice& slice, auto) { length += static_cast<std::size_t>(slice.length), ++slices; });
     memory_ = allocate(length * (sizeof(Values) + sizeof(Columns)));
@@ -74,16 +74,16 @@ class SlicedMatrix {
   template <class Use>
   void each_slice(const RandomMatrix& matrix, Use use) const {
     std::vector<Row> rows;
-    matrix.each_row(rows_, columns_, [&](std::int64_t row, const std::vector<std::int32_t>& column, const std::vector<double>& value) {
+    matrix.each_row([&](std::int64_t row, const auto& column, const auto& value) {
       rows.push_back({static_cast<std::int32_t>(row), column, value});
-      if (rows.size() == panel || row + 1 == rows_.size()) slice_panel(rows, use), rows.clear();
+      if (rows.size() == panel || row + 1 == rows_) slice_panel(rows, use), rows.clear();
     });
   }
 
   template <class Use>
   void slice_panel(std::vector<Row>& rows, Use& use) const {
     std::vector<const Row*> window;
-    for (std::int64_t first = 0; first < columns_.size(); first += width_) {
+    for (std::int64_t first = 0; first < columns_; first += width_) {
       for (Row& row : rows)
         for (row.begin = row.end; row.end < row.column.size() && row.column[row.end] < first + width_;) ++row.end;
       for (std::size_t begin = 0; begin < rows.size(); begin += sorted) {
@@ -97,9 +97,10 @@ class SlicedMatrix {
 
   template <class Use>
   void use_four(const std::vector<const Row*>& window, std::size_t begin, std::int64_t first_column, Use& use) const {
-    Slice slice{.row = {}, .first_column = static_cast<std::int32_t>(first_column), .length = static_cast<std::int32_t>(length(window[begin]))};
+    Slice slice{.row = {}, .first_column = static_cast<std::int32_t>(first_column), .length = 0};
+    slice.length = static_cast<std::int32_t>(length(window[begin]));
     for (std::size_t lane = 0; lane < height; ++lane)
-      slice.row[lane] = begin + lane < window.size() ? window[begin + lane]->number : static_cast<std::int32_t>(rows_.size());
+      slice.row[lane] = begin + lane < window.size() ? window[begin + lane]->number : static_cast<std::int32_t>(rows_);
     use(slice, [&](std::size_t lane, std::size_t k) -> Element {
       if (begin + lane >= window.size() || k >= length(window[begin + lane])) return {};
       const Row& row = *window[begin + lane];
@@ -109,8 +110,7 @@ class SlicedMatrix {
 
   static std::size_t length(const Row* row) { return row->end - row->begin; }
 
-  Range rows_, columns_;
-  std::int64_t width_;
+  std::int64_t rows_, columns_, width_;
   HugePages memory_;
   std::vector<Slice> slices_;
   Values* values_;
