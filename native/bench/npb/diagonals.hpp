@@ -1,0 +1,61 @@
+// How a plane of a grid lies in memory: by its diagonals i + j = s. In a sweep a point waits for those before it along x
+// and y, which are on the diagonal before its own; so all points of a diagonal are computed at once, and they lie side by
+// side: element origin(s) + j. The neighbours of a diagonal's points along either axis lie side by side as well.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kiviat::npb {
+
+struct Range {
+  std::int64_t begin, end;
+  std::int64_t size() const { return end - begin; }
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+class Diagonals {
+ public:
+  // Points around a rank's own ones that are others' or outside of the grid.
+  static constexpr std::int64_t around = 2;
+  // Diagonals are computed in groups of so many points, the last of which may be none of the diagonal's.
+  static constexpr std::int64_t group = 8;
+
+  // Own points are 0 to nx - 1 along x and 0 to ny - 1 along y; those in x and y are computed.
+  Diagonals(std::int64_t nx, std::int64_t ny, Range x, Range y) : x_(x), y_(y) {
+    std::int64_t free = 0;
+    for (std::int64_t s = -2 * around; s <= nx + ny - 2 + 2 * around; ++s) {
+      const std::int64_t first = std::max(-around, s - nx + 1 - around), last = std::min(ny - 1 + around, s + around);
+      const std::int64_t begin = computed(s).begin, length = std::max<std::int64_t>(0, computed(s).size());
+      std::int64_t origin = free - first;
+      if (length > 0) origin = rounded(free + begin - first) - begin;
+      origins_.push_back(origin);
+      free = std::max(origin + last + 1, origin + begin + rounded(length));
+    }
+    size_ = rounded(free);
+    if (size_ / group % 2 == 0) size_ += group;  // so that components of a point are in different sets of the cache
+  }
+
+  // Elements that a plane takes. What is read beside computed points may lie up to `slack` elements beyond.
+  std::int64_t size() const { return size_; }
+  static constexpr std::int64_t slack = 4 * group;
+
+  std::int64_t at(std::int64_t i, std::int64_t j) const { return origin(i + j) + j; }
+  std::int64_t origin(std::int64_t s) const { return origins_[static_cast<std::size_t>(s + 2 * around)]; }
+  // Diagonals with computed points, and those points' j, of which the first is the first of a group.
+  Range diagonals() const { return {x_.begin + y_.begin, x_.end + y_.end - 1}; }
+  Range computed(std::int64_t s) const { return {std::max(y_.begin, s - x_.end + 1), std::min(y_.end, s - x_.begin + 1)}; }
+  Range x() const { return x_; }
+  Range y() const { return y_; }
+
+  static constexpr std::int64_t rounded(std::int64_t points) { return (points + group - 1) / group * group; }
+
+ private:
+  Range x_, y_;
+  std::vector<std::int64_t> origins_;
+  std::int64_t size_;
+};
+
+}  // namespace kiviat::npb

@@ -1,0 +1,147 @@
+// LU at one point. Neither of the 5 x 5 matrices of the report is ever formed (RNR-94-007, sections 3.3 and 3.5.2). A flux
+// changes with the state by what the product rule says; and the viscous terms depend on gradients of velocity and of energy
+// per mass, so that in these the matrix of the diagonal is triangular.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "bench/npb/flow.hpp"
+
+namespace kiviat::npb::ssor {
+
+enum class Along { x, y, z };
+
+struct Vector {
+  double x, y, z;
+};
+template <Along axis>
+[[gnu::always_inline]] constexpr double along(const Vector& v) {
+  return axis == Along::x ? v.x : axis == Along::y ? v.y : v.z;
+}
+[[gnu::always_inline]] inline double dot(const Vector& a, const Vector& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
+// The five components, or changes of them.
+struct Five {
+  double density;
+  Vector momentum;
+  double energy;
+};
+[[gnu::always_inline]] inline Five operator+(const Five& a, const Five& b) {
+  return {a.density + b.density,
+          {a.momentum.x + b.momentum.x, a.momentum.y + b.momentum.y, a.momentum.z + b.momentum.z},
+          a.energy + b.energy};
+}
+[[gnu::always_inline]] inline Five operator-(const Five& a, const Five& b) {
+  return {a.density - b.density,
+          {a.momentum.x - b.momentum.x, a.momentum.y - b.momentum.y, a.momentum.z - b.momentum.z},
+          a.energy - b.energy};
+}
+[[gnu::always_inline]] inline Five operator*(double f, const Five& a) {
+  return {f * a.density, {f * a.momentum.x, f * a.momentum.y, f * a.momentum.z}, f * a.energy};
+}
+
+[[gnu::always_inline]] inline Five chosen(bool first, const Five& a, const Five& b) {
+  return {first ? a.density : b.density,
+          {first ? a.momentum.x : b.momentum.x, first ? a.momentum.y : b.momentum.y, first ? a.momentum.z : b.momentum.z},
+          first ? a.energy : b.energy};
+}
+
+// Components lie `stride` elements apart.
+[[gnu::always_inline]] inline Five five(const double* from, std::int64_t at, std::int64_t stride) {
+  return {from[at], {from[at + stride], from[at + 2 * stride], from[at + 3 * stride]}, from[at + 4 * stride]};
+}
+[[gnu::always_inline]] inline void put(double* to, std::int64_t at, std::int64_t stride, const Five& a) {
+  to[at] = a.density, to[at + stride] = a.momentum.x, to[at + 2 * stride] = a.momentum.y;
+  to[at + 3 * stride] = a.momentum.z, to[at + 4 * stride] = a.energy;
+}
+
+// Viscosity, by which all viscous terms are multiplied; parts of the flux of energy: of kinetic energy along all axes
+// alike, of that of the velocity along the gradient, and of energy per mass.
+constexpr double viscosity = flow::k3 * flow::k4;
+constexpr double of_kinetic = 1 - flow::k1 * flow::k5, of_straight = 1.0 / 3, of_energy = flow::k1 * flow::k5;
+// How much more of the velocity along its gradient flows than of the others.
+constexpr double straight = 4.0 / 3;
+
+// What else is known of a state.
+struct Point {
+  [[gnu::always_inline]] explicit Point(const Five& u)
+      : density(u.density), inverse(1 / u.density),
+        velocity{u.momentum.x * inverse, u.momentum.y * inverse, u.momentum.z * inverse}, energy(u.energy * inverse),
+        kinetic(0.5 * dot(velocity, velocity)) {}
+  double density, inverse;
+  Vector velocity;
+  double energy, kinetic;  // per mass, of which kinetic
+};
+
+// A change of the state, and what changes with it: density times velocity and energy per mass.
+struct Change {
+  Five state;
+  Vector velocity;
+  double energy;
+};
+
+[[gnu::always_inline]] inline Change change_of(const Point& point, const Five& v) {
+  return {v,
+          {v.momentum.x - point.velocity.x * v.density, v.momentum.y - point.velocity.y * v.density,
+           v.momentum.z - point.velocity.z * v.density},
+          v.energy - point.energy * v.density};
+}
+
+// The matrix of the diagonal is `own` + `viscous` N, where N is the sum over the axes of the derivatives of viscous terms
+// by gradients of the state.
+struct Diagonal {
+  double own, viscous;
+};
+
+// The change that the diagonal's matrix takes to `right`.
+[[gnu::always_inline]] inline Five solved(const Diagonal& d, const Point& p, const Five& right) {
+  constexpr double of_velocity = straight + 2;
+  const double own = d.own * p.density;
+  const double f = p.density / (own + of_velocity * d.viscous), g = 1 / (own + 3 * of_energy * d.viscous);
+  const Vector velocity = {f * (right.momentum.x - p.velocity.x * right.density),
+                           f * (right.momentum.y - p.velocity.y * right.density),
+                           f * (right.momentum.z - p.velocity.z * right.density)};
+  const double heating = (3 * of_kinetic + of_straight) * d.viscous * dot(p.velocity, velocity);
+  const double energy = g * (p.density * (right.energy - p.energy * right.density) - heating);
+  const double density = (1 / d.own) * right.density;
+  return {density,
+          {velocity.x + p.velocity.x * density, velocity.y + p.velocity.y * density, velocity.z + p.velocity.z * density},
+          energy + p.energy * density};
+}
+
+// What a point does to the equations of its neighbours: `flux` times the change of the inviscid flux, and what viscosity and
+// diffusion take across.
+struct Influence {
+  double flux, viscous;
+  std::array<double, 3> diffusion;
+};
+
+// What the influences along all axes have in common.
+struct Common {
+  [[gnu::always_inline]] Common(const Influence& by, const Point& p, const Change& c)
+      : pressure(flow::k2 * (c.state.energy - dot(p.velocity, c.state.momentum) + p.kinetic * c.state.density)),
+        enthalpy(flow::k1 * p.energy - flow::k2 * p.kinetic), gradient(by.viscous * p.inverse),
+        heating(of_kinetic * dot(p.velocity, c.velocity) + of_energy * c.energy) {}
+  double pressure, enthalpy, gradient, heating;
+};
+
+template <Along axis>
+[[gnu::always_inline]] inline Five influence(const Influence& by, const Point& p, const Change& c, const Common& common) {
+  const double speed = along<axis>(p.velocity), mass = along<axis>(c.state.momentum), change = along<axis>(c.velocity);
+  const double diffusion = by.diffusion[static_cast<int>(axis)], pressure = by.flux * common.pressure;
+  const double across = by.flux * speed + common.gradient, directly = by.flux * speed + straight * common.gradient;
+  const double carried = by.flux * mass;
+  Five result = {carried + diffusion * c.state.density,
+                 {carried * p.velocity.x + (axis == Along::x ? directly : across) * c.velocity.x + diffusion * c.state.momentum.x,
+                  carried * p.velocity.y + (axis == Along::y ? directly : across) * c.velocity.y + diffusion * c.state.momentum.y,
+                  carried * p.velocity.z + (axis == Along::z ? directly : across) * c.velocity.z + diffusion * c.state.momentum.z},
+                 by.flux * (common.enthalpy * change + speed * (c.state.energy + common.pressure)) +
+                     common.gradient * (common.heating + of_straight * speed * change) + diffusion * c.state.energy};
+  if constexpr (axis == Along::x) result.momentum.x += pressure;
+  if constexpr (axis == Along::y) result.momentum.y += pressure;
+  if constexpr (axis == Along::z) result.momentum.z += pressure;
+  return result;
+}
+
+}  // namespace kiviat::npb::ssor

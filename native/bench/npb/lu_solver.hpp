@@ -1,0 +1,276 @@
+// The symmetric successive over-relaxation of LU (RNR-94-007, section 3.5.2) on a grid that is cut along x and y. A sweep goes
+// through it plane by plane: a rank computes its part of a plane when the edges of those before it along x and y have
+// come, and sends on its own two, so that many ranks work on different planes at the same time.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bench/npb/lu_part.hpp"
+#include "bench/npb/lu_plane.hpp"
+#include "bench/npb/outcome.hpp"
+#include "core/work.hpp"
+
+namespace kiviat::npb::ssor {
+
+class Solver {
+ public:
+  // Doubles for the state, what remains of it, the forcing and the planes between them.
+  static std::int64_t elements(const Part& part) {
+    const std::int64_t plane = part.shape().size();
+    return components * plane * (part.n + 2 * part.planes() + 1) + 3 * of_beside * plane + 3 * Diagonals::slack;
+  }
+  // Doubles for one message in each direction to or from a neighbour.
+  static std::int64_t message_elements(const Part& part) {
+    return components * std::max(part.x.size(), part.y.size()) * Diagonals::around * part.planes();
+  }
+  struct Memory {
+    double* values;  // elements(part)
+    std::array<double*, 4> in, out;  // message_elements(part) each
+  };
+
+  Solver(MPI_Comm comm, const Part& part, double step, const Memory& memory)
+      : comm_(comm), part_(part), step_(step), memory_(memory), shape_(part.shape()), size_(shape_.size()), plane_(components * size_),
+        state_(memory.values), rest_(state_ + plane_ * part.n + Diagonals::slack),
+        forcing_(rest_ + plane_ * part.planes() + Diagonals::slack), before_(forcing_ + plane_ * part.planes() + Diagonals::slack),
+        beside_(before_ + plane_), edge_x_(shape_.y().size()), edge_y_(shape_.x().size()),
+        right_{shape_,
+               Linear(part.n, flow::diffusion[0], part.inner_x().begin, part.inner_x().end, true),
+               Linear(part.n, flow::diffusion[1], part.inner_y().begin, part.inner_y().end, false),
+               {}, spacing().first(), viscosity * spacing().second()} {}
+
+  // The forcing, by which the exact solution is steady. Leaves that as the state.
+  void prepare() {
+    work::run({}, [&] {
+      std::fill_n(memory_.values, elements(part_), 1.0);
+      std::fill_n(forcing_, plane_ * part_.planes(), 0.0);
+      const Range i = around(part_.x), j = around(part_.y);
+      for_each({std::max<std::int64_t>(i.begin, 0), std::min(i.end, part_.n)}, {std::max<std::int64_t>(j.begin, 0), std::min(j.end, part_.n)},
+               {0, part_.n}, [&](double* u, double x, double y, double z, bool) { set(u, flow::exact(x, y, z)); });
+    });
+    for (std::int64_t k = 1; k <= part_.planes(); ++k) right_hand_side_of(k);
+    work::run({}, [&] {
+      for (std::int64_t at = 0; at < plane_ * part_.planes(); ++at) forcing_[at] = -rest_[at];
+    });
+  }
+
+  // The state with which the iterations begin, and its right-hand side.
+  void start() {
+    work::run({}, [&] {
+      for_each(part_.x, part_.y, {0, part_.n}, [&](double* u, double x, double y, double z, bool face) {
+        set(u, face ? flow::exact(x, y, z) : flow::initial(x, y, z));
+      });
+    });
+    evaluate();
+  }
+
+  // So many iterations, from a state whose right-hand side is known to another.
+  void iterate(std::int64_t iterations) {
+    for (std::int64_t done = 0; done < iterations; ++done) {
+      if (done > 0) phases_(faces, [&] { exchange(); });
+      begin_sweep();
+      for (std::int64_t k = 1; k <= part_.planes(); ++k) {
+        if (done > 0) phases_(right_hand_side, [&] { right_hand_side_of(k); });
+        phases_(edges, [&] { receive(part_.west, part_.south); });
+        phases_(lower, [&] { work::run(cost(lower_flops, 0), [this, k] { lower_sweep(sweep_by(1), plane(k), rest(k)); }); });
+        phases_(edges, [&] { send(part_.east, part_.north); });
+      }
+      begin_sweep();
+      for (std::int64_t k = part_.planes(); k >= 1; --k) {
+        phases_(edges, [&] { receive(part_.east, part_.north); });
+        phases_(upper, [&] { work::run(cost(upper_flops, upper_bytes), [this, k] { upper_sweep(sweep_by(-1), plane(k), rest(k)); }); });
+        phases_(edges, [&] { send(part_.west, part_.south); });
+      }
+    }
+    if (iterations > 0) evaluate();
+  }
+
+  // Of the right-hand side, and of what the state is off the solution. Collective.
+  flow::State residual() {
+    flow::State sums{};
+    work::run({.flops = 10 * points() * static_cast<double>(part_.planes())}, [&] {
+      for (std::int64_t k = 1; k <= part_.planes(); ++k)
+        for (std::size_t m = 0; m < flow::components; ++m) sums[m] += squares(rest(k) + static_cast<std::int64_t>(m) * size_);
+    });
+    return flow::norms(sums, part_.n, comm_);
+  }
+  flow::State error() {
+    flow::State sums{};
+    work::run({}, [&] {
+      for_each(part_.inner_x(), part_.inner_y(), {1, part_.n - 1}, [&](double* u, double x, double y, double z, bool) {
+        const flow::State exact = flow::exact(x, y, z);
+        for (std::size_t m = 0; m < flow::components; ++m) {
+          const double off = u[static_cast<std::int64_t>(m) * size_] - exact[m];
+          sums[m] += off * off;
+        }
+      });
+    });
+    return flow::norms(sums, part_.n, comm_);
+  }
+
+  // Of the pressure over the faces of a box, each by the rule of trapezoids (section 3.6.3?). Collective.
+  double surface_integral() {
+    const std::array<Range, 3> box = {{{1, part_.n - 1}, {1, part_.n - 2}, {2, part_.n - 1}}};
+    double sum = 0;
+    work::run({}, [&] {
+      const std::array<Range, 3> mine = {common(box[0], part_.x), common(box[1], part_.y), box[2]};
+      for (std::int64_t k = mine[2].begin; k < mine[2].end; ++k)
+        for (std::int64_t j = mine[1].begin; j < mine[1].end; ++j)
+          for (std::int64_t i = mine[0].begin; i < mine[0].end; ++i) {
+            const std::array<std::int64_t, 3> at = {i, j, k};
+            // Cells of each axis that a point is a corner of.
+            std::array<double, 3> cells;
+            for (std::size_t axis = 0; axis < 3; ++axis) cells[axis] = at[axis] == box[axis].begin || at[axis] == box[axis].end - 1 ? 1 : 2;
+            double corners = 0;
+            for (std::size_t axis = 0; axis < 3; ++axis)
+              if (cells[axis] == 1) corners += cells[(axis + 1) % 3] * cells[(axis + 2) % 3];
+            if (corners > 0) sum += corners * pressure(plane(k) + shape_.at(i - part_.x.begin, j - part_.y.begin));
+          }
+    });
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, comm_);
+    return sum / 4 / spacing().second();
+  }
+
+  Phases& phases() { return phases_; }
+
+ private:
+  static constexpr std::int64_t components = flow::components;
+  static constexpr double over_relaxation = 1.2;
+  // Of a point, counted in the source. Planes that are used again by the next work are taken to be in the cache still.
+  static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210, upper_bytes = 3 * 40;
+  enum Phase { right_hand_side, lower, upper, edges, faces };
+
+  flow::Spacing spacing() const { return flow::Spacing(part_.n); }
+  double points() const { return static_cast<double>(shape_.x().size() * shape_.y().size()); }  // computed in a plane
+  Cost cost(double flops, double bytes) const { return {flops * points(), bytes * points()}; }
+  double* plane(std::int64_t k) const { return state_ + k * plane_; }
+  double* rest(std::int64_t k) const { return rest_ + (k - 1) * plane_; }
+  double* beside(std::int64_t k) const { return beside_ + k % 3 * of_beside * size_; }
+  Range around(Range own) const { return {own.begin - Diagonals::around, own.end + Diagonals::around}; }
+  static Range common(Range a, Range b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
+  void set(double* u, const flow::State& value) const {
+    for (std::int64_t m = 0; m < components; ++m) u[m * size_] = value[static_cast<std::size_t>(m)];
+  }
+  double pressure(const double* u) const {
+    const Five state = five(u, 0, size_);
+    return flow::k2 * (state.energy - dot(state.momentum, state.momentum) / (2 * state.density));
+  }
+  double squares(const double* values) const {
+    double sum = 0;
+    for (std::int64_t s = shape_.diagonals().begin; s < shape_.diagonals().end; ++s)
+      for (std::int64_t j = shape_.computed(s).begin; j < shape_.computed(s).end; ++j) sum += values[shape_.origin(s) + j] * values[shape_.origin(s) + j];
+    return sum;
+  }
+
+  template <class Visit>
+  void for_each(Range xs, Range ys, Range zs, Visit visit) {
+    for (std::int64_t k = zs.begin; k < zs.end; ++k)
+      for (std::int64_t j = ys.begin; j < ys.end; ++j)
+        for (std::int64_t i = xs.begin; i < xs.end; ++i)
+          visit(plane(k) + shape_.at(i - part_.x.begin, j - part_.y.begin), part_.coordinate(i), part_.coordinate(j), part_.coordinate(k),
+                part_.on_face(i, j, k));
+  }
+
+  void evaluate() {
+    phases_(faces, [&] { exchange(); });
+    phases_(right_hand_side, [&] {
+      for (std::int64_t k = 1; k <= part_.planes(); ++k) right_hand_side_of(k);
+    });
+  }
+
+  // Planes one after the other, from the first one on.
+  void right_hand_side_of(std::int64_t k) {
+    work::run(cost(right_flops, right_bytes), [this, k] {
+      if (k == 1) compute_beside(plane(0), beside(0), size_), compute_beside(plane(1), beside(1), size_);
+      compute_beside(plane(k + 1), beside(k + 1), size_);
+      right_.z = Linear::at(part_.n, flow::diffusion[2], k);
+      // Planes that do not exist have the factor 0.
+      const std::array<const double*, 5> state = {plane(std::max<std::int64_t>(k - 2, 0)), plane(k - 1), plane(k), plane(k + 1),
+                                                  plane(std::min(k + 2, part_.n - 1))};
+      ssor::right_hand_side(right_, state, {beside(k - 1), beside(k), beside(k + 1)}, forcing_ + (k - 1) * plane_, rest(k));
+    });
+  }
+
+  Sweep sweep_by(double direction) {
+    const double flux = over_relaxation * step_ * spacing().first(), second = over_relaxation * step_ * spacing().second();
+    const std::array<double, 3>& d = flow::diffusion;
+    const double both = 2 * step_ * spacing().second();
+    return {shape_, edge_x_, edge_y_, before_, {1 + both * (d[0] + d[1] + d[2]), both * viscosity},
+            {direction * flux, second * viscosity, {second * d[0], second * d[1], second * d[2]}},
+            step_, 1 / (over_relaxation * (2 - over_relaxation))};
+  }
+
+  void begin_sweep() {
+    work::run({}, [this] { std::fill_n(before_, plane_, 0.0); });
+  }
+  // Beyond the faces of the grid nothing changes.
+  void receive(int from_x, int from_y) {
+    receive(edge_x_, from_x, memory_.in[0]), receive(edge_y_, from_y, memory_.in[1]);
+  }
+  void receive(Edge& edge, int from, double* message) {
+    if (from == MPI_PROC_NULL) return edge.clear();
+    MPI_Recv(message, bytes(edge.packed()), MPI_BYTE, from, edge_tag, comm_, MPI_STATUS_IGNORE);
+    edge.unpack(message);
+  }
+  void send(int to_x, int to_y) { send(edge_x_, to_x, memory_.out[0]), send(edge_y_, to_y, memory_.out[1]); }
+  void send(Edge& edge, int to, double* message) {
+    if (to == MPI_PROC_NULL) return;
+    edge.pack(message);
+    MPI_Send(message, bytes(edge.packed()), MPI_BYTE, to, edge_tag, comm_);
+  }
+
+  // The state of others' points beside this rank's, two deep.
+  void exchange() {
+    const std::int64_t nx = part_.x.size(), ny = part_.y.size(), deep = Diagonals::around;
+    struct Face {
+      int peer;
+      Range x, y, beyond_x, beyond_y;  // what is sent, and where that which comes belongs
+    };
+    const Range all_x = {0, nx}, all_y = {0, ny};
+    const std::array<Face, 4> all = {{{part_.west, {0, deep}, all_y, {-deep, 0}, all_y},
+                                      {part_.east, {nx - deep, nx}, all_y, {nx, nx + deep}, all_y},
+                                      {part_.south, all_x, {0, deep}, all_x, {-deep, 0}},
+                                      {part_.north, all_x, {ny - deep, ny}, all_x, {ny, ny + deep}}}};
+    const auto elements = [&](const Face& face) { return components * face.x.size() * face.y.size() * part_.planes(); };
+    std::array<MPI_Request, 8> requests;
+    requests.fill(MPI_REQUEST_NULL);
+    for (std::size_t f = 0; f < all.size(); ++f)
+      if (all[f].peer != MPI_PROC_NULL)
+        MPI_Irecv(memory_.in[f], bytes(elements(all[f])), MPI_BYTE, all[f].peer, face_tag, comm_, &requests[f]);
+    for (std::size_t f = 0; f < all.size(); ++f)
+      if (all[f].peer != MPI_PROC_NULL) {
+        work::run({}, [&] { each_of(all[f].x, all[f].y, [to = memory_.out[f]](double& u) mutable { *to++ = u; }); });
+        MPI_Isend(memory_.out[f], bytes(elements(all[f])), MPI_BYTE, all[f].peer, face_tag, comm_, &requests[4 + f]);
+      }
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    for (std::size_t f = 0; f < all.size(); ++f)
+      if (all[f].peer != MPI_PROC_NULL)
+        work::run({}, [&] { each_of(all[f].beyond_x, all[f].beyond_y, [from = memory_.in[f]](double& u) mutable { u = *from++; }); });
+  }
+  template <class Visit>
+  void each_of(Range x, Range y, Visit visit) {
+    for (std::int64_t k = 1; k <= part_.planes(); ++k)
+      for (std::int64_t m = 0; m < components; ++m)
+        for (std::int64_t j = y.begin; j < y.end; ++j)
+          for (std::int64_t i = x.begin; i < x.end; ++i) visit(plane(k)[m * size_ + shape_.at(i, j)]);
+  }
+
+  static int bytes(std::int64_t elements) { return static_cast<int>(elements * static_cast<std::int64_t>(sizeof(double))); }
+  static constexpr int edge_tag = 1, face_tag = 2;
+
+  MPI_Comm comm_;
+  Part part_;
+  double step_;
+  Memory memory_;
+  Diagonals shape_;
+  std::int64_t size_, plane_;  // elements of a component in a plane, and of all
+  double *state_, *rest_, *forcing_, *before_, *beside_;
+  Edge edge_x_, edge_y_;
+  RightHandSide right_;
+  Phases phases_{{"right-hand side", "lower sweep", "upper sweep", "edges", "faces"}};
+};
+
+}  // namespace kiviat::npb::ssor
