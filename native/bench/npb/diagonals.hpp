@@ -21,7 +21,7 @@ class Diagonals {
   // Points around a rank's own ones that are others' or outside of the grid.
   static constexpr std::int64_t around = 2;
   // Diagonals are computed in groups of so many points, the last of which may be none of the diagonal's.
-  static constexpr std::int64_t group = 8;
+  static constexpr std::int64_t group = 4;
 
   // Own points are 0 to nx - 1 along x and 0 to ny - 1 along y; those in x and y are computed.
   Diagonals(std::int64_t nx, std::int64_t ny, Range x, Range y) : x_(x), y_(y) {
@@ -34,8 +34,8 @@ class Diagonals {
       origins_.push_back(origin);
       free = std::max(origin + last + 1, origin + begin + rounded(length));
     }
-    size_ = rounded(free);
-    if (size_ / group % 2 == 0) size_ += group;  // so that components of a point are in different sets of the cache
+    constexpr std::int64_t line = 8;
+    size_ = ((free + line - 1) / line | 1) * line;  // an odd number of lines: components of a point are in different sets of the cache
   }
 
   // Elements that a plane takes. What is read beside computed points may lie up to `slack` elements beyond.

@@ -17,14 +17,15 @@ namespace kiviat::npb::ssor {
 // Beside the state: 1 / density, pressure, and of the flux of energy by viscosity what is alike along all axes.
 constexpr std::int64_t of_beside = 3;
 
-[[gnu::always_inline]] inline void beside_of(const double* u, double* beside, std::int64_t size) {
-#pragma omp simd
-  for (std::int64_t at = 0; at < size; ++at) {
-    const Five state = five(u, at, size);
+// `size` is a multiple of the group.
+KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+inline void compute_beside(const double* u, double* beside, std::int64_t size) {
+  for (std::int64_t at = 0; at < size; at += Diagonals::group) {
+    const Five state = five(u + at, size);
     const Point p(state);
-    beside[at] = p.inverse;
-    beside[at + size] = flow::k2 * (state.energy - p.density * p.kinetic);
-    beside[at + 2 * size] = of_kinetic * p.kinetic + of_energy * p.energy;
+    put(beside + at, p.inverse);
+    put(beside + at + size, flow::k2 * (state.energy - p.density * p.kinetic));
+    put(beside + at + 2 * size, of_kinetic * p.kinetic + of_energy * p.energy);
   }
 }
 
@@ -44,6 +45,7 @@ class Linear {
     }
   }
   const double* factor(std::int64_t f) const { return values_.data() + f * points_; }
+  std::int64_t points() const { return points_; }  // from a factor to the next
 
   static std::array<double, 5> at(std::int64_t n, double diffusion, std::int64_t i) {
     const double d = diffusion * flow::Spacing(n).second(), e = flow::dissipation;
@@ -69,17 +71,18 @@ struct RightHandSide {
 
 // A point beside that whose right-hand side is computed.
 struct Sample {
-  [[gnu::always_inline]] Sample(const double* u, const double* beside, std::int64_t at, std::int64_t size)
-      : u(five(u, at, size)), velocity{u[at + size] * beside[at], u[at + 2 * size] * beside[at], u[at + 3 * size] * beside[at]},
-        pressure(beside[at + size]), heating(beside[at + 2 * size]) {}
+  [[gnu::always_inline]] Sample(const double* state, const double* beside, std::int64_t size)
+      : u(five(state, size)), inverse(lanes(beside)), velocity{u.momentum.x * inverse, u.momentum.y * inverse, u.momentum.z * inverse},
+        pressure(lanes(beside + size)), heating(lanes(beside + 2 * size)) {}
   Five u;
+  Lanes inverse;
   Vector velocity;
-  double pressure, heating;
+  Lanes pressure, heating;
 };
 
 template <Along axis>
 [[gnu::always_inline]] inline Five flux(const Sample& p) {
-  const double speed = along<axis>(p.velocity);
+  const Lanes speed = along<axis>(p.velocity);
   Five result = {along<axis>(p.u.momentum),
                  {p.u.momentum.x * speed, p.u.momentum.y * speed, p.u.momentum.z * speed},
                  (p.u.energy + p.pressure) * speed};
@@ -94,7 +97,7 @@ template <Along axis>
 [[gnu::always_inline]] inline Five brought(double first, double viscous, const Sample& before, const Sample& after) {
   const Five inviscid = flux<axis>(before) - flux<axis>(after);
   constexpr double in_x = axis == Along::x ? straight : 1, in_y = axis == Along::y ? straight : 1, in_z = axis == Along::z ? straight : 1;
-  const double one = along<axis>(before.velocity), other = along<axis>(after.velocity);
+  const Lanes one = along<axis>(before.velocity), other = along<axis>(after.velocity);
   return {first * inviscid.density,
           {first * inviscid.momentum.x + in_x * viscous * (before.velocity.x + after.velocity.x),
            first * inviscid.momentum.y + in_y * viscous * (before.velocity.y + after.velocity.y),
@@ -113,44 +116,38 @@ inline void right_hand_side(const RightHandSide& by, const std::array<const doub
   const double *beside_low = beside[0], *here = beside[1], *beside_high = beside[2];
   const double first = by.first, viscous = by.viscous;
   const std::array<double, 5> fz = by.z;
+  const std::int64_t x_points = by.x.points(), y_points = by.y.points();
   const Range diagonals = shape.diagonals();
   for (std::int64_t s = diagonals.begin; s < diagonals.end; ++s) {
     const Range js = shape.computed(s);
-    const std::int64_t at = shape.origin(s) + js.begin, groups = (js.size() + Diagonals::group - 1) / Diagonals::group;
+    const std::int64_t at = shape.origin(s) + js.begin;
     const std::int64_t west2 = shape.origin(s - 2) + js.begin - at, west = shape.origin(s - 1) + js.begin - at;
     const std::int64_t east = shape.origin(s + 1) + js.begin - at, east2 = shape.origin(s + 2) + js.begin - at;
     const std::int64_t south2 = west2 - 2, south = west - 1, north = east + 1, north2 = east2 + 2;
     const std::int64_t in_x = shape.x().end - 1 - s + js.begin, in_y = js.begin - shape.y().begin;
-    const double *fx0 = by.x.factor(0) + in_x, *fx1 = by.x.factor(1) + in_x, *fx2 = by.x.factor(2) + in_x, *fx3 = by.x.factor(3) + in_x,
-                 *fx4 = by.x.factor(4) + in_x;
-    const double *fy0 = by.y.factor(0) + in_y, *fy1 = by.y.factor(1) + in_y, *fy2 = by.y.factor(2) + in_y, *fy3 = by.y.factor(3) + in_y,
-                 *fy4 = by.y.factor(4) + in_y;
-#pragma omp simd
-    for (std::int64_t l = 0; l < groups * Diagonals::group; ++l) {
+    const double *const fx = by.x.factor(0) + in_x, *const fy = by.y.factor(0) + in_y;
+    for (std::int64_t l = 0; l < js.size(); l += Diagonals::group) {
       const std::int64_t i = at + l;
-      Five sum = five(forcing, i, size) + (fx2[l] + fy2[l] + fz[2]) * five(u, i, size);
-      sum = sum + fx0[l] * five(u, i + west2, size) + fx1[l] * five(u, i + west, size);
-      sum = sum + fx3[l] * five(u, i + east, size) + fx4[l] * five(u, i + east2, size);
-      sum = sum + fy0[l] * five(u, i + south2, size) + fy1[l] * five(u, i + south, size);
-      sum = sum + fy3[l] * five(u, i + north, size) + fy4[l] * five(u, i + north2, size);
-      sum = sum + fz[0] * five(low2, i, size) + fz[1] * five(low, i, size);
-      sum = sum + fz[3] * five(high, i, size) + fz[4] * five(high2, i, size);
-      sum = sum + brought<Along::x>(first, viscous, Sample(u, here, i + west, size), Sample(u, here, i + east, size));
-      sum = sum + brought<Along::y>(first, viscous, Sample(u, here, i + south, size), Sample(u, here, i + north, size));
-      sum = sum + brought<Along::z>(first, viscous, Sample(low, beside_low, i, size), Sample(high, beside_high, i, size));
-      const Sample own(u, here, i, size);
+      Five sum = five(forcing + i, size) + (lanes(fx + 2 * x_points + l) + lanes(fy + 2 * y_points + l) + fz[2]) * five(u + i, size);
+      sum = sum + lanes(fx + 0 * x_points + l) * five(u + i + west2, size) + lanes(fx + 1 * x_points + l) * five(u + i + west, size);
+      sum = sum + lanes(fx + 3 * x_points + l) * five(u + i + east, size) + lanes(fx + 4 * x_points + l) * five(u + i + east2, size);
+      sum = sum + lanes(fy + 0 * y_points + l) * five(u + i + south2, size) + lanes(fy + 1 * y_points + l) * five(u + i + south, size);
+      sum = sum + lanes(fy + 3 * y_points + l) * five(u + i + north, size) + lanes(fy + 4 * y_points + l) * five(u + i + north2, size);
+      sum = sum + fz[0] * five(low2 + i, size) + fz[1] * five(low + i, size);
+      sum = sum + fz[3] * five(high + i, size) + fz[4] * five(high2 + i, size);
+      sum = sum + brought<Along::x>(first, viscous, Sample(u + i + west, here + i + west, size), Sample(u + i + east, here + i + east, size));
+      sum = sum + brought<Along::y>(first, viscous, Sample(u + i + south, here + i + south, size), Sample(u + i + north, here + i + north, size));
+      sum = sum + brought<Along::z>(first, viscous, Sample(low + i, beside_low + i, size), Sample(high + i, beside_high + i, size));
+      const Sample own(u + i, here + i, size);
       const double from_all = 2 * (straight + 2) * viscous;
       sum.momentum.x -= from_all * own.velocity.x;
       sum.momentum.y -= from_all * own.velocity.y;
       sum.momentum.z -= from_all * own.velocity.z;
       sum.energy -= viscous * (6 * own.heating + of_straight * dot(own.velocity, own.velocity));
-      put(r, i, size, sum);
+      put(r + i, size, sum);
     }
   }
 }
-
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-inline void compute_beside(const double* u, double* beside, std::int64_t size) { beside_of(u, beside, size); }
 
 // --- the sweeps ------------------------------------------------------------------------------------------------------------
 
@@ -201,26 +198,24 @@ template <bool upper>
     const std::int64_t s = upper ? diagonals.end - 1 - n : diagonals.begin + n;
     const Range js = shape.computed(s);
     const std::int64_t at = shape.origin(s) + js.begin, points = js.size();
-    const std::int64_t groups = (points + Diagonals::group - 1) / Diagonals::group;
     double* const x = by.x.data() + js.begin - shape.y().begin;
     double* const y = by.y.data() + shape.x().end - 1 - s + js.begin;
     double* const z = by.z;
-#pragma omp simd
-    for (std::int64_t l = 0; l < groups * Diagonals::group; ++l) {
+    for (std::int64_t l = 0; l < points; l += Diagonals::group) {
       const std::int64_t i = at + l;
-      const bool inside = l < points;
-      const Five state = five(u, i, size), before_x = five(x, l, x_stride), before_y = five(y, l, y_stride);
+      const Chosen inside = lane_numbers < points - l;
+      const Five state = five(u + i, size), before_x = five(x + l, x_stride), before_y = five(y + l, y_stride);
       const Point point(state);
-      const Five before = before_x + before_y + five(z, i, size);
-      const Five v = upper ? five(r, i, size) + solved(diagonal, point, before)
-                           : solved(diagonal, point, step * five(r, i, size) + before);
+      const Five before = before_x + before_y + five(z + i, size);
+      const Five v = upper ? five(r + i, size) + solved(diagonal, point, before)
+                           : solved(diagonal, point, step * five(r + i, size) + before);
       const Change change = change_of(point, v);
       const Common common(influenced, point, change);
-      put(x, l, x_stride, chosen(inside, influence<Along::x>(influenced, point, change, common), before_x));
-      put(y, l, y_stride, chosen(inside, influence<Along::y>(influenced, point, change, common), before_y));
-      put(z, i, size, influence<Along::z>(influenced, point, change, common));
-      if constexpr (upper) put(u, i, size, chosen(inside, state + relaxation * v, state));
-      else put(r, i, size, v);
+      put(x + l, x_stride, chosen(inside, influence<Along::x>(influenced, point, change, common), before_x));
+      put(y + l, y_stride, chosen(inside, influence<Along::y>(influenced, point, change, common), before_y));
+      put(z + i, size, influence<Along::z>(influenced, point, change, common));
+      if constexpr (upper) put(u + i, size, chosen(inside, state + relaxation * v, state));
+      else put(r + i, size, v);
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "bench/npb/flow.hpp"
 
@@ -12,20 +13,35 @@ namespace kiviat::npb::ssor {
 
 enum class Along { x, y, z };
 
+// All functions of lanes are inlined: how they would be passed is of no concern.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+// Four points side by side, in one register or several.
+using Lanes [[gnu::vector_size(32)]] = double;
+using Chosen [[gnu::vector_size(32)]] = std::int64_t;
+constexpr Chosen lane_numbers = {0, 1, 2, 3};
+
+[[gnu::always_inline]] inline Lanes lanes(const double* from) {
+  Lanes value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+[[gnu::always_inline]] inline void put(double* to, Lanes value) { std::memcpy(to, &value, sizeof value); }
+
 struct Vector {
-  double x, y, z;
+  Lanes x, y, z;
 };
 template <Along axis>
-[[gnu::always_inline]] constexpr double along(const Vector& v) {
+[[gnu::always_inline]] inline Lanes along(const Vector& v) {
   return axis == Along::x ? v.x : axis == Along::y ? v.y : v.z;
 }
-[[gnu::always_inline]] inline double dot(const Vector& a, const Vector& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+[[gnu::always_inline]] inline Lanes dot(const Vector& a, const Vector& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 // The five components, or changes of them.
 struct Five {
-  double density;
+  Lanes density;
   Vector momentum;
-  double energy;
+  Lanes energy;
 };
 [[gnu::always_inline]] inline Five operator+(const Five& a, const Five& b) {
   return {a.density + b.density,
@@ -40,20 +56,23 @@ struct Five {
 [[gnu::always_inline]] inline Five operator*(double f, const Five& a) {
   return {f * a.density, {f * a.momentum.x, f * a.momentum.y, f * a.momentum.z}, f * a.energy};
 }
+[[gnu::always_inline]] inline Five operator*(Lanes f, const Five& a) {
+  return {f * a.density, {f * a.momentum.x, f * a.momentum.y, f * a.momentum.z}, f * a.energy};
+}
 
-[[gnu::always_inline]] inline Five chosen(bool first, const Five& a, const Five& b) {
+[[gnu::always_inline]] inline Five chosen(Chosen first, const Five& a, const Five& b) {
   return {first ? a.density : b.density,
           {first ? a.momentum.x : b.momentum.x, first ? a.momentum.y : b.momentum.y, first ? a.momentum.z : b.momentum.z},
           first ? a.energy : b.energy};
 }
 
 // Components lie `stride` elements apart.
-[[gnu::always_inline]] inline Five five(const double* from, std::int64_t at, std::int64_t stride) {
-  return {from[at], {from[at + stride], from[at + 2 * stride], from[at + 3 * stride]}, from[at + 4 * stride]};
+[[gnu::always_inline]] inline Five five(const double* from, std::int64_t stride) {
+  return {lanes(from), {lanes(from + stride), lanes(from + 2 * stride), lanes(from + 3 * stride)}, lanes(from + 4 * stride)};
 }
-[[gnu::always_inline]] inline void put(double* to, std::int64_t at, std::int64_t stride, const Five& a) {
-  to[at] = a.density, to[at + stride] = a.momentum.x, to[at + 2 * stride] = a.momentum.y;
-  to[at + 3 * stride] = a.momentum.z, to[at + 4 * stride] = a.energy;
+[[gnu::always_inline]] inline void put(double* to, std::int64_t stride, const Five& a) {
+  put(to, a.density), put(to + stride, a.momentum.x), put(to + 2 * stride, a.momentum.y);
+  put(to + 3 * stride, a.momentum.z), put(to + 4 * stride, a.energy);
 }
 
 // Viscosity, by which all viscous terms are multiplied; parts of the flux of energy: of kinetic energy along all axes
@@ -69,16 +88,16 @@ struct Point {
       : density(u.density), inverse(1 / u.density),
         velocity{u.momentum.x * inverse, u.momentum.y * inverse, u.momentum.z * inverse}, energy(u.energy * inverse),
         kinetic(0.5 * dot(velocity, velocity)) {}
-  double density, inverse;
+  Lanes density, inverse;
   Vector velocity;
-  double energy, kinetic;  // per mass, of which kinetic
+  Lanes energy, kinetic;  // per mass, of which kinetic
 };
 
 // A change of the state, and what changes with it: density times velocity and energy per mass.
 struct Change {
   Five state;
   Vector velocity;
-  double energy;
+  Lanes energy;
 };
 
 [[gnu::always_inline]] inline Change change_of(const Point& point, const Five& v) {
@@ -97,14 +116,14 @@ struct Diagonal {
 // The change that the diagonal's matrix takes to `right`.
 [[gnu::always_inline]] inline Five solved(const Diagonal& d, const Point& p, const Five& right) {
   constexpr double of_velocity = straight + 2;
-  const double own = d.own * p.density;
-  const double f = p.density / (own + of_velocity * d.viscous), g = 1 / (own + 3 * of_energy * d.viscous);
+  const Lanes own = d.own * p.density;
+  const Lanes f = p.density / (own + of_velocity * d.viscous), g = 1 / (own + 3 * of_energy * d.viscous);
   const Vector velocity = {f * (right.momentum.x - p.velocity.x * right.density),
                            f * (right.momentum.y - p.velocity.y * right.density),
                            f * (right.momentum.z - p.velocity.z * right.density)};
-  const double heating = (3 * of_kinetic + of_straight) * d.viscous * dot(p.velocity, velocity);
-  const double energy = g * (p.density * (right.energy - p.energy * right.density) - heating);
-  const double density = (1 / d.own) * right.density;
+  const Lanes heating = (3 * of_kinetic + of_straight) * d.viscous * dot(p.velocity, velocity);
+  const Lanes energy = g * (p.density * (right.energy - p.energy * right.density) - heating);
+  const Lanes density = (1 / d.own) * right.density;
   return {density,
           {velocity.x + p.velocity.x * density, velocity.y + p.velocity.y * density, velocity.z + p.velocity.z * density},
           energy + p.energy * density};
@@ -123,15 +142,16 @@ struct Common {
       : pressure(flow::k2 * (c.state.energy - dot(p.velocity, c.state.momentum) + p.kinetic * c.state.density)),
         enthalpy(flow::k1 * p.energy - flow::k2 * p.kinetic), gradient(by.viscous * p.inverse),
         heating(of_kinetic * dot(p.velocity, c.velocity) + of_energy * c.energy) {}
-  double pressure, enthalpy, gradient, heating;
+  Lanes pressure, enthalpy, gradient, heating;
 };
 
 template <Along axis>
 [[gnu::always_inline]] inline Five influence(const Influence& by, const Point& p, const Change& c, const Common& common) {
-  const double speed = along<axis>(p.velocity), mass = along<axis>(c.state.momentum), change = along<axis>(c.velocity);
-  const double diffusion = by.diffusion[static_cast<int>(axis)], pressure = by.flux * common.pressure;
-  const double across = by.flux * speed + common.gradient, directly = by.flux * speed + straight * common.gradient;
-  const double carried = by.flux * mass;
+  const Lanes speed = along<axis>(p.velocity), mass = along<axis>(c.state.momentum), change = along<axis>(c.velocity);
+  const double diffusion = by.diffusion[static_cast<int>(axis)];
+  const Lanes pressure = by.flux * common.pressure;
+  const Lanes across = by.flux * speed + common.gradient, directly = by.flux * speed + straight * common.gradient;
+  const Lanes carried = by.flux * mass;
   Five result = {carried + diffusion * c.state.density,
                  {carried * p.velocity.x + (axis == Along::x ? directly : across) * c.velocity.x + diffusion * c.state.momentum.x,
                   carried * p.velocity.y + (axis == Along::y ? directly : across) * c.velocity.y + diffusion * c.state.momentum.y,

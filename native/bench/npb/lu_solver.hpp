@@ -155,8 +155,8 @@ class Solver {
     for (std::int64_t m = 0; m < components; ++m) u[m * size_] = value[static_cast<std::size_t>(m)];
   }
   double pressure(const double* u) const {
-    const Five state = five(u, 0, size_);
-    return flow::k2 * (state.energy - dot(state.momentum, state.momentum) / (2 * state.density));
+    const double squares = u[size_] * u[size_] + u[2 * size_] * u[2 * size_] + u[3 * size_] * u[3 * size_];
+    return flow::k2 * (u[4 * size_] - squares / (2 * u[0]));
   }
   double squares(const double* values) const {
     double sum = 0;
