@@ -201,8 +201,10 @@ template <bool upper>
     double* const x = by.x.data() + js.begin - shape.y().begin;
     double* const y = by.y.data() + shape.x().end - 1 - s + js.begin;
     double* const z = by.z;
-    for (std::int64_t l = 0; l < points; l += Diagonals::group) {
-      const std::int64_t i = at + l;
+    const std::int64_t groups = (points + Diagonals::group - 1) / Diagonals::group;
+    // In the order of memory, forwards or backwards.
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const std::int64_t l = (upper ? groups - 1 - g : g) * Diagonals::group, i = at + l;
       const Chosen inside = lane_numbers < points - l;
       const Five state = five(u + i, size), before_x = five(x + l, x_stride), before_y = five(y + l, y_stride);
       const Point point(state);

@@ -26,7 +26,7 @@ constexpr Chosen lane_numbers = {0, 1, 2, 3};
   std::memcpy(&value, from, sizeof value);
   return value;
 }
-[[gnu::always_inline]] inline void put(double* to, Lanes value) { std::memcpy(to, &value, sizeof value); }
+[[gnu::always_inline]] inline void put(double* to, const Lanes& value) { std::memcpy(to, &value, sizeof value); }
 
 struct Vector {
   Lanes x, y, z;
@@ -56,11 +56,11 @@ struct Five {
 [[gnu::always_inline]] inline Five operator*(double f, const Five& a) {
   return {f * a.density, {f * a.momentum.x, f * a.momentum.y, f * a.momentum.z}, f * a.energy};
 }
-[[gnu::always_inline]] inline Five operator*(Lanes f, const Five& a) {
+[[gnu::always_inline]] inline Five operator*(const Lanes& f, const Five& a) {
   return {f * a.density, {f * a.momentum.x, f * a.momentum.y, f * a.momentum.z}, f * a.energy};
 }
 
-[[gnu::always_inline]] inline Five chosen(Chosen first, const Five& a, const Five& b) {
+[[gnu::always_inline]] inline Five chosen(const Chosen& first, const Five& a, const Five& b) {
   return {first ? a.density : b.density,
           {first ? a.momentum.x : b.momentum.x, first ? a.momentum.y : b.momentum.y, first ? a.momentum.z : b.momentum.z},
           first ? a.energy : b.energy};
