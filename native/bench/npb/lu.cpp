@@ -1,6 +1,6 @@
 // LU, a simulated CFD application: symmetric successive over-relaxation, whose sweeps run through the grid as wavefronts with
 // many small messages.
-#include "bench/hpcc/memory.hpp"
+#include "bench/memory.hpp"
 #include "bench/npb/lu_solver.hpp"
 #include "bench/npb/outcome.hpp"
 #include "bench/npb/problem_class.hpp"

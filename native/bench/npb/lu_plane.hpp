@@ -12,7 +12,7 @@
 
 namespace kiviat::npb::ssor {
 
-// --- the right-hand side (section 3.3, with the differences of section 3.5) --------------------------------------------------
+// --- the right-hand side --------------------------------------------------
 
 // Beside the state: 1 / density, pressure, and of the flux of energy by viscosity what is alike along all axes.
 constexpr std::int64_t of_beside = 3;
@@ -30,7 +30,7 @@ inline void compute_beside(const double* u, double* beside, std::int64_t size) {
 }
 
 // What is linear in the state, diffusion and dissipation, as factors of the five points along an axis around each of some
-// points. Next to the faces of the grid, which the dissipation does not cross, there are others (section 3.5).
+// points. Next to the faces of the grid, which the dissipation does not cross, there are others.
 class Linear {
  public:
   static constexpr std::int64_t factors = 2 * Diagonals::around + 1;

@@ -1,4 +1,4 @@
-// LU at one point. Neither of the 5 x 5 matrices of the report is ever formed (RNR-94-007, sections 3.3 and 3.5.2). A flux
+// LU at one point. Neither of the 5 x 5 matrices of the report is ever formed (RNR-94-007, section 3). A flux
 // changes with the state by what the product rule says; and the viscous terms depend on gradients of velocity and of energy
 // per mass, so that in these the matrix of the diagonal is triangular.
 #pragma once

@@ -1,4 +1,4 @@
-// The symmetric successive over-relaxation of LU (RNR-94-007, section 3.5.2) on a grid that is cut along x and y. A sweep goes
+// The symmetric successive over-relaxation of LU (RNR-94-007, section 3) on a grid that is cut along x and y. A sweep goes
 // through it plane by plane: a rank computes its part of a plane when the edges of those before it along x and y have
 // come, and sends on its own two, so that many ranks work on different planes at the same time.
 #pragma once
@@ -111,7 +111,7 @@ class Solver {
     return flow::norms(sums, part_.n, comm_);
   }
 
-  // Of the pressure over the faces of a box, each by the rule of trapezoids (section 3.6.3?). Collective.
+  // Of the pressure over the faces of a box, each by the rule of trapezoids. Collective.
   double surface_integral() {
     const std::array<Range, 3> box = {{{1, part_.n - 1}, {1, part_.n - 2}, {2, part_.n - 1}}};
     double sum = 0;
