@@ -51,7 +51,7 @@ class Solver {
       for_each({std::max<std::int64_t>(i.begin, 0), std::min(i.end, part_.n)}, {std::max<std::int64_t>(j.begin, 0), std::min(j.end, part_.n)},
                {0, part_.n}, [&](double* u, double x, double y, double z, bool) { set(u, flow::exact(x, y, z)); });
     });
-    for (std::int64_t k = 1; k <= part_.planes(); ++k) right_hand_side_of(k);
+    right_hand_side_of(1, part_.planes());
     work::run({}, [&] {
       for (std::int64_t at = 0; at < plane_ * part_.planes(); ++at) forcing_[at] = -rest_[at];
     });
@@ -73,7 +73,7 @@ class Solver {
       if (done > 0) phases_(faces, [&] { exchange(); });
       begin_sweep();
       for (std::int64_t k = 1; k <= part_.planes(); ++k) {
-        if (done > 0) phases_(right_hand_side, [&] { right_hand_side_of(k); });
+        if (done > 0 && k % planes_at_once == 1) phases_(right_hand_side, [&] { right_hand_side_of(k, planes_at_once); });
         phases_(edges, [&] { receive(part_.west, part_.south); });
         phases_(lower, [&] { work::run(cost(lower_flops, 0), [this, k] { lower_sweep(sweep_by(1), plane(k), rest(k)); }); });
         phases_(edges, [&] { send(part_.east, part_.north); });
@@ -139,6 +139,8 @@ class Solver {
  private:
   static constexpr std::int64_t components = flow::components;
   static constexpr double over_relaxation = 1.2;
+  // Planes whose right-hand side is computed before the lower sweep comes to them: few enough that it is still in the cache.
+  static constexpr std::int64_t planes_at_once = 4;
   // Of a point, counted in the source. Planes that are used again by the next work are taken to be in the cache still.
   static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210, upper_bytes = 3 * 40;
   enum Phase { right_hand_side, lower, upper, edges, faces };
@@ -176,22 +178,25 @@ class Solver {
 
   void evaluate() {
     phases_(faces, [&] { exchange(); });
-    phases_(right_hand_side, [&] {
-      for (std::int64_t k = 1; k <= part_.planes(); ++k) right_hand_side_of(k);
-    });
+    phases_(right_hand_side, [&] { right_hand_side_of(1, part_.planes()); });
   }
 
-  // Planes one after the other, from the first one on.
-  void right_hand_side_of(std::int64_t k) {
-    work::run(cost(right_flops, right_bytes), [this, k] {
-      if (k == 1) compute_beside(plane(0), beside(0), size_), compute_beside(plane(1), beside(1), size_);
-      compute_beside(plane(k + 1), beside(k + 1), size_);
-      right_.z = Linear::at(part_.n, flow::diffusion[2], k);
-      // Planes that do not exist have the factor 0.
-      const std::array<const double*, 5> state = {plane(std::max<std::int64_t>(k - 2, 0)), plane(k - 1), plane(k), plane(k + 1),
-                                                  plane(std::min(k + 2, part_.n - 1))};
-      ssor::right_hand_side(right_, state, {beside(k - 1), beside(k), beside(k + 1)}, forcing_ + (k - 1) * plane_, rest(k));
+  // Of so many planes, as far as there are. Planes follow one another, from the first one on.
+  void right_hand_side_of(std::int64_t first, std::int64_t planes) {
+    const std::int64_t end = std::min(first + planes, part_.planes() + 1);
+    const auto number = static_cast<double>(end - first);
+    work::run(cost(number * right_flops, number * right_bytes), [this, first, end] {
+      for (std::int64_t k = first; k < end; ++k) right_hand_side_of(k);
     });
+  }
+  void right_hand_side_of(std::int64_t k) {
+    if (k == 1) compute_beside(plane(0), beside(0), size_), compute_beside(plane(1), beside(1), size_);
+    compute_beside(plane(k + 1), beside(k + 1), size_);
+    right_.z = Linear::at(part_.n, flow::diffusion[2], k);
+    // Planes that do not exist have the factor 0.
+    const std::array<const double*, 5> state = {plane(std::max<std::int64_t>(k - 2, 0)), plane(k - 1), plane(k), plane(k + 1),
+                                                plane(std::min(k + 2, part_.n - 1))};
+    ssor::right_hand_side(right_, state, {beside(k - 1), beside(k), beside(k + 1)}, forcing_ + (k - 1) * plane_, rest(k));
   }
 
   Sweep sweep_by(double direction) {
