@@ -275,7 +275,7 @@ class Solver {
   double *state_, *rest_, *forcing_, *before_, *beside_;
   Edge edge_x_, edge_y_;
   RightHandSide right_;
-  Phases phases_{{"right-hand side", "lower sweep", "upper sweep", "edges", "faces"}};
+  Phases phases_{{"right-hand side", "lower sweep", "upper sweep"}, {"edges", "faces"}};
 };
 
 }  // namespace kiviat::npb::ssor
