@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+from conftest import BRIEF
 
 from kiviat.plan import RankRule
 from kiviat.record import schema
@@ -318,7 +319,8 @@ def cases_of(one: dict[str, Any]) -> list[str]:
     """In every mode, and as many of each axis' values as there are; also what is skipped and what fails."""
     name, brief = one["name"], one["brief"]
     axes = {axis["name"]: axis["values"] or [] for axis in one["axes"]}
-    own = [f"{axis}={value}" for axis, values in axes.items() for value in values if axis != "cache"]
+    left_out = {"cache", *BRIEF}
+    own = [f"{axis}={value}" for axis, values in axes.items() if axis not in left_out for value in values]
     sizes = (0, 64, 8192) if one["sized"] else (8192,)
     return [
         *(f"{name}/{size} {name} bytes={size} {brief} budget_s=0.01 min_samples=8" for size in sizes),

@@ -1,6 +1,7 @@
 // EP, embarrassingly parallel: pairs of Gaussian deviates by Marsaglia's polar method, and how many of them lie in each
 // square annulus around 0. Only the sums cross the network.
 #include <bit>
+#include <numeric>
 
 #include "bench/npb/lcg.hpp"
 #include "bench/npb/outcome.hpp"
@@ -27,6 +28,7 @@ constexpr double flops_of_pair = 45;
 
 struct Sums {
   double x = 0, y = 0;
+  double accepted = 0;  // pairs within the circle
   double in_annulus[annuli] = {};
 };
 
@@ -81,7 +83,7 @@ void add_pairs(std::int64_t first, std::int64_t count, Sums& sums) {
       x_sum += gauss_x, y_sum += gauss_y, accepted += inside ? 1 : 0;
       size[i] = std::max(std::abs(gauss_x), std::abs(gauss_y));
     }
-    sums.x += x_sum, sums.y += y_sum;
+    sums.x += x_sum, sums.y += y_sum, sums.accepted += accepted;
     // How many lie outside of each annulus: seldom any beyond the first few.
     for (int annulus = 0; accepted > 0; ++annulus) {
       double beyond = 0;
@@ -110,6 +112,7 @@ class Program {
     Verification verification(1e-8);
     verification.expect("the sum of X", of_class(t_, published)[0], sums_.x);
     verification.expect("the sum of Y", of_class(t_, published)[1], sums_.y);
+    verification.expect("pairs in all annuli", sums_.accepted, std::accumulate(sums_.in_annulus, sums_.in_annulus + annuli, 0.0));
     verification.tell(t_);
   }
 
