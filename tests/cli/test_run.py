@@ -196,7 +196,7 @@ def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
         (("cg", "--class", "D"), "class is 'D' in the command line; give one of S, W, A, B, C"),
         (("pingpong", "-n", "1"), "no case for -n 1: pingpong needs exactly 2 ranks"),
         (("-n", "many"), "number of ranks 'many' in -n cannot be read"),
-        (("--plan", "fast"), "give full, hpcc, hpcc-modelled, hpcc-quick, npb, npb-quick, quick, standard or"),
+        (("--plan", "fast"), "give full, hpcc, hpcc-modelled, hpcc-quick, npb, npb-quick, quick, standard"),
         (("--set", "window"), "--set 'window' is not of the form AXIS=VALUE"),
         (("--set", "windw=1"), "none of the benchmarks has the axis 'windw'"),
         (("pingpong", "-o", "/dev/null/x"), "no run can be created in /dev/null/x: Not a directory"),
