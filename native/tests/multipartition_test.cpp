@@ -37,7 +37,7 @@ RANKED_TEST(every_layer_has_a_cell_of_every_rank_and_the_next_is_the_neighbours,
             if (next < 0 || next == sections) continue;
             const Multipartition other(sections * sections, mine.neighbour(axis, step), 24);
             const auto& beside = other.cells()[other.cell_at(axis, next)];
-            for (std::size_t across = 0; across < 3; ++across) EXPECT(across == axis || beside.at[across] == cell.at[across]);
+            for (std::size_t across = 0; across < 3; ++across) EXPECT((across == axis || beside.at[across] == cell.at[across]));
           }
         }
     }
