@@ -31,7 +31,8 @@ def test_declared_watts_are_those_of_the_file_unless_told(tmp_path: Path) -> Non
         "unavailable: a modelled machine has no meters, and its file declares no power.node"
     )
     assert without["notes"]["counters"] == "unavailable: a modelled processor has no counters"
-    assert without["declared"] is None and [one["name"] for one in without["tables"]] == ["kernel_time"]
+    names = {one["name"] for one in without["tables"]}
+    assert without["declared"] is None and names == {"kernel_time", "messages", "message_bytes"}
 
     power = '[power]\nnode = { value = "15 W", source = "test", confidence = "high" }\n'
     by_file = stream_of(file, power)
