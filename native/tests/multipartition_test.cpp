@@ -13,12 +13,14 @@ RANKED_TEST(cells_cover_the_cube_once, 1) {
   for (const int sections : {1, 2, 3, 4, 5, 8})
     for (const int n : {8, 12, 36}) {
       std::vector<int> owners(static_cast<std::size_t>(n * n * n), 0);
-      for (int rank = 0; rank < sections * sections; ++rank)
-        for (const Multipartition::Cell& cell : Multipartition(sections * sections, rank, n).cells())
+      for (int rank = 0; rank < sections * sections; ++rank) {
+        const Multipartition mine(sections * sections, rank, n);
+        for (const Multipartition::Cell& cell : mine.cells())
           for (int z = 0; z < cell.points[2]; ++z)
             for (int y = 0; y < cell.points[1]; ++y)
               for (int x = 0; x < cell.points[0]; ++x)
                 ++owners[static_cast<std::size_t>(((cell.first[2] + z) * n + cell.first[1] + y) * n + cell.first[0] + x)];
+      }
       EXPECT(std::set<int>(owners.begin(), owners.end()) == std::set<int>{1});
     }
 }
