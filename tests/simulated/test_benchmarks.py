@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.simulated.conftest import Simulation
+from kiviat.machine.model import load_machine
+from tests.simulated.conftest import SMALL, Simulation, number
 
 SKIPPED = {
     "noise": "no noise",
@@ -78,6 +79,17 @@ def test_payload_arrives_where_it_is_looked_at(small: Simulation, ranks: int) ->
                 result["reason"],
             )
     assert sum(result["check"] == "passed" for result in results) > 0.8 * len(results)
+
+
+def test_cubes_are_cut_into_unequal_cells(small: Simulation) -> None:
+    """12 points by 5 sections: what a rank sends to a neighbour is not as long as what comes from there."""
+    wide = Simulation(
+        small.toolchain, small.bench, small.folder, load_machine(SMALL, {"node": {"count": number("16")}})
+    )
+    verifying = wide.with_options(smpi__shared_malloc="off")
+    verifying.environment = {"KIVIAT_VERIFY": "1"}
+    for result in verifying.cases(wide.places(25), ["bt mode=once class=S", "sp mode=once class=S"]):
+        assert (result["ranks"], result["check"]) == (25, "passed"), result["reason"]
 
 
 def test_looking_at_payload_changes_no_time(small: Simulation) -> None:

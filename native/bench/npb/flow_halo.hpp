@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <numeric>
 
 #include "bench/npb/flow_cells.hpp"
 #include "core/work.hpp"
@@ -16,11 +17,9 @@ class FlowHalo {
     layers_ = cells.n() / parts.sections() < FlowCells::halo ? 1 : FlowCells::halo;
     if (parts.sections() == 1) return;
     for (std::size_t side = 0; side < sides; ++side) {
-      std::int64_t doubles = 0;
-      each(side, [&](const FlowCell& cell) { doubles += face(cell, side / 2); });
-      bytes_[side] = Trial::fitting(doubles * static_cast<std::int64_t>(sizeof(double)), "bytes of a message");
-      out_[side] = pages_of(t, static_cast<std::size_t>(bytes_[side]));
-      in_[side] = pages_of(t, static_cast<std::size_t>(bytes_[side]));
+      bytes_out_[side] = bytes(side, false), bytes_in_[side] = bytes(side, true);
+      out_[side] = pages_of(t, static_cast<std::size_t>(bytes_out_[side]));
+      in_[side] = pages_of(t, static_cast<std::size_t>(bytes_in_[side]));
     }
   }
 
@@ -45,14 +44,21 @@ class FlowHalo {
     return std::int64_t{flow::components} * layers_ * points[(axis + 1) % 3] * points[(axis + 2) % 3];
   }
 
+  // Of the message to a side, or of the one that comes to it from the other: cells need not be equally large.
+  int bytes(std::size_t side, bool receiving) const {
+    std::int64_t doubles = 0;
+    each(side, [&](const FlowCell& cell) { doubles += face(cell, side / 2); }, receiving);
+    return Trial::fitting(doubles * static_cast<std::int64_t>(sizeof(double)), "bytes of a message");
+  }
+
   void exchange(int round) const {
     MPI_Request requests[2 * sides];
     for (std::size_t side = 0; side < sides; ++side)
-      MPI_Irecv(in_[side].as<double>(), bytes_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? -1 : 1), static_cast<int>(side), comm_,
+      MPI_Irecv(in_[side].as<double>(), bytes_in_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? -1 : 1), static_cast<int>(side), comm_,
                 &requests[side]);
-    double bytes = 0;
-    for (const int each : bytes_) bytes += 2.0 * each;
-    work::run({.bytes = bytes}, [&] {
+    // What is copied is read and written.
+    const auto twice = [](const std::array<int, sides>& each) { return Cost{.bytes = 2 * std::accumulate(each.begin(), each.end(), 0.0)}; };
+    work::run(twice(bytes_out_), [&] {
       for (std::size_t side = 0; side < sides; ++side) {
         double* next = out_[side].as<double>();
         each(side, [&](const FlowCell& cell) {
@@ -64,10 +70,10 @@ class FlowHalo {
       }
     });
     for (std::size_t side = 0; side < sides; ++side)
-      MPI_Isend(out_[side].as<double>(), bytes_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? 1 : -1), static_cast<int>(side), comm_,
+      MPI_Isend(out_[side].as<double>(), bytes_out_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? 1 : -1), static_cast<int>(side), comm_,
                 &requests[sides + side]);
     MPI_Waitall(2 * static_cast<int>(sides), requests, MPI_STATUSES_IGNORE);
-    work::run({.bytes = bytes}, [&] {
+    work::run(twice(bytes_in_), [&] {
       for (std::size_t side = 0; side < sides; ++side) {
         const double* next = in_[side].as<double>();
         each(side, [&](const FlowCell& cell) {
@@ -94,7 +100,7 @@ class FlowHalo {
   const FlowCells& cells_;
   MPI_Comm comm_;
   int layers_;
-  std::array<int, sides> bytes_{};
+  std::array<int, sides> bytes_out_{}, bytes_in_{};
   std::array<HugePages, sides> out_, in_;
 };
 

@@ -155,7 +155,9 @@ class Sweeps {
   void travel(std::size_t axis, int step, Phases& phases, int computing, int waiting) const {
     const int values = step > 0 ? solver_.forward : solver_.backward;
     const Cost& cost = step > 0 ? solver_.forward_cost : solver_.backward_cost;
-    const int sections = parts_.sections(), tag = static_cast<int>(2 * axis) + (step > 0 ? 0 : 1);
+    const int sections = parts_.sections();
+    // Messages of all lengths go between the same two ranks: each has a tag of its own, and none those of FlowHalo.
+    const auto tag = [&](int cell) { return 6 + (static_cast<int>(2 * axis) + (step > 0 ? 0 : 1)) * sections + cell; };
     std::vector<MPI_Request> requests(static_cast<std::size_t>(2 * sections), MPI_REQUEST_NULL);
     std::vector<std::int64_t> begins;  // of the message into each cell, in numbers
     std::int64_t next = 0;
@@ -163,7 +165,8 @@ class Sweeps {
       const std::int64_t length = values * lines(cell_of(axis, step, i), axis);
       begins.push_back(next);
       if (i > 0)
-        MPI_Irecv(in_.as<double>() + next, static_cast<int>(length * 8), MPI_BYTE, parts_.neighbour(axis, -step), tag, comm_, &requests[static_cast<std::size_t>(i)]);
+        MPI_Irecv(in_.as<double>() + next, static_cast<int>(length * 8), MPI_BYTE, parts_.neighbour(axis, -step), tag(i), comm_,
+                  &requests[static_cast<std::size_t>(i)]);
       next += length;
     }
     for (int i = 0; i < sections; ++i) {
@@ -179,7 +182,7 @@ class Sweeps {
       });
       if (i + 1 < sections)
         phases(waiting, [&] {
-          MPI_Isend(out_.as<double>() + at, static_cast<int>(values * lines(cell, axis) * 8), MPI_BYTE, parts_.neighbour(axis, step), tag, comm_,
+          MPI_Isend(out_.as<double>() + at, static_cast<int>(values * lines(cell, axis) * 8), MPI_BYTE, parts_.neighbour(axis, step), tag(i + 1), comm_,
                     &requests[static_cast<std::size_t>(sections + i)]);
         });
     }
