@@ -17,7 +17,7 @@ from kiviat.launch.build import build
 from kiviat.launch.cores import oversubscribes
 from kiviat.launch.native import Options, command, environment
 from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.vendors import vendors
+from kiviat.launch.vendors import SIMULATOR, vendors
 from kiviat.record import InputError
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
@@ -116,9 +116,11 @@ def linked_mpi(program: Path) -> str | None:
 
 @cache
 def mpis() -> tuple[Mpi, ...]:
-    """Every MPI found here, with kiviat-bench built for it."""
+    """Every MPI found here, with kiviat-bench built for it; not the simulator's, whose time is another."""
     found = []
     for family in vendors():
+        if family == SIMULATOR:
+            continue
         try:
             toolchain = find_toolchain(family)
         except InputError:

@@ -7,3 +7,6 @@
 #else
 #define KIVIAT_COMPILED_FOR(...)
 #endif
+
+// For every width of vectors that there is.
+#define KIVIAT_EVERY_WIDTH KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")

@@ -19,10 +19,10 @@ struct Members {
 };
 
 Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
-  const RankRule& rule = benchmark.traits.ranks;
+  RankRule rule = benchmark.traits.ranks;
+  if (spec.integer("group", 0)) rule.max = 0;  // that is for each group
   // As many as there are, if the rule can do with them at all.
-  const int most = std::max(RankRule{rule.min, 0, rule.multiple, rule.numbers}.most(world), std::min(world, rule.min));
-  const int natural = spec.integer("group", 0) || !rule.max ? most : std::min(rule.max, world);
+  const int natural = std::max(rule.most(world), std::min(world, rule.min));
   const Members members{spec.integer("ranks", natural), spec.integer("distance", 1)};
   if (members.ranks < 1 || members.stride < 1) throw UsageError("ranks and distance must be at least 1");
   if (members.ranks > INT_MAX || members.stride > INT_MAX)

@@ -16,7 +16,9 @@ MessageCounter::MessageCounter(const Assembly& assembly) {
   MPI_Comm_size(assembly.comm(), &ranks);
   if (ranks > most_ranks) return;
   places_.resize(rank == 0 ? static_cast<std::size_t>(ranks) : 0);
-  const void* mine = simgrid::s4u::this_actor::get_host();
+  Host* host = simgrid::s4u::this_actor::get_host();
+  host->get_data<Sent>()->counted = true;
+  const void* mine = host;
   assembly.gather(&mine, sizeof mine, places_.data());
   // Of ranks that share a core nobody knows whose a message is.
   std::vector<const void*> sorted = places_;

@@ -130,8 +130,7 @@ class Machine : public routing::NetZoneImpl {
     const Level& level = levels_[number];
     const double arcs_s = number == 2 ? walk(source.node, target.node, [](const Arc&) {}) : 0;
     const double bytes = std::max(0.0, wire_bytes - envelope_bytes);
-    kiviat::Sent::Total& sent = from->get_data<kiviat::Sent>()->to[to];
-    ++sent.messages, sent.bytes += bytes;
+    if (kiviat::Sent& sent = *from->get_data<kiviat::Sent>(); sent.counted) ++sent.to[to].messages, sent.to[to].bytes += bytes;
     const Segment& segment = level.segment(bytes);
     const double rate = rate_of(level, arcs_s), flow = std::min(rate, narrowest(links));
     // The flow is as fast as the best segment; what others take longer is latency.

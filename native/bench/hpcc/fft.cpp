@@ -1,6 +1,7 @@
 // A discrete Fourier transform of one dimension: one per rank, or one over all ranks.
 #include <cstring>
 
+#include "bench/agreed_fftw.hpp"
 #include "bench/hpcc/fft_check.hpp"
 #include "bench/hpcc/fft_shape.hpp"
 #include "bench/memory.hpp"
@@ -20,7 +21,7 @@ class Study {
         forward_(comm_, shape_, -1, tuning_), back_(comm_, shape_.swapped(), 1, tuning_) {}
 
   void operator()() {
-    const Fftw* fftw = library();
+    const Fftw* fftw = agreed_fftw(t_);
     const std::int64_t data = forward_.data_elements(), work = std::max(forward_.work_elements(), back_.work_elements());
     const HugePages pages = pages_of(t_, idle_ ? 0 : static_cast<std::size_t>(data + work) * sizeof(Complex));
     data_ = pages.as<Complex>();
@@ -63,15 +64,6 @@ class Study {
     const FftTuning tuning = tuning_of(shape, ranks_, t_.session().cache_bytes, t_.deterministic());
     const DistributedFft forward(comm_, shape, -1, tuning), back(comm_, shape.swapped(), 1, tuning);
     return 16 * (forward.data_elements() + std::max(forward.work_elements(), back.work_elements()) + forward.table_elements() + back.table_elements());
-  }
-
-  // Null where nothing is computed.
-  const Fftw* library() const {
-    if (!host::carries_payload()) return nullptr;
-    std::string why;
-    const Fftw* found = Fftw::find(why);
-    if (t_.worst(found ? 0 : 1) > 0) throw Skip(found ? "another rank finds no FFTW" : why);
-    return found;
   }
 
   void transform(int repetition) {

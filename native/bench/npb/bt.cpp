@@ -156,7 +156,7 @@ using Matrix = Lanes[components][components];
   solve(diagonal, r, next + block * Lanes::width);
 }
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 void eliminate_lines(const Lines& lines, const Factors& factors) {
   const double* last = lines.border;
   Point before = point_at(lines, -1), here = point_at(lines, 0);
@@ -169,7 +169,7 @@ void eliminate_lines(const Lines& lines, const Factors& factors) {
   if (last != lines.border) std::copy_n(last, kept_numbers * Lanes::width, lines.border);
 }
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 void substitute_lines(const Lines& lines) {
   Lanes x[components];
   for (std::size_t m = 0; m < components; ++m) x[m] = Lanes(lines.border + m * Lanes::width);

@@ -31,10 +31,8 @@ constexpr PerClass<Problem> problems = {{{1400, 7, 15, 10, 8.5971775078648},
                                          {150000, 15, 75, 110, 28.973605592845}}};
 constexpr int steps = 25;
 
-#define KIVIAT_HOT KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-
 // y = A x. The matrix comes from memory: it is asked for a kilobyte before its turn.
-KIVIAT_HOT void multiply(const SlicedMatrix& matrix, const double* x, double* y, std::int64_t rows) {
+KIVIAT_EVERY_WIDTH void multiply(const SlicedMatrix& matrix, const double* x, double* y, std::int64_t rows) {
   std::fill_n(y, rows + 1, 0.0);
   const SlicedMatrix::Values* values = matrix.values();
   const SlicedMatrix::Columns* columns = matrix.columns();
@@ -52,7 +50,7 @@ KIVIAT_HOT void multiply(const SlicedMatrix& matrix, const double* x, double* y,
   }
 }
 
-KIVIAT_HOT double dot(const double* a, const double* b, std::int64_t count) {
+KIVIAT_EVERY_WIDTH double dot(const double* a, const double* b, std::int64_t count) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
@@ -60,7 +58,7 @@ KIVIAT_HOT double dot(const double* a, const double* b, std::int64_t count) {
 }
 
 // z += alpha p, r -= alpha q; r·r.
-KIVIAT_HOT double descend(double alpha, const double* p, const double* q, double* z, double* r, std::int64_t count) {
+KIVIAT_EVERY_WIDTH double descend(double alpha, const double* p, const double* q, double* z, double* r, std::int64_t count) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) {
@@ -72,19 +70,19 @@ KIVIAT_HOT double descend(double alpha, const double* p, const double* q, double
 }
 
 // p = r + beta p.
-KIVIAT_HOT void turn(double beta, const double* r, double* p, std::int64_t count) {
+KIVIAT_EVERY_WIDTH void turn(double beta, const double* r, double* p, std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) p[i] = r[i] + beta * p[i];
 }
 
-KIVIAT_HOT double squared_distance(const double* a, const double* b, std::int64_t count) {
+KIVIAT_EVERY_WIDTH double squared_distance(const double* a, const double* b, std::int64_t count) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
   return sum;
 }
 
-KIVIAT_HOT void add(const double* more, double* sum, std::int64_t count) {
+KIVIAT_EVERY_WIDTH void add(const double* more, double* sum, std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) sum[i] += more[i];
 }

@@ -60,7 +60,7 @@ constexpr std::uint64_t all_lanes = Lcg::steps(lanes);
 }
 
 // Pairs [first, first + count) of the stream.
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 void add_pairs(std::int64_t first, std::int64_t count, Sums& sums) {
   alignas(64) double numbers[2 * pairs_at_once], size[pairs_at_once];
   alignas(64) std::uint64_t states[lanes];

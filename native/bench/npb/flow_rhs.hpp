@@ -45,7 +45,7 @@ struct Row {
   int points;
 };
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 static void derive_row(const Fields& u, const Derived& derived, int points) {
   using namespace flow;
   for (int i = 0; i < points; i += Lanes::width) {
@@ -93,7 +93,7 @@ template <std::size_t axis, class Weight>
   return derived;
 }
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 static void rhs_row(const Row& row) {
   const Derived west = moved(row.here, -1), east = moved(row.here, 1);
   const Derived south = moved(row.here, -row.derived_row), north = moved(row.here, row.derived_row);

@@ -14,7 +14,7 @@ namespace kiviat::npb {
 namespace {
 
 // Of the stream of random numbers those from `first` on, two for each element.
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 void random_elements(Complex* to, std::int64_t first, std::int64_t count) {
   // Several streams side by side, each of which makes every `lanes`-th number.
   constexpr int lanes = 16;
@@ -35,7 +35,7 @@ void random_elements(Complex* to, std::int64_t first, std::int64_t count) {
 
 // Runs of `length` elements, `distance` apart, times a factor of the run and one (twice) of the place within it; put together.
 // What follows each of them is fetched meanwhile.
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 void gather_faded(Complex* to, const Complex* from, std::int64_t runs, std::int64_t length, std::int64_t distance,
                   const double* of_run, const double* of_place) {
   double* result = reinterpret_cast<double*>(to);

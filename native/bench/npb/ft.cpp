@@ -1,6 +1,7 @@
 // FT: an equation of diffusion, solved in wave numbers: one transform of three dimensions to them, then one back for every time
 // step, and a checksum of it. In each of them all ranks send all data to each other, as long as these have slabs; where they have
 // pencils those of a row do, and those of a column.
+#include "bench/agreed_fftw.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/fourier_3d.hpp"
 #include "bench/npb/problem_class.hpp"
@@ -49,7 +50,7 @@ class Program {
         fourier_(t.comm(), checked(), phases_, {transforms, exchange}) {}
 
   void operator()() {
-    const Fftw* fftw = library();
+    const Fftw* fftw = agreed_fftw(t_);
     const double bytes = 16.0 * static_cast<double>(fourier_.elements());
     refuse_more_than_available(t_, "class=" + t_.text("class"), bytes);
     const HugePages memory = pages_of(t_, static_cast<std::size_t>(fourier_.elements()) * sizeof(Complex));
@@ -84,15 +85,6 @@ class Program {
       throw Skip("class=" + t_.text("class") + " has " + std::to_string(shape_.nx) + " x " + std::to_string(shape_.ny) + " x " +
                  std::to_string(shape_.nz) + " points, too few for " + std::to_string(t_.ranks()) + " ranks");
     return shape_;
-  }
-
-  // Null where nothing is computed.
-  const Fftw* library() const {
-    if (!host::carries_payload()) return nullptr;
-    std::string why;
-    const Fftw* found = Fftw::find(why);
-    if (t_.worst(found ? 0 : 1) > 0) throw Skip(found ? "another rank finds no FFTW" : why);
-    return found;
   }
 
   void solve(int steps) {

@@ -18,7 +18,7 @@ namespace kiviat::npb::ssor {
 constexpr std::int64_t of_beside = 3;
 
 // `size` is a multiple of the group.
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 inline void compute_beside(const double* u, double* beside, std::int64_t size) {
   for (std::int64_t at = 0; at < size; at += Diagonals::group) {
     const Five state = five(u + at, size);
@@ -107,7 +107,7 @@ template <Along axis>
 
 // Writes to `r` the sum of the forcing and of what the state does, in one plane, the middle one of five of the state, of which
 // the middle three have what is `beside` them.
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 inline void right_hand_side(const RightHandSide& by, const std::array<const double*, 5>& state, const std::array<const double*, 3>& beside,
                             const double* forcing, double* r) {
   const Diagonals& shape = by.shape;
@@ -222,10 +222,10 @@ template <bool upper>
   }
 }
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 inline void lower_sweep(const Sweep& by, double* u, double* r) { sweep<false>(by, u, r); }
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 inline void upper_sweep(const Sweep& by, double* u, double* r) { sweep<true>(by, u, r); }
 
 }  // namespace kiviat::npb::ssor

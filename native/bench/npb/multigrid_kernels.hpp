@@ -35,7 +35,7 @@ struct ThreePlanes {
 
 // to = base + weights applied to the middle one of three planes. Of the 27 points, those of a row that are equally far from the
 // row in the middle are added first: by columns, every point takes part in three results.
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 void apply_to_plane(const Weights& weights, double* to, const double* base, const ThreePlanes& planes, const PlaneSize& size) {
   const Weights w = weights;
   const auto [points, rows, row] = size;
@@ -71,7 +71,7 @@ void apply_to_plane(const Weights& weights, double* to, const double* base, cons
 
 // The coarser plane becomes the finer ones by weights (1, 2, 1) in each direction, over 16: half of the point itself, and so on.
 // Its point (0, 0) is their point (offset_x, offset_y).
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& planes, std::int64_t fine_row, int offset_x,
                        int offset_y) {
   const auto [points, rows, row] = coarse;
@@ -94,7 +94,7 @@ void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& p
 
 // The finer plane has the coarser ones added, linearly in between: it lies between `lower` and `upper`, or is where both are the
 // same.
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 void add_interpolated(double* to, const PlaneSize& fine, const double* lower, const double* upper, std::int64_t coarse_row,
                       int offset_x, int offset_y) {
   const auto [points, rows, row] = fine;
@@ -121,7 +121,7 @@ void add_interpolated(double* to, const PlaneSize& fine, const double* lower, co
   }
 }
 
-KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+KIVIAT_EVERY_WIDTH
 double squares_of_plane(const double* from, const PlaneSize& size) {
   const auto [points, rows, row] = size;
   double sum = 0;

@@ -166,14 +166,12 @@ template <std::size_t axis>
     after[m].store(lines.border + m * Lanes::width), second[m].store(lines.border + (components + m) * Lanes::width);
 }
 
-#define KIVIAT_SP_LINES KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
-KIVIAT_SP_LINES void eliminate_x(const Lines& lines, const Factors& f) { eliminate_along<0>(lines, f); }
-KIVIAT_SP_LINES void eliminate_y(const Lines& lines, const Factors& f) { eliminate_along<1>(lines, f); }
-KIVIAT_SP_LINES void eliminate_z(const Lines& lines, const Factors& f) { eliminate_along<2>(lines, f); }
-KIVIAT_SP_LINES void substitute_x(const Lines& lines) { substitute_along<0>(lines); }
-KIVIAT_SP_LINES void substitute_y(const Lines& lines) { substitute_along<1>(lines); }
-KIVIAT_SP_LINES void substitute_z(const Lines& lines) { substitute_along<2>(lines); }
-#undef KIVIAT_SP_LINES
+KIVIAT_EVERY_WIDTH void eliminate_x(const Lines& lines, const Factors& f) { eliminate_along<0>(lines, f); }
+KIVIAT_EVERY_WIDTH void eliminate_y(const Lines& lines, const Factors& f) { eliminate_along<1>(lines, f); }
+KIVIAT_EVERY_WIDTH void eliminate_z(const Lines& lines, const Factors& f) { eliminate_along<2>(lines, f); }
+KIVIAT_EVERY_WIDTH void substitute_x(const Lines& lines) { substitute_along<0>(lines); }
+KIVIAT_EVERY_WIDTH void substitute_y(const Lines& lines) { substitute_along<1>(lines); }
+KIVIAT_EVERY_WIDTH void substitute_z(const Lines& lines) { substitute_along<2>(lines); }
 
 // Of each point: 20 operations for what is needed of its state, 18 for the coefficients, 13 for each wave, 5 for each
 // component, and a third of 30 for the variables of x, which the other axes do not need. The state and the right-hand side are
