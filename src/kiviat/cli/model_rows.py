@@ -95,7 +95,9 @@ def _validated(machine: Machine, sensitivity: bool) -> list[Judged]:
 def _judged(machine: Machine, questions: Sequence[Question]) -> list[Verdict]:
     """All cases of all questions together, so that they run side by side and none of them twice."""
     asked = [
-        Asked(machine, want.benchmark, want.ranks, want.bytes, want.axes, per_node=want.per_node)
+        Asked(
+            machine, want.benchmark, want.ranks, want.bytes, want.axes, want.place, want.per_node, want.bind
+        )
         for question in questions
         for want in question.wants
     ]

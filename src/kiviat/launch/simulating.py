@@ -45,7 +45,7 @@ _KEPT = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "clock_c
 
 @dataclass(frozen=True)
 class Asked:
-    """One case on a machine. `place` and `per_node` are those of kiviat.placement.place."""
+    """One case on a machine. `place`, `per_node` and `bind` are those of kiviat.placement.place."""
 
     machine: Machine
     benchmark: str
@@ -54,6 +54,7 @@ class Asked:
     axes: Mapping[str, Scalar] = field(default_factory=dict)
     place: str | None = None
     per_node: int | None = None
+    bind: str | None = None
 
     def case(self) -> Case:
         distance = self.axes.get("distance", 1)
@@ -79,7 +80,7 @@ def simulate(asked: Sequence[Asked], tell: Callable[[str], None] = lambda text: 
             case = asked[index].case()
             cases[case.id] = case
             places.setdefault((number, case.id), []).append(index)
-        options = Options(place=first.place, per_node=first.per_node)
+        options = Options(place=first.place, per_node=first.per_node, bind=first.bind)
         jobs.append(_Job(number, Simulated(first.machine), options, world, tuple(cases.values())))
     records: list[Record | None] = [None] * len(asked)
 
@@ -285,11 +286,11 @@ def _alike(asked: Sequence[Asked]) -> list[tuple[Asked, int, list[int]]]:
 
     Machines are told apart as objects.
     """
-    groups: dict[tuple[int, str | None, int | None, int], list[int]] = {}
+    groups: dict[tuple[int, str | None, int | None, str | None, int], list[int]] = {}
     for index, one in enumerate(asked):
-        key = (id(one.machine), one.place, one.per_node, one.case().world)
+        key = (id(one.machine), one.place, one.per_node, one.bind, one.case().world)
         groups.setdefault(key, []).append(index)
-    return [(asked[indices[0]], key[3], indices) for key, indices in groups.items()]
+    return [(asked[indices[0]], key[4], indices) for key, indices in groups.items()]
 
 
 def _key(start: Start, binary: Path, case: Case) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from kiviat.machine.model import Machine
+from kiviat.model.network_sharing import NETWORK_SHARING
 from kiviat.model.question import Answer, Question, Row, Want, value_of, values_of
 from kiviat.record.types import Record
 
@@ -143,12 +144,6 @@ def _chance_of_another_node(per_node: int) -> Callable[[Machine, Row], Question]
     return asked
 
 
-def _not_ours(reason: str) -> Callable[[Machine, Row], Question]:
-    return lambda machine, row: Question(row, not_asked=reason)
-
-
-_NAS = _not_ours("it is of the NAS Parallel Benchmarks, which are not among ours")
-
 CLAIMS: Mapping[str, Callable[[Machine, Row], Question]] = {
     "F2-022": _b_eff_per_process_falls,
     "F2-032": _drop_of_pingping,
@@ -162,5 +157,5 @@ CLAIMS: Mapping[str, Callable[[Machine, Row], Question]] = {
     "S-018": _both_ways,
     "V-009": _chance_of_another_node(2),
     "V-010": _chance_of_another_node(4),
-    **{f"V-{number:03}": _NAS for number in (1, 2, 11, 12, 16, 17, 18, 25, 26, 31, 32)},
+    **NETWORK_SHARING,
 }

@@ -21,6 +21,8 @@ class Want:
     bytes: int | None = None
     axes: Mapping[str, Scalar] = field(default_factory=dict)
     per_node: int | None = None
+    place: str | None = None
+    bind: str | None = None
 
     @property
     def reach(self) -> int:
