@@ -1,8 +1,9 @@
 """What Narayanaswamy, Balaji and Feng say of NAS programs whose ranks share a node's network.
 
 "Impact of Network Sharing in Multi-core Architectures" (2008), sections 4.3 and 4.4: class B of seven
-programs on 16 ranks with one, two or four of them a node, and on 64 ranks with four. Ranks go to nodes cyclically
-unless the row says blocked; two ranks of a node have a socket each unless it says virtual (processor).
+programs on 16 ranks with one, two or four of them a node, and on 64 ranks with four. Ranks go to nodes
+cyclically unless the row says blocked; two ranks of a node have a socket each unless it says virtual
+(processor).
 
 Performance is the program's rate. A loss is 1 less the quotient of the rates, a gain the quotient less 1; of
 a loss that the paper gives for the worst program the worst of ours counts, whichever that is. Network bytes
