@@ -1,4 +1,4 @@
-"""Ours beside OSU and IMB: mean against mean at equal iterations, the median of interleaved runs.
+"""Ours beside OSU and IMB: mean against mean at equal iterations, the median of bracketed runs.
 
 Collectives are compared by the time that a rank spends in the call, averaged over ranks, after a
 barrier: what both peers print. Every launch has one size: buffers of a sweep are those of its largest
@@ -7,9 +7,11 @@ size, which alone makes the 64 KiB ping-pong of OSU's sweep 7 % slower than its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import median
 
+from benchmarks.brackets import AGREE, Brackets, bracketed, tried
 from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.peers import IMB_PROGRAM, OSU_PROGRAMS, Mean, find_program, imb_mean, osu_mean
@@ -20,6 +22,10 @@ TARGET = "within ± 5 % at each size, beyond what the peer rounds off"
 BENCHMARKS = ("pingpong", "allreduce", "alltoall")
 _LARGEST = 2**20
 _ITERATIONS, _WARMUP = 2000, 200
+# So many times as many runs as are wanted are tried.
+_PATIENCE = 4
+
+Program = Callable[[int], Mean]
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
@@ -34,8 +40,7 @@ def judged_sizes(benchmark: str) -> tuple[int, ...]:
 
 
 def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
-    runs = setting.times(15, least=3)
-    programs: dict[str, Callable[[int], Mean]] = {"ours": lambda size: _our_mean(mpi, benchmark, size)}
+    programs: dict[str, Program] = {}
     absent: dict[str, str] = {}
     osu = find_program("OSU_DIR", OSU_PROGRAMS[benchmark], mpi)
     imb = find_program("IMB_DIR", IMB_PROGRAM, mpi)
@@ -50,59 +55,65 @@ def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
 
     for peer, reason in absent.items():
         yield not_measured(ROW, _what(benchmark, peer, mpi), TARGET, reason)
-    if len(programs) == 1:
+    if not programs:
         return
 
     sizes = judged_sizes(benchmark)
-    names = list(programs)
-    means: dict[str, dict[int, list[Mean]]] = {name: {size: [] for size in sizes} for name in names}
-    for run in setting.progress(range(runs), f"{ROW}: {benchmark}, {mpi.name}"):
-        first = run % len(names)
-        for size in sizes:
-            for name in names[first:] + names[:first]:
-                means[name][size].append(programs[name](size))
-    for peer in names[1:]:
-        yield _beside(mpi, benchmark, peer, means["ours"], means[peer])
+    for peer, brackets in _compared(mpi, benchmark, sizes, programs, setting).items():
+        yield _beside(mpi, benchmark, peer, brackets)
 
 
-def _our_mean(mpi: Mpi, benchmark: str, size: int) -> Mean:
+def _compared(
+    mpi: Mpi, benchmark: str, sizes: Sequence[int], peers: Mapping[str, Program], setting: Setting
+) -> dict[str, dict[int, Brackets[Mean]]]:
+    runs = setting.times(15, least=3)
+    found: dict[str, dict[int, Brackets[Mean]]] = {peer: {} for peer in peers}
+    for size in setting.progress(sizes, f"{ROW}: {benchmark}, {mpi.name}"):
+        others = {peer: partial(program, size) for peer, program in peers.items()}
+        of_size = bracketed(partial(_our_mean, mpi, benchmark, size), others, runs, _PATIENCE * runs)
+        for peer, brackets in of_size.items():
+            found[peer][size] = brackets
+    return found
+
+
+def _our_mean(mpi: Mpi, benchmark: str, size: int) -> float:
     words = f"ranks=2 mode=fixed iterations={_ITERATIONS} warmup={_WARMUP} sync=barrier"
     events = mpi.measure([f"{size} {benchmark} bytes={size} {words}"])
     metric = "time" if benchmark == "pingpong" else "time_rank_mean"
-    return Mean(events.metric(str(size), metric)["mean"], 0)
+    return float(events.metric(str(size), metric)["mean"])
 
 
-def _beside(
-    mpi: Mpi, benchmark: str, peer: str, ours: dict[int, list[Mean]], theirs: dict[int, list[Mean]]
-) -> Finding:
-    our_s, their_s = _medians(ours), _medians(theirs)
-    off = {size: our_s[size] / their_s[size] - 1 for size in ours}
-    rounding = {size: median(mean.rounding_s for mean in theirs[size]) / their_s[size] for size in theirs}
-    worst = max(off, key=lambda size: abs(off[size]))
+def _beside(mpi: Mpi, benchmark: str, peer: str, brackets: Mapping[int, Brackets[Mean]]) -> Finding:
+    alone = [size for size, of_size in brackets.items() if not of_size.theirs]
+    if alone:
+        reason = (
+            f"at {alone[0]} B no two runs of ours in turn agreed within {AGREE:.0%}: the machine is not quiet"
+        )
+        return not_measured(ROW, _what(benchmark, peer, mpi), TARGET, reason)
+    off = {size: of_size.off(lambda mean: mean.mean_s) for size, of_size in brackets.items()}
+    rounding = {
+        size: median(mean.rounding_s / mean.mean_s for mean in of_size.theirs)
+        for size, of_size in brackets.items()
+    }
+    worst = max(off, key=lambda size: abs(off[size]) - rounding[size])
     detail = [f"{'bytes':>8}  {'ours/µs':>10}  {peer + '/µs':>10}  {'ours':>7}  printed to"]
-    detail += [
-        f"{size:>8}  {our_s[size] * 1e6:>10.4f}  {their_s[size] * 1e6:>10.4f}  {off[size]:>+7.1%}"
-        f"  ± {rounding[size]:.1%}"
-        for size in off
-    ]
-    runs = len(next(iter(ours.values())))
+    for size, of_size in brackets.items():
+        our_s, their_s = median(of_size.ours_s), median(mean.mean_s for mean in of_size.theirs)
+        times = f"{our_s * 1e6:>10.4f}  {their_s * 1e6:>10.4f}"
+        detail.append(f"{size:>8}  {times}  {off[size]:>+7.1%}  ± {rounding[size]:.1%}")
+    how = f"{tried(list(brackets.values()))}, of {_ITERATIONS} iterations each, stood between two of ours"
     return Finding(
         ROW,
         _what(benchmark, peer, mpi),
         f"worst {off[worst]:+.1%} at {worst} B",
         TARGET,
         judged(all(abs(off[size]) - rounding[size] <= 0.05 for size in off)),
-        detail=[f"median of {runs} interleaved runs of {_ITERATIONS} iterations, one size a launch", *detail],
-        data={"ours_s": _all(ours), "theirs_s": _all(theirs)},
+        detail=[f"{how} that agree within {AGREE:.0%}", *detail],
+        data={
+            str(size): {"ours_s": of_size.ours_s, "theirs_s": [mean.mean_s for mean in of_size.theirs]}
+            for size, of_size in brackets.items()
+        },
     )
-
-
-def _medians(means: dict[int, list[Mean]]) -> dict[int, float]:
-    return {size: median(mean.mean_s for mean in of_size) for size, of_size in means.items()}
-
-
-def _all(means: dict[int, list[Mean]]) -> dict[int, list[float]]:
-    return {size: [mean.mean_s for mean in of_size] for size, of_size in means.items()}
 
 
 def _what(benchmark: str, peer: str, mpi: Mpi) -> str:
