@@ -29,7 +29,9 @@ Bytes = Callable[[int, int], float]
 def record_of(ranks: int, rate: float = 1.0, sent: Bytes = lambda source, target: 1.0) -> Record:
     names = tuple(map(str, range(ranks)))
     values = tuple(sent(source, target) for source in range(ranks) for target in range(ranks))
-    table = Table("message_bytes", "B", "lower", (("from", names), ("to", names)), values)
+    table = Table(
+        "message_bytes", "B", "lower", (("kernel", ("cg",)), ("from", names), ("to", names)), values
+    )
     return record("r", metrics=(metric("rate", unit="op/s", p50=rate),), tables=(table,))
 
 

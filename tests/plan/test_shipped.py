@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from kiviat.launch.build import build
 from kiviat.launch.toolchain import Toolchain
-from kiviat.plan import estimate, load_plan, plan_names
+from kiviat.plan import estimate, load_arrangements, load_plan, plan_names
 from kiviat.record import data_path, schema
 
 
@@ -25,7 +25,8 @@ def real(openmpi: Toolchain) -> list[dict[str, Any]]:
 
 def test_they_follow_their_schema() -> None:
     assert plan_names() == [
-        *("full", "hpcc", "hpcc-modelled", "hpcc-quick", "npb", "npb-quick", "quick", "standard")
+        *("full", "hpcc", "hpcc-modelled", "hpcc-quick", "network-sharing"),
+        *("npb", "npb-quick", "quick", "standard"),
     ]
     validator = Draft202012Validator(schema("plan"))
     for name in plan_names():
@@ -39,6 +40,15 @@ def test_they_expand_on_any_machine(name: str, ranks: int, real: list[dict[str, 
     plan = load_plan(name, real, ranks)
     assert max(case.world for case in plan.cases) <= ranks
     assert plan.name == name
+
+
+def test_the_study_of_sharing_has_the_paper_s_arrangements() -> None:
+    named = [arrangement.name for arrangement in load_arrangements("network-sharing")]
+    assert named == [
+        *("16x1", "8x2-cyclic-co-processor", "8x2-cyclic-virtual-processor"),
+        *("4x4-cyclic", "16x4-cyclic", "16x4-blocked"),
+    ]
+    assert not any(load_arrangements(name) for name in plan_names() if name != "network-sharing")
 
 
 def test_standard_and_full_leave_no_benchmark_out(real: list[dict[str, Any]]) -> None:

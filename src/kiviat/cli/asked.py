@@ -16,6 +16,7 @@ from kiviat.plan import (
     find_benchmarks,
     load_plan,
     plan_in,
+    plan_names,
     reload_plan,
 )
 from kiviat.record import InputError
@@ -23,6 +24,12 @@ from kiviat.record.types import Scalar
 from kiviat.store import read_run
 
 _DEFAULT_PLAN = "quick"
+
+
+def named_plan(arguments: Namespace) -> str | None:
+    """The plan that --plan or a word names, if any; whether the words are benchmarks is seen later."""
+    words = [word for word in arguments.benchmarks if word in plan_names()]
+    return arguments.plan or (words[0] if words else None)
 
 
 def asked_plan(arguments: Namespace, known: list[dict[str, Any]], available: int) -> Plan:

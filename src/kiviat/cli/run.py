@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kiviat.cli.asked import asked_plan, mpi_of, plan_of, refuse_other_options
+from kiviat.cli.arranged import run_arranged
+from kiviat.cli.asked import asked_plan, mpi_of, named_plan, plan_of, refuse_other_options
 from kiviat.cli.program import described, program
 from kiviat.cli.progress import Progress
 from kiviat.cli.room import refuse_beyond_memory
@@ -36,7 +37,7 @@ from kiviat.launch.simulating import simulate_plan
 from kiviat.launch.substrate import Substrate
 from kiviat.launch.toolchain import Toolchain
 from kiviat.machine import describe_host
-from kiviat.plan import Estimate, Plan, estimate
+from kiviat.plan import Estimate, Plan, estimate, load_arrangements
 from kiviat.record import InputError, Record
 from kiviat.record.types import Scalar
 from kiviat.store import RunDirectory, call_run, find_run, runs_home
@@ -44,6 +45,16 @@ from kiviat.store.read import load
 
 
 def execute(arguments: Namespace) -> int:
+    """Once, or as often as the plan has arrangements of its ranks."""
+    named = None if arguments.resume else named_plan(arguments)
+    arrangements = load_arrangements(named) if named else ()
+    if named and arrangements:
+        return run_arranged(named, arrangements, arguments, substrate_of(arguments.on), _execute)
+    return _execute(arguments)[0]
+
+
+def _execute(arguments: Namespace) -> tuple[int, Path | None]:
+    """The exit code, and the run's directory if there is one."""
     settle_shape(arguments)
     resumed = None
     if arguments.resume:
@@ -68,7 +79,7 @@ def execute(arguments: Namespace) -> int:
     expected = estimate(plan)
     if arguments.dry_run:
         _print_dry_run(plan, toolchain, binary, expected, options, substrate)
-        return 0
+        return 0, None
     for world in plan.worlds():  # what cannot be placed is refused before anything starts
         substrate.start(
             toolchain, world, Path(), replace(options, oversubscribed=substrate.oversubscribes(world))
@@ -78,14 +89,14 @@ def execute(arguments: Namespace) -> int:
         outcome = _run(plan, toolchain, binary, directory, expected, options, arguments.timeout, substrate)
         directory.finish("complete" if outcome.signal is None else "interrupted")
     if outcome.signal is not None:
-        return _interrupted(directory.path, outcome.signal)
+        return _interrupted(directory.path, outcome.signal), directory.path
     print_verdict(directory.path, Path(arguments.report) if arguments.report else None)
-    return 1 if outcome.failed else 0
+    return (1 if outcome.failed else 0), directory.path
 
 
 def _as_job(
     scheduler: Scheduler, arguments: Namespace, toolchain: Toolchain, binary: Path, resumed: Path | None
-) -> int:
+) -> tuple[int, Path | None]:
     known = described(toolchain, binary)
     if not resumed and arguments.ranks is None:
         raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
@@ -96,7 +107,7 @@ def _as_job(
         _announce(plan, toolchain, expected)
         request = request_of(arguments, plan, expected, _home(arguments) / "RUN")
         print(f"\n{SCRIPT_FILE}:\n{script_of(scheduler, request, arguments)}")
-        return 0
+        return 0, None
     scheduler.refuse_absent()
     if resumed is None:
         with _directory(arguments, plan, None, Scheduled(scheduler), declared) as directory:
@@ -106,9 +117,9 @@ def _as_job(
     request = request_of(arguments, plan, expected, resumed.absolute())
     signal = Job(scheduler, resumed.absolute(), script_of(scheduler, request, arguments)).run()
     if signal is not None:
-        return _interrupted(resumed, signal)
+        return _interrupted(resumed, signal), resumed
     print_verdict(resumed, Path(arguments.report) if arguments.report else None)
-    return 1 if _any_failed(resumed) else 0
+    return (1 if _any_failed(resumed) else 0), resumed
 
 
 def _interrupted(path: Path, signal: int) -> int:

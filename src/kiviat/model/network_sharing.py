@@ -61,11 +61,11 @@ def network_bytes(record: Record, arrangement: Arrangement) -> float | None:
     table = next((table for table in record.tables if table.name == _SENT), None)
     if table is None or record.outcome != "ok":
         return None
-    ranks = len(table.axes[0][1])
+    ranks = len(dict(table.axes)["to"])
     return sum(
         value or 0.0
         for index, value in enumerate(table.values)
-        if arrangement.node(index // ranks) != arrangement.node(index % ranks)
+        if arrangement.node(index // ranks % ranks) != arrangement.node(index % ranks)
     )
 
 

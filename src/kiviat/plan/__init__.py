@@ -1,15 +1,17 @@
 """Loads a plan, expands it to cases, orders them by seed, estimates their cost."""
 
+from kiviat.plan.arrangement import Arrangement
 from kiviat.plan.benchmark import Axis, Benchmark, RankRule, find_benchmarks
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.estimate import Estimate, estimate
 from kiviat.plan.expand import COMMAND_LINE
-from kiviat.plan.load import Overrides, load_plan, plan_in, plan_names, reload_plan
+from kiviat.plan.load import Overrides, load_arrangements, load_plan, plan_in, plan_names, reload_plan
 from kiviat.plan.plan import Plan
 from kiviat.plan.ranges import expand_ranks, expand_sizes
 
 __all__ = [
     "COMMAND_LINE",
+    "Arrangement",
     "Axis",
     "Benchmark",
     "Case",
@@ -22,6 +24,7 @@ __all__ = [
     "expand_ranks",
     "expand_sizes",
     "find_benchmarks",
+    "load_arrangements",
     "load_plan",
     "plan_in",
     "plan_names",

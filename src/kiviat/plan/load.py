@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kiviat.plan.arrangement import Arrangement, arrangements_of
 from kiviat.plan.benchmark import (
     Benchmark,
     benchmark_names,
@@ -33,6 +34,7 @@ _TOP: Mapping[str, tuple[type, ...]] = {
     "bytes": (str, int, list),
     "ranks": (str, int, list),
     "controls": (dict,),
+    "arrangements": (list,),
     "cases": (list,),
 }
 _GROUP: Mapping[str, tuple[type, ...]] = {
@@ -80,6 +82,12 @@ def load_plan(
     """The plan for the benchmarks that `kiviat-bench --describe` knows, on up to `ranks` ranks."""
     path = _find(name_or_path)
     return _expand_all(_read(path), f"plan {path}", describe, ranks, overrides or Overrides())
+
+
+def load_arrangements(name_or_path: str | Path) -> tuple[Arrangement, ...]:
+    """How often, and with its ranks where, the plan is to run; empty where the command line says."""
+    path = _find(name_or_path)
+    return arrangements_of(_read(path), f"plan {path}")
 
 
 def reload_plan(definition: Mapping[str, Any], describe: Sequence[Mapping[str, Any]]) -> Plan:

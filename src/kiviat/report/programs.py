@@ -12,7 +12,7 @@ from kiviat.record.units import format_range, format_value
 from kiviat.report.runs import counted
 
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
-_DEFAULT_CLASS = "A"
+DEFAULT_CLASS = "A"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def programs(table: Sequence[Summary], grids: Sequence[Grid], runs: Sequence[str
 def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Program:
     rate, time = values["rate"], values.get("time")
     shares = [] if phases is None else _shares(phases, rate.notes.get("communication", ""))
-    words = [f"class {rate.axes.get('class', _DEFAULT_CLASS)}", counted(rate.ranks, "rank")]
+    words = [f"class {rate.axes.get('class', DEFAULT_CLASS)}", counted(rate.ranks, "rank")]
     words += [f"{axis} {value}" for axis, value in sorted(rate.axes.items()) if axis != "class"]
     communication = sum(share.percent for share in shares if share.communicates)
     return Program(
@@ -75,6 +75,12 @@ def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Pr
     )
 
 
+def communicating(phases: Grid, communication: str) -> float | None:
+    """The part of the time of an average rank that is in phases which communicate, 0 to 1."""
+    shares = _shares(phases, communication)
+    return sum(share.percent for share in shares if share.communicates) / 100 if shares else None
+
+
 def _shares(phases: Grid, communication: str) -> list[Share]:
     """Of the means over ranks; phases that nobody spends time in are left out."""
     statistics = phases.values_of("statistic")
@@ -82,12 +88,12 @@ def _shares(phases: Grid, communication: str) -> list[Share]:
     whole = float(mean.sum())
     if not math.isfinite(whole) or whole <= 0:
         return []
-    communicating = set(communication.split("; "))
+    of_messages = set(communication.split("; "))
     return [
         Share(
             phase,
             100 * float(mean[at]) / whole,
-            phase in communicating,
+            phase in of_messages,
             f"{phase}: {format_value(float(mean[at]), phases.unit)} on average, from "
             f"{format_range(float(least[at]), float(most[at]), phases.unit)} on the ranks",
         )

@@ -16,6 +16,7 @@ from kiviat.report.maps import heat_maps
 from kiviat.report.modelled import model_of
 from kiviat.report.overhead import overhead_figures
 from kiviat.report.programs import PROGRAMS, Program, programs
+from kiviat.report.sharing import Sharing, sharings
 from kiviat.report.studies import study_figures
 from kiviat.report.study_tables import Congestion, Quantities, Sickness, congestion, quantities, sickness
 
@@ -45,6 +46,7 @@ class StudySection:
     sickness: list[Sickness] = field(default_factory=list)
     congestion: list[Congestion] = field(default_factory=list)
     programs: list[Program] = field(default_factory=list)
+    sharing: list[Sharing] = field(default_factory=list)
 
 
 _SECTIONS = (
@@ -134,6 +136,7 @@ def study_sections(
             section.congestion = congestion(grids, table, names)
         if section.id == "programs":
             section.programs = programs(table, grids, list(names))
+            section.sharing = sharings(runs, table, grids, nodes)
     return found
 
 

@@ -1,0 +1,93 @@
+"""Plans that say where their ranks go: one run for each arrangement, one report over all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Kiviat
+from kiviat.launch.build import build
+from kiviat.launch.toolchain import find_toolchain
+from kiviat.record import InputError
+
+SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
+PLAN = """\
+schema = "kiviat.plan/1"
+arrangements = [
+  { shape = "4x1" },
+  { shape = "2x2", place = "cyclic", bind = "co-processor" },
+  { shape = "2x2", place = "blocked" },
+  { shape = "9x1" },
+]
+[[cases]]
+benchmarks = ["cg", "is"]
+axes.class = "S"
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    (tmp_path / "shared.toml").write_text(PLAN)
+    return tmp_path / "shared.toml"
+
+
+def test_each_arrangement_is_a_run_and_one_report_compares_them(kiviat: Kiviat, plan: Path) -> None:
+    try:
+        build(find_toolchain("smpi"))
+    except InputError as error:
+        pytest.skip(str(error))
+    done = kiviat("run", "--plan", "shared.toml", "--on", f"simulated:{SMALL}", "--report", "all.html")
+    assert done.returncode == 0, done.stderr
+    runs = [
+        json.loads((plan.parent / line.split()[1] / "run.json").read_text())
+        for line in done.stdout.splitlines()
+        if line.startswith("results")
+    ]
+    assert [(run["where"]["ppn"], run["where"]["place"], run["where"]["bind"]) for run in runs] == [
+        *((1, None, None), (2, "cyclic", "co-processor"), (2, "blocked", None))
+    ]
+    placed = [run["launches"][0]["placement"]["nodes"] for run in runs]
+    assert placed == [[0, 1, 2, 3], [0, 1, 0, 1], [0, 0, 1, 1]]
+    assert "left out: " in done.stdout and "9 ranks" in done.stdout
+    page = (plan.parent / "all.html").read_text()
+    assert "Ranks arranged differently on nodes: small, class S" in page
+    heads = ("4×1", '2×2<span class="below">cyclic, co-processor</span>', "Bytes between nodes")
+    assert all(head in page for head in heads)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--place", "cyclic"), "--place cyclic"),
+        (("-n", "4"), "-n 4"),
+        (("--bind", "core"), "--bind core"),
+        (("--ppn", "2"), "--ppn 2"),
+    ],
+)
+def test_the_command_line_does_not_say_it_too(
+    kiviat: Kiviat, plan: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = kiviat("run", "--plan", "shared.toml", *words)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "says itself where ranks go" in done.stderr and said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arrangement", "said"),
+    [
+        ('{ place = "cyclic" }', "write a table with a shape"),
+        ('{ shape = "8" }', "not a number of nodes and of ranks on each"),
+        ('{ shape = "8x2", order = "cyclic" }', "unknown key 'order'"),
+        ('{ shape = "8x2", place = 3 }', "place is 3"),
+    ],
+)
+def test_a_bad_arrangement_is_one_line(kiviat: Kiviat, plan: Path, arrangement: str, said: str) -> None:
+    plan.write_text(
+        f'schema = "kiviat.plan/1"\narrangements = [{arrangement}]\n[[cases]]\nbenchmarks = ["cg"]\n'
+    )
+    done = kiviat("run", "--plan", "shared.toml", "--dry-run")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and said in done.stderr, done.stderr

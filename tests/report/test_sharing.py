@@ -1,0 +1,92 @@
+"""The same program arranged differently on nodes: rates, time in messages and bytes beside one another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kiviat.analysis.grids import grids
+from kiviat.analysis.nodes import Nodes
+from kiviat.analysis.summary import summarise
+from kiviat.record import Table, TableRow
+from kiviat.report.sharing import Cell, Sharing, sharings
+
+from .studies import table_row
+from .synthetic import make_run, row
+
+CASE = "cg/ranks=4/class=W"
+NODES = {"alone": Nodes((0, 1, 2, 3)), "cyclic": Nodes((0, 1, 0, 1)), "blocked": Nodes((0, 0, 1, 1))}
+WHERE = {"alone": None, "cyclic": "cyclic", "blocked": "blocked"}
+
+
+def _runs(*names: str, machine: str = "testbed") -> list[dict[str, Any]]:
+    made = [make_run(name, where={"place": WHERE[name], "bind": None}) for name in names]
+    return [run | {"machine": run["machine"] | {"name": machine}} for run in made]
+
+
+def _rows(run: str, rate: float) -> list[Any]:
+    fields = {"case": CASE, "benchmark": "cg", "ranks": 4, "bytes": None, "axes": {"class": "W"}}
+    notes = {"communication": "exchange"}
+    return [row(run, "rate", "op/s", "higher", rate, launch=at, notes=notes, **fields) for at in range(5)]
+
+
+def _tables(run: str, exchange: float) -> list[TableRow]:
+    """Two phases, and messages between ranks whose distance is 1: 100 bytes each."""
+    axes = (("phase", ("work", "exchange")), ("statistic", ("min", "mean", "max")))
+    phases = Table("phase_time", "s", "lower", axes, (1.0,) * 3 + (exchange,) * 3)
+    ranks = tuple(map(str, range(4)))
+    sent = tuple(100.0 * (abs(a - b) == 1) for a in range(4) for b in range(4))
+    table = Table("message_bytes", "B", "lower", (("kernel", ("cg",)), ("from", ranks), ("to", ranks)), sent)
+    return [
+        table_row(run, launch, CASE, one, ranks=4, axes={"class": "W"})
+        for launch in range(5)
+        for one in (phases, table)
+    ]
+
+
+def _shared(*names: str, **changes: Any) -> list[Sharing]:
+    rates = {"alone": 10e9, "cyclic": 8e9, "blocked": 11e9}
+    return sharings(
+        _runs(*names, **changes),
+        summarise([one for name in names for one in _rows(name, rates[name])]),
+        grids([one for name in names for one in _tables(name, {"alone": 1.0}.get(name, 3.0))]),
+        lambda run, ranks: NODES[run],
+    )
+
+
+def test_all_stand_beside_the_first_arrangement() -> None:
+    (shared,) = _shared("alone", "cyclic", "blocked")
+    assert shared.machine == "testbed, class W"
+    assert shared.heads == [("4×1", ""), ("2×2", "cyclic"), ("2×2", "blocked")]
+    performance, messages, between = shared.quantities
+    assert performance.lines == [
+        ("CG", [Cell("1", "10.0 Gop/s"), Cell("0.80", "8.00 Gop/s", 20), Cell("1.10", "11.0 Gop/s")])
+    ]
+    assert messages.lines == [("CG", [Cell("50 %", ""), Cell("75 %", "", 25), Cell("75 %", "", 25)])]
+    assert between.lines == [
+        (
+            "CG",
+            [
+                Cell("600 B", "100 % of all"),
+                Cell("600 B", "100 % of all, as many"),
+                Cell("200 B", "33 % of all, -66.7 %"),
+            ],
+        )
+    ]
+
+
+def test_one_arrangement_has_nothing_to_compare() -> None:
+    assert _shared("alone") == []
+
+
+def test_what_a_paper_says_of_the_machine_stands_below() -> None:
+    runs = _runs("alone", "cyclic")
+    mode = {"machine": "VT/ANL cluster (dual-core Opteron, Myri-10G)", "mode": "16X4, cyclic -> blocked"}
+    for run in runs:
+        run["machine"]["model"] = {"published": [mode]}
+    table = summarise([one for name in ("alone", "cyclic") for one in _rows(name, 1e9)])
+    (shared,) = sharings(runs, table, [], lambda run, ranks: NODES[run])
+    ((citation, claims),) = shared.published
+    assert "Narayanaswamy" in citation
+    gain = ("4.4 / Fig 7a", f"{mode['mode']}, NPB CG class B, performance improvement with blocked", "17.0 %")
+    assert gain in claims
+    assert [quantity.title for quantity in shared.quantities] == ["Performance"]
