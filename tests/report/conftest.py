@@ -10,6 +10,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 Open = Callable[..., Page]
 
+# Width and theme. Layout does not hang on the theme: each width and each theme once is for every day.
+VIEWS = [
+    (1280, "light"),
+    (390, "dark"),
+    pytest.param(1280, "dark", marks=pytest.mark.full),
+    pytest.param(390, "light", marks=pytest.mark.full),
+]
+
 
 @pytest.fixture(scope="module")
 def browser(chromium_path: Path) -> Iterator[Browser]:

@@ -16,7 +16,7 @@ from kiviat.analysis.summary import summarise
 from kiviat.analysis.systems import measured_system, published_systems
 from kiviat.report.balance import render_balance
 
-from .conftest import Open
+from .conftest import VIEWS, Open
 from .hpcc import hpcc_rows, hpcc_run
 from .test_page import SCREENSHOTS, draw_all, plotted
 
@@ -68,8 +68,7 @@ def share_at(point: tuple[float, float], place: int) -> float:
     return (x * math.sin(angle) + y * math.cos(angle)) / 172
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
 def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(everything()[1], width, theme)
     draw_all(page)

@@ -15,7 +15,7 @@ from kiviat.record import Row
 from kiviat.record.units import format_value
 from kiviat.report import render
 
-from .conftest import Open
+from .conftest import VIEWS, Open
 from .synthetic import failed, make_rows, make_run, row
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
@@ -69,8 +69,7 @@ def plotted(page: Page, caption: str) -> list[dict[str, Any]]:
     return traces
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
 def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(mixed(), width, theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme

@@ -12,7 +12,7 @@ from kiviat.record import Row, schema
 from kiviat.report import render
 from kiviat.report.effective import Cell, Line, beside
 
-from .conftest import Open
+from .conftest import VIEWS, Open
 from .modelled import ONCE, SIMULATED, simulated_run
 from .synthetic import make_rows, make_run, row
 from .test_page import SCREENSHOTS, draw_all, plotted
@@ -124,8 +124,7 @@ def test_the_table_of_published_machines_marks_predictions() -> None:
     assert above.rindex("Cray Opteron cluster") > above.rindex("Dell PowerEdge")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
 def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     runs = [
         make_run(),

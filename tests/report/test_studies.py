@@ -70,8 +70,7 @@ def page_of_two() -> str:
     return render([study_run(), other], rows, grids([*study_tables(), *study_tables("run-b", speed=0.7)]))
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize(("width", "theme", "runs"), [(1280, "light", 2), (390, "dark", 1)])
 def test_wide_and_narrow(open_page: Open, width: int, theme: str, runs: int) -> None:
     page = open_page(page_of_one() if runs == 1 else page_of_two(), width, theme)
     draw_all(page)
