@@ -19,7 +19,7 @@ arrangements = [
   { shape = "4x1" },
   { shape = "2x2", place = "cyclic", bind = "co-processor" },
   { shape = "2x2", place = "blocked" },
-  { shape = "9x1" },
+  { shape = "8x1" },
 ]
 [[cases]]
 benchmarks = ["cg", "is"]
@@ -48,9 +48,11 @@ def test_each_arrangement_is_a_run_and_one_report_compares_them(kiviat: Kiviat, 
     assert [(run["where"]["ppn"], run["where"]["place"], run["where"]["bind"]) for run in runs] == [
         *((1, None, None), (2, "cyclic", "co-processor"), (2, "blocked", None))
     ]
+    names = ("4x1", "2x2-cyclic-co-processor", "2x2-blocked")
+    assert all(run["id"].endswith(name) for run, name in zip(runs, names, strict=True))
     placed = [run["launches"][0]["placement"]["nodes"] for run in runs]
     assert placed == [[0, 1, 2, 3], [0, 1, 0, 1], [0, 0, 1, 1]]
-    assert "left out: " in done.stdout and "9 ranks" in done.stdout
+    assert "\n8x1\nleft out: " in done.stdout
     page = (plan.parent / "all.html").read_text()
     assert "Ranks arranged differently on nodes: small, class S" in page
     heads = ("4×1", '2×2<span class="below">cyclic, co-processor</span>', "Bytes between nodes")

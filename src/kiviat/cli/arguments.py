@@ -96,6 +96,7 @@ def _mpi(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
 
 
 def _run(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(arrangement=None)  # of a plan that has several, the one that runs
     command.add_argument(
         "benchmarks",
         nargs="*",

@@ -67,7 +67,7 @@ def _possible(arrangements: Sequence[Arrangement], substrate: Substrate) -> list
 def _with(arguments: Namespace, arrangement: Arrangement) -> Namespace:
     changed = copy(arguments)
     changed.ranks, changed.place, changed.bind = arrangement.shape, arrangement.place, arrangement.bind
-    changed.report = None
+    changed.arrangement, changed.report = arrangement.name, None
     return changed
 
 

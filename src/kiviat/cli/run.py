@@ -189,7 +189,7 @@ def _directory(
     }
     return RunDirectory.create(
         _home(arguments),
-        plan.name,
+        "-".join(filter(None, (plan.name, arguments.arrangement))),
         machine=_machine(arguments.machine, substrate) | ({"declared_watts": declared} if declared else {}),
         plan=about,
         substrate=substrate.kind,
