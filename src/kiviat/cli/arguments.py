@@ -20,6 +20,7 @@ examples:
   kiviat report last -o report.html   results as a page
   kiviat compare 20260101-1200 last   is the second run worse?
   kiviat balance last                 ratios and diagram of a run of HPC Challenge's kernels
+  kiviat profile -- mpirun -n 16 ./a  how much of the time of any program is MPI, and which calls
 
 Runs are kept in ./runs, or in $KIVIAT_RUNS.
 """
@@ -38,12 +39,12 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     if words[:1] == ["cc"] and words[1:2] not in (["-h"], ["--help"]):
         return argparse.Namespace(command="cc", module="cc", arguments=words[1:])
     program = None
-    if words[:1] == ["run"] and "--" in words:
+    if words[:1] in (["run"], ["profile"]) and "--" in words:
         at = words.index("--")
         words, program = words[:at], words[at + 1 :]
     arguments = parser().parse_args(words)
     arguments.program = program
-    if program is not None:
+    if program is not None and arguments.command == "run":
         arguments.module = "own_program"
     return arguments
 
@@ -77,6 +78,7 @@ def parser() -> Parser:
     _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
     _machines(command("machines", "list the modelled machines, or show what is known of one"))
     _cc(command("cc", "compile an MPI program for simulated machines; the rest is the compiler's"))
+    _profile(command("profile", "count what any MPI program does: where its time goes, who sends to whom"))
     _what_if(command("what-if", "simulate a machine with something changed, beside itself", "what_if"))
     machine = command("machine", "describe this machine")
     machine.add_argument("--format", choices=("table", "json"), default="table")
@@ -220,15 +222,40 @@ def _list(command: argparse.ArgumentParser) -> None:
     _mpi(command)
 
 
+def _profile(command: argparse.ArgumentParser) -> None:
+    command.usage = "kiviat profile [-o FILE] [--mpi MPI] -- mpirun -n 16 ./program ..."
+    command.add_argument(
+        "-o", "--output", metavar="FILE", help="the profile (default: the program's name and .profile)"
+    )
+    command.add_argument(
+        "--mpi", help="the program's MPI, where it loads one at run time: openmpi, mpich or an mpicxx's path"
+    )
+    command.add_argument(
+        "--state",
+        metavar="DIR",
+        help="where ranks count while they run, a folder that all nodes see (default: where FILE is)",
+    )
+    command.add_argument(
+        "--crossing",
+        action="store_true",
+        help="also what the MPI itself sends, for collectives too, by Open MPI's monitoring; costs time",
+    )
+    command.add_argument("--dry-run", action="store_true", help="print the command only")
+    command.epilog = (
+        "The program is not compiled again, and its output and its exit code stay its own. "
+        "`kiviat show FILE` and `kiviat report FILE` say what was found."
+    )
+
+
 def _show(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", nargs="?", default="last", metavar="RUN", help=_NAME)
+    command.add_argument("run", nargs="?", default="last", metavar="RUN", help=f"{_NAME}; or a profile")
     command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="only these")
     command.add_argument("--percentiles", action="store_true", help="P90 and P99 where every call was timed")
     command.add_argument("--format", choices=_FORMATS, default="table")
 
 
 def _report(command: argparse.ArgumentParser) -> None:
-    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=_NAME)
+    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=f"{_NAME}; or a profile")
     command.add_argument(
         "-o", "--output", default="report.html", metavar="FILE", help="(default: report.html)"
     )

@@ -1,4 +1,4 @@
-"""Files that are written whole."""
+"""Files that are written whole, and what a name on the command line means."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from kiviat.record import InputError
+
+
+def names_profile(name: str) -> bool:
+    """Whether a user means a profile, and not a run."""
+    from kiviat.profile import is_profile  # what else reads files of runs need not wait for it
+
+    path = Path(name)
+    return (path.suffix == ".profile" and path.is_file()) or (path.exists() and is_profile(path))
 
 
 def write_page(page: str, path: Path) -> None:

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.grids import Grid, grids
-from kiviat.cli.files import write_page
-from kiviat.record import Row
+from kiviat.cli.files import names_profile, write_page
+from kiviat.profile import read_profile
+from kiviat.record import InputError, Row
 from kiviat.store import find_run
 from kiviat.store.read import load
 from kiviat.store.tables import load_tables
 
 
 def execute(arguments: Namespace) -> int:
+    if any(map(names_profile, arguments.runs)):
+        return _of_profile(arguments)
     # A million small objects live until the page is written; to look at them again and again takes a fifth
     # of the time.
     gc.disable()
@@ -32,6 +35,16 @@ def execute(arguments: Namespace) -> int:
             print(f"kiviat: {warning}", file=sys.stderr)
     tables = grids(chain.from_iterable(load_tables(path) for path in paths))
     write_report(runs, rows, Path(arguments.output), tables)
+    print(arguments.output)
+    return 0
+
+
+def _of_profile(arguments: Namespace) -> int:
+    from kiviat.report.profile import render_profile
+
+    if len(arguments.runs) > 1:
+        raise InputError(f"{', '.join(arguments.runs)}: a profile has a page of its own; give one alone")
+    write_page(render_profile(read_profile(Path(arguments.runs[0]))), Path(arguments.output))
     print(arguments.output)
     return 0
 

@@ -7,9 +7,12 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.summary import Summary, studies, summarise
+from kiviat.cli import show_profile
+from kiviat.cli.files import names_profile
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.words import counted, failures, interval, notes, order
 from kiviat.record import InputError, Row
@@ -19,6 +22,8 @@ from kiviat.store.read import load
 
 
 def execute(arguments: Namespace) -> int:
+    if names_profile(arguments.run):
+        return show_profile.show(Path(arguments.run), arguments.format)
     run, rows, warnings = load(find_run(arguments.run))
     for warning in warnings:
         print(f"kiviat: {warning}", file=sys.stderr)

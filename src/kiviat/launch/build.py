@@ -1,4 +1,4 @@
-"""Builds kiviat-bench with a toolchain, once, into the cache of the user."""
+"""Builds kiviat-bench, or the profiler, with a toolchain, once, into the cache of the user."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ from kiviat.record import InputError, data_path
 PROGRAM = "kiviat-bench"
 # What SimGrid loads beside the program.
 PLATFORM = "libkiviat-platform.so"
+# What any program preloads; a project of its own, which compiles in seconds.
+PROFILER = "libkiviat-profile.so"
+_PROJECTS = {PROGRAM: ".", PROFILER: "prof"}
+# What each is made of, below native/; the rest is none of its business.
+_NOT_OF = {PROGRAM: ("tests", "prof"), PROFILER: ("tests", "bench", "sim", "emulated")}
 _VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
 
 
@@ -29,25 +34,28 @@ def build(
     source: Path | None = None,
     cache: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
+    product: str = PROGRAM,
 ) -> Path:
-    """The path of kiviat-bench for this MPI, built if the cache does not have it; `tell` hears of that."""
+    """The path of kiviat-bench, or of PROFILER, for this MPI, built if the cache does not have it; `tell`
+    hears of that.
+    """
     source = data_path("native") if source is None else source
     if not (source / "CMakeLists.txt").is_file():
         raise InputError(f"no native sources in {source}; reinstall kiviat")
     folder = (cache_folder() if cache is None else cache) / "build"
-    home = folder / _key(toolchain, source)
-    program = home / PROGRAM
+    home = folder / _key(toolchain, source, product)
+    program = home / product
     if program.exists():
         return program
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _lock(folder / f"{home.name}.lock"):
             if not program.exists():
-                tell(f"building {PROGRAM} with {toolchain.name} ({toolchain.mpicxx}), once")
-                _build_into(home, toolchain, source)
+                tell(f"building {product} with {toolchain.name} ({toolchain.mpicxx}), once")
+                _build_into(home, toolchain, source, product)
     except OSError as error:
         raise InputError(
-            f"cannot build {PROGRAM} in {folder}: {error.strerror}; set XDG_CACHE_HOME to a folder with room"
+            f"cannot build {product} in {folder}: {error.strerror}; set XDG_CACHE_HOME to a folder with room"
         ) from error
     return program
 
@@ -57,7 +65,7 @@ def cache_folder() -> Path:
     return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "kiviat"
 
 
-def _key(toolchain: Toolchain, source: Path) -> str:
+def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
     """Changes with everything that the binary depends on."""
     wrapper = str(toolchain.mpicxx)
     digest = hashlib.sha256()
@@ -72,9 +80,10 @@ def _key(toolchain: Toolchain, source: Path) -> str:
     ):
         digest.update(fact.encode() + b"\0")
     for path in sorted(source.rglob("*")):
-        if path.is_file() and path.relative_to(source).parts[0] != "tests":
+        if path.is_file() and path.relative_to(source).parts[0] not in _NOT_OF[product]:
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
+    name = "" if product == PROGRAM else "profiler-"
+    return f"{name}{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
 
 
 @contextmanager
@@ -89,20 +98,21 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _build_into(home: Path, toolchain: Toolchain, source: Path) -> None:
-    """Builds beside the place and moves the program there, so that no half of one is ever seen."""
+def _build_into(home: Path, toolchain: Toolchain, source: Path, product: str) -> None:
+    """Builds beside the place and moves the product there, so that no half of one is ever seen."""
     for tool in ("cmake", "ninja"):
         if not shutil.which(tool):
             raise InputError(
-                f"{tool} is needed to build {PROGRAM}; "
+                f"{tool} is needed to build {product}; "
                 f"`apt install {_PACKAGES[tool]}` or `pip install {tool}`"
             )
     work = Path(tempfile.mkdtemp(prefix=f"{home.name}.", dir=home.parent))
     try:
         log = work / "build.log"
-        products = [PROGRAM, PLATFORM] if toolchain.family == SIMULATOR else [PROGRAM]
+        products = [product, PLATFORM] if toolchain.family == SIMULATOR else [product]
+        project = str(source / _PROJECTS[product])
         configure = [
-            *("cmake", "-G", "Ninja", "-S", str(source), "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
+            *("cmake", "-G", "Ninja", "-S", project, "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
             *_definitions(toolchain),
         ]
         with log.open("w") as output:
@@ -116,13 +126,13 @@ def _build_into(home: Path, toolchain: Toolchain, source: Path) -> None:
                     env={**os.environ, "SMPI_PRETEND_CC": "1"} if command is configure else None,
                 )
                 if done.returncode != 0:
-                    raise InputError(_failure(log, home, toolchain))
+                    raise InputError(_failure(log, home, toolchain, product))
         home.mkdir(exist_ok=True)
         log.replace(home / "build.log")
         # The program last: where it is, all is there.
-        for product in reversed(products):
-            built = next(path for path in sorted(work.rglob(product)) if path.is_file())
-            built.replace(home / product)
+        for name in reversed(products):
+            built = next(path for path in sorted(work.rglob(name)) if path.is_file())
+            built.replace(home / name)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -140,11 +150,11 @@ def _definitions(toolchain: Toolchain) -> list[str]:
 _PACKAGES = {"cmake": "cmake", "ninja": "ninja-build"}
 
 
-def _failure(log: Path, home: Path, toolchain: Toolchain) -> str:
+def _failure(log: Path, home: Path, toolchain: Toolchain, product: str) -> str:
     kept = home.parent / f"{home.name}.log"
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
     first = next(
         (line for line in lines if "error:" in line or "CMake Error" in line), lines[-1] if lines else ""
     )
     log.replace(kept)
-    return f"building {PROGRAM} with {toolchain.mpicxx} ({toolchain.name}) failed: {first}; log: {kept}"
+    return f"building {product} with {toolchain.mpicxx} ({toolchain.name}) failed: {first}; log: {kept}"

@@ -1,0 +1,343 @@
+// One call: how long it took, how far its messages went, what it sent.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "core/ticks.hpp"
+#include "prof/profiler.hpp"
+#include "prof/real.hpp"
+
+namespace kiviat::prof {
+
+// What Fortran has for C's handles; converted only where somebody needs it.
+struct FortranComm {
+  MPI_Fint value;
+};
+struct FortranType {
+  MPI_Fint value;
+};
+struct FortranTypes {
+  const MPI_Fint* values;
+};
+struct FortranWin {
+  MPI_Fint value;
+};
+struct FortranRequests {
+  const MPI_Fint* values;
+};
+struct FortranStatus {};
+// `described` buffers (of mpi_f08 with TS 29113) are descriptors, which begin with the address.
+struct FortranBuffer {
+  const void* at;
+  bool described;
+};
+
+inline MPI_Comm in_c(MPI_Comm comm) { return comm; }
+inline MPI_Comm in_c(FortranComm comm) { return KIVIAT_FROM_FORTRAN(Comm, comm.value); }
+inline MPI_Win window_in_c(MPI_Win win) { return win; }
+inline MPI_Win window_in_c(FortranWin win) { return KIVIAT_FROM_FORTRAN(Win, win.value); }
+inline MPI_Datatype type_in_c(MPI_Datatype type) { return type; }
+inline MPI_Datatype type_in_c(FortranType type) { return KIVIAT_FROM_FORTRAN(Type, type.value); }
+inline MPI_Datatype type_at(MPI_Datatype type, int) { return type; }
+inline MPI_Datatype type_at(FortranType type, int) { return type_in_c(type); }
+inline MPI_Datatype type_at(const MPI_Datatype* types, int at) { return types[at]; }
+inline MPI_Datatype type_at(FortranTypes types, int at) { return type_in_c(FortranType{types.values[at]}); }
+
+// Fortran's numbers are odd, C's addresses even; where C's are numbers too, both are the same.
+inline std::uint64_t request_key(const MPI_Request* requests, int at) { return key_of(requests[at]); }
+inline std::uint64_t request_key(FortranRequests requests, int at) {
+  const auto value = static_cast<std::uint32_t>(requests.values[at]);
+  return std::is_pointer_v<MPI_Request> ? std::uint64_t{value} << 1 | 1 : value;
+}
+
+bool is_in_place(const void* buffer);
+bool is_in_place(FortranBuffer buffer);
+
+class Event {
+ public:
+  explicit Event(Call call) : slot_(profiler.slot(call)) {
+    nested = 1;
+    Header& header = profiler.state->header;
+    begin_ = clock::ticks(profiler.counter);
+    header.inside = 1 + static_cast<Word>(call), header.inside_since = begin_;
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void over() { end_ = clock::ticks(profiler.counter); }
+  ~Event() {
+    const int distance = distance_ < 0 ? unknown : distance_;
+    const Word took = end_ - begin_;
+    profiler.add(slot_.calls[distance], 1);
+    profiler.add(slot_.ticks[distance], took);
+    if (took > slot_.longest) slot_.longest = took;
+    profiler.state->header.inside = 0, profiler.state->header.latest = end_;
+    if (end_ > profiler.refresh_at) profiler.refresh(end_);
+    nested = 0;
+  }
+
+  template <class Type>
+  std::int64_t bytes(std::int64_t count, Type type) const {
+    int size = 0;
+    if (count > 0) KIVIAT_PMPI(Type_size)(type_in_c(type), &size);
+    return size > 0 ? count * size : 0;
+  }
+
+  // --- point to point ---------------------------------------------------------------------------------
+  template <class Comm>
+  void send(Comm comm, int to, std::int64_t bytes) {
+    if (to == MPI_PROC_NULL) return reaches(same_socket);
+    const int target = members(comm)->of_world(to);
+    give(sent, target, profiler.distance(target), bytes);
+    one_of(bytes);
+  }
+  template <class Comm>
+  void receive(Comm comm, int from) {
+    if (from >= 0) reaches(profiler.distance(members(comm)->of_world(from)));
+    else if (from == MPI_PROC_NULL) reaches(same_socket);
+  }
+  template <class Comm>
+  void receive(Comm comm, int from, const MPI_Status* status) {
+    receive(comm, from == MPI_ANY_SOURCE && status != MPI_STATUS_IGNORE ? status->MPI_SOURCE : from);
+  }
+  template <class Comm>
+  void receive(Comm comm, int from, FortranStatus) {
+    receive(comm, from);
+  }
+
+  template <class Requested>
+  void remember(Requested requests) {
+    profiler.requests.remember(request_key(requests, 0), distance_ < 0 ? unknown : distance_);
+  }
+  template <class Requested>
+  void recall(Requested requests, int count) {
+    for (int at = 0; at < count; ++at) distance_ = std::max(distance_, profiler.requests.distance(request_key(requests, at)));
+  }
+  template <class Comm, class Requested>
+  void prepare(Comm comm, int to, std::int64_t bytes, Requested requests) {
+    const int target = to == MPI_PROC_NULL ? -1 : members(comm)->of_world(to);
+    const int distance = to == MPI_PROC_NULL ? same_socket : profiler.distance(target);
+    prepared({request_key(requests, 0), bytes, target, distance});
+  }
+  template <class Comm, class Requested>
+  void prepare_receive(Comm comm, int from, Requested requests) {
+    receive(comm, from);
+    prepared({request_key(requests, 0), 0, -1, distance_ < 0 ? int{unknown} : distance_});
+  }
+  template <class Requested>
+  void start(Requested requests, int count) {
+    for (int at = 0; at < count; ++at) {
+      PersistentSends::Entry entry;
+      if (!profiler.persistent.find(request_key(requests, at), entry)) {
+        ++profiler.state->header.unseen_sends;
+      } else if (entry.target < 0) {
+        reaches(entry.distance);
+      } else {
+        give(sent, entry.target, entry.distance, entry.bytes);
+        one_of(entry.bytes);
+      }
+    }
+  }
+  template <class Requested>
+  void forget(Requested requests) {
+    profiler.persistent.forget(request_key(requests, 0));
+  }
+
+  // --- collectives --------------------------------------------------------------------------------------
+  template <class Comm>
+  void meet(Comm comm) {
+    reaches(members(comm)->farthest);
+  }
+  template <class Comm>
+  void root_to_each(Comm comm, int root, std::int64_t bytes) {
+    const Members& all = *members(comm);
+    one_of(bytes);
+    reaches(all.farthest);
+    if (all.rank == root && root >= 0) to_each(all, bytes);
+  }
+  template <class Comm, class Count, class Type>
+  void root_to(Comm comm, int root, const Count* counts, Type type) {
+    const Members& all = *members(comm);
+    reaches(all.farthest);
+    if (all.rank == root && root >= 0) to_others(comm, counts, type);
+  }
+  template <class Comm>
+  void each_to_root(Comm comm, int root, std::int64_t bytes) {
+    const Members& all = *members(comm);
+    one_of(bytes);
+    reaches(all.farthest);
+    if (all.rank >= 0 && root >= 0 && all.rank != root) give_member(all, root, bytes);
+  }
+  template <class Comm>
+  void each_to_each(Comm comm, std::int64_t bytes) {
+    const Members& all = *members(comm);
+    one_of(bytes);
+    reaches(all.farthest);
+    if (all.rank >= 0) to_each(all, bytes);
+  }
+  template <class Comm, class Count, class Type>
+  void mine_to_each(Comm comm, const Count* counts, Type type) {
+    const Members& all = *members(comm);
+    each_to_each(comm, all.rank < 0 ? 0 : bytes(counts[all.rank], type));
+  }
+  template <class Comm, class Count, class Type>
+  void to_others(Comm comm, const Count* counts, Type types) {
+    const Members& all = *members(comm);
+    reaches(all.farthest);
+    std::int64_t whole = 0;
+    if (all.rank < 0) return;
+    for (int other = 0; other < all.size; ++other) {
+      const std::int64_t part = counts[other] > 0 ? bytes(counts[other], type_at(types, other)) : 0;
+      whole += part;
+      if (other != all.rank && part > 0) give_member(all, other, part);
+    }
+    one_of(whole);
+  }
+  template <class Comm>
+  void reduce_for_all(Comm comm, std::int64_t bytes) {
+    const Members& all = *members(comm);
+    one_of(bytes);
+    reaches(all.farthest);
+    if (all.rank < 0 || all.size < 2) return;
+    const std::int64_t part = 2 * bytes / all.size;
+    for (int distance = 0; distance < distances; ++distance)
+      if (all.others[distance]) profiler.add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
+    profiler.add(slot_.messages, 2 * static_cast<Word>(all.size - 1));
+    if (all.group) {
+      profiler.add(all.group->messages, 2);
+      profiler.add(all.group->reduced, static_cast<Word>(bytes));
+    } else {
+      each_row(all, 2, part);
+    }
+  }
+  template <class Comm>
+  void to_next(Comm comm, std::int64_t bytes) {
+    const Members& all = *members(comm);
+    one_of(bytes);
+    reaches(all.farthest);
+    if (all.rank >= 0 && all.rank + 1 < all.size) give_member(all, all.rank + 1, bytes);
+  }
+  template <class Comm>
+  void to_neighbours(Comm comm, std::int64_t bytes) {
+    Members& all = neighbours(comm);
+    one_of(bytes);
+    reaches(all.farthest);
+    for (int at = 0; at < all.degree; ++at) give(collective, all.neighbours[at], profiler.distance(all.neighbours[at]), bytes);
+  }
+  template <class Comm, class Count, class Type>
+  void to_neighbours(Comm comm, const Count* counts, Type types) {
+    Members& all = neighbours(comm);
+    reaches(all.farthest);
+    std::int64_t whole = 0;
+    for (int at = 0; at < all.degree; ++at) {
+      const std::int64_t part = bytes(counts[at], type_at(types, at));
+      whole += part;
+      give(collective, all.neighbours[at], profiler.distance(all.neighbours[at]), part);
+    }
+    one_of(whole);
+  }
+  template <class Buffer>
+  bool in_place(Buffer buffer) const {
+    return is_in_place(buffer);
+  }
+
+  // --- one-sided ----------------------------------------------------------------------------------------
+  template <class Win>
+  void put(Win win, int to, std::int64_t bytes) {
+    if (to == MPI_PROC_NULL) return reaches(same_socket);
+    const int target = window(win)->of_world(to);
+    give(sent, target, profiler.distance(target), bytes);
+    one_of(bytes);
+  }
+  // What comes from there; the other side does not know.
+  template <class Win>
+  void get(Win win, int from, std::int64_t bytes) {
+    if (from == MPI_PROC_NULL) return reaches(same_socket);
+    const int source = window(win)->of_world(from);
+    give(fetched, source, profiler.distance(source), bytes);
+    one_of(bytes);
+  }
+  template <class Win>
+  void reach(Win win, int rank) {
+    reaches(rank < 0 ? int{same_socket} : profiler.distance(window(win)->of_world(rank)));
+  }
+  template <class Win>
+  void synchronise(Win win) {
+    reaches(window(win)->farthest);
+  }
+
+ private:
+  template <class Comm>
+  static Members* members(Comm comm) {
+    const MPI_Comm here = in_c(comm);
+    Members* known = profiler.communicators.find(key_of(here));
+    return known ? known : learn(here);
+  }
+  template <class Win>
+  static Members* window(Win win) {
+    const MPI_Win here = window_in_c(win);
+    Members* known = profiler.windows.find(key_of(here));
+    return known ? known : learn_window(here);
+  }
+  template <class Comm>
+  static Members& neighbours(Comm comm) {
+    Members* all = members(comm);
+    if (all->degree < 0) find_neighbours(*all, in_c(comm));
+    return *all;
+  }
+  void reaches(int distance) { distance_ = std::max(distance_, distance); }
+  // What a call is about, once for each message or collective.
+  void one_of(std::int64_t bytes) {
+    const int size = std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes))), size_classes - 1);
+    profiler.add(slot_.sizes[size], 1);
+  }
+  void give(Row row, int target, int distance, std::int64_t bytes) {
+    reaches(distance);
+    profiler.add(slot_.messages, 1);
+    profiler.add(slot_.bytes[distance], static_cast<Word>(bytes));
+    if (target < 0) return;
+    Cell& cell = profiler.row[row][target];
+    profiler.add(cell.messages, 1);
+    profiler.add(cell.bytes, static_cast<Word>(bytes));
+  }
+  void give_member(const Members& all, int member, std::int64_t bytes) {
+    const int target = all.of_world(member);
+    give(collective, target, profiler.distance(target), bytes);
+  }
+  void to_each(const Members& all, std::int64_t bytes) {
+    if (all.size < 2) return;
+    for (int distance = 0; distance < distances; ++distance)
+      if (all.others[distance])
+        profiler.add(slot_.bytes[distance], static_cast<Word>(bytes) * static_cast<Word>(all.others[distance]));
+    profiler.add(slot_.messages, static_cast<Word>(all.size - 1));
+    if (all.group) {
+      profiler.add(all.group->messages, 1);
+      profiler.add(all.group->bytes, static_cast<Word>(bytes));
+    } else {
+      each_row(all, 1, bytes);
+    }
+  }
+  static void each_row(const Members& all, Word messages, std::int64_t bytes) {
+    for (int other = 0; other < all.size; ++other) {
+      const int target = all.of_world(other);
+      if (other == all.rank || target < 0) continue;
+      Cell& cell = profiler.row[collective][target];
+      profiler.add(cell.messages, messages);
+      profiler.add(cell.bytes, static_cast<Word>(bytes));
+    }
+  }
+  void prepared(const PersistentSends::Entry& entry) {
+    reaches(entry.distance);
+    profiler.requests.remember(entry.key, entry.distance);
+    if (!profiler.persistent.add(entry)) ++profiler.state->header.lost_persistent;
+  }
+
+  Slot& slot_;
+  Word begin_, end_ = 0;
+  int distance_ = -1;
+};
+
+}  // namespace kiviat::prof

@@ -1,0 +1,103 @@
+// What a kind of parameter (calls.hpp) is: in C, in C with larger counts (MPI 4), in Fortran, and for the event.
+#pragma once
+
+#include <mpi.h>
+
+#include "prof/event.hpp"
+
+namespace kiviat::prof {
+
+using c_in = const void*;
+using c_out = void*;
+using c_type = MPI_Datatype;
+using c_types = const MPI_Datatype*;
+using c_number = int;
+using c_numbers = const int*;
+using c_comm = MPI_Comm;
+using c_new_comm = MPI_Comm*;
+using c_win = MPI_Win;
+using c_new_win = MPI_Win*;
+using c_op = MPI_Op;
+using c_info = MPI_Info;
+using c_group = MPI_Group;
+using c_request = MPI_Request*;
+using c_message = MPI_Message*;
+using c_status = MPI_Status*;
+using c_flag = int*;
+using c_address = MPI_Aint;
+using c_addresses = const MPI_Aint*;
+using c_extent = MPI_Aint;
+
+namespace plain {
+using c_count = int;
+using c_counts = const int*;
+using c_displacements = const int*;
+using c_unit = int;
+}  // namespace plain
+namespace large {
+#if MPI_VERSION >= 4
+using c_count = MPI_Count;
+using c_counts = const MPI_Count*;
+using c_displacements = const MPI_Aint*;
+using c_unit = MPI_Aint;
+#endif
+}  // namespace large
+
+// Fortran hands over addresses; handles are numbers, also those of mpi_f08, whose types have one member.
+using f_in = const void*;
+using f_out = void*;
+using f_count = const MPI_Fint*;
+using f_counts = const MPI_Fint*;
+using f_displacements = const MPI_Fint*;
+using f_type = const MPI_Fint*;
+using f_types = const MPI_Fint*;
+using f_number = const MPI_Fint*;
+using f_numbers = const MPI_Fint*;
+using f_comm = const MPI_Fint*;
+using f_new_comm = MPI_Fint*;
+using f_win = const MPI_Fint*;
+using f_new_win = MPI_Fint*;
+using f_op = const MPI_Fint*;
+using f_info = const MPI_Fint*;
+using f_group = const MPI_Fint*;
+using f_request = MPI_Fint*;
+using f_message = MPI_Fint*;
+using f_status = void*;
+using f_flag = MPI_Fint*;
+using f_address = const MPI_Aint*;
+using f_addresses = const MPI_Aint*;
+using f_extent = const MPI_Aint*;
+using f_unit = const MPI_Fint*;
+
+struct Unneeded {};
+
+// `described` says whether buffers are descriptors.
+struct Fortran {
+  bool described;
+  FortranBuffer in(f_in at) const { return {at, described}; }
+  FortranBuffer out(f_out at) const { return {at, described}; }
+  static int count(f_count at) { return *at; }
+  static const MPI_Fint* counts(f_counts at) { return at; }
+  static FortranType type(f_type at) { return {*at}; }
+  static FortranTypes types(f_types at) { return {at}; }
+  static int number(f_number at) { return *at; }
+  static FortranComm comm(f_comm at) { return {*at}; }
+  static FortranWin win(f_win at) { return {*at}; }
+  static FortranRequests request(f_request at) { return {at}; }
+  static FortranStatus status(f_status) { return {}; }
+  static Unneeded displacements(f_displacements) { return {}; }
+  static Unneeded numbers(f_numbers) { return {}; }
+  static Unneeded new_comm(f_new_comm) { return {}; }
+  static Unneeded new_win(f_new_win) { return {}; }
+  static Unneeded op(f_op) { return {}; }
+  static Unneeded info(f_info) { return {}; }
+  static Unneeded group(f_group) { return {}; }
+  static Unneeded message(f_message) { return {}; }
+  static Unneeded flag(f_flag) { return {}; }
+  static Unneeded address(f_address) { return {}; }
+  static Unneeded addresses(f_addresses) { return {}; }
+  static Unneeded extent(f_extent) { return {}; }
+  static Unneeded unit(f_unit) { return {}; }
+};
+
+}  // namespace kiviat::prof

@@ -1,0 +1,58 @@
+// The MPI behind us. Nothing of it is linked: the library is preloaded into every process of a launch, and most of these,
+// launchers and shells, have no MPI.
+#pragma once
+
+#include <mpi.h>
+
+namespace kiviat::prof {
+
+// A function of the MPI that the program has loaded, also where only a module of it has (Python); null if nobody has it.
+void* find(const char* symbol);
+// Likewise of a variable: programs that are not position-independent have its copy, and that is the one that counts.
+void* find_variable(const char* symbol);
+// A function; ends the process with a message where there is none: somebody has called it.
+void* real(const char* symbol);
+
+}  // namespace kiviat::prof
+
+#ifdef KIVIAT_SIMULATED
+#define KIVIAT_PMPI(name) PMPI_##name
+#else
+// A function of the profiling interface.
+#define KIVIAT_PMPI(name)                                                                   \
+  ([]() -> decltype(&PMPI_##name) {                                                         \
+    static void* const found = ::kiviat::prof::real("PMPI_" #name);                          \
+    return reinterpret_cast<decltype(&PMPI_##name)>(found);                                 \
+  }())
+#endif
+
+namespace kiviat::prof {
+
+// Open MPI's predefined handles are addresses of variables.
+#if defined(OPEN_MPI) && OPEN_MPI
+inline MPI_Comm world() {
+  static void* const found = find_variable("ompi_mpi_comm_world");
+  return static_cast<MPI_Comm>(found);
+}
+inline MPI_Datatype byte() {
+  static void* const found = find_variable("ompi_mpi_byte");
+  return static_cast<MPI_Datatype>(found);
+}
+inline MPI_Errhandler errors_return() {
+  static void* const found = find_variable("ompi_mpi_errors_return");
+  return static_cast<MPI_Errhandler>(found);
+}
+#else
+inline MPI_Comm world() { return MPI_COMM_WORLD; }
+inline MPI_Datatype byte() { return MPI_BYTE; }
+inline MPI_Errhandler errors_return() { return MPI_ERRORS_RETURN; }
+#endif
+
+}  // namespace kiviat::prof
+
+// A handle of Fortran's in C: numbers stay what they are, where handles are numbers.
+#if defined(OPEN_MPI) && OPEN_MPI
+#define KIVIAT_FROM_FORTRAN(Kind, value) KIVIAT_PMPI(Kind##_f2c)(value)
+#else
+#define KIVIAT_FROM_FORTRAN(Kind, value) MPI_##Kind##_f2c(value)
+#endif

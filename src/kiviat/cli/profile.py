@@ -1,0 +1,56 @@
+"""`kiviat profile -- mpirun … ./program`: counts what any MPI program does, without compiling it again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from kiviat.cli.show_profile import in_one_line
+from kiviat.launch.linked import linked, toolchain_for
+from kiviat.launch.profiling import command, default_name, environment, profiled, profiler_of
+from kiviat.profile import read_profile
+from kiviat.profile.crossing import LAYERS, monitoring
+from kiviat.record import InputError
+
+
+def execute(arguments: Namespace) -> int:
+    words: list[str] = arguments.program or []
+    if not words:
+        raise InputError("there is nothing to profile; give the command after --: -- mpirun -n 4 ./program")
+    found = linked(words, sure=arguments.mpi is not None)
+    toolchain = toolchain_for(found, arguments.mpi)
+    if arguments.crossing and toolchain.family != "openmpi":
+        raise InputError(f"--crossing: {toolchain.name} does not count what it sends; leave it out")
+    library = profiler_of(toolchain)
+    output = Path(arguments.output or default_name(found.program))
+    if arguments.dry_run:
+        folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
+        variables = environment(library, folder, {})
+        if arguments.crossing:
+            variables |= monitoring(folder, os.environ.get(LAYERS, ""))
+        print(" ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items()), end=" ")
+        print(shlex.join(command(words)))
+        return 0
+    state = Path(arguments.state) if arguments.state else None
+    ended = profiled(words, library, output, state, arguments.crossing)
+    for path in ended.profiles:
+        profile = read_profile(path)
+        _say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")
+        if ended.unfinished:
+            missing = profile.ranks - int(profile.seen.sum())
+            nothing = f", and {missing} left nothing" if missing else ""
+            _say(f"ranks ended without MPI_Finalize; this is what they counted until then{nothing}")
+    if not ended.profiles:
+        _say(
+            f"no MPI call of {found.program} was seen: it never came to the end of MPI_Init, or its first "
+            "rank does not see the folder of -o (give --state), or it loads its MPI in a way that hides it"
+        )
+    return ended.status
+
+
+def _say(line: str) -> None:
+    sys.stdout.flush()
+    print(f"kiviat: {line}", file=sys.stderr)

@@ -1,0 +1,120 @@
+"""A profile as tables in the terminal: how much of the time is the network, and which calls."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from kiviat.analysis.mpi_use import Use, pattern_of, use_of
+from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
+from kiviat.cli.words import counted
+from kiviat.profile import DISTANCES, Profile, read_profile
+from kiviat.record.units import UNAVAILABLE, format_bytes, format_range, format_value
+
+_MOST_CALLS = 20
+
+
+def show(path: Path, form: str) -> int:
+    profile = read_profile(path)
+    use = use_of(profile)
+    if form == "csv":
+        print_csv([asdict(call) for call in use.calls])
+    elif form == "json":
+        print_json(asdict(use) | {"pattern": pattern_of(profile)})
+    else:
+        _print(profile, use)
+    return 0
+
+
+def in_one_line(profile: Profile) -> str:
+    use = use_of(profile)
+    most = f", {use.calls[0].name} most of it" if use.calls and use.calls[0].of_mpi > 0.5 else ""
+    return f"{_percent(use.share)} of the time in MPI{most}"
+
+
+def _print(profile: Profile, use: Use) -> None:
+    where = counted(profile.ranks, "rank")
+    if use.nodes is not None:
+        where += f" on {counted(use.nodes, 'node')}"
+    print(bold(f"{profile.program} on {where}"), dim(profile.library))
+    print(
+        f"\n{_percent(use.share)} of the time is MPI ({_percent(use.least)} to {_percent(use.most)} on the "
+        f"ranks): {format_value(use.mpi_s, 's')} of {format_value(use.elapsed_s, 's')} on average"
+    )
+    parts = [
+        f"{_percent(time / use.mpi_s)} {_towards(name)}"
+        for name, time in zip(DISTANCES, use.seconds, strict=True)
+        if use.mpi_s and time / use.mpi_s >= 0.005
+    ]
+    if parts:
+        print(f"of the time in MPI {', '.join(parts)}")
+    sent = [
+        f"{format_bytes(amount)} {_towards(name)}"
+        for name, amount in zip(DISTANCES, use.bytes, strict=True)
+        if amount
+    ]
+    print(f"sent: {', '.join(sent) or 'nothing'}" + (" (collectives by participants)" if sent else ""))
+    for line in _crossing(use):
+        print(line)
+    print()
+    _print_calls(use)
+    for phase in use.phases:
+        print(
+            f"\nphase {phase.number}: {format_value(phase.mpi_s, 's')} in MPI, "
+            f"{format_bytes(phase.bytes)} sent, mostly {phase.most}"
+        )
+    print()
+    for sentence in pattern_of(profile):
+        print(sentence)
+    for remark in use.remarks:
+        print(dim(remark))
+
+
+def _print_calls(use: Use) -> None:
+    lines = [
+        [
+            call.name,
+            _percent(call.of_mpi),
+            _percent(call.of_time),
+            format_value(call.mean_s, "s"),
+            format_range(call.least_s, call.most_s, "s"),
+            f"{call.calls:,}",
+            format_bytes(call.bytes) if call.messages else "–",
+            call.sizes,
+        ]
+        for call in use.calls[:_MOST_CALLS]
+    ]
+    headings = ["call", "of MPI", "of all", "mean", "on the ranks", "calls", "sent", "sizes"]
+    print_table("<>>>>>><", headings, lines)
+    if len(use.calls) > _MOST_CALLS:
+        print(dim(f"and {counted(len(use.calls) - _MOST_CALLS, 'call')} more; --format csv has all"))
+
+
+def _crossing(use: Use) -> list[str]:
+    lines = []
+    if use.crossed is not None:
+        inside, across = use.crossed
+        lines.append(
+            f"what the MPI itself sent, by its own count: {format_bytes(inside)} on nodes, "
+            f"{format_bytes(across)} between them"
+        )
+    if use.carried is not None and use.nodes is not None and use.nodes > 1:
+        lines.append(
+            f"what the nodes' interfaces sent meanwhile, whoever's it was: {format_bytes(use.carried)}"
+        )
+    return lines
+
+
+def _towards(distance: str) -> str:
+    return {
+        "same socket": "within sockets",
+        "same node": "between sockets",
+        "other node": "between nodes",
+        "unknown": "unknown how far",
+    }[distance]
+
+
+def _percent(share: float | None) -> str:
+    if share is None or share != share:
+        return UNAVAILABLE
+    return f"{100 * share:.1f} %"

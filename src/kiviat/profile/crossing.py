@@ -1,0 +1,36 @@
+"""What Open MPI itself sent, messages of collectives included: the files of its monitoring component."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+# "E 0 1 1044 bytes 16 msgs sent …", with tabs: rank 0 to rank 1. One-sided operations have S.
+_LINE = re.compile(r"^[EIS]\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent", re.MULTILINE)
+
+# The user's choice of what may send messages.
+LAYERS = "OMPI_MCA_pml"
+
+
+def monitoring(folder: Path, chosen: str) -> dict[str, str]:
+    """The environment that makes it count, into `folder`. Open MPI takes such variables to other nodes.
+
+    `chosen` is the user's LAYERS: where it names any, the one that counts has to be among them.
+    """
+    variables = {
+        "OMPI_MCA_pml_monitoring_enable": "1",
+        "OMPI_MCA_pml_monitoring_enable_output": "3",
+        "OMPI_MCA_pml_monitoring_filename": str(folder / "crossing"),
+    }
+    if chosen and not chosen.startswith("^"):
+        variables[LAYERS] = f"{chosen},monitoring"
+    return variables
+
+
+def crossed(folder: Path) -> list[tuple[int, int, int, int]]:
+    """(source, target, messages, bytes), pairs more than once; empty if nobody counted."""
+    return [
+        (int(source), int(target), int(messages), int(size))
+        for path in folder.glob("crossing.*.prof")
+        for source, target, size, messages in _LINE.findall(path.read_text(errors="replace"))
+    ]

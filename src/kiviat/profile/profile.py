@@ -1,0 +1,319 @@
+"""What a program did with MPI, rank by rank and call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kiviat.profile.layout import DISTANCES, ROWS, Layout
+from kiviat.profile.traffic import Traffic
+from kiviat.record import InputError
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_COUNTING, _ENDED = 1, 2
+_OTHERS = "others"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calls:
+    """A line for each rank, phase and call that happened; arrays have one element, or row, per line.
+
+    Columns of `calls`, `seconds` and `bytes` (sent) are distances, in the order of DISTANCES. A column of
+    `sizes` has the messages of 0, 1, 2–3, 4–7, … B; a collective counts as one, with what a rank gives.
+    """
+
+    rank: Integers
+    phase: Integers
+    name: NDArray[np.str_]
+    calls: Integers
+    seconds: Floats
+    bytes: Integers
+    messages: Integers
+    longest_s: Floats
+    sizes: Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Collectives of equal members: a line for each rank and communicator whose members lie evenly.
+
+    To each other of the members base, base + stride, … the rank gave `messages` with `bytes`, and of
+    contributions to sums that all get, `reduced` bytes, two parts in `size`.
+    """
+
+    rank: Integers
+    size: Integers
+    base: Integers
+    stride: Integers
+    messages: Integers
+    bytes: Integers
+    reduced: Integers
+
+    def traffic(self, ranks: int) -> Traffic:
+        source, target, messages, sent = [], [], [], []
+        for line in range(len(self.rank)):
+            size = int(self.size[line])
+            members = self.base[line] + self.stride[line] * np.arange(size)
+            others = members[members != self.rank[line]]
+            each = self.bytes[line] + 2 * self.reduced[line] // size
+            source.append(np.full(len(others), self.rank[line]))
+            target.append(others)
+            messages.append(np.full(len(others), self.messages[line]))
+            sent.append(np.full(len(others), each))
+        nothing = np.zeros(0, dtype=np.int64)
+        columns = (np.concatenate([nothing, *parts]) for parts in (source, target, messages, sent))
+        return Traffic.of_columns(ranks, *columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Interfaces:
+    """Bytes that a node's interfaces carried between MPI_Init and MPI_Finalize, whoever sent them."""
+
+    node: int
+    sent: int
+    received: int
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Arrays have one element per rank. What a rank did not leave behind is nan, -1 or absent, never 0.
+
+    `node` numbers nodes by their first rank, `socket` is -1 where a rank may run on several; `seconds` last
+    from the end of MPI_Init to the beginning of MPI_Finalize, or to the last call that was seen; `threads`
+    is the level that MPI_Init_thread gave. `inside` names the call that a rank did not come back from.
+    `sent` is point to point and one-sided, `fetched` what ranks got from each other's windows, `collective`
+    (of `rows`, pair by pair, and `groups`) what participants of collectives give each other by definition,
+    `crossed` what the MPI says that it sent, if it counts at all. `memory_bytes` is what a rank needed to
+    count, rows of the matrix left out.
+    """
+
+    path: str
+    program: str
+    library: str
+    ranks: int
+    seen: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
+    node: Integers
+    socket: Integers
+    hosts: tuple[str, ...]
+    cpus: tuple[str, ...]
+    seconds: Floats
+    threads: Integers
+    started_s: int
+    inside: Mapping[int, str]
+    calls: Calls
+    sent: Traffic
+    fetched: Traffic
+    rows: Traffic
+    groups: Groups
+    crossed: Traffic | None
+    interfaces: tuple[Interfaces, ...]
+    memory_bytes: int
+    remarks: tuple[str, ...]
+
+    def traffic(self, collectives: bool = True) -> Traffic:
+        """Who sends how much to whom: messages, what is put and got, and collectives by participants."""
+        parts = [self.sent, _turned(self.fetched)]
+        return added(self.ranks, [*parts, self.collective] if collectives else parts)
+
+    @cached_property
+    def collective(self) -> Traffic:
+        return added(self.ranks, [self.rows, self.groups.traffic(self.ranks)])
+
+    @property
+    def collective_pairs(self) -> int:
+        """How many entries `collective` has, at most: of thousands of ranks more than one wants to see."""
+        return len(self.rows.source) + int((self.groups.size - 1).sum())
+
+    @property
+    def mpi_s(self) -> Floats:
+        """Seconds that each rank spent in MPI; nan for those that left nothing."""
+        spent = np.bincount(self.calls.rank, self.calls.seconds.sum(axis=1), minlength=self.ranks)
+        return np.where(self.seen, spent, np.nan)
+
+    @property
+    def share(self) -> Floats:
+        """The part of its time that each rank spent in MPI, 0 … 1; nan where that is not known."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(self.seconds > 0, self.mpi_s / self.seconds, np.nan)
+
+
+def added(ranks: int, parts: Sequence[Traffic]) -> Traffic:
+    """The sum of several matrices."""
+    columns = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("source", "target", "messages", "bytes")
+    )
+    return Traffic.of_columns(ranks, *columns)
+
+
+def _turned(fetched: Traffic) -> Traffic:
+    """Who gets is not who sends."""
+    return Traffic.of_columns(fetched.ranks, fetched.target, fetched.source, fetched.messages, fetched.bytes)
+
+
+def assembled(
+    layout: Layout, ranks: int, rank: Integers, place: Integers, value: NDArray[np.uint64], path: str
+) -> Profile:
+    """Of all words that are not 0: their rank, their place, their value."""
+    header = _dense(rank, place, value, ranks, 0, layout.slots_at)
+    fields = {name: header[:, at] for name, at in layout.fields.items()}
+    seen = fields["stage"] > 0
+    if not seen.any():
+        raise InputError(f"{path} has no rank that counted anything; profile the program again")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tick_s = np.where(
+            fields["counter"] > 0,
+            (fields["last_ns"] - fields["first_ns"]) / (fields["last_ticks"] - fields["first_ticks"]) * 1e-9,
+            1e-9,
+        )
+    # The last time that was read of both clocks, or the end of a call since then.
+    latest = np.maximum(fields["last_ticks"], fields["latest"])
+    texts = {name: _texts(header[:, at : at + length], seen) for name, (at, length) in layout.texts.items()}
+    rows = [_row(rank, place, value, layout.rows_at + 2 * ranks * row, ranks) for row in range(layout.rows)]
+    row = dict(zip(ROWS, rows, strict=True))
+    calls = _calls(layout, rank, place, value, tick_s)
+    node = _numbered(fields["node"], seen)
+    first = int(np.argmax(seen))
+    return Profile(
+        path=path,
+        program=texts["program"][first],
+        library=texts["library"][first],
+        ranks=ranks,
+        seen=seen,
+        ended=fields["stage"] == _ENDED,
+        node=node,
+        socket=np.where(seen, fields["socket"] - 1, -1),
+        hosts=texts["host"],
+        cpus=texts["cpus"],
+        seconds=np.where(seen, (latest - fields["first_ticks"]) * tick_s, np.nan),
+        threads=np.where(seen, fields["threads"], -1),
+        started_s=int(fields["started_s"][first]),
+        inside={
+            int(one): _call(layout, int(fields["inside"][one]) - 1)
+            for one in np.flatnonzero((fields["inside"] > 0) & (fields["stage"] == _COUNTING))
+        },
+        calls=calls,
+        sent=row["sent"],
+        fetched=row["fetched"],
+        rows=row["collective"],
+        groups=_groups(layout, rank, place, value),
+        crossed=row["crossed"] if (fields["crossing"] > 0).any() else None,
+        interfaces=tuple(
+            Interfaces(
+                int(node[one]),
+                int(fields["sent_after"][one] - fields["sent_before"][one]),
+                int(fields["received_after"][one] - fields["received_before"][one]),
+            )
+            for one in np.flatnonzero((fields["interfaces"] > 0) & (fields["stage"] == _ENDED))
+        ),
+        memory_bytes=int(fields["resident"].max()),
+        remarks=tuple(_remarks(fields, seen)),
+    )
+
+
+def _dense(
+    rank: Integers, place: Integers, value: NDArray[np.uint64], ranks: int, begin: int, end: int
+) -> Integers:
+    """The words at begin … end - 1 of every rank."""
+    within = (place >= begin) & (place < end)
+    table = np.zeros((ranks, end - begin), dtype=np.int64)
+    table[rank[within], place[within] - begin] = value[within].astype(np.int64)
+    return table
+
+
+def _records(
+    rank: Integers, place: Integers, value: NDArray[np.uint64], begin: int, count: int, words: int
+) -> tuple[Integers, Integers]:
+    """Owners and words of those records, `words` long, whose first word is not 0."""
+    within = (place >= begin) & (place < begin + count * words)
+    owner, at, known = rank[within], place[within] - begin, value[within].astype(np.int64)
+    record = owner * count + at // words
+    used, line = np.unique(record, return_inverse=True)
+    table = np.zeros((len(used), words), dtype=np.int64)
+    table[line, at % words] = known
+    kept = table[:, 0] != 0
+    return used[kept] // count, table[kept]
+
+
+def _calls(
+    layout: Layout, rank: Integers, place: Integers, value: NDArray[np.uint64], tick_s: Floats
+) -> Calls:
+    owner, table = _records(rank, place, value, layout.slots_at, layout.slots, layout.slot_words)
+    key, wide = table[:, 0] - 1, len(DISTANCES)
+    # key, calls, ticks, bytes, messages, longest, sizes
+    calls, ticks, sent = (table[:, 1 + wide * part : 1 + wide * (part + 1)] for part in range(3))
+    after = 1 + 3 * wide
+    names = [_call(layout, int(one)) for one in key % 256]
+    return Calls(
+        rank=owner,
+        phase=key // 256,
+        name=np.array(names, dtype=np.str_),
+        calls=calls,
+        seconds=np.nan_to_num(ticks * tick_s[owner, np.newaxis]),
+        bytes=sent,
+        messages=table[:, after],
+        longest_s=np.nan_to_num(table[:, after + 1] * tick_s[owner]),
+        sizes=table[:, after + 2 : after + 2 + layout.size_classes],
+    )
+
+
+def _groups(layout: Layout, rank: Integers, place: Integers, value: NDArray[np.uint64]) -> Groups:
+    owner, table = _records(rank, place, value, layout.groups_at, layout.groups, layout.group_words)
+    return Groups(owner, *table.T[:6])
+
+
+def _row(rank: Integers, place: Integers, value: NDArray[np.uint64], begin: int, ranks: int) -> Traffic:
+    within = (place >= begin) & (place < begin + 2 * ranks)
+    at, known = place[within] - begin, value[within].astype(np.int64)
+    messages, sent = np.where(at % 2 == 0, known, 0), np.where(at % 2 == 1, known, 0)
+    return Traffic.of_columns(ranks, rank[within], at // 2, messages, sent)
+
+
+def _call(layout: Layout, number: int) -> str:
+    return f"MPI_{layout.calls[number]}" if number < len(layout.calls) else _OTHERS
+
+
+def _texts(words: Integers, seen: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Eight letters a word, up to the first zero; equal ones are decoded once."""
+    known: dict[bytes, str] = {}
+    found = []
+    for line, here in zip(words, seen, strict=True):
+        letters = line.astype("<i8").tobytes() if here else b""
+        if letters not in known:
+            known[letters] = letters.partition(b"\0")[0].decode(errors="replace")
+        found.append(known[letters])
+    return tuple(found)
+
+
+def _numbered(identities: Integers, seen: NDArray[np.bool_]) -> Integers:
+    """Nodes by their first rank; -1 where nobody knows."""
+    numbers: dict[int, int] = {}
+    return np.array(
+        [
+            numbers.setdefault(int(identity), len(numbers)) if here else -1
+            for identity, here in zip(identities, seen, strict=True)
+        ],
+        dtype=np.int64,
+    )
+
+
+def _remarks(fields: Mapping[str, Integers], seen: NDArray[np.bool_]) -> list[str]:
+    """What could not be counted as it should, and where."""
+    kinds = {
+        "lost_slots": "calls of some phases are counted together as others: there were too many of both",
+        "lost_persistent": "starts of some persistent sends are not counted: there were too many of them",
+        "unseen_sends": "starts of some requests, such as persistent collectives, are counted without bytes",
+        "in_memory": "had no file to count in, and would have lost all in a crash",
+    }
+    remarks = []
+    for name, words in kinds.items():
+        if (count := int((fields[name] > 0).sum())) > 0:
+            remarks.append(f"{count} of {int(seen.sum())} ranks: {words}")
+    return remarks

@@ -1,0 +1,218 @@
+"""Reads what the profiler wrote: a merged file, or the files of ranks that never came to their end.
+
+native/prof/state.hpp and merge.hpp say what is in them; the first line of each, in JSON, says where.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kiviat.profile.layout import FORMAT, ROWS, Layout, layout_of
+from kiviat.profile.profile import Profile, assembled
+from kiviat.profile.traffic import Traffic
+from kiviat.record import InputError
+
+Words = NDArray[np.uint64]
+
+_START = b'{"format":"kiviat.profile/'
+
+
+def is_profile(path: Path) -> bool:
+    """Whether a file, or a folder of files of ranks, is the profiler's."""
+    if path.is_dir():
+        return any(path.glob("rank-*.state"))
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_START)) == _START
+    except OSError:
+        return False
+
+
+def read_profile(path: Path) -> Profile:
+    """A merged file, or a folder of files of ranks; InputError for what is torn or of another version."""
+    return _of_ranks(path) if path.is_dir() else _merged(path)
+
+
+def _merged(path: Path) -> Profile:
+    _, layout, ranks, rank, place, value = _words_of(path)
+    return assembled(layout, ranks, rank, place, value, str(path))
+
+
+def _words_of(path: Path) -> tuple[bytes, Layout, int, NDArray[np.int64], NDArray[np.int64], Words]:
+    """Of a merged file: the layout's line, the layout, the ranks; rank, place and value of what is not 0."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    if not content.startswith(_START):
+        raise InputError(f"{path} is no profile: `kiviat profile -- mpirun …` writes one")
+    first, _, rest = content.partition(b"\n")
+    layout = _layout(first, path)
+    second, _, packed = rest.partition(b"\n")
+    try:
+        told: Mapping[str, Any] = json.loads(second)
+        ranks, size, checksum = int(told["ranks"]), int(told["bytes"]), int(told["adler32"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path} is truncated; profile the program again") from None
+    if len(packed) != size:
+        raise InputError(f"{path} is truncated: {len(packed):,} of {size:,} bytes; profile the program again")
+    if zlib.adler32(packed) != checksum:
+        raise InputError(f"{path} is damaged: its checksum is another one; profile the program again")
+    numbers = _numbers(packed)
+    return first, layout, ranks, *_entries(numbers, ranks)
+
+
+def _layout(line: bytes, path: Path) -> Layout:
+    try:
+        words = json.loads(line)
+        seen = words["format"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path} is truncated; profile the program again") from None
+    if seen != FORMAT:
+        raise InputError(
+            f"{path} is of version {seen!r}: this kiviat reads {FORMAT!r}; use the one that wrote it"
+        )
+    return layout_of(words)
+
+
+def _numbers(packed: bytes) -> Words:
+    """All LEB128 numbers of a text of bytes."""
+    octets = np.frombuffer(packed, dtype=np.uint8)
+    if not octets.size:
+        return np.zeros(0, dtype=np.uint64)
+    ends = np.flatnonzero(octets < 0x80)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    lengths = ends - starts + 1
+    numbers = np.zeros(len(ends), dtype=np.uint64)
+    for digit in range(int(lengths.max())):
+        has = lengths > digit
+        part = octets[starts[has] + digit].astype(np.uint64) & np.uint64(0x7F)
+        numbers[has] |= part << np.uint64(7 * digit)
+    return numbers
+
+
+def _entries(numbers: Words, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
+    """Rank, place and value of all words that are not 0."""
+    owners, places, values = [], [], []
+    at = 0
+    for rank in range(ranks):
+        count = int(numbers[at])
+        part = numbers[at + 1 : at + 1 + 2 * count]
+        places.append(np.cumsum(part[0::2].astype(np.int64)))
+        values.append(part[1::2])
+        owners.append(np.full(count, rank, dtype=np.int64))
+        at += 1 + 2 * count
+    return np.concatenate(owners), np.concatenate(places), np.concatenate(values)
+
+
+def _of_ranks(folder: Path) -> Profile:
+    layout, ranks, _, found = _left_behind(folder)
+    owners, places, values = [], [], []
+    for rank, words in sorted(found.items()):
+        at = np.flatnonzero(words)
+        owners.append(np.full(len(at), rank, dtype=np.int64))
+        places.append(at.astype(np.int64))
+        values.append(words[at])
+    joined = np.concatenate(owners), np.concatenate(places), np.concatenate(values)
+    return assembled(layout, ranks, *joined, str(folder))
+
+
+def write_merged(folder: Path, target: Path) -> None:
+    """Makes one file of what ranks left behind, as the profiler itself does at MPI_Finalize."""
+    _, ranks, line, found = _left_behind(folder)
+    places = {rank: np.flatnonzero(words) for rank, words in found.items()}
+    _write(target, line, ranks, {rank: (at, found[rank][at]) for rank, at in places.items()})
+
+
+def add_crossing(path: Path, pairs: Sequence[tuple[int, int, int, int]]) -> None:
+    """Adds what the MPI itself counted, (source, target, messages, bytes), to a merged file."""
+    line, layout, ranks, rank, place, value = _words_of(path)
+    traffic = Traffic.of_entries(ranks, [pair for pair in pairs if max(pair[:2]) < ranks])
+    begin = layout.rows_at + 2 * ranks * ROWS.index("crossed")
+    one = np.ones(ranks, dtype=np.int64)
+    owners = np.concatenate([rank, np.arange(ranks), traffic.source, traffic.source])
+    places = np.concatenate(
+        [
+            place,
+            one * layout.fields["crossing"],
+            begin + 2 * traffic.target,
+            begin + 2 * traffic.target + 1,
+        ]
+    )
+    values = np.concatenate(
+        [value, one.astype(np.uint64), traffic.messages.astype(np.uint64), traffic.bytes.astype(np.uint64)]
+    )
+    order = np.lexsort((places, owners))
+    owners, places, values = owners[order], places[order], values[order]
+    ends = np.searchsorted(owners, np.arange(ranks + 1))
+    chosen = {
+        one: (places[ends[one] : ends[one + 1]], values[ends[one] : ends[one + 1]]) for one in range(ranks)
+    }
+    _write(path, line, ranks, chosen)
+
+
+def _write(
+    target: Path, line: bytes, ranks: int, words: Mapping[int, tuple[NDArray[np.int64], Words]]
+) -> None:
+    """Places and values of each rank, as native/prof/merge.cpp packs them."""
+    packed = bytearray()
+    for rank in range(ranks):
+        places, values = words.get(rank, ((), ()))
+        _put(packed, len(places))
+        before = 0
+        for place, value in zip(map(int, places), map(int, values), strict=True):
+            _put(packed, place - before)
+            _put(packed, value)
+            before = place
+    told = {"ranks": ranks, "bytes": len(packed), "adler32": zlib.adler32(packed)}
+    second = json.dumps(told, separators=(",", ":")).encode()
+    draft = target.with_name(f"{target.name}.{os.getpid()}")
+    draft.write_bytes(b"\n".join((line, second, bytes(packed))))
+    draft.replace(target)
+
+
+def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words]]:
+    """What ranks left that were killed, aborted, or left without MPI_Finalize: of the last world that did.
+
+    The layout, the number of ranks of the world, the layout's line, and the words of each rank.
+    """
+    states = [state for path in folder.glob("rank-*.state") if (state := _state(path)) is not None]
+    if not states:
+        raise InputError(f"{folder} has nothing that ranks counted; profile the program again")
+    states.sort(key=lambda state: int(state[2][state[0].fields["started_s"]]))
+    layout, line, last = states[-1]
+    ranks = int(last[layout.fields["ranks"]])
+    found = {
+        int(words[layout.fields["rank"]]): words
+        for layout, _, words in states
+        if int(words[layout.fields["ranks"]]) == ranks
+    }
+    return layout, ranks, line, found
+
+
+def _state(path: Path) -> tuple[Layout, bytes, Words] | None:
+    """The layout, its line and the words of one rank; None if it did not come to count anything."""
+    content = path.read_bytes()
+    at = content.rfind(_START)
+    if at < 0:
+        return None
+    line = content[at:].partition(b"\n")[0]
+    layout = _layout(line, path)
+    words = np.frombuffer(content[: at - at % 8], dtype="<u8").astype(np.uint64)
+    counted = len(words) > layout.rows_at and words[layout.fields["stage"]]
+    return (layout, line, words) if counted else None
+
+
+def _put(to: bytearray, value: int) -> None:
+    while value >= 0x80:
+        to.append(value & 0x7F | 0x80)
+        value >>= 7
+    to.append(value)

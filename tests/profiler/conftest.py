@@ -1,0 +1,97 @@
+"""Programs, compiled once for each MPI, and `kiviat profile` as a user calls it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.emulated.patience import library
+from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.profile import Profile, read_profile
+
+PROGRAMS = Path(__file__).with_name("programs")
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+Compiled = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+    """The program of a source, by the wrapper `compiler` of an MPI: mpicc, mpif90, …"""
+    folder = tmp_path_factory.mktemp("programs")
+
+    def program(toolchain: Toolchain, source: str, *options: str) -> Path:
+        compiler = "mpicc" if source.endswith(".c") else "mpif90"
+        built = folder / "-".join([source.split(".")[0], toolchain.family, *options])
+        if not built.exists():
+            wrapper = toolchain.mpicxx.with_name(toolchain.mpicxx.name.replace("mpicxx", compiler))
+            words = [wrapper, "-w", PROGRAMS / source, *options, "-o", built]
+            subprocess.run(words, check=True, cwd=folder)
+        return built
+
+    return program
+
+
+@dataclass(frozen=True)
+class Done:
+    """`profile` is None where none was written."""
+
+    status: int
+    out: str
+    err: str
+    path: Path
+
+    @property
+    def profile(self) -> Profile:
+        return read_profile(self.path)
+
+    def calls(self, name: str, rank: int | None = None, phase: int | None = None) -> int:
+        """How often ranks, or one of them, called MPI_`name`."""
+        lines = self.profile.calls
+        chosen = lines.name == f"MPI_{name}"
+        chosen &= (lines.rank == rank) | (rank is None)
+        chosen &= (lines.phase == phase) | (phase is None)
+        return int(lines.calls[chosen].sum())
+
+    def bytes(self, name: str, rank: int | None = None) -> int:
+        lines = self.profile.calls
+        chosen = (lines.name == f"MPI_{name}") & ((lines.rank == rank) | (rank is None))
+        return int(lines.bytes[chosen].sum())
+
+
+def _patience(launcher: str) -> dict[str, str]:
+    """MPICH's ranks spin where there are more of them than cores, unless something else is preloaded too."""
+    if not launcher.endswith("mpich"):
+        return {}
+    return {"LD_PRELOAD": str(library(find_toolchain("mpich"))), "KIVIAT_UCX_YIELD": "1"}
+
+
+Profiled = Callable[..., Done]
+
+
+@pytest.fixture
+def profiled(tmp_path: Path) -> Profiled:
+    def run(toolchain: Toolchain, ranks: int, *words: str | Path) -> Done:
+        many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
+        return kiviat_profile(tmp_path, toolchain.mpiexec, *many, "-n", str(ranks), *words)
+
+    return run
+
+
+def kiviat_profile(folder: Path, *words: str | Path) -> Done:
+    output = folder / "out.profile"
+    command = [sys.executable, "-m", "kiviat.cli.main", "profile", "-o", output, "--", *words]
+    done = subprocess.run(
+        command,
+        env={**os.environ, **ROOT, **_patience(str(words[0]))},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return Done(done.returncode, done.stdout, done.stderr, output)

@@ -1,0 +1,125 @@
+"""What is counted, against what the programs are known to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kiviat.launch.toolchain import Toolchain
+
+from .conftest import Compiled, Done, Profiled
+
+RANKS = 4
+
+
+@pytest.fixture(scope="module")
+def everything(toolchain: Toolchain, compiled: Compiled, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """Halo, collectives, sub-communicators and windows in one launch of four ranks."""
+    from .conftest import kiviat_profile
+
+    many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
+    program = compiled(toolchain, "exchange.c", "-lpthread")
+    folder = tmp_path_factory.mktemp("everything")
+    done = kiviat_profile(folder, toolchain.mpiexec, *many, "-n", str(RANKS), program, "all")
+    assert done.status == 0, done.err
+    return done
+
+
+def test_persistent_and_other_requests(everything: Done) -> None:
+    """2 × 2 ranks: up and down are the same rank, left and right too; ten steps, 1000 B each way."""
+    for rank in range(RANKS):
+        assert everything.calls("Startall", rank) == 5
+        assert everything.bytes("Startall", rank) == 5 * 4 * 1000
+        assert everything.calls("Isend", rank) == 20
+        assert everything.bytes("Isend", rank) == 20 * 1000
+        assert everything.calls("Wait", rank) == 40 + 1
+        assert everything.bytes("Send_init", rank) == 0  # nothing is sent before it is started
+
+
+def test_matrix_of_messages(everything: Done) -> None:
+    expected = np.zeros((RANKS, RANKS), dtype=int)
+    for rank in range(RANKS):
+        expected[rank, rank ^ 1] += 20 * 1000
+        expected[rank, rank ^ 2] += 20 * 1000
+        expected[rank, (rank + 1) % RANKS] += 40  # put
+    # Communicators in reverse order: their rank 0 is the last of its kind, their last one the first.
+    expected[2, 0] += 11
+    expected[3, 1] += 11
+    assert everything.profile.sent.dense_bytes().tolist() == expected.tolist()
+    fetched = np.zeros_like(expected)
+    for rank in range(RANKS):
+        fetched[rank, (rank + 1) % RANKS] = 60
+    assert everything.profile.fetched.dense_bytes().tolist() == fetched.tolist()
+    with_windows = everything.profile.traffic(collectives=False).dense_bytes()
+    assert with_windows.tolist() == (expected + fetched.T).tolist()
+
+
+def test_collectives_by_participants(everything: Done) -> None:
+    expected = np.zeros((RANKS, RANKS), dtype=int)
+    for rank in range(RANKS):
+        for other in range(RANKS):
+            if other == rank:
+                continue
+            expected[rank, other] += 8 + 2 * 32 // RANKS + other + 1
+            expected[rank, other] += 20 * (rank == 1) + 3 * (other == 0) + 4 * (other == rank + 1)
+        for neighbour in (rank ^ 1, rank ^ 1, rank ^ 2, rank ^ 2):
+            expected[rank, neighbour] += 10
+    assert everything.profile.collective.dense_bytes().tolist() == expected.tolist()
+    assert everything.bytes("Bcast", 1) == 3 * 20
+    assert everything.bytes("Bcast", 0) == 0
+    assert everything.bytes("Allreduce", 0) == 3 * 2 * 32 // 4
+    assert everything.bytes("Alltoallv", 0) == 0  # with itself alone
+    assert everything.calls("Ibarrier") == RANKS
+
+
+def test_sizes_are_of_messages(everything: Done) -> None:
+    lines = everything.profile.calls
+    of = lines.sizes[lines.name == "MPI_Isend"].sum(axis=0)
+    assert of.nonzero()[0].tolist() == [10]  # 512 … 1023 B
+    assert of[10] == RANKS * 20
+
+
+def test_a_rank_spends_no_more_than_its_time(everything: Done) -> None:
+    profile = everything.profile
+    assert profile.seen.all() and profile.ended.all()
+    assert (profile.mpi_s > 0).all()
+    assert (profile.share < 1.001).all()
+    assert (profile.calls.longest_s <= profile.calls.seconds.sum(axis=1) + 1e-9).all()
+
+
+def test_phases(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """MPI_Pcontrol: 1, then 2; off; then 1 again."""
+    done = profiled(openmpi, 2, compiled(openmpi, "exchange.c", "-lpthread"), "phases")
+    assert done.calls("Sendrecv", 0, phase=1) == 1 + 8
+    assert done.calls("Sendrecv", 0, phase=2) == 2
+    assert done.calls("Sendrecv", 0) == 11
+
+
+def test_threads_lose_nothing(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    done = profiled(toolchain, 1, compiled(toolchain, "exchange.c", "-lpthread"), "threads")
+    assert done.status == 0, done.err
+    assert done.calls("Send") == done.calls("Irecv") == done.calls("Wait") == 4000
+    assert done.profile.sent.dense_bytes().tolist() == [[4000]]
+
+
+@pytest.mark.parametrize("kind", ["", "-DHAS_MODULE", "-DHAS_F08"], ids=["mpif.h", "mpi", "mpi_f08"])
+def test_fortran(kind: str, toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """Not once too few (Open MPI's Fortran does not call C's functions) and not twice (MPICH's does)."""
+    program = compiled(toolchain, "fortran.F90", "-fallow-argument-mismatch", *filter(None, [kind]))
+    done = profiled(toolchain, 3, program)
+    assert done.status == 0, done.err
+    calls = {
+        **{"Irecv": 30, "Isend": 30, "Waitall": 30, "Send": 1, "Recv": 1},
+        **{"Allreduce": 3, "Alltoallv": 3, "Comm_split": 3, "Bcast": 3, "Barrier": 3, "Comm_free": 3},
+    }
+    assert {name: done.calls(name) for name in calls} == calls
+    expected = [[0, 800, 24], [0, 0, 800], [800, 0, 0]]
+    assert done.profile.sent.dense_bytes().tolist() == expected
+    assert done.profile.ended.all()
+    assert done.bytes("Bcast", 2) == 2 * 16
+    lines = done.profile.calls
+    in_place = lines.sizes[lines.name == "MPI_Alltoallv"].sum(axis=0)
+    assert in_place.nonzero()[0].tolist() == [5]  # 20 B: the counts of what is received
+    # How far the messages of requests went is known when they are waited for.
+    waited = lines.calls[lines.name == "MPI_Waitall"].sum(axis=0)
+    assert waited[2] == 0

@@ -1,0 +1,175 @@
+"""However a program ends: it ends as it would have, and what was counted is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kiviat.cli.main import main
+from kiviat.launch.linked import linked
+from kiviat.launch.profiling import environment, profiler_of
+from kiviat.launch.toolchain import Toolchain
+from kiviat.profile import read_profile
+from kiviat.record import InputError
+
+from .conftest import ROOT, Compiled, Profiled, kiviat_profile
+
+
+@pytest.fixture
+def exchange(openmpi: Toolchain, compiled: Compiled) -> Path:
+    return compiled(openmpi, "exchange.c", "-lpthread")
+
+
+def test_output_and_exit_code_are_the_programs(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    done = profiled(toolchain, 2, compiled(toolchain, "exchange.c", "-lpthread"), "ring", "fails")
+    assert done.status == 3
+    assert done.out == "done ring\n"
+    assert "told\n" in done.err
+    assert "of the time in MPI" in done.err
+    assert done.calls("Sendrecv") == 20
+
+
+@pytest.mark.parametrize("way", ["left", "abort", "killed"])
+def test_without_finalize(way: str, openmpi: Toolchain, exchange: Path, profiled: Profiled) -> None:
+    """_exit, MPI_Abort and SIGKILL: counts up to there are kept, and it is said that it was no end."""
+    done = profiled(openmpi, 3, exchange, way)
+    assert done.status != 0
+    assert done.out.startswith("done")
+    assert "ended without MPI_Finalize" in done.err
+    profile = done.profile
+    assert profile.seen.all() and not profile.ended.any()
+    assert done.calls("Sendrecv") == 30
+    assert profile.sent.dense_bytes()[0].tolist() == [0, 1000, 0]
+    assert (profile.seconds > 0).all()
+    if way == "killed":
+        assert profile.inside == {0: "MPI_Recv", 1: "MPI_Recv"}
+
+
+def test_a_child_is_another_program(openmpi: Toolchain, exchange: Path, profiled: Profiled) -> None:
+    """Neither what is forked nor what is started writes into the profile, or one of its own."""
+    done = profiled(openmpi, 2, exchange, "fork")
+    assert done.status == 0
+    assert done.calls("Sendrecv") == 6
+    assert sorted(path.name for path in done.path.parent.iterdir()) == ["out.profile"]
+
+
+def test_a_program_behind_a_script(
+    openmpi: Toolchain, exchange: Path, profiled: Profiled, tmp_path: Path
+) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f'#!/bin/sh\nexec "{exchange}" "$@"\n')
+    script.chmod(0o755)
+    done = profiled(openmpi, 2, script, "ring")
+    assert done.status == 0
+    assert done.calls("Sendrecv") == 20
+
+
+def test_nothing_was_seen(openmpi: Toolchain, profiled: Profiled, tmp_path: Path) -> None:
+    """A script whose program turns out to be none of MPI's."""
+    script = tmp_path / "run.sh"
+    script.write_text("#!/bin/sh\necho as ever\nexit 7\n")
+    script.chmod(0o755)
+    done = profiled(openmpi, 1, script)
+    assert done.status == 7
+    assert done.out == "as ever\n"
+    assert "no MPI call of" in done.err
+    assert not done.path.exists()
+
+
+def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> None:
+    """The launcher, shells, …: symbols of an MPI that is not there must not be asked for at the start."""
+    environment = {"LD_PRELOAD": str(profiler_of(openmpi)), "LD_BIND_NOW": "1", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["true"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_program_without_mpi(openmpi: Toolchain) -> None:
+    with pytest.raises(InputError, match="ls links no MPI"):
+        linked([str(openmpi.mpiexec), "-n", "2", "ls", "-l"])
+
+
+def test_a_static_program(openmpi: Toolchain, tmp_path: Path) -> None:
+    (tmp_path / "empty.c").write_text("int main(void) { return 0; }\n")
+    program = tmp_path / "empty"
+    subprocess.run(["cc", "-static", tmp_path / "empty.c", "-o", program], check=True)
+    with pytest.raises(InputError, match="empty is statically linked"):
+        linked([str(openmpi.mpiexec), "-n", "2", str(program)])
+
+
+def test_an_mpi_of_another_abi(openmpi: Toolchain, tmp_path: Path) -> None:
+    """A library that only bears the name."""
+    subprocess.run(
+        [
+            "cc",
+            "-shared",
+            "-x",
+            "c",
+            "/dev/null",
+            "-Wl,-soname,libmpi_abi.so.0",
+            "-o",
+            tmp_path / "libmpi_abi.so.0",
+        ],
+        check=True,
+    )
+    (tmp_path / "program.c").write_text("int main(void) { return 0; }\n")
+    program = tmp_path / "program"
+    words = ["cc", tmp_path / "program.c", "-Wl,--no-as-needed", tmp_path / "libmpi_abi.so.0", "-o", program]
+    subprocess.run(words, check=True)
+    with pytest.raises(InputError, match=r"program needs libmpi_abi.so.0, an MPI of another ABI"):
+        linked([str(openmpi.mpiexec), str(program)])
+
+
+def test_the_launcher_of_another_mpi(mpich: Toolchain, exchange: Path) -> None:
+    with pytest.raises(InputError, match=r"is MPICH's, but .* is linked with Open MPI"):
+        linked([str(mpich.mpiexec), "-n", "2", str(exchange)])
+
+
+def test_the_library_of_another_mpi(exchange: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "--mpi", "mpich", "--", "mpirun.openmpi", str(exchange)]) == 2
+    assert "--mpi mpich is MPICH" in capsys.readouterr().err
+
+
+def test_torn_and_foreign_profiles(
+    openmpi: Toolchain, exchange: Path, profiled: Profiled, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = profiled(openmpi, 2, exchange, "ring").path
+    content = good.read_bytes()
+    cases = {
+        "truncated": content[:-5],
+        "is truncated": content[:100],
+        "its checksum": content[:-1] + bytes([content[-1] ^ 1]),
+        "of version 'kiviat.profile/9'": content.replace(b"kiviat.profile/1", b"kiviat.profile/9", 1),
+        "is no profile": b"something else",
+    }
+    for said, damaged in cases.items():
+        good.write_bytes(damaged)
+        assert main(["show", str(good)]) == 2
+        err = capsys.readouterr().err
+        assert said in err and err.count("\n") == 1
+
+
+def test_another_file_is_not_overwritten(exchange: Path, tmp_path: Path) -> None:
+    (tmp_path / "out.profile").write_text("mine")
+    done = kiviat_profile(tmp_path, "mpirun.openmpi", exchange)
+    assert done.status == 2
+    assert "exists and is no profile" in done.err
+    assert (tmp_path / "out.profile").read_text() == "mine"
+
+
+def test_what_a_dead_kiviat_left(openmpi: Toolchain, exchange: Path, tmp_path: Path) -> None:
+    """Nobody there to collect: the folder of the ranks can be shown."""
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    words = [openmpi.mpiexec, "--oversubscribe", "-n", "2", exchange, "left"]
+    variables = environment(profiler_of(openmpi), folder, {})
+    subprocess.run(words, env={**os.environ, **ROOT, **variables}, capture_output=True)
+    assert read_profile(folder).sent.dense_bytes().tolist() == [[0, 1000], [1000, 0]]
+    assert main(["show", str(folder)]) == 0
+    page = tmp_path / "page.html"
+    assert main(["report", str(folder), "-o", str(page)]) == 0
+    assert "2 of 2 ranks did not reach MPI_Finalize" in page.read_text()

@@ -1,0 +1,75 @@
+"""How much of the time is MPI, which calls, how far: by hand beside what is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kiviat.analysis.mpi_use import pattern_of, size_range, use_of
+from kiviat.profile import DISTANCES, Traffic
+
+from .made_up import halo_profile
+
+
+def test_shares_and_calls() -> None:
+    use = use_of(halo_profile())
+    # 0.1 s of MPI_Isend, 0.5 s of MPI_Allreduce, 1.0 … 2.5 s of MPI_Waitall, of 10 s.
+    assert use.share == pytest.approx((0.1 + 0.5 + 1.75) / 10)
+    assert (use.least, use.most) == pytest.approx((0.16, 0.31))
+    assert [call.name for call in use.calls] == ["MPI_Waitall", "MPI_Allreduce", "MPI_Isend"]
+    waits = use.calls[0]
+    assert (waits.mean_s, waits.least_s, waits.most_s) == pytest.approx((1.75, 1.0, 2.5))
+    assert waits.of_mpi == pytest.approx(1.75 / 2.35)
+    assert use.seconds == pytest.approx((0.1, 0, 0, 2.25))
+    assert use.nodes == 4
+    # Rows of a torus of 4 × 4 are nodes: of four neighbours two are on others.
+    assert use.bytes[DISTANCES.index("other node")] == 16 * 2 * 100_000 + 16 * 15 * 100
+    assert use.carried == 20_000_000
+
+
+def test_ranks_that_left_nothing_are_no_zeros() -> None:
+    seen = np.ones(16, dtype=np.bool_)
+    seen[3] = False
+    seconds = np.where(seen, 10.0, np.nan)
+    whole = halo_profile()
+    kept = whole.calls.rank != 3
+    calls = type(whole.calls)(**{name: getattr(whole.calls, name)[kept] for name in whole.calls.__slots__})
+    use = use_of(halo_profile(seen=seen, ended=np.zeros(16, dtype=np.bool_), seconds=seconds, calls=calls))
+    assert use.calls[2].least_s == pytest.approx(0.1)  # MPI_Isend; not 0 of rank 3
+    assert use.nodes is None
+    assert use.remarks[0] == "1 of 16 ranks left nothing"
+    assert use.remarks[1].startswith("15 of 16 ranks did not reach MPI_Finalize")
+
+
+def test_who_was_inside_of_what() -> None:
+    use = use_of(halo_profile(inside={2: "MPI_Recv", 5: "MPI_Recv", 7: "MPI_Send"}))
+    assert "inside of MPI_Recv when it ended: ranks 2, 5" in use.remarks
+    assert "inside of MPI_Send when it ended: rank 7" in use.remarks
+
+
+def test_the_pattern_of_messages_and_of_collectives() -> None:
+    messages, collectives, nodes = pattern_of(halo_profile())
+    assert messages == "Messages, 99.6 % of the bytes. All of them: nearest neighbours in a 4 × 4 torus."
+    assert "all-to-all" in collectives
+    assert nodes == "50 % of the bytes go between nodes."
+
+
+def test_what_is_got_flows_the_other_way() -> None:
+    fetched = Traffic.of_entries(16, [(0, 5, 2, 70)])
+    traffic = halo_profile(fetched=fetched).traffic(collectives=False).dense_bytes()
+    assert traffic[5, 0] == 70
+    assert traffic[0, 5] == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({}, ""),
+        ({0: 3}, "0 B"),
+        ({4: 1}, "8 B – 16 B"),
+        ({0: 1, 11: 5}, "0 B – 2 KiB, mostly 1 KiB – 2 KiB"),
+        ({3: 9, 35: 1}, "from 4 B"),
+    ],
+)
+def test_sizes_in_words(counts: dict[int, int], words: str) -> None:
+    assert size_range([counts.get(size, 0) for size in range(36)]) == words

@@ -1,0 +1,61 @@
+"""The page of a profile in a real browser."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from profiler.made_up import halo_profile
+
+from kiviat.profile import Traffic
+from kiviat.profile.profile import Groups
+from kiviat.report.profile import render_profile
+
+from .conftest import Open
+from .test_page import SCREENSHOTS, draw_all
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
+    page = open_page(render_profile(halo_profile()), width, theme)
+    draw_all(page)
+    page.evaluate("scrollTo(0, 0)")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"profile-{width}-{theme}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    expect(page.locator("h1")).to_have_text("halo <b> on 16 ranks")
+    expect(page.locator(".number .value").first).to_have_text("23.5 %")
+    expect(page.locator("#calls tbody th").first).to_have_text("MPI_Waitall")
+    expect(page.locator("#who li").first).to_contain_text("nearest neighbours in a 4 × 4 torus")
+    expect(page.locator("#matrix")).to_be_visible()
+    expect(page.locator("#share")).to_be_visible()
+
+
+def test_what_was_not_counted_is_not_zero() -> None:
+    """No bytes, no nodes, ranks that left nothing."""
+    seen = np.array([True] + [False] * 15)
+    whole = halo_profile()
+    kept = whole.calls.rank == 0
+    calls = type(whole.calls)(**{name: getattr(whole.calls, name)[kept] for name in whole.calls.__slots__})
+    none = Traffic.of_entries(16, [])
+    html = render_profile(
+        halo_profile(
+            seen=seen,
+            node=np.where(seen, 0, -1),
+            calls=calls,
+            sent=none,
+            groups=Groups(*(np.zeros(0, dtype=np.int64),) * 7),
+            seconds=np.where(seen, 10.0, np.nan),
+            interfaces=(),
+        )
+    )
+    assert "15 of 16 ranks left nothing" in html
+    assert "No rank sends anything to another." in html
+    assert 'id="matrix"' not in html
+
+
+def test_many_ranks_become_blocks() -> None:
+    """900 ranks: a page of a bounded size."""
+    html = render_profile(halo_profile(side=30, per_node=30))
+    assert "0–4" in html
+    assert len(html) < 8_000_000
