@@ -19,6 +19,7 @@ from benchmarks import (
     memory,
     npb,
     profiler,
+    placement,
     report,
     same_machine,
     simulation,
@@ -43,12 +44,13 @@ ROWS: Mapping[str, Row] = {
         profiler,
         emulated,
         simulation,
+        placement,
         report,
         startup,
         memory,
     )
 }
-WITHOUT_MPI = {simulation.ROW, report.ROW, startup.ROW}
+WITHOUT_MPI = {simulation.ROW, placement.ROW, report.ROW, startup.ROW}
 
 # Processes that want to run, averaged over a minute, above which others disturb us.
 _BUSY = 0.5

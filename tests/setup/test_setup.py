@@ -180,7 +180,7 @@ def test_tests_need_both_mpis_a_browser_and_slurm(debian: Machine) -> None:
     assert done.returncode == 0, done.stderr
     *_, install, pip = debian.log
     wanted = "cmake ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev mpich libmpich-dev chromium "
-    wanted += "iproute2 slurmctld slurmd slurm-client munge gfortran"
+    wanted += "iproute2 slurmctld slurmd slurm-client munge gfortran scotch"
     assert install.endswith(f"install --no-install-recommends {wanted}")
     assert pip == "pip -q --disable-pip-version-check -e .[test,mpi]"
 

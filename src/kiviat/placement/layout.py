@@ -49,6 +49,17 @@ class Layout:
         nodes = zip(self.topology.nodes, self._ranks, strict=True)
         return any(len(ranks) > node.slots for node, ranks in nodes)
 
+    def lines(self) -> list[str]:
+        """As a placement file has them (kiviat.placement.placefile)."""
+        lines = []
+        for place in self.places:
+            node = self.topology.nodes[place.node]
+            if place.socket is None or place.core is None:
+                lines.append(node.name)
+            else:
+                lines.append(f"{node.name} {place.socket} {node.sockets[place.socket].index(place.core)}")
+        return lines
+
     @cached_property
     def _ranks(self) -> tuple[tuple[int, ...], ...]:
         found: list[list[int]] = [[] for _ in self.topology.nodes]

@@ -1,0 +1,118 @@
+"""How good and how fast `kiviat place` is: beside Scotch's mapping, and on 4,096 ranks."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks import graphs
+from benchmarks.finding import Finding, Verdict, judged, not_measured
+from benchmarks.setting import Setting
+from kiviat.launch import scotch
+from kiviat.placement import place
+from kiviat.placement.automatic import automatic
+from kiviat.placement.graph import Graph
+from kiviat.placement.prediction import predicted
+from kiviat.placement.swaps import repaired
+from kiviat.placement.target import Target
+from kiviat.profile import Traffic
+
+ROW = "placement"
+_LARGE_S = 10.0
+_WITHIN = 1.02
+_RANKS = (8, 16, 24, 32, 48, 64, 100, 128, 200, 256)
+
+
+def measure(setting: Setting) -> Iterator[Finding]:
+    yield from _beside_scotch(setting)
+    yield from _large(setting)
+
+
+def _beside_scotch(setting: Setting) -> Iterator[Finding]:
+    """Ours alone, without Scotch's mapping to begin with, which `kiviat place` has where it is installed."""
+    problems = list(graphs.problems(20 if setting.brief else 200, _RANKS))
+    if scotch.program() is None:
+        yield not_measured(ROW, "beside Scotch", "within 2 %", "no scotch_gmap on PATH")
+        return
+    ratios, worse, lines, full = [], 0, [], 0
+    ours_s = theirs_s = 0.0
+    for name, traffic, target, objective in setting.progress(problems, ROW):
+        simple = [place(target.topology, traffic.ranks, policy) for policy in ("cyclic", "blocked")]
+        begun = time.monotonic()
+        ours = predicted(traffic, automatic(traffic, target, objective, simple), target).by(objective)
+        between = time.monotonic()
+        theirs, crowded = _scotch(traffic, target, objective)
+        ours_s, theirs_s = ours_s + between - begun, theirs_s + time.monotonic() - between
+        full += crowded
+        nodes = [np.array([where.node for where in layout.places]) for layout in simple]
+        worse += ours > min(predicted(traffic, node, target).by(objective) for node in nodes)
+        # Nothing to send is as good as nothing to send.
+        ratio = ours / theirs if theirs else 1.0 if not ours else np.inf
+        ratios.append(ratio)
+        if ratio > _WITHIN:
+            lines.append(f"{ratio:.3f}: {name}")
+    far = sum(ratio > _WITHIN for ratio in ratios)
+    finite = np.maximum(np.array(ratios), 1e-3)
+    yield Finding(
+        ROW,
+        f"{len(ratios)} graphs and networks, ours alone: cost more than 2 % above Scotch's",
+        f"{far}; geometric mean {np.exp(np.log(finite).mean()):.3f} of Scotch's, "
+        f"at most {max(ratios):.3f}; {ours_s:.0f} s, Scotch {theirs_s:.0f} s",
+        "0",
+        judged(far == 0),
+        [
+            *lines,
+            f"Scotch put too many ranks on a node in {full} of them; those were moved where it costs least",
+        ],
+        {"ratios": ratios},
+    )
+    yield Finding(
+        ROW, "of those: worse than the best of cyclic and blocked", f"{worse}", "0", judged(worse == 0)
+    )
+
+
+def _scotch(traffic: Traffic, target: Target, objective: str) -> tuple[float, bool]:
+    """What Scotch's mapping costs, and whether it did not fit. It knows distances, no worst links."""
+    graph = Graph.of_traffic(traffic)
+    distances = {"bytes": [target.apart], "hop-bytes": [target.hops], "max-link": [target.apart, target.hops]}
+    found, crowded = [], False
+    for distance in distances[objective]:
+        node = scotch.mapped(graph, target.room, distance)
+        assert node is not None
+        crowded |= bool((np.bincount(node, minlength=target.nodes) > target.room).any())
+        fitting = repaired(graph, node, target.room, distance)
+        found.append(predicted(traffic, fitting, target).by(objective))
+    return min(found), crowded
+
+
+def _large(setting: Setting) -> Iterator[Finding]:
+    """All of it: routes, Scotch where it is there, ours."""
+    source = random.Random(2)
+    ranks = 512 if setting.brief else 4096
+    shapes = (
+        ("cube", "crossbar", 16),
+        ("random", "fat-tree", 8),
+        ("geometric", "dragonfly", 16),
+        ("square", "torus", 4),
+    )
+    for kind, network, slots in shapes:
+        traffic = graphs.traffic(source, kind, ranks)
+        for objective in ("bytes", "hop-bytes", "max-link"):
+            target = graphs.target(source, network, traffic.ranks, slots)
+            begun = time.monotonic()
+            simple = [place(target.topology, traffic.ranks, policy) for policy in ("cyclic", "blocked")]
+            found = automatic(traffic, target, objective, simple, scotch.mapped)
+            took = time.monotonic() - begun
+            ours = predicted(traffic, found, target).by(objective)
+            theirs = _scotch(traffic, target, objective)[0] if scotch.program() else None
+            beside = f"; {ours / theirs:.3f} of Scotch's cost" if theirs else ""
+            yield Finding(
+                ROW,
+                f"{kind} of {traffic.ranks} ranks, {target.label}, {objective}",
+                f"{took:.1f} s{beside}",
+                f"{_LARGE_S:.0f} s at most",
+                Verdict.STATED if setting.brief else judged(took <= _LARGE_S),
+            )

@@ -1,0 +1,101 @@
+"""Maps ranks to nodes by dividing both in two, again and again: dual recursive bipartitioning.
+
+(Pellegrini, "Static mapping by dual recursive bipartitioning of process and architecture graphs", SHPCC
+1994.) Nodes are divided where the distance between the halves is large; ranks follow, with an eye to where
+those ranks already are that they talk to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kiviat.placement.bisection import bisect
+from kiviat.placement.graph import Floats, Graph, Integers, prefix_sums
+
+
+def mapped(
+    graph: Graph,
+    room: Integers,
+    distance: Floats,
+    random: np.random.Generator,
+    fixed: Floats | None = None,
+    starts: int = 6,
+) -> Integers:
+    """The node of each vertex. `room` is how many ranks a node takes, `distance` that between nodes, the same
+    both ways.
+
+    `fixed[v, node]` is what v pays there besides, for what it exchanges with ranks that stay where they are.
+    Where vertices stand for several ranks a node may get a few too many. `starts` is how many beginnings
+    each division tries.
+    """
+    vertices, nodes = graph.vertices, len(room)
+    before = prefix_sums(room.astype(np.float64))
+    # The nodes among which each vertex will be: begin and end.
+    begin, end = np.zeros(vertices, dtype=np.int64), np.full(vertices, nodes, dtype=np.int64)
+    plain = fixed is None and uniform(distance)
+    domains = [(0, nodes, np.arange(vertices))]
+    while domains:
+        divided = []
+        for first, last, members in domains:
+            if last - first == 1 or not len(members):
+                continue
+            middle = first + division(distance[first:last, first:last])
+            part = graph.part(members)
+            ranks = int(part.size.sum())
+            high = min(int(before[middle] - before[first]), ranks)
+            low = min(max(0, ranks - int(before[last] - before[middle])), high)
+            if plain:
+                pull = np.zeros(len(members))
+            else:
+                pull = _pull(graph, members, distance, (first, middle, last), begin, end)
+                if fixed is not None:
+                    second, other = fixed[members, middle:last], fixed[members, first:middle]
+                    pull = pull + second.mean(axis=1) - other.mean(axis=1)
+                # Two vertices on different sides pay what the halves are apart.
+                pull = pull / max(float(distance[first:middle, middle:last].mean()), 1e-9)
+            sides = bisect(part, low, high, pull, random, starts)
+            begin[members[sides]], end[members[~sides]] = middle, middle
+            divided += [(first, middle, members[~sides]), (middle, last, members[sides])]
+        domains = divided
+    return begin
+
+
+def uniform(distance: Floats) -> bool:
+    """Whether all nodes are equally far from one another."""
+    nodes = len(distance)
+    return nodes < 3 or bool((distance[~np.eye(nodes, dtype=bool)] == distance[0, 1]).all())
+
+
+def division(distance: Floats) -> int:
+    """Where to divide nodes that are in the order of the network: near the middle, the halves far apart."""
+    nodes = len(distance)
+    middle = nodes // 2
+    if nodes < 4 or uniform(distance):
+        return middle
+    # Sums of squares [:k, k:] for all k, from two-dimensional prefix sums.
+    table = np.zeros((nodes + 1, nodes + 1))
+    table[1:, 1:] = distance.cumsum(axis=0).cumsum(axis=1)
+    at = np.arange(-(-nodes // 3), 2 * nodes // 3 + 1)
+    across = (table[at, nodes] - table[at, at]) / (at * (nodes - at))
+    best = across >= across.max() * (1 - 1e-9)
+    return int(min(at[best], key=lambda k: abs(k - middle)))
+
+
+def _pull(
+    graph: Graph,
+    members: Integers,
+    distance: Floats,
+    parts: tuple[int, int, int],
+    begin: Integers,
+    end: Integers,
+) -> Floats:
+    """What each rank pays on the second half beyond the first, for all ranks that are among other nodes."""
+    first, middle, last = parts
+    further = prefix_sums(distance[middle:last].mean(axis=0) - distance[first:middle].mean(axis=0))
+    each = (further[end] - further[begin]) / (end - begin)
+    counts = (graph.first[1:] - graph.first[:-1])[members]
+    edges = np.repeat(graph.first[members] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    row, other = np.repeat(np.arange(len(members)), counts), graph.neighbour[edges]
+    outside = (begin[other] != first) | (end[other] != last)
+    weights = graph.weight[edges[outside]] * each[other[outside]]
+    return np.bincount(row[outside], weights=weights, minlength=len(members)).astype(np.float64)

@@ -1,0 +1,163 @@
+"""The ways of messages between nodes: which arcs each pair of nodes uses, and what they then carry.
+
+The way is that of the simulator (native/sim/platform.cpp, kiviat.machine.networks): fewest arcs, and where
+there are several, (number of the receiving node / divisor) chooses among them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kiviat.machine.networks import Arc, Network
+from kiviat.record import InputError
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Destinations whose distances are found together: their tables stay in the cache.
+_TOGETHER = 64
+_FAR = np.int32(2**30)
+
+
+class Routes:
+    """Between the first `nodes` nodes of a network."""
+
+    def __init__(self, network: Network, nodes: int) -> None:
+        self.network = network
+        self.nodes = nodes
+        self._arcs = sorted(network.arcs, key=lambda arc: arc.start)  # stable: choices go by the order given
+        self._start = np.array([arc.start for arc in self._arcs], dtype=np.int64)
+        self._end = np.array([arc.end for arc in self._arcs], dtype=np.int64)
+        # The points of a long cable are passed through at no cost (kiviat.machine.networks).
+        passed = np.isin(self._end, sorted(network.relays))
+        self._costs = (~passed).astype(np.int64)
+        self._width = np.array([arc.width for arc in self._arcs], dtype=np.float64)
+
+    @property
+    def arcs(self) -> list[Arc]:
+        """In the order of `loads`."""
+        return self._arcs
+
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.int32], Integers]:
+        """The arc by which a message for a node leaves a vertex, [node, vertex], -1 at the node itself; and
+        how many cables a message crosses, [from node, to node].
+        """
+        following = np.full((self.nodes, self.network.vertices), -1, dtype=np.int32)
+        hops = np.zeros((self.nodes, self.nodes), dtype=np.int64)
+        if not self._arcs:
+            return following, hops
+        if self._one_switch:
+            out = self._start < self.network.nodes
+            following[:, self._start[out]] = np.flatnonzero(out)
+            following[np.arange(self.nodes), np.arange(self.nodes)] = -1
+            into = np.flatnonzero(~out & (self._end < self.nodes))
+            following[self._end[into], self.network.nodes] = into
+            return following, 2 - 2 * np.eye(self.nodes, dtype=np.int64)
+        leaving, first = np.unique(self._start, return_index=True)
+        group = np.searchsorted(leaving, self._start)
+        divisors = [self.network.node_divisor] * self.network.nodes + self.network.divisors
+        divisor = np.array(divisors, dtype=np.int64)[leaving]
+        for begin in range(0, self.nodes, _TOGETHER):
+            to = np.arange(begin, min(begin + _TOGETHER, self.nodes))
+            left = self._distances(to, leaving, first)
+            onward = left[:, self._end] < left[:, self._start]
+            # The number of each arc among those of its vertex that lead on, against the one wanted.
+            counted = np.cumsum(onward, axis=1, dtype=np.int32)
+            before = counted[:, first] - onward[:, first]
+            choices = np.add.reduceat(onward, first, axis=1, dtype=np.int32)
+            wanted = np.where(divisor > 0, to[:, None] // np.maximum(divisor, 1), 0) % np.maximum(choices, 1)
+            row, arc = np.nonzero(onward & (counted - 1 == (before + wanted)[:, group]))
+            following[to[row], self._start[arc]] = arc
+            hops[:, to] = left[:, : self.nodes].T
+            if self.network.relays:
+                hops[:, to] -= self._passed_through(following[to], left)[:, : self.nodes].T
+        return following, hops
+
+    @property
+    def _one_switch(self) -> bool:
+        """Whether each node has one cable, to the only switch: then there is but one way."""
+        network = self.network
+        ends = Counter((arc.start, arc.end) for arc in self._arcs)
+        switch = network.nodes
+        both = {pair for node in range(switch) for pair in ((node, switch), (switch, node))}
+        return len(network.divisors) == 1 and set(ends) == both and max(ends.values()) == 1
+
+    def _passed_through(self, following: NDArray[np.int32], left: NDArray[np.int32]) -> NDArray[np.int32]:
+        """How many arcs on the way from each vertex cost nothing."""
+        found = np.zeros_like(left)
+        for distance in range(1, int(left[left < _FAR].max(initial=0)) + 1):
+            row, vertex = np.nonzero(left == distance)
+            arc = following[row, vertex]
+            found[row, vertex] = found[row, self._end[arc]] + 1 - self._costs[arc]
+        return found
+
+    def _distances(self, to: Integers, leaving: Integers, first: Integers) -> NDArray[np.int32]:
+        """In arcs, [to, vertex]."""
+        left = np.full((len(to), self.network.vertices), _FAR, dtype=np.int32)
+        left[np.arange(len(to)), to] = 0
+        while True:
+            found = np.minimum.reduceat(left[:, self._end], first, axis=1) + 1
+            known = left[:, leaving]
+            if (found >= known).all():
+                return left
+            left[:, leaving] = np.minimum(known, found)
+
+    @property
+    def _next(self) -> NDArray[np.int32]:
+        return self._tables[0]
+
+    @property
+    def hops(self) -> Integers:
+        """Cables that a message crosses, [from, to]; InputError where there is no way."""
+        hops = self._tables[1]
+        if (hops >= _FAR).any():
+            at, to = (int(index) for index in np.argwhere(hops >= _FAR)[0])
+            self._refuse(at, to)
+        return hops
+
+    @property
+    def symmetric(self) -> bool:
+        return bool((self.hops == self.hops.T).all())
+
+    def crossings(self, source: Integers, target: Integers) -> tuple[Integers, Integers]:
+        """(number of the pair, arc) for each arc that each pair of nodes uses."""
+        pair = np.flatnonzero(source != target)
+        at, to = source[pair], target[pair]
+        pairs, arcs = [], []
+        while len(pair):
+            arc = self._next[to, at].astype(np.int64)
+            if (lost := np.flatnonzero(arc < 0)).size:
+                self._refuse(int(at[lost[0]]), int(to[lost[0]]))
+            pairs.append(pair)
+            arcs.append(arc)
+            at = self._end[arc]
+            on = at != to
+            pair, at, to = pair[on], at[on], to[on]
+        empty = np.zeros(0, dtype=np.int64)
+        return (np.concatenate(pairs), np.concatenate(arcs)) if pairs else (empty, empty)
+
+    @property
+    def width(self) -> Floats:
+        """Cables side by side of each arc."""
+        return self._width
+
+    def loads(self, source: Integers, target: Integers, bytes: Floats) -> Floats:
+        """Bytes on a cable of each arc, where `bytes[i]` go from node `source[i]` to node `target[i]`."""
+        pair, arc = self.crossings(source, target)
+        return np.bincount(arc, weights=bytes[pair], minlength=len(self._arcs)) / self._width
+
+    def _vertex(self, vertex: int) -> str:
+        nodes = self.network.nodes
+        return f"node {vertex + 1}" if vertex < nodes else f"switch {vertex - nodes + 1}"
+
+    def _refuse(self, at: int, to: int) -> NoReturn:
+        raise InputError(
+            f"there is no way from {self._vertex(at)} to {self._vertex(to)} in this network; "
+            "correct the topology of the machine file"
+        )
