@@ -39,7 +39,7 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     if words[:1] == ["cc"] and words[1:2] not in (["-h"], ["--help"]):
         return argparse.Namespace(command="cc", module="cc", arguments=words[1:])
     program = None
-    if words[:1] in (["run"], ["profile"]) and "--" in words:
+    if words[:1] in (["run"], ["profile"], ["place"]) and "--" in words:
         at = words.index("--")
         words, program = words[:at], words[at + 1 :]
     arguments = parser().parse_args(words)
@@ -79,6 +79,7 @@ def parser() -> Parser:
     _machines(command("machines", "list the modelled machines, or show what is known of one"))
     _cc(command("cc", "compile an MPI program for simulated machines; the rest is the compiler's"))
     _profile(command("profile", "count what any MPI program does: where its time goes, who sends to whom"))
+    _place(command("place", "say where a program's ranks should run, and write it down for the launcher"))
     _what_if(command("what-if", "simulate a machine with something changed, beside itself", "what_if"))
     machine = command("machine", "describe this machine")
     machine.add_argument("--format", choices=("table", "json"), default="table")
@@ -381,6 +382,67 @@ def _machines(command: argparse.ArgumentParser) -> None:
     show.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
     show.add_argument("-o", "--output", metavar="FILE.svg", help="draw its network instead")
     show.add_argument("--format", choices=("table", "json"), default="table")
+
+
+def _place(command: argparse.ArgumentParser) -> None:
+    command.usage = (
+        "kiviat place RUN --nodes 4x8 [-o FILE] [--emit LAUNCHER] [--verify --on WHERE -- mpirun ...]"
+    )
+    command.add_argument(
+        "profile",
+        metavar="RUN",
+        help=f"a run of NAS programs on a simulated machine: {_NAME}",
+    )
+    command.add_argument("--case", metavar="CASE", help="of a run that has several")
+    onto = command.add_argument_group("where to")
+    onto.add_argument(
+        "--nodes", metavar="NxS", help="nodes x slots of each: 4x8; or nodes x sockets x slots: 4x2x4"
+    )
+    onto.add_argument(
+        "--machine", metavar="NAME", help="a modelled machine, or its file: its network, sockets and cores"
+    )
+    onto.add_argument(
+        "--hosts", metavar="LIST", help="the nodes' names: a,b,c, or a file of them (default: n1, n2, …)"
+    )
+    onto.add_argument(
+        "--bind",
+        choices=("core",),
+        help="a core for each rank, those that talk most on one socket (default: none)",
+    )
+    how = command.add_argument_group("how")
+    how.add_argument(
+        "--objective",
+        choices=("bytes", "max-link", "hop-bytes"),
+        default="bytes",
+        help="what there is to be little of: bytes between nodes, bytes on the worst link, bytes times the "
+        "cables that they cross (default: bytes)",
+    )
+    how.add_argument(
+        "--beside",
+        action="append",
+        default=[],
+        metavar="HOW",
+        help="show this placement too: plane:K or file:FILE; may be repeated",
+    )
+    how.add_argument("--no-scotch", action="store_true", help="leave Scotch's mapping out, if it is there")
+    what = command.add_argument_group("what becomes of it")
+    what.add_argument(
+        "-o", "--output", metavar="FILE", help="write the placement, for `kiviat run --place file:FILE`"
+    )
+    what.add_argument(
+        "--emit",
+        choices=("openmpi4", "openmpi5", "mpich", "mpich5", "slurm"),
+        help="FILE as this launcher reads it, and the words that it needs",
+    )
+    what.add_argument("--format", choices=_FORMATS, default="table")
+    trial = command.add_argument_group("trying it")
+    trial.add_argument("--verify", action="store_true", help="run the program after -- under each placement")
+    trial.add_argument(
+        "--on", metavar="WHERE", help="there: emulated:4x2,rate=1Gbit; slurm within a job; native"
+    )
+    trial.add_argument("--repeat", type=int, default=3, metavar="N", help="so often each (default: 3)")
+    trial.add_argument("--timeout", type=float, metavar="S", help="end a run that takes longer than that")
+    _mpi(trial)
 
 
 def _what_if(command: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from kiviat.launch.emulated.spec import parse_spec
 from kiviat.launch.native import Options
 from kiviat.launch.substrate import Start, arguments_of, environment_of, layout_of
 from kiviat.launch.toolchain import Toolchain
+from kiviat.machine.topology import Topology
 from kiviat.placement import emit
 from kiviat.record import InputError
 
@@ -48,6 +49,13 @@ class Emulated:
     ) -> None:
         if not self._kept:
             self._cluster.__exit__(kind, error, trace)
+
+    def topology(self) -> Topology:
+        return self._cluster.topology()
+
+    def bytes_sent(self) -> dict[str, int]:
+        """By node, frames with their headers, since the cluster is up."""
+        return self._cluster.bytes_sent()
 
     def default_ranks(self, options: Options) -> int:
         spec = self._cluster.spec

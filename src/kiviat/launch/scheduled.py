@@ -27,7 +27,7 @@ class Scheduled(AlwaysReady):
         self.label = scheduler.name
 
     def default_ranks(self, options: Options) -> int:
-        nodes = self._topology().nodes if self.scheduler.hosts else ()
+        nodes = self.topology().nodes if self.scheduler.hosts else ()
         if not nodes:
             return max(2, options.per_node or available_cores())
         return max(2, sum(min(node.slots, options.per_node or node.slots) for node in nodes))
@@ -40,7 +40,7 @@ class Scheduled(AlwaysReady):
         return ranks_to_probe(world)
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
-        layout = layout_of(self._topology(), ranks, options) if options.places else None
+        layout = layout_of(self.topology(), ranks, options) if options.places else None
         environment = native.environment(toolchain, options, os.environ)
         if options.launcher or not self._launches(toolchain):
             emitted = emit(layout, toolchain.family, toolchain.version) if layout else None
@@ -65,7 +65,7 @@ class Scheduled(AlwaysReady):
             not speaks or toolchain.vendor.pmi in answer(list(speaks)).split()
         )
 
-    def _topology(self) -> Topology:
+    def topology(self) -> Topology:
         """Slurm's: the cores of the nodes are not known from here, so that nobody can be bound to them."""
         hosts = answer(list(self.scheduler.hosts)).split() if self.scheduler.hosts else []
         cores = cores_per_node(os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))

@@ -1,0 +1,87 @@
+"""Who sends how much to whom, for `kiviat place`: from a run that counted messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kiviat.profile import Traffic
+from kiviat.record import InputError, TableRow
+from kiviat.record.units import format_bytes
+from kiviat.store import find_run, read_run, runs_home
+from kiviat.store.tables import load_tables
+
+_TABLES = ("messages", "message_bytes")
+
+
+@dataclass(frozen=True)
+class Program:
+    """`nodes` numbers the nodes on which the ranks were, None where that is not known.
+
+    `counted` says what the matrix is.
+    """
+
+    name: str
+    traffic: Traffic
+    nodes: tuple[int, ...] | None
+    counted: str
+
+
+def read_program(text: str, case: str | None) -> Program:
+    """Of a run, named as for other commands; `case` chooses among those of a run."""
+    return _of_run(find_run(text, runs_home()), case)
+
+
+def _of_run(path: Path, case: str | None) -> Program:
+    """The first launch of a case; programs count their messages on simulated machines."""
+    found: dict[str, dict[str, TableRow]] = {}
+    for row in load_tables(path):
+        if row.table.name in _TABLES and row.outcome == "ok":
+            found.setdefault(row.case, {}).setdefault(row.table.name, row)
+    cases = [name for name, tables in found.items() if len(tables) == len(_TABLES)]
+    if not cases:
+        raise InputError(
+            f"{path} has no case that counted who sends to whom; give a run of "
+            "NAS programs on a simulated machine"
+        )
+    if case is None and len(cases) > 1:
+        raise InputError(f"{path} has {len(cases)} cases: {', '.join(cases)}; choose one by --case")
+    if case is not None and case not in cases:
+        raise InputError(f"--case {case}: {path} has {', '.join(cases)}")
+    tables = found[case or cases[0]]
+    row = tables["message_bytes"]
+    messages, sent = (_by_pair(tables[name], path) for name in _TABLES)
+    source, target = np.nonzero(sent)
+    traffic = Traffic.of_columns(row.ranks, source, target, messages[source, target], sent[source, target])
+    launch = next((each for each in read_run(path)["launches"] if each["index"] == row.launch), None)
+    placement = (launch or {}).get("placement")
+    nodes = tuple(placement["nodes"][: row.ranks]) if placement else None
+    return Program(row.case, traffic, nodes, "as the simulator counted")
+
+
+def _by_pair(row: TableRow, path: Path) -> NDArray[np.int64]:
+    """Summed over what a program consists of."""
+    lengths = {name: len(values) for name, values in row.table.axes}
+    if (
+        lengths.get("from") != row.ranks
+        or lengths.get("to") != row.ranks
+        or list(lengths)[-2:] != ["from", "to"]
+    ):
+        raise InputError(
+            f"{path}: {row.table.name} of {row.case} is not a matrix of {row.ranks} ranks; run it again"
+        )
+    values = np.array([value or 0.0 for value in row.table.values]).reshape(-1, row.ranks, row.ranks)
+    whole: NDArray[np.int64] = np.rint(values.sum(axis=0)).astype(np.int64)
+    return whole
+
+
+def in_words(program: Program) -> str:
+    """One line."""
+    traffic = program.traffic
+    return (
+        f"{program.name}: {traffic.ranks} ranks send {format_bytes(int(traffic.bytes.sum()))} in "
+        f"{int(traffic.messages.sum()):,} messages, {program.counted}"
+    )

@@ -1,0 +1,85 @@
+"""A command such as `mpirun -n 16 ./program args`, taken apart: launcher, ranks, other options, program."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kiviat.launch.toolchain import Toolchain, answer, find_toolchain
+from kiviat.launch.vendors import SIMULATOR, vendors
+from kiviat.record import InputError
+
+_RANKS = ("-n", "-np", "--n", "--np", "-c")
+# Options by how many words follow them; all others have none.
+_VALUES = {
+    **dict.fromkeys(("-x", "-wdir", "--wdir", "-wd", "--timeout", "--output-filename", "--output"), 1),
+    **dict.fromkeys(("-genvlist", "-iface", "-l", "-prepend-pattern", "--stdin"), 1),
+    **dict.fromkeys(("--mca", "-mca", "--gmca", "--prtemca", "-genv", "-env"), 2),
+}
+# What places ranks is our part; who may start more ranks than cores is the substrate's.
+_PLACING = {
+    *("--hostfile", "-hostfile", "--machinefile", "-machinefile", "-f", "--host", "-host", "-H", "-hosts"),
+    *("--map-by", "-map-by", "--rank-by", "-rank-by", "--bind-to", "-bind-to", "-rf", "--rankfile"),
+    *("-ppn", "-N", "--npernode", "-npernode", "--ppr", "-rankmap", "-bynode", "--bynode", "-byslot"),
+}
+_NEEDLESS = {"--oversubscribe", "-oversubscribe", "--allow-run-as-root"}
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    launcher: str
+    ranks: int
+    options: tuple[str, ...]
+    program: tuple[str, ...]
+
+
+def taken_apart(words: Sequence[str]) -> CommandLine:
+    """InputError where a word cannot be understood, or places ranks."""
+    said = " ".join(words)
+    ranks: int | None = None
+    options: list[str] = []
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        name, _, value = words[at].partition("=")
+        if name in _PLACING:
+            raise InputError(
+                f"{words[at]} in `{said}` places ranks, which is what is tried here; leave it out"
+            )
+        if name in _RANKS:
+            value = value or (words[at + 1] if at + 1 < len(words) else "")
+            if not value.isdecimal():
+                raise InputError(f"{name} {value} in `{said}` is not a number of ranks; write -n 16")
+            ranks = int(value)
+            at += 1 if "=" in words[at] else 2
+            continue
+        count = 1 + (0 if "=" in words[at] else _VALUES.get(name, 0))
+        if name not in _NEEDLESS:
+            options += words[at : at + count]
+        at += count
+    if ranks is None:
+        raise InputError(f"`{said}` does not say how many ranks; write mpirun -n 16 ./program")
+    if at >= len(words):
+        raise InputError(f"`{said}` has no program; write mpirun -n 16 ./program")
+    program = shutil.which(words[at])
+    if program is None:
+        raise InputError(
+            f"{words[at]!r} in `{said}` is not a program; write options that have values as --option=value"
+        )
+    return CommandLine(words[0], ranks, tuple(options), (str(Path(program).absolute()), *words[at + 1 :]))
+
+
+def toolchain_of(launcher: str, mpi: str | None) -> Toolchain:
+    """The MPI of a launcher, unless `mpi` names another way to it."""
+    if mpi is not None:
+        return find_toolchain(mpi)
+    path = shutil.which(launcher)
+    if path is None:
+        raise InputError(f"{launcher!r} is not a program; write mpirun -n 16 ./program")
+    said = answer([path, "--version"])
+    for family, vendor in vendors().items():
+        if family != SIMULATOR and re.search(vendor.launcher_pattern, said):
+            return find_toolchain(family)
+    raise InputError(f"{launcher} is not the launcher of an MPI that we know; name the MPI by --mpi")

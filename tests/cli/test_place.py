@@ -1,0 +1,198 @@
+"""`kiviat place` as a user sees it: what it prints, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from store.made_up import MACHINE, PLAN, launch, record
+
+from kiviat.cli.main import main
+from kiviat.record import Table
+from kiviat.store import RunDirectory
+
+RANKS = 8
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Kiviat = Callable[..., Done]
+
+
+@pytest.fixture
+def kiviat(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Kiviat:
+    """As that of all commands, but in this process: Python takes longer to start than a placement."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> Done:
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        return Done(status, *capsys.readouterr())
+
+    return run
+
+
+def table(name: str, sent: list[list[float]]) -> Table:
+    """Of two kernels that share the traffic: the matrix is their sum."""
+    ranks = tuple(map(str, range(RANKS)))
+    axes = (("kernel", ("first", "second")), ("from", ranks), ("to", ranks))
+    return Table(
+        name, "B", "lower", axes, tuple(value / 2 for _ in range(2) for row in sent for value in row)
+    )
+
+
+def append(run: RunDirectory, case: str, unit: int = 1 << 20) -> None:
+    """Each rank sends `unit` bytes to the rank that is half the world away, and a little to its neighbour."""
+    sent = [[0.0] * RANKS for _ in range(RANKS)]
+    for rank in range(RANKS):
+        sent[rank][(rank + RANKS // 2) % RANKS] = unit
+        sent[rank][(rank + 1) % RANKS] = unit // 64
+    messages = [[float(value > 0) * 2 for value in row] for row in sent]
+    tables = (table("messages", messages), table("message_bytes", sent))
+    run.append(record(run.id, case, ranks=RANKS, bytes=None, tables=tables))
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Path:
+    """A run of one case that counted its messages, on two nodes."""
+    with RunDirectory.create(tmp_path / "runs", "counted", machine=MACHINE, plan=PLAN) as run:
+        nodes = [0, 0, 0, 0, 1, 1, 1, 1]
+        placed = {"policy": "blocked", "binding": None, "nodes": nodes, "differences": []}
+        run.set_launch(launch(0, 0, outcome="ok", exit=0, placement=placed))
+        append(run, "cg/ranks=8")
+        run.finish()
+    return run.path
+
+
+def test_what_is_printed(kiviat: Kiviat, counted: Path) -> None:
+    """Blocked all of the 8 MiB leave the nodes; partners together, only what goes to neighbours does."""
+    done = kiviat("place", counted, "--nodes", "4x2")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "cg/ranks=8: 8 ranks send 8.12 MiB in 32 messages, as the simulator counted"
+    assert lines[1] == "onto 4x2 (one switch between the nodes), for the fewest bytes between nodes"
+    rows = {line.split()[0]: line for line in lines if line}
+    assert "8.06 MiB" in rows["blocked"] and "128 KiB" in rows["cyclic"] and "128 KiB" in rows["automatic"]
+    assert "given" not in rows, "four ranks on a node do not fit here"
+    assert "nothing was found that has fewer bytes between nodes than cyclic" in done.stdout
+    assert "--bind core places ranks on sockets too" in done.stdout
+
+
+def test_columns_for_other_programs(kiviat: Kiviat, counted: Path) -> None:
+    done = kiviat(
+        "place", counted, "--machine", "vt-myri10g", "--nodes", "2x4", "--bind", "core", "--format", "csv"
+    )
+    rows = {row["placement"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert list(rows) == ["cyclic", "blocked", "given", "automatic"]
+    assert rows["blocked"]["between_nodes_bytes"] == str(8 * (1 << 20) + 2 * (1 << 14))
+    assert rows["automatic"]["between_nodes_bytes"] == str(4 * (1 << 14))
+    assert rows["automatic"]["between_sockets_bytes"] == str(4 * (1 << 14))
+    assert (rows["given"]["between_sockets_bytes"], rows["given"]["hop_bytes"]) == (
+        "",
+        str(2 * int(rows["blocked"]["between_nodes_bytes"])),
+    )
+    asked = kiviat(
+        "place", counted, "--nodes", "4x2", "--beside", "plane:2", "--no-scotch", "--format", "json"
+    )
+    assert [row["placement"] for row in json.loads(asked.stdout)][-2:] == ["plane:2", "automatic"]
+
+
+@dataclass(frozen=True)
+class Written:
+    emit: str
+    words: str
+    first: str
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Written("openmpi4", "mpirun -n 8 --map-by seq --hostfile out --bind-to none ./program", "a\n"),
+        Written("openmpi5", "mpirun -n 8 --map-by seq --hostfile out --bind-to none ./program", "a\n"),
+        Written("mpich", "mpirun -n 8 -f out ./program", "a:1\n"),
+        Written("mpich5", "mpirun -n 8 -f out ./program", "a:1\n"),
+        Written(
+            "slurm", "SLURM_HOSTFILE=out srun -n 8 --distribution=arbitrary --cpu-bind=none ./program", "a\n"
+        ),
+    ],
+    ids=lambda case: case.emit,
+)
+def test_what_launchers_read(kiviat: Kiviat, counted: Path, tmp_path: Path, case: Written) -> None:
+    """The launching itself: tests/placement and tests/emulated."""
+    done = kiviat("place", counted, "--nodes", "4x2", "--hosts", "a,b,c,d", "--emit", case.emit, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert f"wrote out: {case.words}" in done.stderr
+    assert (tmp_path / "out").read_text().startswith(case.first)
+
+
+def test_a_placement_file_is_read_back(kiviat: Kiviat, counted: Path, tmp_path: Path) -> None:
+    done = kiviat("place", counted, "--nodes", "4x2", "-o", "here.place")
+    assert "kiviat run --place file:here.place" in done.stderr
+    assert (tmp_path / "here.place").read_text().split() == ["n1", "n2", "n3", "n4"] * 2
+    again = kiviat("place", counted, "--nodes", "4x2", "--beside", "file:here.place", "--format", "csv")
+    rows = {row["placement"]: row for row in csv.DictReader(io.StringIO(again.stdout))}
+    assert rows["file:here.place"]["hop_bytes"] == rows["automatic"]["hop_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--nodes", "3x2"], "8 ranks do not fit into 3x2, which has 6 slots on 3 nodes"),
+        (["--nodes", "3"], "--nodes 3: not a number of nodes and of slots on each"),
+        ([], "where should the ranks run? Give --nodes 4x8"),
+        (["--nodes", "4x2", "--hosts", "a,b"], "--hosts names 2 nodes, and --nodes 4x2 has 4"),
+        (["--nodes", "4x2", "--emit", "mpich"], "--emit mpich writes a file; name it: -o FILE"),
+        (["--nodes", "4x2", "--case", "ft"], "--case ft: "),
+        (["--nodes", "1x2000", "--bind", "core"], "say them: --nodes NODESxSOCKETSxSLOTS"),
+        (["--nodes", "4x2", "--verify"], "--verify needs the program"),
+        (["--nodes", "4x2", "--verify", "--", "true"], "--verify needs nodes to run on"),
+        (["--nodes", "4x2", "--", "true"], "a program is for --verify"),
+        (["--machine", "nowhere"], "there is no machine 'nowhere'"),
+        (
+            [
+                "--nodes",
+                "4x2",
+                "--verify",
+                "--on",
+                "native",
+                "--hosts",
+                "a,b,c,d",
+                "--",
+                "sh",
+                "-n",
+                "6",
+                "true",
+            ],
+            "has 8 ranks",
+        ),
+    ],
+)
+def test_what_is_refused(kiviat: Kiviat, counted: Path, words: list[str], said: str) -> None:
+    done = kiviat("place", counted, *words)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_runs_without_a_matrix_or_with_several(kiviat: Kiviat, make_run: object, tmp_path: Path) -> None:
+    plain = make_run()  # type: ignore[operator]
+    done = kiviat("place", plain.path, "--nodes", "4x2")
+    assert done.returncode == 2 and "has no case that counted who sends to whom" in done.stderr
+    with RunDirectory.create(tmp_path / "runs", "two", machine=MACHINE, plan=PLAN) as run:
+        run.set_launch(launch(0, 0, outcome="ok", exit=0))
+        append(run, "cg/ranks=8")
+        append(run, "mg/ranks=8", unit=128)
+        run.finish()
+    done = kiviat("place", run.path, "--nodes", "4x2")
+    assert done.returncode == 2 and "cg/ranks=8, mg/ranks=8; choose one by --case" in done.stderr
+    done = kiviat("place", run.path, "--nodes", "4x2", "--case", "mg/ranks=8", "--format", "csv")
+    assert done.returncode == 0 and "\nautomatic,16,," in done.stdout

@@ -1,0 +1,105 @@
+"""`kiviat place --verify`: what leaves the nodes is what was predicted, under each placement."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli.test_place import append
+from store.made_up import MACHINE, PLAN, launch
+
+from kiviat.launch.command_line import taken_apart, toolchain_of
+from kiviat.launch.toolchain import Toolchain
+from kiviat.record import InputError
+from kiviat.store import RunDirectory
+
+BYTES = 4 << 20
+# Frames, acknowledgements: at most 6 %; the daemons of the launcher and the beginning of MPI.
+HEADERS, BEGINNING = 1.06, 400_000
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Path:
+    with RunDirectory.create(tmp_path / "runs", "counted", machine=MACHINE, plan=PLAN) as run:
+        run.set_launch(launch(0, 0, outcome="ok", exit=0))
+        append(run, "half_way/ranks=8", unit=BYTES)
+        run.finish()
+    return run.path
+
+
+def test_what_leaves_the_nodes_was_predicted(counted: Path, toolchain: Toolchain, tmp_path: Path) -> None:
+    source, program = Path(__file__).with_name("half_way.cpp"), tmp_path / "half_way"
+    subprocess.run([toolchain.mpicxx, "-std=c++20", "-w", source, "-o", program], check=True)
+    words = ["place", counted, "--on", "emulated:4x2", "--verify", "--repeat", "1", "--format", "csv"]
+    command = [toolchain.mpiexec, "-n", "8", program, str(BYTES)]
+    done = subprocess.run(
+        [sys.executable, "-m", "kiviat.cli.main", *words, "--", *command],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {row["placement"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
+    for name, partners in (("blocked", 8), ("cyclic", 0), ("automatic", 0)):
+        # The matrix has a sixty-fourth for neighbours too, which the program leaves out.
+        predicted, seen = int(rows[name]["between_nodes_bytes"]), int(rows[name]["left_nodes_bytes"])
+        assert partners * BYTES <= predicted <= partners * BYTES + 8 * BYTES // 64
+        assert partners * BYTES <= seen <= HEADERS * partners * BYTES + BEGINNING, (name, seen)
+
+
+def test_a_program_that_fails_is_told(counted: Path, tmp_path: Path, openmpi: Toolchain) -> None:
+    words = [
+        "place",
+        counted,
+        "--on",
+        "emulated:4x2",
+        "--verify",
+        "--",
+        str(openmpi.mpiexec),
+        "-n",
+        "8",
+        "false",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "kiviat.cli.main", *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "kiviat: cyclic: exit code 1" in done.stderr
+
+
+def test_commands_are_taken_apart(openmpi: Toolchain) -> None:
+    launcher = str(openmpi.mpiexec)
+    found = taken_apart([launcher, "-x", "A=1", "-np", "4", "--mca", "btl", "tcp,self", "sh", "-c", "true"])
+    assert (found.ranks, found.options) == (4, ("-x", "A=1", "--mca", "btl", "tcp,self"))
+    assert found.program[0].endswith("/sh") and found.program[1:] == ("-c", "true")
+    assert toolchain_of(launcher, None).family == "openmpi"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("mpirun sh", "does not say how many ranks"),
+        ("mpirun -n four sh", "-n four in"),
+        ("mpirun -n 4", "has no program"),
+        ("mpirun -n 4 --hostfile h sh", "--hostfile in .* places ranks"),
+        ("mpirun -n 4 --map-by=core sh", "--map-by=core in .* places ranks"),
+        ("mpirun -n 4 ./not-there", "'./not-there' in .* is not a program"),
+    ],
+)
+def test_commands_that_cannot_be_taken_apart(words: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        taken_apart(words.split())
+
+
+def test_a_launcher_of_no_mpi() -> None:
+    with pytest.raises(InputError, match="sh is not the launcher of an MPI that we know"):
+        toolchain_of("sh", None)
