@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -103,3 +104,27 @@ def test_commands_that_cannot_be_taken_apart(words: str, said: str) -> None:
 def test_a_launcher_of_no_mpi() -> None:
     with pytest.raises(InputError, match="sh is not the launcher of an MPI that we know"):
         toolchain_of("sh", None)
+
+
+def test_from_a_profile_to_fewer_bytes_on_the_network(openmpi: Toolchain, tmp_path: Path) -> None:
+    """The whole way: half the world away is another node here, and the same where it should be."""
+    source, program = Path(__file__).with_name("half_way.cpp"), tmp_path / "half_way"
+    subprocess.run([openmpi.mpicxx, "-std=c++20", "-w", source, "-o", program], check=True)
+    command = [openmpi.mpiexec, "-n", "8", "--oversubscribe", program, str(BYTES)]
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def kiviat(*words: object) -> str:
+        whole = [sys.executable, "-m", "kiviat.cli.main", *map(str, words)]
+        done = subprocess.run(
+            whole, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    kiviat("profile", "-o", "half_way.profile", "--", *command)
+    rows = csv.DictReader(
+        io.StringIO(kiviat("place", "half_way.profile", "--nodes", "4x2", "--format", "csv"))
+    )
+    between = {row["placement"]: int(row["between_nodes_bytes"]) for row in rows}
+    assert between["blocked"] == pytest.approx(8 * BYTES, rel=0.01)
+    assert between["automatic"] < 0.01 * BYTES

@@ -386,12 +386,12 @@ def _machines(command: argparse.ArgumentParser) -> None:
 
 def _place(command: argparse.ArgumentParser) -> None:
     command.usage = (
-        "kiviat place RUN --nodes 4x8 [-o FILE] [--emit LAUNCHER] [--verify --on WHERE -- mpirun ...]"
+        "kiviat place PROFILE --nodes 4x8 [-o FILE] [--emit LAUNCHER] [--verify --on WHERE -- mpirun ...]"
     )
     command.add_argument(
         "profile",
-        metavar="RUN",
-        help=f"a run of NAS programs on a simulated machine: {_NAME}",
+        metavar="PROFILE",
+        help="what `kiviat profile` wrote, or a run of NAS programs on a simulated machine",
     )
     command.add_argument("--case", metavar="CASE", help="of a run that has several")
     onto = command.add_argument_group("where to")

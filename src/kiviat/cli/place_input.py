@@ -1,4 +1,4 @@
-"""Who sends how much to whom, for `kiviat place`: from a run that counted messages."""
+"""Who sends how much to whom, for `kiviat place`: from a profile, or from a run that counted messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kiviat.profile import Traffic
+from kiviat.profile import Profile, Traffic, is_profile, read_profile
 from kiviat.record import InputError, TableRow
 from kiviat.record.units import format_bytes
 from kiviat.store import find_run, read_run, runs_home
@@ -31,8 +31,30 @@ class Program:
 
 
 def read_program(text: str, case: str | None) -> Program:
-    """Of a run, named as for other commands; `case` chooses among those of a run."""
+    """Of a profile's path, or of a run as other commands name them; `case` chooses among those of a run."""
+    path = Path(text)
+    if path.is_file() and is_profile(path):
+        if case is not None:
+            raise InputError(f"--case {case}: {text} is a profile, which has no cases; leave it out")
+        return _of_profile(read_profile(path))
+    if text.endswith(".profile") and not path.exists():
+        raise InputError(f"there is no profile {text}; `kiviat profile -- mpirun …` writes one")
     return _of_run(find_run(text, runs_home()), case)
+
+
+def _of_profile(profile: Profile) -> Program:
+    """What really crossed where the MPI counted it, else collectives by their participants."""
+    if missing := profile.ranks - int(profile.seen.sum()):
+        raise InputError(
+            f"{profile.path} lacks {missing} of {profile.ranks} ranks, which left nothing; "
+            "profile the program again"
+        )
+    nodes = tuple(int(node) for node in profile.node)
+    if profile.crossed is not None:
+        traffic, counted = profile.crossed, "as the MPI itself counted"
+    else:
+        traffic, counted = profile.traffic(), "collectives by their participants"
+    return Program(profile.program, traffic, None if min(nodes) < 0 else nodes, counted)
 
 
 def _of_run(path: Path, case: str | None) -> Program:
@@ -44,8 +66,8 @@ def _of_run(path: Path, case: str | None) -> Program:
     cases = [name for name, tables in found.items() if len(tables) == len(_TABLES)]
     if not cases:
         raise InputError(
-            f"{path} has no case that counted who sends to whom; give a run of "
-            "NAS programs on a simulated machine"
+            f"{path} has no case that counted who sends to whom; give a profile (`kiviat profile`), or a run "
+            "of NAS programs on a simulated machine"
         )
     if case is None and len(cases) > 1:
         raise InputError(f"{path} has {len(cases)} cases: {', '.join(cases)}; choose one by --case")

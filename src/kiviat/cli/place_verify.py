@@ -36,7 +36,7 @@ def verify(
     if command.ranks != program.traffic.ranks:
         raise InputError(
             f"{command.launcher} -n {command.ranks}: {arguments.profile} has {program.traffic.ranks} ranks; "
-            "run the program on as many"
+            "run the program on as many, or profile it again"
         )
     if arguments.repeat < 1:
         raise InputError(f"--repeat {arguments.repeat}: give at least 1")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kiviat.launch.toolchain import Toolchain, answer, find_toolchain
-from kiviat.launch.vendors import SIMULATOR, vendors
+from kiviat.launch.linked import launcher_family
+from kiviat.launch.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError
 
 _RANKS = ("-n", "-np", "--n", "--np", "-c")
@@ -75,11 +74,7 @@ def toolchain_of(launcher: str, mpi: str | None) -> Toolchain:
     """The MPI of a launcher, unless `mpi` names another way to it."""
     if mpi is not None:
         return find_toolchain(mpi)
-    path = shutil.which(launcher)
-    if path is None:
-        raise InputError(f"{launcher!r} is not a program; write mpirun -n 16 ./program")
-    said = answer([path, "--version"])
-    for family, vendor in vendors().items():
-        if family != SIMULATOR and re.search(vendor.launcher_pattern, said):
-            return find_toolchain(family)
-    raise InputError(f"{launcher} is not the launcher of an MPI that we know; name the MPI by --mpi")
+    family = launcher_family(launcher)
+    if family is None:
+        raise InputError(f"{launcher} is not the launcher of an MPI that we know; name the MPI by --mpi")
+    return find_toolchain(family)
