@@ -60,7 +60,8 @@ def main() -> int:
     arguments = _arguments()
     chosen = arguments.rows or list(ROWS)
     load = os.getloadavg()[0]  # before we are a load ourselves
-    setting = Setting(mpis() if set(chosen) - WITHOUT_MPI else (), arguments.brief, arguments.repetitions)
+    found = mpis() if set(chosen) - WITHOUT_MPI else ()
+    setting = Setting(found, arguments.brief, arguments.repetitions, arguments.only)
     if caution := _caution(setting, load):
         print(caution, file=sys.stderr)
     findings: list[Finding] = []
@@ -91,11 +92,22 @@ def _arguments() -> argparse.Namespace:
     brief = "few repetitions: tries the workings, proves nothing"
     parser.add_argument("--brief", action="store_true", help=brief)
     parser.add_argument("--repetitions", type=int, metavar="N", help="instead of each row's own number")
+    parser.add_argument(
+        "--only",
+        type=lambda words: tuple(words.split(",")),
+        default=(),
+        metavar="NAME,…",
+        help="with the row npb: these programs",
+    )
     arguments = parser.parse_args()
     if arguments.repetitions is not None and arguments.repetitions < 1:
         parser.error(f"--repetitions is {arguments.repetitions}; give at least 1")
     if unknown := set(arguments.rows) - set(ROWS):
         parser.error(f"no such row: {', '.join(sorted(unknown))}; rows are {', '.join(ROWS)}")
+    if arguments.only and arguments.rows != [npb.ROW]:
+        parser.error(f"--only is for the row {npb.ROW} alone")
+    if unknown := set(arguments.only) - set(npb.PROGRAMS):
+        parser.error(f"no such program: {', '.join(sorted(unknown))}; programs are {', '.join(npb.PROGRAMS)}")
     return arguments
 
 

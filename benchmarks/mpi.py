@@ -7,7 +7,8 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from kiviat.launch.vendors import SIMULATOR, vendors
 from kiviat.record import InputError
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
+_ASKED_EVERY_S = 0.05
 
 
 class LaunchError(RuntimeError):
@@ -47,10 +49,12 @@ class Mpi:
         timeout_s: float = 600,
         folder: Path | None = None,
         variables: Mapping[str, str] | None = None,
+        enough: Callable[[], bool] | None = None,
     ) -> str:
         """Standard output of `program` on `ranks` ranks, started as `kiviat run` starts it.
 
-        It runs in `folder`, with `variables` in its environment, where these are given.
+        It runs in `folder`, with `variables` in its environment, where these are given. As soon as it is
+        `enough`, which is asked many times a second, it is ended.
         """
         options = Options(oversubscribed=oversubscribes(ranks))
         words = command(self.toolchain, ranks, program, options)
@@ -63,22 +67,37 @@ class Mpi:
             stderr=subprocess.PIPE,
             text=True,
         ) as launcher:
-            try:
-                out, error = launcher.communicate(timeout=timeout_s)
-            except subprocess.TimeoutExpired:
-                launcher.terminate()  # unlike a kill, it lets the launcher end its ranks
-                raise LaunchError(f"{' '.join(words)} took more than {timeout_s:.0f} s") from None
+            deadline_s = time.monotonic() + timeout_s
+            while True:
+                try:
+                    out, error = launcher.communicate(timeout=_ASKED_EVERY_S if enough else timeout_s)
+                    break
+                except subprocess.TimeoutExpired:
+                    late = time.monotonic() >= deadline_s
+                    if late or (enough and enough()):
+                        launcher.terminate()  # unlike a kill, it lets the launcher end its ranks
+                        out, error = launcher.communicate()
+                        if not late:
+                            return out
+                        raise LaunchError(f"{' '.join(words)} took more than {timeout_s:.0f} s") from None
         if launcher.returncode:
             said = (error.strip() or out.strip()).splitlines()[-5:]
             raise LaunchError(f"{' '.join(words)} exited with {launcher.returncode}: {' / '.join(said)}")
         return out
 
-    def measure(self, cases: Sequence[str], ranks: int = 2, timeout_s: float = 600) -> Events:
+    def measure(
+        self,
+        cases: Sequence[str],
+        ranks: int = 2,
+        timeout_s: float = 600,
+        variables: Mapping[str, str] | None = None,
+    ) -> Events:
         """What kiviat-bench reports of `cases`, lines as in cases.txt, in one launch."""
         with tempfile.TemporaryDirectory() as folder:
             asked, told = Path(folder) / "cases.txt", Path(folder) / "events.jsonl"
             asked.write_text("\n".join(cases) + "\n", encoding="utf-8")
-            self.launch([self.program, "--cases", asked, "--out", told], ranks, timeout_s)
+            words = [self.program, "--cases", asked, "--out", told]
+            self.launch(words, ranks, timeout_s, variables=variables)
             events = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
         return Events({event["case"]: event for event in events if event["event"] == "result"})
 

@@ -2,27 +2,38 @@
 
 Programs of the reference are `cg.A.x` and the like below NPB_DIR=, as its own makefiles name them, built with
 the compiler's highest optimisation for this processor.
+
+What is measured is kept in build/npb.jsonl, a line each, until one of the two programs is another: a row that
+was interrupted goes on where it was, and `--only` measures some programs now and others later.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from pathlib import Path
 from statistics import median
 
+from benchmarks import resident
 from benchmarks.finding import Finding, judged, not_measured
-from benchmarks.mpi import LaunchError, Mpi
+from benchmarks.mpi import BUILD, LaunchError, Mpi
 from benchmarks.peers import find_program
 from benchmarks.setting import Setting
+from kiviat.launch.cores import available_cores, oversubscribes
+from kiviat.launch.emulated.patience import library
 
 ROW = "npb"
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
-RANKS = (1, 2)
+RANKS = (1, 2, 4)
+MEMORY_RANKS = (1, 2)
+KEPT = BUILD / "npb.jsonl"
 _SQUARES = {"bt", "sp"}
-_LEAST, _LEAST_MEAN = 1.0, 1.15
+_LEAST, _LEAST_MEAN, _MOST_MEMORY = 1.0, 1.15, 1.0
 
 
 @dataclass(frozen=True)
@@ -36,16 +47,42 @@ class Pair:
 
     @property
     def title(self) -> str:
-        return f"{self.name.upper()} class {self.problem_class}, {self.ranks} rank{'s' * (self.ranks > 1)}"
+        """Says where ranks share cores."""
+        title = f"{self.name.upper()} class {self.problem_class}, {self.ranks} rank{'s' * (self.ranks > 1)}"
+        cores = available_cores()
+        return f"{title} on {cores} core{'s' * (cores > 1)}" if oversubscribes(self.ranks) else title
 
-    def ours(self, mpi: Mpi) -> float:
-        """Operations in a second."""
-        events = mpi.measure([f"{self.name} {self.name} class={self.problem_class}"], self.ranks)
-        rate: float = events.metric(self.name, "rate")["p50"]
-        return rate
+    @property
+    def cases(self) -> list[str]:
+        return [f"{self.name} {self.name} class={self.problem_class}"]
 
-    def theirs(self, mpi: Mpi) -> float:
-        return rate_of(mpi.launch([self.reference], self.ranks), self.reference.name)
+    def variables(self, mpi: Mpi) -> dict[str, str]:
+        """For both programs alike. MPICH's ranks have to be told to leave a core to one another."""
+        preload = library(mpi.toolchain) if oversubscribes(self.ranks) else None
+        return {"LD_PRELOAD": str(preload), "KIVIAT_UCX_YIELD": "1"} if preload else {}
+
+    def rates(self, mpi: Mpi) -> tuple[float, float]:
+        """Operations in a second, of ours and of the reference."""
+        variables = self.variables(mpi)
+        events = mpi.measure(self.cases, self.ranks, variables=variables)
+        ours: float = events.metric(self.name, "rate")["p50"]
+        theirs = mpi.launch([self.reference], self.ranks, variables=variables)
+        return ours, rate_of(theirs, self.reference.name)
+
+    def resident_bytes(self, mpi: Mpi) -> tuple[float, float]:
+        """The most memory that any rank holds, likewise."""
+        ours = resident.peak_of_cases(mpi, self.cases, self.ranks)
+        return ours, resident.peak_bytes(mpi, [self.reference], self.ranks)
+
+    def key(self, mpi: Mpi, what: str) -> str:
+        """What was measured, and with which programs."""
+        digests = _digest(mpi.program), _digest(self.reference)
+        return " ".join((what, mpi.key, self.name, self.problem_class, str(self.ranks), *digests))
+
+
+@cache
+def _digest(program: Path) -> str:
+    return hashlib.sha256(program.read_bytes()).hexdigest()[:16]
 
 
 def rate_of(text: str, program: str) -> float:
@@ -58,28 +95,64 @@ def rate_of(text: str, program: str) -> float:
     return 1e6 * float(rate[1])
 
 
+class Samples:
+    """What has been measured of each pair: ours and the reference's, in turns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._samples: dict[str, list[tuple[float, float]]] = {}
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                one = json.loads(line)
+                self._samples.setdefault(one["of"], []).append((one["ours"], one["reference"]))
+
+    def of(self, key: str) -> list[tuple[float, float]]:
+        return self._samples.get(key, [])
+
+    def add(self, key: str, ours: float, reference: float) -> None:
+        self._samples.setdefault(key, []).append((ours, reference))
+        self._path.parent.mkdir(exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"of": key, "ours": ours, "reference": reference}) + "\n")
+
+
 def measure(setting: Setting) -> Iterator[Finding]:
+    samples = Samples(KEPT)
     for mpi in setting.mpis:
-        yield from _of(mpi, setting)
+        yield from _rates(mpi, setting, samples)
+        if mpi.key == "openmpi":  # the other's own memory differs, not that of the programs
+            yield from _memory(mpi, setting, samples)
 
 
-def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
-    problem_class = "S" if setting.brief else "A"
-    pairs: list[Pair] = []
-    for name in PROGRAMS:
+def _pairs(
+    mpi: Mpi, setting: Setting, problem_class: str, ranks: Sequence[int], target: str
+) -> Iterator[Pair | Finding]:
+    for name in setting.only or PROGRAMS:
         program = find_program("NPB_DIR", f"{name}.{problem_class}.x", mpi)
         if isinstance(program, str):
-            yield not_measured(ROW, f"{name.upper()}, {mpi.name}", _words(_LEAST), program)
-            continue
-        pairs += [Pair(name, ranks, problem_class, program) for ranks in RANKS if ranks in _allowed(name)]
-    ours: dict[Pair, list[float]] = {pair: [] for pair in pairs}
-    theirs: dict[Pair, list[float]] = {pair: [] for pair in pairs}
+            yield not_measured(ROW, f"{name.upper()} class {problem_class}, {mpi.name}", target, program)
+        else:
+            for number in ranks:
+                if name not in _SQUARES or round(number**0.5) ** 2 == number:
+                    yield Pair(name, number, problem_class, program)
+
+
+def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
+    pairs: list[Pair] = []
+    for pair in _pairs(mpi, setting, "S" if setting.brief else "A", RANKS, _words(_LEAST)):
+        if isinstance(pair, Finding):
+            yield pair
+        else:
+            pairs.append(pair)
     failed: dict[Pair, str] = {}
-    for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {mpi.name}"):
+    times = setting.times(5, least=1)
+    for done in setting.progress(range(times), f"{ROW}: {mpi.name}"):
         for pair in pairs:
+            key = pair.key(mpi, "rate")
+            if pair in failed or len(samples.of(key)) > done:
+                continue
             try:
-                ours[pair].append(pair.ours(mpi))
-                theirs[pair].append(pair.theirs(mpi))
+                samples.add(key, *pair.rates(mpi))
             except LaunchError as error:  # the others can still be compared
                 failed[pair] = str(error)
     ratios: list[float] = []
@@ -87,24 +160,49 @@ def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
         if pair in failed:
             yield not_measured(ROW, f"{pair.title}, {mpi.name}", _words(_LEAST), failed[pair])
             continue
-        ratio = median(ours[pair]) / median(theirs[pair])
+        ours, theirs = zip(*samples.of(pair.key(mpi, "rate")), strict=True)
+        ratio = median(ours) / median(theirs)
         ratios.append(ratio)
         yield Finding(
             ROW,
             f"{pair.title}, {mpi.name}",
             f"{ratio:.2f} times the reference "
-            f"({median(ours[pair]) / 1e6:.4g} and {median(theirs[pair]) / 1e6:.4g} Mop/s)",
+            f"({median(ours) / 1e6:.4g} and {median(theirs) / 1e6:.4g} Mop/s)",
             _words(_LEAST),
             judged(ratio >= _LEAST),
-            data={"ours": ours[pair], "reference": theirs[pair]},
+            data={"ours": ours, "reference": theirs},
         )
     if ratios:
         yield _mean(ratios, mpi)
 
 
-def _allowed(name: str) -> Sequence[int]:
-    """The ranks that a program runs on, of those that are compared."""
-    return [ranks for ranks in RANKS if name not in _SQUARES or round(ranks**0.5) ** 2 == ranks]
+def _memory(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
+    target = f"{_MOST_MEMORY:g} times at most"
+    pairs = [
+        pair
+        for problem_class in ("S" if setting.brief else "AB")
+        for pair in _pairs(mpi, setting, problem_class, MEMORY_RANKS, target)
+    ]
+    for pair in setting.progress(pairs, f"{ROW}: memory, {mpi.name}"):
+        if isinstance(pair, Finding):
+            yield pair
+            continue
+        what, key = f"{pair.title}: memory of a rank, {mpi.name}", pair.key(mpi, "resident")
+        try:
+            if not samples.of(key):
+                samples.add(key, *pair.resident_bytes(mpi))
+        except LaunchError as error:
+            yield not_measured(ROW, what, target, str(error))
+            continue
+        ours, theirs = samples.of(key)[-1]
+        yield Finding(
+            ROW,
+            what,
+            f"{ours / theirs:.2f} times the reference ({ours / 1e6:.0f} and {theirs / 1e6:.0f} MB)",
+            target,
+            judged(ours <= _MOST_MEMORY * theirs),
+            data={"ours_bytes": ours, "reference_bytes": theirs},
+        )
 
 
 def _mean(ratios: Sequence[float], mpi: Mpi) -> Finding:

@@ -18,6 +18,8 @@ class Setting:
     mpis: Sequence[Mpi]
     brief: bool
     repetitions: int | None = None
+    only: Sequence[str] = ()
+    """What to measure of a row that can do so in parts."""
 
     def times(self, full: int, least: int) -> int:
         """How often to repeat: as the user says, or `full`, or `least` where only the workings are tried."""

@@ -8,6 +8,7 @@
 //                        was before; a barrier returns without waiting
 //              truncate  the second half never arrived
 // KIVIAT_FAULT_RANK=r    damages what this rank of the world receives and nothing else
+// KIVIAT_FAULT_ONLY=n    damages the n-th message alone that a rank is to receive in a case
 //
 // Only what benchmarks send is damaged, for the core has to go on talking. Theirs are calls
 //   - on a trial's communicator, a split of a split of the world (the ranks that take part, then the
@@ -20,6 +21,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -95,9 +97,18 @@ struct Part {
 };
 using Parts = std::vector<Part>;
 
+std::atomic<long> received_in_case = 0;
+
+bool is_damaged() {
+  static const char* const only = std::getenv("KIVIAT_FAULT_ONLY");
+  const long number = ++received_in_case;
+  return !only || number == std::atol(only);
+}
+
 class Received {
  public:
   explicit Received(const Parts& parts) {
+    if (parts.empty() || !is_damaged()) return;
     for (const Part& part : parts)
       if (part.at && part.bytes > 0) parts_.push_back({part, {part.at, part.at + part.bytes}});
   }
@@ -296,6 +307,7 @@ extern "C" {
 int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
   const int code = PMPI_Comm_split(comm, colour, key, made);
   set_generation(*made, generation(comm) + 1);
+  received_in_case = 0;
   return code;
 }
 

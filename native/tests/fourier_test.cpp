@@ -50,7 +50,7 @@ RANKED_TEST(random_elements_are_those_of_the_stream, 1) {
     for (const std::int64_t count : {1, 7, 8, 9, 64}) {
       std::vector<Complex> elements(static_cast<std::size_t>(count + 1), -7);
       random_elements(elements.data(), first, count);
-      Lcg numbers(Lcg::usual_seed, 2 * static_cast<std::uint64_t>(first));
+      Lcg numbers(Lcg::usual_seed(), 2 * static_cast<std::uint64_t>(first));
       int wrong = 0;
       for (std::int64_t i = 0; i < count; ++i) {
         const double real = numbers(), imaginary = numbers();

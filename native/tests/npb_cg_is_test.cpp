@@ -73,7 +73,7 @@ RANKED_TEST(the_random_matrix_is_the_sum_that_defines_it, 1) {
   }
   EXPECT(symmetric);
   // Of row 0 of the definition: the seed's second number belongs to vector 0, whose weight is 1 and whose element 0 is 1/2.
-  Lcg random(Lcg::usual_seed, 1);
+  Lcg random(Lcg::usual_seed(), 1);
   const double value = random();
   const auto column = static_cast<std::int64_t>(128 * random());
   EXPECT(column > 0);

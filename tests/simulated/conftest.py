@@ -69,6 +69,7 @@ class Simulation:
                 *("--log=root.thres:error", *program),
             ],
             env={**os.environ, "KIVIAT_PLATFORM": str(machine), **self.environment},
+            cwd=self.folder,
             capture_output=True,
             text=True,
             timeout=timeout_s,
@@ -109,3 +110,45 @@ def small(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
 def number(text: str) -> dict[str, str]:
     """As machine files have numbers."""
     return {"value": text, "source": "test", "confidence": "high"}
+
+
+# --- originals, to be compared with on the same machine ---------------------------------------------------
+
+
+def source(variable: str) -> Path:
+    """Where a peer's sources are, which nobody fetches."""
+    if not os.environ.get(variable):
+        pytest.skip(f"not measured: {variable} is not given")
+    return Path(os.environ[variable])
+
+
+def compiler(*words: str | Path) -> None:
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def wide(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
+    """The small machine with 16 nodes."""
+    machine = load_machine(SMALL, {"node": {"count": number("16")}})
+    return Simulation(simgrid, bench, tmp_path, machine)
+
+
+@pytest.fixture(scope="session")
+def ideal(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
+    """The words that link it. Declared weak by <mpi.h>, it would not be looked for otherwise."""
+    library = tmp_path_factory.mktemp("ideal") / "libideal.so"
+    here = Path(__file__).with_name("ideal.cpp")
+    compiler(simgrid.mpicxx, "-std=c++20", "-w", "-fPIC", "-I", NATIVE, here, "-o", library)
+    return ["-Wl,--no-as-needed", library, f"-Wl,-rpath,{library.parent}"]
+
+
+def original(wide: Simulation, privatized: bool) -> Simulation:
+    """Reading the clock takes no time, and payload is that of each rank."""
+    options = {
+        **wide.options,
+        "smpi/wtime": "0",
+        "smpi/shared-malloc": "off",
+        "smpi/privatization": "dlopen" if privatized else "no",
+    }
+    return Simulation(wide.toolchain, wide.bench, wide.folder, wide.machine, options, wide.environment)

@@ -1,17 +1,15 @@
 """Ours against the originals on the same modelled machine: no noise blurs a difference.
 
 The originals are taken by path, and what is fetched stays outside the repository: BEFF_SOURCE is b_eff.c 3.6,
-IMB_SOURCE the folder src_c of the Intel MPI Benchmarks, NPB_SOURCE a folder NPB3.3-MPI. Without them nothing
-is measured.
+IMB_SOURCE the folder src_c of the Intel MPI Benchmarks. Without them nothing is measured. The NAS programs:
+test_npb_oracle.py.
 Loops of one call each start together, in no time, in both; else the sources are compiled as they are.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,51 +17,13 @@ from typing import Any
 import pytest
 
 from kiviat.launch.toolchain import Toolchain
-from kiviat.machine.model import load_machine
-from tests.simulated.conftest import NATIVE, SMALL, Simulation, number
+from tests.simulated.conftest import NATIVE, Simulation, compiler, original, source
 
 pytestmark = pytest.mark.full
 RANKS = (8, 33, 64)
 AGREE = 1e-3
 _IMB_SIZES = (8, 4096, 65536)
 _ITERATIONS = 16
-
-
-def source(variable: str) -> Path:
-    if not os.environ.get(variable):
-        pytest.skip(f"not measured: {variable} is not given")
-    return Path(os.environ[variable])
-
-
-def compiler(*words: str | Path) -> None:
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture
-def wide(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
-    """The small machine with 16 nodes."""
-    machine = load_machine(SMALL, {"node": {"count": number("16")}})
-    return Simulation(simgrid, bench, tmp_path, machine)
-
-
-@pytest.fixture(scope="session")
-def ideal(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
-    """The words that link it. Declared weak by <mpi.h>, it would not be looked for otherwise."""
-    library = tmp_path_factory.mktemp("ideal") / "libideal.so"
-    here = Path(__file__).with_name("ideal.cpp")
-    compiler(simgrid.mpicxx, "-std=c++20", "-w", "-fPIC", "-I", NATIVE, here, "-o", library)
-    return ["-Wl,--no-as-needed", library, f"-Wl,-rpath,{library.parent}"]
-
-
-def original(wide: Simulation, privatized: bool) -> Simulation:
-    """Reading the clock takes no time, and payload is that of each rank."""
-    options = {
-        "smpi/wtime": "0",
-        "smpi/shared-malloc": "off",
-        "smpi/privatization": "dlopen" if privatized else "no",
-    }
-    return Simulation(wide.toolchain, wide.bench, wide.folder, wide.machine, options)
 
 
 # --- b_eff ----------------------------------------------------------------------------------------------
@@ -223,30 +183,3 @@ def test_imb_s_times_are_ours(wide: Simulation, imb: Path, ranks: int) -> None:
         assert metrics["time"] == pytest.approx(slowest, rel=AGREE), (name, result["bytes"])
         if "time_rank_mean" in metrics:
             assert metrics["time_rank_mean"] == pytest.approx(row["t_avg[usec]"], rel=AGREE), name
-
-
-# --- NAS ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("ranks", "klass"), [(8, "S"), (64, "W")])
-def test_nas_cg_verifies_and_takes_as_long_as_under_smpirun(wide: Simulation, ranks: int, klass: str) -> None:
-    """We have no NAS programs of our own: this is `kiviat cc`'s and `kiviat run`'s side of it."""
-    folder = wide.folder / "npb"
-    shutil.copytree(source("NPB_SOURCE"), folder)
-    template = (folder / "config" / "make.def.template").read_text()
-    flags = "-O1 -w -fallow-argument-mismatch -fallow-invalid-boz"
-    for name, value in (
-        *(("MPIF77", "smpiff"), ("FLINK", "smpiff"), ("MPICC", "smpicc"), ("CLINK", "smpicc")),
-        *(("FMPI_LIB", ""), ("FMPI_INC", ""), ("CMPI_LIB", ""), ("CMPI_INC", ""), ("FFLAGS", flags)),
-    ):
-        template = re.sub(rf"^{name}\b.*", f"{name} = {value}", template, flags=re.MULTILINE)
-    (folder / "config" / "make.def").write_text(template)
-    (folder / "bin").mkdir(exist_ok=True)
-    compiler("make", "-C", folder, "cg", f"NPROCS={ranks}", f"CLASS={klass}")
-    program = folder / "bin" / f"cg.{klass}.{ranks}"
-    times = []
-    for _ in range(2):
-        done = original(wide, privatized=True).run(wide.places(ranks), program)
-        assert re.search(r"Verification += +SUCCESSFUL", done.stdout), done.stdout
-        times.append(re.search(r"Mop/s total +=(.*)", done.stdout))
-    assert times[0] and times[1] and times[0][1] == times[1][1]

@@ -204,7 +204,7 @@ double operations(const FlowProblem& problem) {
 
 }  // namespace
 
-static void bt(Trial& t) {
+FlowProgram kiviat::npb::bt_program(const Trial& t) {
   const FlowProblem& problem = of_class(t, problems);
   const flow::Spacing spacing(problem.n);
   std::array<Factors, 3> factors;
@@ -214,8 +214,12 @@ static void bt(Trial& t) {
   }
   const auto eliminate = [factors](const Lines& lines, std::size_t axis) { eliminate_lines(as_seen_along(axis, lines), factors[axis]); };
   const auto substitute = [](const Lines& lines, std::size_t axis) { substitute_lines(as_seen_along(axis, lines)); };
-  FlowSteps steps(t, problem, {kept_numbers, kept_numbers, components, elimination, substitution, eliminate, substitute});
-  t.study([&] { steps("bt", operations(problem)); });
+  return {problem, {kept_numbers, kept_numbers, components, elimination, substitution, eliminate, substitute}, operations(problem)};
+}
+
+static void bt(Trial& t) {
+  FlowSteps steps(t, bt_program(t));
+  t.study([&] { steps("bt"); });
 }
 
 BENCHMARK(bt,

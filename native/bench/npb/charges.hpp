@@ -49,7 +49,7 @@ inline Extremes extremes_of(const Level& level) {
   for (int z = zs.first; z < zs.first + points[2]; ++z)
     for (int y = ys.first; y < ys.first + points[1]; ++y) {
       const std::int64_t first = xs.first + level.n * (y + std::int64_t{level.n} * z);
-      Lcg numbers(Lcg::usual_seed, static_cast<std::uint64_t>(first));
+      Lcg numbers(Lcg::usual_seed(), static_cast<std::uint64_t>(first));
       for (std::int64_t x = 0; x < points[0]; ++x) numbers(), extremes.add({numbers.state(), first + x});
     }
   return extremes;

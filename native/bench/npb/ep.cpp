@@ -14,7 +14,6 @@ using namespace kiviat::npb;
 
 namespace {
 
-constexpr std::uint64_t seed = 271828183;
 constexpr int annuli = 10;
 constexpr std::int64_t pairs_at_once = 1024;
 constexpr PerClass<int> log2_pairs = {24, 25, 28, 30, 32};
@@ -64,7 +63,7 @@ KIVIAT_EVERY_WIDTH
 void add_pairs(std::int64_t first, std::int64_t count, Sums& sums) {
   alignas(64) double numbers[2 * pairs_at_once], size[pairs_at_once];
   alignas(64) std::uint64_t states[lanes];
-  Lcg stream(seed, 2 * static_cast<std::uint64_t>(first));
+  Lcg stream(Lcg::seed_of_ep(), 2 * static_cast<std::uint64_t>(first));
   for (std::uint64_t& state : states) stream(), state = stream.state();
   for (std::int64_t done = 0; done < count; done += pairs_at_once) {
     const std::int64_t now = std::min(pairs_at_once, count - done);

@@ -14,25 +14,60 @@ struct FlowProblem {
   flow::State residual, error;  // published norms
 };
 
+// BT or SP of a class.
+struct FlowProgram {
+  FlowProblem problem;
+  Solver solver;
+  double operations;  // of all steps
+};
+FlowProgram bt_program(const Trial& t);
+FlowProgram sp_program(const Trial& t);
+
 class FlowSteps {
  public:
   // Collective.
-  FlowSteps(Trial& t, const FlowProblem& problem, const Solver& solver)
-      : t_(t), problem_(problem), parts_(t.ranks(), t.rank(), fitting(t, problem)), cells_(t, parts_, problem.n), halo_(t, parts_, cells_),
-        rhs_(t, cells_, problem.dt), sweeps_(t, parts_, cells_, solver) {}
+  FlowSteps(Trial& t, const FlowProgram& program)
+      : t_(t), problem_(program.problem), operations_(program.operations), parts_(t.ranks(), t.rank(), fitting(t, problem_)),
+        cells_(t, parts_, problem_.n), halo_(t, parts_, cells_), rhs_(t, cells_, problem_.dt), sweeps_(t, parts_, cells_, program.solver) {}
 
-  // `operations` of all steps.
-  void operator()(const char* name, double operations) {
-    work::run({}, [&] { cells_.solve(), rhs_.force(), cells_.start(); });
-    step();  // code and data are in memory
-    work::run({}, [&] { cells_.start(); });
+  void operator()(const char* name) {
+    prepare();
+    start(), step();  // code and data are in memory
+    start();
     phases_.reset();
     const double time_s = t_.measured(name, [&] {
       for (int i = 0; i < problem_.steps; ++i) step();
     });
-    tell_rate(t_, operations, time_s);
+    tell_rate(t_, operations_, time_s);
     phases_.tell(t_);
     verify();
+  }
+
+  // Once, before anything else.
+  void prepare() {
+    work::run({}, [&] { cells_.solve(), rhs_.force(); });
+  }
+  void start() {
+    work::run({}, [&] { cells_.start(); });
+  }
+  void step() {
+    if (parts_.sections() == 1) return step_alone();
+    evaluate();
+    for (std::size_t axis = 0; axis < 3; ++axis) sweeps_.all(axis, phases_, x + static_cast<int>(axis), pipeline);
+  }
+  // Of the right-hand side over the step in time, and of what the state is off the solution. Collective.
+  flow::State residual() {
+    evaluate();
+    flow::State sums{};
+    work::run({}, [&] { sums = cells_.squares_of_rhs(); });
+    sums = flow::norms(sums, problem_.n, t_.comm());
+    for (double& norm : sums) norm /= problem_.dt;
+    return sums;
+  }
+  flow::State error() const {
+    flow::State sums{};
+    work::run({}, [&] { sums = cells_.squares_of_error(); });
+    return flow::norms(sums, problem_.n, t_.comm());
   }
 
  private:
@@ -43,12 +78,6 @@ class FlowSteps {
       throw Skip("class=" + t.text("class") + " has " + std::to_string(problem.n) + " points along an axis: at most " +
                  std::to_string(problem.n * problem.n) + " ranks, not " + std::to_string(t.ranks()));
     return problem.n;
-  }
-
-  void step() {
-    if (parts_.sections() == 1) return step_alone();
-    evaluate();
-    for (std::size_t axis = 0; axis < 3; ++axis) sweeps_.all(axis, phases_, x + static_cast<int>(axis), pipeline);
   }
 
   void evaluate() {
@@ -77,21 +106,19 @@ class FlowSteps {
   }
 
   void verify() {
-    evaluate();
-    flow::State residual{}, error{};
-    work::run({}, [&] { residual = cells_.squares_of_rhs(), error = cells_.squares_of_error(); });
-    residual = flow::norms(residual, problem_.n, t_.comm()), error = flow::norms(error, problem_.n, t_.comm());
+    const flow::State found = residual(), off = error();
     Verification verification(1e-8);
     for (std::size_t m = 0; m < flow::components; ++m) {
       const std::string of = " of component " + std::to_string(m + 1);
-      verification.expect("the residual" + of, problem_.residual[m], residual[m] / problem_.dt);
-      verification.expect("the error" + of, problem_.error[m], error[m]);
+      verification.expect("the residual" + of, problem_.residual[m], found[m]);
+      verification.expect("the error" + of, problem_.error[m], off[m]);
     }
     verification.tell(t_);
   }
 
   Trial& t_;
   FlowProblem problem_;
+  double operations_;
   Multipartition parts_;
   FlowCells cells_;
   FlowHalo halo_;

@@ -20,7 +20,7 @@ void random_elements(Complex* to, std::int64_t first, std::int64_t count) {
   constexpr int lanes = 16;
   constexpr std::uint64_t all_lanes = Lcg::steps(lanes), two_to_52 = 0x4330000000000000;
   alignas(64) std::uint64_t states[lanes];
-  Lcg stream(Lcg::usual_seed, 2 * static_cast<std::uint64_t>(first));
+  Lcg stream(Lcg::usual_seed(), 2 * static_cast<std::uint64_t>(first));
   for (std::uint64_t& state : states) stream(), state = stream.state();
   double* const numbers = reinterpret_cast<double*>(to);
   std::int64_t i = 0;

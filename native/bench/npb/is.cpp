@@ -50,7 +50,7 @@ using Counts = std::array<std::int32_t, buckets>;
 
 // Key number i is the mean of the random numbers 4i … 4i + 3, times the number of different keys.
 void make_keys(Key* keys, std::int64_t first, std::int64_t count, int log2_greatest) {
-  Lcg random(Lcg::usual_seed, 4 * static_cast<std::uint64_t>(first));
+  Lcg random(Lcg::usual_seed(), 4 * static_cast<std::uint64_t>(first));
   const double quarter = std::ldexp(0.25, log2_greatest);
   for (std::int64_t i = 0; i < count; ++i) {
     double sum = random();

@@ -8,7 +8,11 @@ namespace kiviat::npb {
 
 class Lcg {
  public:
-  static constexpr std::uint64_t multiplier = 1220703125, mask = (std::uint64_t{1} << 46) - 1, usual_seed = 314159265;
+  static constexpr std::uint64_t multiplier = 1220703125, mask = (std::uint64_t{1} << 46) - 1;
+
+  // Of all programs but EP, and of EP.
+  static std::uint64_t usual_seed();
+  static std::uint64_t seed_of_ep();
 
   // multiplier^n: n steps at once.
   static constexpr std::uint64_t steps(std::uint64_t n) {
@@ -19,7 +23,7 @@ class Lcg {
   }
 
   // Of the stream that begins with `seed`, after the first `skipped` numbers.
-  constexpr explicit Lcg(std::uint64_t seed = usual_seed, std::uint64_t skipped = 0) : state_(seed * steps(skipped) & mask) {}
+  constexpr explicit Lcg(std::uint64_t seed, std::uint64_t skipped = 0) : state_(seed * steps(skipped) & mask) {}
 
   constexpr double operator()() {
     state_ = state_ * multiplier & mask;

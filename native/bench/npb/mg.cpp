@@ -52,7 +52,7 @@ class Program {
     const HugePages memory = allocate();
     const bool computed = host::carries_payload();
     if (computed) place(of_all(extremes_of(levels_[top_]), t_.comm()), levels_[top_], right_[top_]);
-    cycle();  // memory and code are there
+    cycle(), residual_norm();  // memory and code are there, and ranks have met
     if (computed) std::fill_n(solution_[top_] - levels_[top_].box.origin, levels_[top_].box.elements, 0.0);
     phases_.reset();
     double norm = 0;

@@ -91,7 +91,7 @@ class RandomMatrix {
   // A value, then a place among the next power of two, again where there is no such column or it is taken. What lies in the
   // columns of the block is kept by vector, what lies in its rows by row.
   void make_vectors() {
-    Lcg random(Lcg::usual_seed, 1);
+    Lcg random(Lcg::usual_seed(), 1);
     const double places = static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(order_)));
     std::vector<std::pair<std::int64_t, double>> vector;
     std::vector<PlaceOfRow> of_rows;

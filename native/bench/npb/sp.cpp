@@ -187,7 +187,7 @@ double operations(const FlowProblem& problem) {
 
 }  // namespace
 
-static void sp(Trial& t) {
+FlowProgram kiviat::npb::sp_program(const Trial& t) {
   const FlowProblem& problem = of_class(t, problems);
   const flow::Spacing spacing(problem.n);
   std::array<Factors, 3> factors;
@@ -203,8 +203,12 @@ static void sp(Trial& t) {
     constexpr std::array along = {substitute_x, substitute_y, substitute_z};
     along[axis](lines);
   };
-  FlowSteps steps(t, problem, {kept_numbers, 2 * kept_numbers, 2 * components, elimination, substitution, eliminate, substitute});
-  t.study([&] { steps("sp", operations(problem)); });
+  return {problem, {kept_numbers, 2 * kept_numbers, 2 * components, elimination, substitution, eliminate, substitute}, operations(problem)};
+}
+
+static void sp(Trial& t) {
+  FlowSteps steps(t, sp_program(t));
+  t.study([&] { steps("sp"); });
 }
 
 BENCHMARK(sp,

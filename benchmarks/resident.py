@@ -1,0 +1,62 @@
+"""The most memory that a rank of a program holds: the kernel's own mark of it (VmHWM), read while it runs.
+
+Long programs need not end: theirs is what they hold when it has stopped growing.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.mpi import LaunchError, Mpi
+
+# A program whose memory has not grown for so long is taken to have all of it.
+_STEADY_S = 10.0
+
+
+def peak_of_cases(mpi: Mpi, cases: Sequence[str], ranks: int) -> float:
+    """Of kiviat-bench with `cases`, lines as in cases.txt. Bytes, of the rank that holds the most."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked = Path(folder) / "cases.txt"
+        asked.write_text("\n".join(cases) + "\n", encoding="utf-8")
+        return peak_bytes(mpi, [mpi.program, "--cases", asked, "--out", Path(folder) / "events.jsonl"], ranks)
+
+
+def peak_bytes(mpi: Mpi, program: Sequence[str | Path], ranks: int) -> float:
+    """Bytes, of the rank that holds the most; LaunchError where none was seen."""
+    executable = Path(program[0]).resolve()
+    peak, grown_s = 0.0, 0.0
+
+    def has_all() -> bool:
+        nonlocal peak, grown_s
+        now = max((_mark(process) for process in _processes(executable)), default=0.0)
+        if now > peak:
+            peak, grown_s = now, time.monotonic()
+        return peak > 0 and time.monotonic() - grown_s > _STEADY_S
+
+    mpi.launch(program, ranks, enough=has_all)
+    if not peak:
+        raise LaunchError(f"nobody saw {executable.name} run")
+    return peak
+
+
+def _processes(executable: Path) -> list[Path]:
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and (process / "exe").readlink() == executable:
+                found.append(process)
+        except OSError:  # another user's, or it has ended
+            continue
+    return found
+
+
+def _mark(process: Path) -> float:
+    try:
+        mark = re.search(r"^VmHWM:\s+(\d+) kB$", (process / "status").read_text(), re.MULTILINE)
+    except OSError:
+        return 0.0
+    return float(mark[1]) * 1024 if mark else 0.0

@@ -1,0 +1,32 @@
+// In place of core/work.cpp and bench/npb/lcg.cpp: a program with broken kernels, or with other random numbers.
+//
+//     KIVIAT_BROKEN_KERNEL=n   every n-th kernel is not run
+//     KIVIAT_BROKEN_SEED=1     seeds are two more than they should be
+#include <cstdlib>
+
+#include "bench/npb/lcg.hpp"
+#include "core/work.hpp"
+
+namespace kiviat {
+namespace {
+
+std::int64_t number_of(const char* variable) {
+  const char* given = std::getenv(variable);
+  return given ? std::atoll(given) : 0;
+}
+
+}  // namespace
+
+void work::run(const Cost&, const std::function<void()>& kernel, Kernel) {
+  static const std::int64_t lost = number_of("KIVIAT_BROKEN_KERNEL");
+  static std::int64_t number = 0;
+  if (lost == 0 || ++number % lost != 0) kernel();
+}
+
+double burn(std::int64_t, double x) { return x; }
+
+std::uint64_t npb::Lcg::usual_seed() { return 314159265 + 2 * static_cast<std::uint64_t>(number_of("KIVIAT_BROKEN_SEED")); }
+
+std::uint64_t npb::Lcg::seed_of_ep() { return 271828183 + 2 * static_cast<std::uint64_t>(number_of("KIVIAT_BROKEN_SEED")); }
+
+}  // namespace kiviat
