@@ -57,8 +57,8 @@ def test_nothing_is_better_among_all_mappings(objective: str) -> None:
     """Seeded graphs of 6 to 10 ranks; where all can be tried, what is found is the best there is."""
     source = random.Random(31)
     for kind, ranks, network, slots in [
-        *(("random", 9, "torus", 4), ("scale-free", 8, "dragonfly", 4), ("square", 9, "crossbar", 4)),
-        *(("groups", 8, "fat-tree", 3), ("powers of two", 8, "torus", 4), ("tree", 10, "crossbar", 6)),
+        *(("random", 9, "torus", 4), ("scale-free", 8, "dragonfly", 4)),
+        *(("groups", 8, "fat-tree", 3), ("tree", 10, "crossbar", 6)),
     ]:
         if objective == "max-link":  # a thousand times as slow to try all
             ranks, slots = 6, 3
