@@ -204,7 +204,8 @@ class Event {
     if (all.rank < 0 || all.size < 2) return;
     const std::int64_t part = 2 * bytes / all.size;
     for (int distance = 0; distance < distances; ++distance)
-      if (all.others[distance]) profiler.add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
+      if (all.others[distance])
+        profiler.add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
     profiler.add(slot_.messages, 2 * static_cast<Word>(all.size - 1));
     if (all.group) {
       profiler.add(all.group->messages, 2);

@@ -52,9 +52,10 @@ void append_from(Bytes& bytes, int from, MPI_Comm comm) {
   KIVIAT_PMPI(Recv)(&size, sizeof size, byte(), from, 0, comm, MPI_STATUS_IGNORE);
   const std::size_t before = bytes.size();
   bytes.resize(before + size);
-  for (std::size_t at = 0; at < size; at += most_at_once)
-    KIVIAT_PMPI(Recv)(bytes.data() + before + at, static_cast<int>(std::min<std::size_t>(most_at_once, size - at)), byte(), from, 0,
-                      comm, MPI_STATUS_IGNORE);
+  for (std::size_t at = 0; at < size; at += most_at_once) {
+    const int part = static_cast<int>(std::min<std::size_t>(most_at_once, size - at));
+    KIVIAT_PMPI(Recv)(bytes.data() + before + at, part, byte(), from, 0, comm, MPI_STATUS_IGNORE);
+  }
 }
 
 std::uint32_t adler32(const Bytes& bytes) {

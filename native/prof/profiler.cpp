@@ -60,8 +60,9 @@ State* room(const std::string& folder, const std::string& description) {
   const std::string path = folder + "/rank-" + std::to_string(profiler.rank) + "-" + std::to_string(getpid()) + ".state";
   void* memory = MAP_FAILED;
   if (const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644); file >= 0) {
-    if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0 &&
-        pwrite(file, description.data(), description.size(), static_cast<off_t>(bytes)) == static_cast<ssize_t>(description.size()))
+    const auto end = static_cast<off_t>(bytes);
+    const auto length = static_cast<ssize_t>(description.size());
+    if (posix_fallocate(file, 0, end) == 0 && pwrite(file, description.data(), description.size(), end) == length)
       memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (memory == MAP_FAILED) unlink(path.c_str());
@@ -74,11 +75,9 @@ State* room(const std::string& folder, const std::string& description) {
   return state;
 }
 
-void text(char* to, std::size_t room, const std::string& from) { std::snprintf(to, room, "%s", from.c_str()); }
-
 template <std::size_t N>
 void text(char (&to)[N], const std::string& from) {
-  text(to, N, from);
+  std::snprintf(to, N, "%s", from.c_str());
 }
 
 // Ranks of a node whose counters of the network one of them reads: the first.
@@ -120,8 +119,6 @@ void note_time(Header& header, Word ticks) {
 }
 
 }  // namespace
-
-const char* name_of(Call call) { return names[static_cast<int>(call)]; }
 
 std::string description() {
   std::string words = "{\"format\":\"";

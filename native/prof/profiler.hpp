@@ -21,7 +21,6 @@ enum class Call : std::uint8_t {
 #undef KIVIAT_SIZED
   count
 };
-const char* name_of(Call call);
 
 // Requests that are under way: how far their messages go. A request that found no room, or lost its own to another, is of
 // unknown distance.

@@ -106,8 +106,8 @@ bool read_interfaces(std::uint64_t& sent, std::uint64_t& received) {
   while (const dirent* const entry = readdir(folder)) {
     const std::string name = entry->d_name;
     if (name[0] == '.' || name == "lo") continue;
-    for (const auto& [direction, total] : {std::pair{"/statistics/tx_bytes", &sent}, std::pair{"/statistics/rx_bytes", &received}})
-      if (std::FILE* file = std::fopen(("/sys/class/net/" + name + direction).c_str(), "r")) {
+    for (const auto& [direction, total] : {std::pair{"tx_bytes", &sent}, std::pair{"rx_bytes", &received}})
+      if (std::FILE* file = std::fopen(("/sys/class/net/" + name + "/statistics/" + direction).c_str(), "r")) {
         unsigned long long bytes = 0;
         if (std::fscanf(file, "%llu", &bytes) == 1) *total += bytes, found = true;
         std::fclose(file);

@@ -83,12 +83,14 @@ def profiled(tmp_path: Path) -> Profiled:
     return run
 
 
-def kiviat_profile(folder: Path, *words: str | Path) -> Done:
+def kiviat_profile(folder: Path, *words: str | Path, mpi: str | None = None) -> Done:
+    """`mpi` is for programs that load theirs at run time; they cannot preload what MPICH is to call."""
     output = folder / "out.profile"
-    command = [sys.executable, "-m", "kiviat.cli.main", "profile", "-o", output, "--", *words]
+    named = ["--mpi", mpi] if mpi else []
+    command = [sys.executable, "-m", "kiviat.cli.main", "profile", *named, "-o", output, "--", *words]
     done = subprocess.run(
         command,
-        env={**os.environ, **ROOT, **_patience(str(words[0]))},
+        env={**os.environ, **ROOT, **({} if mpi else _patience(str(words[0])))},
         cwd=folder,
         capture_output=True,
         text=True,

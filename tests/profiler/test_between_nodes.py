@@ -61,7 +61,9 @@ def profile_of(
     return read_profile(output), shown.stdout
 
 
-@pytest.mark.parametrize(("policy", "crossing"), [("cyclic", 8), ("blocked", 4)])
+@pytest.mark.parametrize(
+    ("policy", "crossing"), [pytest.param("cyclic", 8, marks=pytest.mark.full), ("blocked", 4)]
+)
 def test_between_nodes(
     cluster: Cluster, openmpi: Toolchain, compiled: Compiled, tmp_path: Path, policy: str, crossing: int
 ) -> None:

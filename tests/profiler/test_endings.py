@@ -15,7 +15,7 @@ from kiviat.launch.toolchain import Toolchain
 from kiviat.profile import read_profile
 from kiviat.record import InputError
 
-from .conftest import ROOT, Compiled, Profiled, kiviat_profile
+from .conftest import PROGRAMS, ROOT, Compiled, Profiled, kiviat_profile
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_output_and_exit_code_are_the_programs(
     assert done.calls("Sendrecv") == 20
 
 
-@pytest.mark.parametrize("way", ["left", "abort", "killed"])
+@pytest.mark.parametrize("way", [pytest.param("left", marks=pytest.mark.full), "abort", "killed"])
 def test_without_finalize(way: str, openmpi: Toolchain, exchange: Path, profiled: Profiled) -> None:
     """_exit, MPI_Abort and SIGKILL: counts up to there are kept, and it is said that it was no end."""
     done = profiled(openmpi, 3, exchange, way)
@@ -67,6 +67,23 @@ def test_a_program_behind_a_script(
     done = profiled(openmpi, 2, script, "ring")
     assert done.status == 0
     assert done.calls("Sendrecv") == 20
+
+
+def test_an_mpi_that_is_loaded_at_run_time(
+    toolchain: Toolchain, compiled: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python's mpi4py does it: the profiler's own look for MPI's functions must find them there."""
+    monkeypatch.setenv("MODULE", str(compiled(toolchain, "module.c", "-shared", "-fPIC")))
+    host = tmp_path / "host"
+    subprocess.run(["cc", PROGRAMS / "host.c", "-o", host], check=True)
+    many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
+    words = [toolchain.mpiexec, *many, "-n", "2", host]
+    refused = kiviat_profile(tmp_path, *words)
+    assert refused.status == 2
+    assert "links no MPI" in refused.err
+    done = kiviat_profile(tmp_path, *words, mpi=toolchain.family)
+    assert done.status == 0, done.err
+    assert done.profile.sent.dense_bytes().tolist() == [[0, 10], [10, 0]]
 
 
 def test_nothing_was_seen(openmpi: Toolchain, profiled: Profiled, tmp_path: Path) -> None:

@@ -241,4 +241,6 @@ def _components(source: Integers, target: Integers, ranks: int) -> list[str]:
 
 def percent(share: float) -> str:
     """A part as "37 %"; only all of it is "All"."""
+    if 0 < share < 0.005:
+        return "less than 1 %"
     return f"{100 * share:.0f} %" if share < 0.995 else "All" if share > 0.9999 else f"{100 * share:.1f} %"
