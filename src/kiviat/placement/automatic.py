@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kiviat.placement.dual_bisection import uniform
+from kiviat.placement.dual_bisection import mapped, uniform
 from kiviat.placement.graph import Floats, Graph, Integers
 from kiviat.placement.layout import Layout, Place
 from kiviat.placement.prediction import Prediction, predicted
-from kiviat.placement.search import searched
+from kiviat.placement.search import even, refined, searched
 from kiviat.placement.target import Target
 from kiviat.placement.worst_link import relieved
 from kiviat.profile import Traffic
@@ -25,6 +25,7 @@ Mapper = Callable[[Graph, Integers, Floats], Integers | None]
 
 # Programs of more ranks have fewer beginnings for the worst link.
 _SMALL = 512
+_MORE = 8
 
 
 def automatic(
@@ -53,18 +54,30 @@ def automatic(
     for distance in distances:
         # Ways there and back may differ in length; where they do, the mean stands for both in the search.
         symmetric = (distance + distance.T) / 2
-        mapped = mapper(graph, target.room, symmetric) if mapper else None
-        begun = [*fitting, *([] if mapped is None else [mapped])]
+        theirs = mapper(graph, target.room, symmetric) if mapper else None
+        begun = [*fitting, *([] if theirs is None else [theirs])]
         found.append(searched(graph, target.room, symmetric, begun))
 
     def key(node: Integers) -> tuple[float, ...]:
         return _key(predicted(traffic, node, target), objective)
 
+    if objective == "max-link" and small:
+        found += _more(graph, target)
     found.sort(key=key)
     if objective == "max-link":
-        found += [relieved(traffic, node, target.room, target.routes) for node in found[: 2 if small else 1]]
+        found += [relieved(traffic, node, target.room, target.routes) for node in found[: 3 if small else 1]]
     best = min(found, key=key)
     return best if target.known else _renumbered(best, target.room)
+
+
+def _more(graph: Graph, target: Target) -> list[Integers]:
+    """Beginnings that differ by chance: which of them has the best worst link, their bytes do not tell."""
+    found = []
+    for seed in range(_MORE):
+        room = target.room if seed % 2 else even(target.room, graph.vertices)
+        node = mapped(graph, room, target.apart, np.random.default_rng(seed))
+        found.append(refined(graph, node, target.room, target.apart).node[: graph.vertices].copy())
+    return found
 
 
 def _renumbered(node: Integers, room: Integers) -> Integers:
