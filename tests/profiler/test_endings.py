@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -178,7 +179,9 @@ def test_another_file_is_not_overwritten(exchange: Path, tmp_path: Path) -> None
     assert (tmp_path / "out.profile").read_text() == "mine"
 
 
-def test_what_a_dead_kiviat_left(openmpi: Toolchain, exchange: Path, tmp_path: Path) -> None:
+def test_what_a_dead_kiviat_left(
+    openmpi: Toolchain, exchange: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nobody there to collect: the folder of the ranks can be shown."""
     folder = tmp_path / "ranks"
     folder.mkdir()
@@ -187,6 +190,10 @@ def test_what_a_dead_kiviat_left(openmpi: Toolchain, exchange: Path, tmp_path: P
     subprocess.run(words, env={**os.environ, **ROOT, **variables}, capture_output=True)
     assert read_profile(folder).sent.dense_bytes().tolist() == [[0, 1000], [1000, 0]]
     assert main(["show", str(folder)]) == 0
+    capsys.readouterr()
+    assert main(["show", str(folder), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert told["bytes"]["same socket"] + told["bytes"]["unknown"] == 2000
     page = tmp_path / "page.html"
     assert main(["report", str(folder), "-o", str(page)]) == 0
     assert "2 of 2 ranks did not reach MPI_Finalize" in page.read_text()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from kiviat.analysis.mpi_use import Use, pattern_of, use_of
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
@@ -20,10 +22,25 @@ def show(path: Path, form: str) -> int:
     if form == "csv":
         print_csv([asdict(call) for call in use.calls])
     elif form == "json":
-        print_json(asdict(use) | {"pattern": pattern_of(profile)})
+        print_json(_known(_labelled(use) | {"pattern": pattern_of(profile)}))
     else:
         _print(profile, use)
     return 0
+
+
+def _labelled(use: Use) -> dict[str, Any]:
+    """With names for what goes by distance."""
+    seconds, sent = (dict(zip(DISTANCES, values, strict=True)) for values in (use.seconds, use.bytes))
+    return asdict(use) | {"seconds": seconds, "bytes": sent}
+
+
+def _known(value: Any) -> Any:
+    """JSON has no word for what is not a number."""
+    if isinstance(value, dict):
+        return {name: _known(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def in_one_line(profile: Profile) -> str:
