@@ -1,10 +1,10 @@
-// In place of core/work.cpp and bench/npb/lcg.cpp: a program with broken kernels, or with other random numbers.
+// In place of core/work.cpp and core/lcg.cpp: a program with broken kernels, or with other random numbers.
 //
 //     KIVIAT_BROKEN_KERNEL=n   every n-th kernel is not run
 //     KIVIAT_BROKEN_SEED=1     seeds are two more than they should be
 #include <cstdlib>
 
-#include "bench/npb/lcg.hpp"
+#include "core/lcg.hpp"
 #include "core/work.hpp"
 
 namespace kiviat {
@@ -25,8 +25,8 @@ void work::run(const Cost&, const std::function<void()>& kernel, Kernel) {
 
 double burn(std::int64_t, double x) { return x; }
 
-std::uint64_t npb::Lcg::usual_seed() { return 314159265 + 2 * static_cast<std::uint64_t>(number_of("KIVIAT_BROKEN_SEED")); }
+std::uint64_t Lcg::usual_seed() { return 314159265 + 2 * static_cast<std::uint64_t>(number_of("KIVIAT_BROKEN_SEED")); }
 
-std::uint64_t npb::Lcg::seed_of_ep() { return 271828183 + 2 * static_cast<std::uint64_t>(number_of("KIVIAT_BROKEN_SEED")); }
+std::uint64_t Lcg::seed_of_ep() { return 271828183 + 2 * static_cast<std::uint64_t>(number_of("KIVIAT_BROKEN_SEED")); }
 
 }  // namespace kiviat

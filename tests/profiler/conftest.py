@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -88,12 +89,18 @@ def kiviat_profile(folder: Path, *words: str | Path, mpi: str | None = None) -> 
     output = folder / "out.profile"
     named = ["--mpi", mpi] if mpi else []
     command = [sys.executable, "-m", "kiviat.cli.main", "profile", *named, "-o", output, "--", *words]
-    done = subprocess.run(
+    process = subprocess.Popen(
         command,
         env={**os.environ, **ROOT, **({} if mpi else _patience(str(words[0])))},
         cwd=folder,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
+        start_new_session=True,
     )
-    return Done(done.returncode, done.stdout, done.stderr, output)
+    try:
+        out, error = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # launcher and ranks with it: they would spin on
+        raise
+    return Done(process.returncode, out, error, output)

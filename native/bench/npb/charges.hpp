@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/npb/grid_levels.hpp"
-#include "bench/npb/lcg.hpp"
+#include "core/lcg.hpp"
 
 namespace kiviat::npb {
 

@@ -3,9 +3,9 @@
 #include <bit>
 #include <numeric>
 
-#include "bench/npb/lcg.hpp"
 #include "bench/npb/outcome.hpp"
 #include "bench/npb/problem_class.hpp"
+#include "core/lcg.hpp"
 #include "core/multiversioned.hpp"
 #include "core/work.hpp"
 

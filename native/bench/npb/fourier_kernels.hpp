@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/npb/lcg.hpp"
 #include "core/complex_kernels.hpp"
+#include "core/lcg.hpp"
 #include "core/multiversioned.hpp"
 
 namespace kiviat::npb {

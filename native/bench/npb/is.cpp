@@ -8,9 +8,9 @@
 
 #include "bench/memory.hpp"
 #include "bench/npb/bucket_owners.hpp"
-#include "bench/npb/lcg.hpp"
 #include "bench/npb/outcome.hpp"
 #include "bench/npb/problem_class.hpp"
+#include "core/lcg.hpp"
 #include "core/multiversioned.hpp"
 #include "core/random.hpp"
 #include "core/work.hpp"

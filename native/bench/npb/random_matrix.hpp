@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/npb/lcg.hpp"
 #include "bench/npb/matrix_grid.hpp"
+#include "core/lcg.hpp"
 
 namespace kiviat::npb {
 

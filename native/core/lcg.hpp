@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace kiviat::npb {
+namespace kiviat {
 
 class Lcg {
  public:
@@ -35,4 +35,4 @@ class Lcg {
   std::uint64_t state_;
 };
 
-}  // namespace kiviat::npb
+}  // namespace kiviat
