@@ -66,8 +66,8 @@ def test_what_is_got_flows_the_other_way() -> None:
     [
         ({}, ""),
         ({0: 3}, "0 B"),
-        ({4: 1}, "8 B – 16 B"),
-        ({0: 1, 11: 5}, "0 B – 2 KiB, mostly 1 KiB – 2 KiB"),
+        ({4: 1}, "8 – 16 B"),
+        ({0: 1, 11: 5}, "0 B – 2 KiB, mostly 1 – 2 KiB"),
         ({3: 9, 35: 1}, "from 4 B"),
     ],
 )

@@ -151,10 +151,16 @@ def size_range(counts: list[int]) -> str:
         return f"from {format_bytes(least)}"
     most = 1 << used[-1]
     if len(used) == 1:
-        return f"{format_bytes(least)} – {format_bytes(most)}"
+        return _between(least, most)
     fullest = max(used, key=lambda size: counts[size])
-    common = "0 B" if fullest == 0 else f"{format_bytes(1 << (fullest - 1))} – {format_bytes(1 << fullest)}"
-    return f"{format_bytes(least)} – {format_bytes(most)}, mostly {common}"
+    common = "0 B" if fullest == 0 else _between(1 << (fullest - 1), 1 << fullest)
+    return f"{_between(least, most)}, mostly {common}"
+
+
+def _between(least: int, most: int) -> str:
+    """ "1 – 2 KiB", "512 B – 1 KiB"."""
+    (first, _, one), (second, _, other) = (format_bytes(size).partition(" ") for size in (least, most))
+    return f"{first} – {second} {other}" if one == other else f"{first} {one} – {second} {other}"
 
 
 def _phases(lines: Calls, seen: int) -> tuple[Phase, ...]:
