@@ -59,18 +59,23 @@ def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
         return
 
     sizes = judged_sizes(benchmark)
-    for peer, brackets in _compared(mpi, benchmark, sizes, programs, setting).items():
-        yield _beside(mpi, benchmark, peer, brackets)
+    wanted = setting.times(15, least=3)
+    for peer, brackets in _compared(mpi, benchmark, sizes, programs, wanted, setting).items():
+        yield _beside(mpi, benchmark, peer, brackets, wanted)
 
 
 def _compared(
-    mpi: Mpi, benchmark: str, sizes: Sequence[int], peers: Mapping[str, Program], setting: Setting
+    mpi: Mpi,
+    benchmark: str,
+    sizes: Sequence[int],
+    peers: Mapping[str, Program],
+    wanted: int,
+    setting: Setting,
 ) -> dict[str, dict[int, Brackets[Mean]]]:
-    runs = setting.times(15, least=3)
     found: dict[str, dict[int, Brackets[Mean]]] = {peer: {} for peer in peers}
     for size in setting.progress(sizes, f"{ROW}: {benchmark}, {mpi.name}"):
         others = {peer: partial(program, size) for peer, program in peers.items()}
-        of_size = bracketed(partial(_our_mean, mpi, benchmark, size), others, runs, _PATIENCE * runs)
+        of_size = bracketed(partial(_our_mean, mpi, benchmark, size), others, wanted, _PATIENCE * wanted)
         for peer, brackets in of_size.items():
             found[peer][size] = brackets
     return found
@@ -83,11 +88,15 @@ def _our_mean(mpi: Mpi, benchmark: str, size: int) -> float:
     return float(events.metric(str(size), metric)["mean"])
 
 
-def _beside(mpi: Mpi, benchmark: str, peer: str, brackets: Mapping[int, Brackets[Mean]]) -> Finding:
-    alone = [size for size, of_size in brackets.items() if not of_size.theirs]
-    if alone:
+def _beside(
+    mpi: Mpi, benchmark: str, peer: str, brackets: Mapping[int, Brackets[Mean]], wanted: int
+) -> Finding:
+    few = [size for size, of_size in brackets.items() if len(of_size.theirs) < wanted]
+    if few:
+        counted = brackets[few[0]]
         reason = (
-            f"at {alone[0]} B no two runs of ours in turn agreed within {AGREE:.0%}: the machine is not quiet"
+            f"at {few[0]} B {len(counted.theirs)} of {counted.tried} runs stood between two of ours "
+            f"that agree within {AGREE:.0%}, {wanted} are wanted: the machine is not quiet"
         )
         return not_measured(ROW, _what(benchmark, peer, mpi), TARGET, reason)
     off = {size: of_size.off(lambda mean: mean.mean_s) for size, of_size in brackets.items()}

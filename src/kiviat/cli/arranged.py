@@ -7,18 +7,14 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
-from kiviat.analysis.grids import grids
-from kiviat.cli.report import write_report
+from kiviat.cli.report import report_on
 from kiviat.launch.on_emulated import Emulated
 from kiviat.launch.substrate import Substrate
 from kiviat.plan import Arrangement
 from kiviat.record import InputError
 from kiviat.store import call_run
-from kiviat.store.read import load
-from kiviat.store.tables import load_tables
 
 # The exit code of a run, and where it is; nowhere where there was only to be shown what it would do.
 Run = Callable[[Namespace], tuple[int, Path | None]]
@@ -72,12 +68,7 @@ def _with(arguments: Namespace, arrangement: Arrangement) -> Namespace:
 
 
 def _tell(paths: Sequence[Path], report: Path) -> None:
-    runs, rows = [], []
-    for path in paths:
-        run, its_rows, _ = load(path)
-        runs.append(run)
-        rows += its_rows
-    write_report(runs, rows, report, grids(chain.from_iterable(load_tables(path) for path in paths)))
+    report_on(paths, report)
     print(f"\nall {len(paths)}   {' '.join(call_run(path) for path in paths)}")
     print(f"report  {report}")
     sys.stdout.flush()

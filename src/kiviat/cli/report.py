@@ -25,18 +25,21 @@ def execute(arguments: Namespace) -> int:
     # A million small objects live until the page is written; to look at them again and again takes a fifth
     # of the time.
     gc.disable()
+    report_on([find_run(name) for name in arguments.runs], Path(arguments.output))
+    print(arguments.output)
+    return 0
+
+
+def report_on(paths: Sequence[Path], output: Path) -> None:
+    """One page about all of these runs; what is odd about their files is told."""
     runs, rows = [], []
-    paths = [find_run(name) for name in arguments.runs]
     for path in paths:
         run, its_rows, warnings = load(path)
         runs.append(run)
         rows += its_rows
         for warning in warnings:
             print(f"kiviat: {warning}", file=sys.stderr)
-    tables = grids(chain.from_iterable(load_tables(path) for path in paths))
-    write_report(runs, rows, Path(arguments.output), tables)
-    print(arguments.output)
-    return 0
+    write_report(runs, rows, output, grids(chain.from_iterable(load_tables(path) for path in paths)))
 
 
 def _of_profile(arguments: Namespace) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from kiviat.analysis.grids import Grid
 from kiviat.analysis.nodes import Nodes
 from kiviat.analysis.summary import Summary
-from kiviat.record.published import papers
+from kiviat.record.published import Fact, Statement, System, papers
 from kiviat.record.units import format_value
 from kiviat.report.modelled import model_of
 from kiviat.report.programs import DEFAULT_CLASS, PROGRAMS, communicating
@@ -175,24 +175,22 @@ def _published(run: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str, s
     names = {(one["machine"], one["mode"]) for one in model["published"]} if model else set()
     found = []
     for paper in papers():
-        claims = [
-            (
-                fact.location,
-                ", ".join(filter(None, (system.mode, fact.benchmark, fact.metric))),
-                f"{_RELATIONS.get(fact.relation, '')}{format_value(fact.value, fact.unit)}",
-            )
-            for system in paper.systems
-            if (system.machine, system.mode) in names
-            for fact in system.facts
-            if fact.benchmark.startswith("NPB") and fact.use == "validate"
+        systems = [system for system in paper.systems if (system.machine, system.mode) in names]
+        said: list[tuple[System, Fact | Statement]] = [
+            (system, fact) for system in systems for fact in system.facts
         ]
-        claims += [
-            (said.location, ", ".join(filter(None, (system.mode, said.benchmark, said.metric))), "it is so")
-            for system in paper.systems
-            if (system.machine, system.mode) in names
-            for said in system.statements
-            if said.benchmark.startswith("NPB") and said.use == "validate"
+        said += [(system, statement) for system in systems for statement in system.statements]
+        claims = [
+            (fact.location, ", ".join(filter(None, (system.mode, fact.benchmark, fact.metric))), _value(fact))
+            for system, fact in said
+            if fact.benchmark.startswith("NPB") and fact.use == "validate"
         ]
         if claims:
             found.append((paper.citation, claims))
     return found
+
+
+def _value(fact: Fact | Statement) -> str:
+    if isinstance(fact, Statement):
+        return "it is so"
+    return f"{_RELATIONS.get(fact.relation, '')}{format_value(fact.value, fact.unit)}"
