@@ -218,12 +218,12 @@ def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quant
         case=summary.case,
         axes=summary.axes,
         notes=summary.notes,
-        watts=_of_all_nodes(tables.get((summary.case, "power")), kernel),
-        joules=_of_all_nodes(tables.get((summary.case, "energy")), kernel),
+        watts=of_all_nodes(tables.get((summary.case, "power")), kernel),
+        joules=of_all_nodes(tables.get((summary.case, "energy")), kernel),
     )
 
 
-def _of_all_nodes(grid: Grid | None, kernel: str) -> float | None:
+def of_all_nodes(grid: Grid | None, kernel: str) -> float | None:
     """A sum over nodes; None where one of them does not tell."""
     if grid is None or "kernel" not in dict(grid.dimensions) or kernel not in grid.values_of("kernel"):
         return None

@@ -1,0 +1,548 @@
+"""Curves of scaling: strong or weak, speedup, serial fraction, what equals what, energy, doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, source
+from report.synthetic import failed
+
+from kiviat.analysis.grids import Grid
+from kiviat.analysis.scaling import Asked, Source, Study, joined, scaling
+from kiviat.analysis.scaling_crossover import equals
+from kiviat.analysis.scaling_curve import Curve
+from kiviat.analysis.scaling_doubts import doubts
+from kiviat.analysis.scaling_power import numbers_in
+from kiviat.analysis.scaling_problem import size_of
+from kiviat.analysis.scaling_reading import readings
+from kiviat.analysis.summary import summarise
+from kiviat.record import InputError, Row
+
+ALL = Asked()
+SERIAL = 0.03
+
+
+def only(sources: Iterable[Source], asked: Asked = ALL) -> Study:
+    (study,) = scaling(list(sources), asked).studies
+    return study
+
+
+def curve(rows: list[Row], asked: Asked = ALL, **run: Any) -> Curve:
+    (found,) = only([source(scaling_run(**run), rows)], asked).curves
+    return found
+
+
+def hpl_rows(order: Any, axes: dict[str, Any], **more: Any) -> list[Row]:
+    """HPL with the metric that tells how large its matrix was."""
+    rows = scaling_rows("run-a", amdahl(0.0), benchmark="hpl", axes=axes, work=1e12, **more)
+    orders = [
+        replace(row, metric="order", unit="1", better="higher", p50=float(order(row.ranks)))
+        for row in rows
+        if row.metric == "time"
+    ]
+    return rows + orders
+
+
+# ---- Numbers against closed forms
+
+
+def test_karp_flatt_of_amdahls_law_is_its_serial_share_everywhere() -> None:
+    """Karp and Flatt's point: what is really serial does not change with the ranks."""
+    found = curve(scaling_rows("run-a", amdahl(SERIAL), noise=0))
+    assert found.points[0].serial is None
+    for point in found.points[1:]:
+        assert point.serial is not None and point.serial.value == pytest.approx(SERIAL)
+        expected = 1 / (SERIAL + (1 - SERIAL) / point.ranks)
+        assert point.speedup.value == pytest.approx(expected)
+        assert point.efficiency.value == pytest.approx(expected / point.ranks)
+
+
+def test_weak_scaling_has_gustafsons_fraction() -> None:
+    rows = scaling_rows(
+        "run-a", lambda p: 5 * p / (0.2 + 0.8 * p), weak=True, noise=0, axes={"memory": 1 << 20}
+    )
+    found = curve(rows)
+    for point in found.points[1:]:
+        assert point.serial is not None and point.serial.value == pytest.approx(0.2)
+        assert point.speedup.value == pytest.approx(0.2 + 0.8 * point.ranks)
+    # By its time instead of its rate it is the same.
+    by_time = only([source(scaling_run(), rows)], Asked(metric="time"))
+    assert [point.efficiency.value for point in by_time.curves[0].points] == pytest.approx(
+        [point.efficiency.value for point in found.points]
+    )
+
+
+def test_the_smallest_number_of_ranks_is_the_measure_whatever_it_is() -> None:
+    found = curve(scaling_rows("run-a", lambda p: 100 / p, ranks=(6, 12, 36), noise=0), ranks=(6, 12, 36))
+    assert [point.speedup.value for point in found.points] == pytest.approx([1, 2, 6])
+    assert [point.efficiency.value for point in found.points] == pytest.approx([1, 1, 1])
+
+
+def test_bars_are_the_extremes_of_all_samples() -> None:
+    rows = [row for row in scaling_rows("run-a", amdahl(SERIAL)) if row.metric == "rate"]
+    point = curve(rows).points[2]
+    own = [row for row in rows if row.ranks == point.ranks]
+    assert point.least == min(row.min for row in own if row.min is not None)
+    assert point.most == max(row.max for row in own if row.max is not None)
+    assert point.value == pytest.approx(float(np.median([row.p50 for row in own])))
+    assert point.samples == 18 and point.launches == 6
+
+
+def test_intervals_of_speedup_hold_the_truth() -> None:
+    truth, held = 1 / (SERIAL + (1 - SERIAL) / 8), 0
+    for seed in range(100):
+        rows = scaling_rows("run-a", amdahl(SERIAL), ranks=(1, 8), repeats=5, noise=0.02, seed=seed)
+        point = curve(rows, ranks=(1, 8), repeats=5).points[1]
+        assert point.meaning == "95 %" and point.speedup.low is not None and point.speedup.high is not None
+        assert point.speedup.low <= point.speedup.value <= point.speedup.high
+        held += point.speedup.low <= truth <= point.speedup.high
+    assert held >= 90
+
+
+def test_few_launches_have_a_range_and_one_has_nothing() -> None:
+    three = curve(scaling_rows("run-a", amdahl(SERIAL), repeats=3), repeats=3).points[1]
+    assert three.meaning == "range of 3 and 3 launches" and three.speedup.low is not None
+    one = curve(scaling_rows("run-a", amdahl(SERIAL), repeats=1), repeats=1).points[1]
+    assert (one.meaning, one.speedup.low, one.low) == ("", None, None)
+    assert one.least is not None  # samples there are
+
+
+def test_samples_that_are_not_there_are_not_made_up() -> None:
+    """What other programs print has neither least nor most."""
+    rows = [
+        replace(row, min=None, max=None, p50=None, mean=row.p50, clock="reported", substrate="ingested")
+        for row in scaling_rows("run-a", amdahl(SERIAL), repeats=1)
+    ]
+    points = curve(rows, repeats=1, clock="reported", substrate="ingested").points
+    assert all(point.least is point.most is None for point in points)
+
+
+def test_numbers_of_ranks_that_failed_are_named() -> None:
+    rows = scaling_rows("run-a", amdahl(SERIAL), ranks=(1, 2, 8))
+    rows.append(
+        failed(
+            "run-a", "cg/ranks=4/class=A", "rank 3 did not answer", ranks=4, axes={"class": "A"}, bytes=None
+        )
+    )
+    found = curve(rows)
+    assert found.missing == ((4, "failed: rank 3 did not answer"),)
+    assert [point.ranks for point in found.points] == [1, 2, 8]
+
+
+def test_rates_of_a_rank_count_for_all() -> None:
+    rows = [
+        replace(row, metric="triad", unit="B/s")
+        for row in scaling_rows(
+            "run-a", lambda p: 1.0, benchmark="stream", axes={"memory": 1 << 20}, work=5e9, noise=0
+        )
+        if row.metric == "rate"
+    ]
+    found = only([source(scaling_run(), rows)])
+    assert found.kind == "weak"
+    assert [point.value for point in found.curves[0].points] == pytest.approx(
+        [5e9 * ranks for ranks in (1, 2, 4, 8, 16, 32)]
+    )
+    assert all(point.efficiency.value == pytest.approx(1) for point in found.curves[0].points)
+
+
+# ---- Strong or weak
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "why"),
+    [
+        (scaling_rows("run-a", amdahl(0.1)), "strong", "class A on all"),
+        (scaling_rows("run-a", amdahl(0.1), axes={"memory": 4096}), "weak", "as much on each rank"),
+        (hpl_rows(lambda p: 4096, {"n": 4096}), "strong", "as much in all (order 4100)"),
+        (hpl_rows(lambda p: 1000 * p**0.5, {"memory": "auto:8000000"}), "weak", "as much on each rank"),
+        (
+            [
+                row
+                for p in (1, 4, 16)
+                for row in hpl_rows(lambda p: 512 * p**0.5, {"n": round(512 * p**0.5)}, ranks=(p,))
+            ],
+            "weak",
+            "as much on each rank",
+        ),
+        (
+            scaling_rows("run-a", amdahl(0.1), benchmark="hpccg", axes={"scaling": "strong", "nz": 64}),
+            "strong",
+            "the benchmark says so",
+        ),
+        (
+            [
+                replace(row, bytes=8)
+                for row in scaling_rows("run-a", amdahl(0.1), benchmark="bcast", axes={})
+                if row.metric == "time"
+            ],
+            "weak",
+            "as large a message of each rank",
+        ),
+        (
+            [
+                row
+                for row in scaling_rows("run-a", amdahl(0.1), benchmark="barrier", axes={})
+                if row.metric == "time"
+            ],
+            "weak",
+            "nothing in it but the ranks",
+        ),
+    ],
+    ids=["class", "memory", "order", "order that grows", "n for each", "said", "messages", "barrier"],
+)
+def test_strong_and_weak_are_told_apart(rows: list[Row], kind: str, why: str) -> None:
+    found = only([source(scaling_run(), rows)])
+    assert (found.kind, found.why) == (kind, why)
+
+
+def test_sizes_in_notes_tell_too() -> None:
+    rows = [
+        replace(row, notes={"rows": str(1000 * row.ranks)})
+        for row in scaling_rows("run-a", amdahl(0.1), benchmark="hpccg", axes={})
+    ]
+    assert only([source(scaling_run(), rows)]).kind == "weak"
+    same = [replace(row, notes={"rows": "1000"}) for row in rows]
+    assert only([source(scaling_run(), same)]).kind == "strong"
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "note", "total"),
+    [
+        ("ptrans", {"matrix": "order 5572, blocks of 128"}, 5572**2),
+        ("fft", {"n": "8192000 = 1600 x 5120, 16 columns at once"}, 8192000),
+        ("fft", {"n": "1600 x 3456"}, 1600 * 3456),
+        ("dgemm", {"order": "3343"}, 4 * 3343**2),
+        ("random_access", {"table": "2^24 words"}, 1 << 24),
+        ("stream", {"arrays": "3 of 1396800 B on each rank, less than 4 times the cache"}, 4 * 1396800),
+    ],
+)
+def test_notes_of_kernels_tell_their_size(benchmark: str, note: dict[str, str], total: float) -> None:
+    rows = scaling_rows("run-a", amdahl(0.1), benchmark=benchmark, axes={}, ranks=(4,), repeats=1)
+    size = size_of(summarise([replace(row, notes=note) for row in rows])[0], {})
+    assert size is not None and size.total(4) == total
+
+
+def test_what_cannot_be_told_is_refused_unless_somebody_says_it() -> None:
+    rows = scaling_rows("run-a", amdahl(0.1), benchmark="mystery", axes={})
+    with pytest.raises(InputError) as refused:
+        only([source(scaling_run(), rows)])
+    assert str(refused.value) == (
+        "cannot tell whether mystery scales strongly or weakly: the records do not say how large the problem "
+        "was; --strong or --weak says it"
+    )
+    assert only([source(scaling_run(), rows)], Asked(kind="strong")).kind == "strong"
+    grows = hpl_rows(lambda p: 1000 * p, {"n": 1})
+    with pytest.raises(InputError, match=r"neither the whole problem .* nor a rank's part .* stays the same"):
+        only([source(scaling_run(), grows)])
+    # Beside another benchmark it is left out, and named.
+    both = [*rows, *scaling_rows("run-a", amdahl(0.1))]
+    result = scaling([source(scaling_run(), both)], ALL)
+    assert [study.benchmark for study in result.studies] == ["cg"]
+    assert len(result.left_out) == 1 and "mystery" in result.left_out[0]
+
+
+# ---- What belongs together
+
+
+def test_benchmarks_and_settings_are_never_mixed() -> None:
+    rows = [
+        *scaling_rows("run-a", amdahl(0.1), ranks=(1, 2)),
+        *scaling_rows("run-a", amdahl(0.1), ranks=(1, 2), axes={"class": "B"}),
+        *scaling_rows("run-a", amdahl(0.1), benchmark="mg", ranks=(2, 4)),
+    ]
+    studies = scaling([source(scaling_run(), rows)], ALL).studies
+    assert [(study.title, [point.ranks for point in study.curves[0].points]) for study in studies] == [
+        ("cg, class A", [1, 2]),
+        ("cg, class B", [1, 2]),
+        ("mg, class A", [2, 4]),
+    ]
+
+
+def test_a_single_point_is_refused() -> None:
+    with pytest.raises(InputError) as refused:
+        only([source(scaling_run(), scaling_rows("run-a", amdahl(0.1), ranks=(4,)))])
+    assert str(refused.value) == (
+        "a single point does not scale: cg is there on 4 ranks only; measure other numbers too, as "
+        "`kiviat run cg -n 1,2,4` does, or name their runs"
+    )
+    different = [
+        *scaling_rows("run-a", amdahl(0.1), ranks=(1,)),
+        *scaling_rows("run-a", amdahl(0.1), ranks=(2,), axes={"class": "B"}),
+    ]
+    with pytest.raises(InputError, match="cg is there on 1 and 2 ranks, but with no setting on two of these"):
+        only([source(scaling_run(), different)])
+    with pytest.raises(InputError, match="no results of mg in these runs"):
+        only([source(scaling_run(), different)], Asked(benchmarks=("mg",)))
+
+
+def test_a_metric_that_does_not_scale_is_refused() -> None:
+    with pytest.raises(InputError, match="cg has no deviation that scales; it has rate, time"):
+        only([source(scaling_run(), scaling_rows("run-a", amdahl(0.1)))], Asked(metric="deviation"))
+
+
+def test_runs_of_one_machine_with_other_ranks_are_one_curve() -> None:
+    loaded = [
+        (scaling_run(f"run-{p}", ranks=(p,)), scaling_rows(f"run-{p}", amdahl(SERIAL), ranks=(p,)))
+        for p in (1, 2, 4)
+    ]
+    (group,) = joined(loaded)
+    together = Source("all", tuple(group), [row for _, rows in loaded for row in rows])
+    (found,) = only([together]).curves
+    assert [(point.ranks, point.run) for point in found.points] == [(1, "run-1"), (2, "run-2"), (4, "run-4")]
+    # The same number of ranks twice: two measurements, not one.
+    again = scaling_run("again", ranks=(4,)), scaling_rows("again", amdahl(SERIAL), ranks=(4,))
+    assert [[run["id"] for run in group] for group in joined([*loaded, again])] == [
+        ["run-1", "run-2", "run-4"],
+        ["again"],
+    ]
+    # Another MPI, machine or placement is another curve.
+    elsewhere = (
+        scaling_run("else", ranks=(8,), where={"place": "cyclic"}),
+        scaling_rows("else", amdahl(0), ranks=(8,)),
+    )
+    assert len(joined([*loaded, elsewhere])) == 2
+
+
+def test_oversubscribed_points_are_shown_and_not_fitted() -> None:
+    rows = [
+        replace(row, oversubscribed=row.ranks > 8)
+        for row in scaling_rows("run-a", amdahl(SERIAL), noise=0.005)
+    ]
+    found = curve(rows)
+    assert [point.oversubscribed for point in found.points] == [False] * 4 + [True] * 2
+    slow = [
+        replace(row, p50=row.p50 * (0.1 if row.ranks > 8 else 1)) if row.metric == "rate" and row.p50 else row
+        for row in rows
+    ]
+    assert [fit.coefficients for fit in curve(slow).choice.fits] == [
+        fit.coefficients for fit in found.choice.fits
+    ]
+    assert "16 and 32 ranks oversubscribed" in doubts(found, [scaling_run()], [])[0]
+    everything = [replace(row, oversubscribed=True) for row in rows]
+    assert curve(everything).choice.words == "cannot tell: all points are oversubscribed"
+
+
+# ---- Beyond what was measured
+
+
+def test_a_prediction_says_how_far_it_is() -> None:
+    run, rows = scaling_run(), scaling_rows("run-a", amdahl(SERIAL))
+    (reading,) = readings(scaling([source(run, rows)], ALL), [source(run, rows)], at=(12, 128))
+    inside, outside = reading.predictions[0]
+    assert (inside.beyond, outside.beyond) == (None, 4.0)
+    truth = 1e9 / amdahl(SERIAL)(128)
+    assert outside.low is not None and outside.high is not None and outside.low < truth < outside.high
+
+
+# ---- Machines against each other
+
+
+def test_how_many_ranks_of_one_machine_equal_some_of_another() -> None:
+    """Both scale linearly, one with a third of the rate: three times the ranks."""
+    fast, slow = scaling_run("fast"), scaling_run("slow")
+    study = only(
+        [
+            source(fast, scaling_rows("fast", lambda p: 10 / p, noise=0), "fast"),
+            source(slow, scaling_rows("slow", lambda p: 30 / p, noise=0), "slow"),
+        ]
+    )
+    of_slow = {one.as_many: one for one in equals(study) if one.machine == "slow"}
+    assert {count: one.ranks for count, one in of_slow.items() if count <= 8} == pytest.approx(
+        {1: 3, 2: 6, 4: 12, 8: 24}
+    )
+    assert [of_slow[count].ranks for count in (16, 32)] == [None, None]
+    assert of_slow[16].words == "more than 32 do, beyond what was measured"
+    of_fast = {one.as_many: one for one in equals(study) if one.machine == "fast"}
+    assert of_fast[1].ranks is None and of_fast[1].words == "fewer than 1, beyond what was measured"
+    assert of_fast[32].ranks == pytest.approx(32 / 3)
+
+
+def test_bounds_of_what_equals_come_from_both_machines() -> None:
+    runs = scaling_run("a"), scaling_run("b")
+    study = only(
+        [
+            source(run, scaling_rows(run["id"], lambda p: 10 / p, seed=seed), run["id"])
+            for seed, run in enumerate(runs)
+        ]
+    )
+    for one in equals(study):
+        if one.ranks is not None and one.low is not None and one.high is not None:
+            assert one.low < one.ranks < one.high
+            assert one.low < one.as_many < one.high
+    assert sum(one.low is not None for one in equals(study)) >= 4
+
+
+def test_other_problems_are_not_compared() -> None:
+    def of(name: str, order: int) -> Source:
+        rows = hpl_rows(lambda p: order, {"memory": "auto"})
+        return source(scaling_run(name), [replace(row, run=name) for row in rows], name)
+
+    study = only([of("a", 4096), of("b", 9000)])
+    assert {one.words for one in equals(study)} == {
+        "not the same problem: order 4100 against order 9000",
+        "not the same problem: order 9000 against order 4100",
+    }
+
+
+# ---- Energy
+
+
+def declared(value: float, per: str = "socket") -> dict[str, Any]:
+    machine = scaling_run()["machine"]
+    return {**machine, "declared_watts": {"value": value, "per": per, "source": "command line"}}
+
+
+def test_sockets_used_are_those_of_the_paper() -> None:
+    """Section 8 of Martin et al.: 64 ranks take 11 sockets at 15 W, or 64 sockets at 115 W."""
+
+    def of(cores: int, watts: float) -> Curve:
+        model = {"hash": "x", "sockets": 1, "cores": cores, "nodes": 64, "uncalibrated": None}
+        model |= {"title": "t", "name": "n", "version": 1, "calibrated_on": [], "assumed": [], "losses": []}
+        run = scaling_run(ranks=(1, 64), repeats=1, machine={**declared(watts, "socket"), "model": model})
+        for launch in run["launches"]:
+            launch["ranks"] = [
+                {"rank": r, "host": f"n{r // cores}", "node": r // cores, "pid": 0, "cpus": ""}
+                for r in range(launch["world"])
+            ]
+        rows = scaling_rows("run-a", lambda p: 640 / p, ranks=(1, 64), repeats=1, noise=0)
+        return only([source(run, rows)]).curves[0]
+
+    six = of(6, 15.0).points[1]
+    assert (six.sockets, six.power.watts) == (11, 165.0)
+    assert six.power.joules == pytest.approx(1650.0)  # ten seconds
+    assert six.power.per_watt == pytest.approx(1e8 / 165)
+    one = of(1, 115.0).points[1]
+    assert (one.sockets, one.power.watts, one.power.origin) == (64, 7360.0, "declared")
+
+
+def test_sockets_observed_count_and_nodes_where_watts_are_of_nodes() -> None:
+    rows = scaling_rows("run-a", amdahl(0.0))
+    points = curve(rows, machine=declared(50.0)).points
+    assert [(point.sockets, point.power.watts) for point in points[:4]] == [
+        (1, 50),
+        (1, 50),
+        (2, 100),
+        (4, 200),
+    ]
+    points = curve(rows, machine=declared(200.0, "node")).points
+    assert [(point.nodes, point.power.watts) for point in points[2:4]] == [(1, 200), (2, 400)]
+    assert numbers_in("0,2-4") == ["0", "2", "3", "4"]
+
+
+def test_nodes_and_sockets_are_those_of_launches_of_that_size() -> None:
+    """Four ranks are one node by themselves; beside four others, dealt out in turn, they are on two."""
+    run = scaling_run(ranks=(4, 8))
+    for launch in run["launches"]:
+        if launch["world"] == 8:
+            for rank in launch["ranks"]:
+                rank.update(host=f"n{rank['rank'] % 2}", node=rank["rank"] % 2)
+    points = only([source(run, scaling_rows("run-a", amdahl(0.0), ranks=(4, 8)))]).curves[0].points
+    assert [(point.nodes, point.sockets) for point in points] == [(1, 2), (2, 4)]
+
+
+def grid(name: str, unit: str, value: float, case: str, nodes: int) -> Grid:
+    dimensions = (("kernel", ("cg",)), ("node", tuple(map(str, range(nodes)))))
+    median = np.full((1, nodes), value)
+    about = ("run-a", case, "cg", 1, None, {}, "wall", False)
+    return Grid(*about, name, unit, "lower", dimensions, 1, median, None, None)
+
+
+def test_measured_watts_are_those_of_whole_nodes() -> None:
+    rows = [
+        replace(row, notes={"energy": "measured: RAPL"})
+        for row in scaling_rows("run-a", amdahl(0.0), noise=0)
+    ]
+    case = "cg/ranks=8/class=A"
+    grids = [grid("power", "W", 120.0, case, 2), grid("energy", "J", 3000.0, case, 2)]
+    run = scaling_run()
+    (found,) = only([Source("a", (run,), rows, grids)]).curves
+    eight = next(point for point in found.points if point.ranks == 8)
+    assert (eight.power.watts, eight.power.joules, eight.power.origin) == (240.0, 6000.0, "measured")
+    others = [point.power for point in found.points if point.ranks != 8]
+    assert all((power.watts, power.joules, power.per_watt) == (None, None, None) for power in others)
+    half = [grid("power", "W", float("nan"), case, 2)]
+    (found,) = only([Source("a", (run,), rows, half)]).curves
+    assert all(point.power.watts is None for point in found.points)
+
+
+def test_without_watts_energy_is_unavailable_and_says_why() -> None:
+    power = curve(scaling_rows("run-a", amdahl(0.0))).points[0].power
+    assert (power.watts, power.joules, power.origin) == (None, None, "unavailable")
+    assert power.words == "neither meters nor declared watts"
+    noted = [
+        replace(row, notes={"energy": "unavailable: no meter here"})
+        for row in scaling_rows("run-a", amdahl(0.0))
+    ]
+    assert curve(noted).points[0].power.words == "no meter here"
+
+
+# ---- What to doubt
+
+
+def doubted(run: dict[str, Any], grids: Iterable[Grid] = ()) -> list[str]:
+    rows = scaling_rows("run-a", amdahl(SERIAL))
+    return doubts(only([Source("a", (run,), rows, list(grids))]).curves[0], [run], list(grids))
+
+
+def test_a_quiet_machine_gives_no_doubt_but_where_the_network_begins() -> None:
+    assert doubted(scaling_run()) == ["up to 4 ranks share one node; messages cross the network from 8 on"]
+
+
+def test_ranks_that_share_cores_are_told() -> None:
+    run = scaling_run()
+    for launch in run["launches"]:
+        for rank in launch["ranks"]:
+            rank["cpus"] = str(rank["rank"] % 2)
+    assert (
+        doubted(run)[0]
+        == "4 and 8 and 16 and 32 ranks on shared cores: several are bound to the same processors"
+    )
+    # One of two pinned to the same processor, though there is another one.
+    run = scaling_run()
+    for launch in run["launches"]:
+        for rank in launch["ranks"]:
+            rank["cpus"] = "0" if rank["rank"] % PER_NODE < 2 else str(rank["rank"] % PER_NODE)
+    assert "2 and 4" in doubted(run)[0] and "bound to the same processors" in doubted(run)[0]
+    threads = scaling_run(machine={**scaling_run()["machine"], "cores": 2, "threads": 4})
+    assert "two threads of a core are no two cores" in doubted(threads)[0]
+    limited = scaling_run(machine={**scaling_run()["machine"], "cpu_limit": 1.5})
+    assert "grants the time of 1.50 processors only" in doubted(limited)[0]
+    assert "emulated nodes share" in doubted(scaling_run(substrate="emulated"))[0]
+
+
+def test_clocks_that_change_are_told() -> None:
+    def of(cycles: dict[int, float]) -> list[Grid]:
+        found = []
+        for ranks, hertz in cycles.items():
+            case = f"cg/ranks={ranks}/class=A"
+            dimensions = (
+                ("kernel", ("cg",)),
+                ("counter", ("cycles",)),
+                ("statistic", ("min", "mean", "max")),
+            )
+            one = grid("counters", "1", 0, case, 1)
+            found += [
+                replace(one, dimensions=dimensions, median=np.full((1, 1, 3), 2 * hertz)),
+                replace(
+                    one, name="kernel_time", dimensions=(("kernel", ("cg",)),), median=np.full((1,), 2.0)
+                ),
+            ]
+        return found
+
+    assert doubted(scaling_run(), of({1: 3.6e9, 8: 3.5e9, 32: 2.9e9}))[0].startswith(
+        "the clock changed with the ranks: 3.60 GHz on 1, 2.90 GHz on 32"
+    )
+    assert "clock" not in " ".join(doubted(scaling_run(), of({1: 3.6e9, 32: 3.55e9})))
+    saving = scaling_run(machine={**scaling_run()["machine"], "governor": "powersave"})
+    assert doubted(saving)[0].startswith("the frequency may change with the ranks: its governor is powersave")
+    unknown = scaling_run(machine={**scaling_run()["machine"], "governor": None})
+    assert "is not known" in doubted(unknown)[0]
+
+
+def test_what_makes_a_run_another_one_is_told() -> None:
+    fallen = {"near": "x", "far": "tcp", "fallback_to_tcp": True, "evidence": "log"}
+    assert any("fell back to TCP" in doubt for doubt in doubted(scaling_run(launch={"transport": fallen})))

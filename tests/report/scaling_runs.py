@@ -1,0 +1,97 @@
+"""Runs of programs on growing numbers of ranks that never happened: known laws, with some noise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kiviat.analysis.scaling import Source
+from kiviat.record import Row
+
+from .synthetic import make_run, row
+
+RANKS = (1, 2, 4, 8, 16, 32)
+PER_NODE = 4
+
+
+def scaling_run(
+    run: str = "run-a", ranks: Iterable[int] = RANKS, repeats: int = 6, **changes: Any
+) -> dict[str, Any]:
+    """A launch for each number of ranks and repetition; four ranks on a node of two sockets."""
+    base = make_run(run, launches=1, **changes)
+    launches = []
+    for repetition in range(repeats):
+        for count in ranks:
+            where = [
+                {
+                    "rank": r,
+                    "host": f"n{r // PER_NODE}",
+                    "node": r // PER_NODE,
+                    "pid": 1,
+                    "cpus": str(r % PER_NODE),
+                }
+                | {"sockets": str(r % PER_NODE // 2)}
+                for r in range(count)
+            ]
+            index = len(launches)
+            launches.append(
+                base["launches"][0]
+                | {"index": index, "repetition": repetition, "world": count, "ranks": where}
+            )
+    return {**base, "launches": launches}
+
+
+def scaling_rows(
+    run: str,
+    time: Callable[[int], float],
+    *,
+    benchmark: str = "cg",
+    ranks: Iterable[int] = RANKS,
+    work: float = 1e9,
+    weak: bool = False,
+    repeats: int = 6,
+    noise: float = 0.01,
+    axes: Mapping[str, Any] = {"class": "A"},
+    seed: int = 1,
+    **changes: Any,
+) -> list[Row]:
+    """`rate` (op/s) and `time` (s) of each launch; in each three samples that differ by 1 %."""
+    rng = random.Random(seed)
+    ranks = list(ranks)
+    rows = []
+    for repetition in range(repeats):
+        for place, count in enumerate(ranks):
+            seconds = time(count) * (1 + rng.gauss(0, noise))
+            rate = work * (count if weak else 1) / seconds
+            words = "".join(f"/{name}={value}" for name, value in sorted(axes.items()))
+            fields = {
+                "case": f"{benchmark}/ranks={count}{words}",
+                "benchmark": benchmark,
+                "ranks": count,
+                "bytes": None,
+                "axes": axes,
+                "launch": repetition * len(ranks) + place,
+                "count": 3,
+                "stopped_by": "fixed",
+                **changes,
+            }
+            spread = 0.01 if changes.get("clock") != "simulated" else 0.0
+            for name, unit, better, value in (
+                ("rate", "op/s", "higher", rate),
+                ("time", "s", "lower", seconds),
+            ):
+                ends = {"min": value * (1 - spread), "max": value * (1 + spread)}
+                rows.append(row(run, name, unit, better, value, **{**fields, **ends}))
+    return rows
+
+
+def amdahl(serial: float, one: float = 100.0) -> Callable[[int], float]:
+    """Seconds on so many ranks."""
+    return lambda ranks: one * (serial + (1 - serial) / ranks)
+
+
+def source(run: Mapping[str, Any], rows: list[Row], label: str | None = None) -> Source:
+    from kiviat.report.runs import labels
+
+    return Source(label or labels([run])[0].label, (run,), rows)
