@@ -396,27 +396,37 @@ def declared(value: float, per: str = "socket") -> dict[str, Any]:
     return {**machine, "declared_watts": {"value": value, "per": per, "source": "command line"}}
 
 
+def modelled(sockets: int, cores: int, watts: float, **changes: Any) -> Curve:
+    """One and 64 ranks on modelled nodes that they fill."""
+    model = {"hash": "x", "sockets": sockets, "cores": cores, "nodes": 64, "uncalibrated": None}
+    model |= {"title": "t", "name": "n", "version": 1, "calibrated_on": [], "assumed": [], "losses": []}
+    machine = {**declared(watts), "model": model}
+    run = scaling_run(ranks=(1, 64), repeats=1, machine=machine, **changes)
+    node = sockets * cores
+    for launch in run["launches"]:
+        launch["ranks"] = [
+            {"rank": r, "host": f"n{r // node}", "node": r // node, "pid": 0, "cpus": ""}
+            for r in range(launch["world"])
+        ]
+    rows = scaling_rows("run-a", lambda p: 640 / p, ranks=(1, 64), repeats=1, noise=0)
+    return only([source(run, rows)]).curves[0]
+
+
 def test_sockets_used_are_those_of_the_paper() -> None:
     """Section 8 of Martin et al.: 64 ranks take 11 sockets at 15 W, or 64 sockets at 115 W."""
-
-    def of(cores: int, watts: float) -> Curve:
-        model = {"hash": "x", "sockets": 1, "cores": cores, "nodes": 64, "uncalibrated": None}
-        model |= {"title": "t", "name": "n", "version": 1, "calibrated_on": [], "assumed": [], "losses": []}
-        run = scaling_run(ranks=(1, 64), repeats=1, machine={**declared(watts, "socket"), "model": model})
-        for launch in run["launches"]:
-            launch["ranks"] = [
-                {"rank": r, "host": f"n{r // cores}", "node": r // cores, "pid": 0, "cpus": ""}
-                for r in range(launch["world"])
-            ]
-        rows = scaling_rows("run-a", lambda p: 640 / p, ranks=(1, 64), repeats=1, noise=0)
-        return only([source(run, rows)]).curves[0]
-
-    six = of(6, 15.0).points[1]
+    six = modelled(1, 6, 15.0).points[1]
     assert (six.sockets, six.power.watts) == (11, 165.0)
     assert six.power.joules == pytest.approx(1650.0)  # ten seconds
     assert six.power.per_watt == pytest.approx(1e8 / 165)
-    one = of(1, 115.0).points[1]
+    one = modelled(1, 1, 115.0).points[1]
     assert (one.sockets, one.power.watts, one.power.origin) == (64, 7360.0, "declared")
+
+
+def test_ranks_of_modelled_nodes_fill_a_socket_before_the_next() -> None:
+    """Seven nodes of 2 × 5 cores are full, the last has four ranks: on one socket, or on both as asked."""
+    assert [point.sockets for point in modelled(2, 5, 15.0).points] == [1, 13]
+    spread = modelled(2, 5, 15.0, where={"bind": "co-processor"})
+    assert [point.sockets for point in spread.points] == [1, 14]
 
 
 def test_sockets_observed_count_and_nodes_where_watts_are_of_nodes() -> None:
@@ -505,7 +515,7 @@ def test_ranks_that_share_cores_are_told() -> None:
     run = scaling_run()
     for launch in run["launches"]:
         for rank in launch["ranks"]:
-            rank["cpus"] = "0" if rank["rank"] % PER_NODE < 2 else str(rank["rank"] % PER_NODE)
+            rank["cpus"] = "0" if rank["rank"] % PER_NODE < 2 else "0-3"
     assert "2 and 4" in doubted(run)[0] and "bound to the same processors" in doubted(run)[0]
     threads = scaling_run(machine={**scaling_run()["machine"], "cores": 2, "threads": 4})
     assert "two threads of a core are no two cores" in doubted(threads)[0]

@@ -19,6 +19,7 @@ examples:
   kiviat show last                    results as tables
   kiviat report last -o report.html   results as a page
   kiviat compare 20260101-1200 last   is the second run worse?
+  kiviat scaling last                 how a run's benchmarks scale with its numbers of ranks
   kiviat balance last                 ratios and diagram of a run of HPC Challenge's kernels
   kiviat profile -- mpirun -n 16 ./a  how much of the time of any program is MPI, and which calls
 
@@ -69,6 +70,9 @@ def parser() -> Parser:
     _show(command("show", "show the results of a run as tables"))
     _report(command("report", "write a page about one or more runs"))
     _balance(command("balance", "how balanced machines are: ratios, limits, and the Kiviat diagram"))
+    _scaling(
+        command("scaling", "how benchmarks scale with ranks: efficiency, laws, what equals what, energy")
+    )
     _compare(command("compare", "compare run B with run A, case by case; exit with 1 if something is worse"))
     command("runs", "list the runs").add_argument("--format", choices=_FORMATS, default="table")
     _export(command("export", "write results to a file for other programs"))
@@ -286,6 +290,28 @@ def _balance(command: argparse.ArgumentParser) -> None:
             default="auto",
             help=f"{what} (default: auto, that is drop where other runs have more)",
         )
+
+
+def _scaling(command: argparse.ArgumentParser) -> None:
+    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=_NAME)
+    command.add_argument(
+        "--benchmark", action="append", default=[], metavar="BENCH", help="only this; may be repeated"
+    )
+    command.add_argument("--metric", help="rate, time, … (default: rate, or what a benchmark has instead)")
+    kind = command.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--strong", dest="kind", action="store_const", const="strong", help="the same problem on all ranks"
+    )
+    kind.add_argument(
+        "--weak", dest="kind", action="store_const", const="weak", help="as much for each rank as before"
+    )
+    command.add_argument("--at", metavar="N,N", help="what the laws say of these numbers of ranks")
+    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page, too")
+    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.epilog = (
+        "Strong and weak scaling are told apart by the sizes in the records; runs of one machine with "
+        "different numbers of ranks belong together."
+    )
 
 
 def _compare(command: argparse.ArgumentParser) -> None:

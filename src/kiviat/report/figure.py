@@ -45,7 +45,9 @@ class Trace:
 class Line:
     """Points that are not in the table of summaries. Equal names share an entry of the legend.
 
-    `band` bounds each point, or is empty; `meaning` says what it is, such as "95 %".
+    `band` bounds each point, or is empty; `meaning` says what it is, such as "95 %". Lines have it along
+    them, markers alone as bars. `smooth` lines are of so many points that none is worth a tick or a line in a
+    table. Marks that are `hollow` were not measured.
     """
 
     name: str
@@ -56,6 +58,8 @@ class Line:
     dash: str = "solid"
     band: tuple[tuple[float, float] | None, ...] = ()
     meaning: str = ""
+    smooth: bool = False
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@
   const STROKES = { solid: "", dash: "6 4", dot: "1.5 3", dashdot: "6 3 1.5 3", longdash: "10 4", longdashdot: "10 3 1.5 3" };
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "hexagon"];
   const GLYPHS = ["●", "■", "◆", "▲", "✚", "★", "▼", "⬢"];
+  const HOLLOW = ["○", "□", "◇", "△", "✛", "☆", "▽", "⬡"];
   const SLOTS = { categorical: 8, ordinal: 8, simulated: 6 };
 
   function colour([palette, place, count]) {
@@ -75,7 +76,7 @@
 
   const numbered = (noun) => (number) => `${noun} ${number}`;
   const WHERE = {
-    bytes, ranks: (count) => counted(count, "rank"), launch: numbered("launch"),
+    bytes, ranks: (count) => counted(Number.isInteger(count) ? count : plain(count), "rank"), sockets: (count) => counted(count, "socket"), launch: numbered("launch"),
     phase: numbered("phase"), distance: numbered("distance"), rank: numbered("rank"),
     hpl: (rate) => `HPL of ${quantity(rate, "flop/s")}`, intensity: (ratio) => `${threeDigits(ratio)} flop/B`,
   };
@@ -113,6 +114,11 @@
     ].join("<br>");
   }
 
+  function bars(line, y, ink) {
+    const reach = (side) => y.map((value, place) => (line.band[place] ? Math.abs(line.band[place][side] - value) : 0));
+    return { type: "data", symmetric: false, color: ink, thickness: 1.25, array: reach(1), arrayminus: reach(0) };
+  }
+
   function traces(figure, panel) {
     const bands = [], curves = [];
     for (const trace of panel.traces) {
@@ -144,12 +150,13 @@
       const known = line.points.map((_, place) => place).filter((place) => line.band[place]);
       if (known.length > 1 && line.mode !== "markers") {
         const bound = (side) => known.map((place) => line.band[place][side]);
-        bands.push(band(known.map((place) => x[place]), bound(0), bound(1), ink, line.name));
+        bands.push({ ...band(known.map((place) => x[place]), bound(0), bound(1), ink, line.name), meta: line.smooth });
       }
       curves.push({
-        x, y, mode: line.mode, name: inert(line.name), legendgroup: line.name,
+        x, y, mode: line.mode, name: inert(line.name), legendgroup: line.name, meta: line.smooth,
+        ...(known.length && line.mode === "markers" ? { error_y: bars(line, y, ink) } : {}),
         line: { color: ink, width: line.mode === "lines+markers" ? 1.75 : 1.25, dash: line.dash },
-        marker: { color: ink, size: x.length > 64 ? 3 : line.mode === "markers" ? 6 : 5, symbol: SYMBOLS[line.symbol % SYMBOLS.length] },
+        marker: { color: ink, size: x.length > 64 ? 3 : line.mode === "markers" ? 6 : 5, symbol: SYMBOLS[line.symbol % SYMBOLS.length] + (line.hollow ? "-open" : "") },
         hovertext: line.points.map((_, place) => lineHover(figure, line, place)), hoverinfo: "text",
       });
     }
@@ -205,7 +212,7 @@
     const narrow = width < 460;
     const write = (value) => quantity(value, figure.unit, plain);
     const scale = LINEAR.has(figure.x) ? Number : Math.log10;
-    const shown = data.flatMap((trace) => trace.x).filter((value) => scale(value) >= low && scale(value) <= high);
+    const shown = data.flatMap((trace) => (trace.meta ? [] : trace.x)).filter((value) => scale(value) >= low && scale(value) <= high);
     return {
       x: MEASURED.has(figure.x) ? decimalTicks([low, high], narrow ? 4 : 7, X_TICK[figure.x]) : valueTicks(shown, scale, narrow ? 5 : 8, X_TICK[figure.x] || String),
       y: figure.log ? decimalTicks(y, narrow ? 6 : 8, write) : linearTicks(y, 6, write),
@@ -231,7 +238,7 @@
     const narrow = width < 460;
     const logX = !LINEAR.has(figure.x);
     const x = span(data.flatMap((trace) => trace.x), logX, false);
-    const reach = ({ y: [middle], error_y: bar }) => (bar ? [middle - bar.arrayminus[0], middle + bar.array[0]] : []);
+    const reach = ({ y: middles, error_y: bar }) => (bar ? middles.flatMap((middle, at) => [middle - bar.arrayminus[at], middle + bar.array[at]]) : []);
     const y = span(data.flatMap((trace) => [...trace.y, ...reach(trace)]), figure.log, figure.unit === "%");
     const marks = ticks(figure, data, width, x, y);
     const axis = {
@@ -253,7 +260,7 @@
   const figureOf = (node) => page.figures[node.dataset.figure];
   const panelOf = (node) => figureOf(node).panels[Number(node.dataset.panel)];
 
-  function swatch({ colour: which, mode = "lines+markers", dash = "solid", symbol }) {
+  function swatch({ colour: which, mode = "lines+markers", dash = "solid", symbol, hollow = false }) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     const part = (name, attributes) => {
       const node = document.createElementNS(svg.namespaceURI, name);
@@ -264,7 +271,7 @@
     svg.setAttribute("aria-hidden", "true");
     if (mode.includes("lines")) part("path", { d: "M0 6H30", stroke: ink, "stroke-width": 1.75, "stroke-dasharray": STROKES[dash] });
     if (mode.includes("markers")) {
-      part("text", { x: 15, y: 9.5, "text-anchor": "middle", "font-size": 10, fill: ink }).textContent = GLYPHS[symbol % GLYPHS.length];
+      part("text", { x: 15, y: 9.5, "text-anchor": "middle", "font-size": 10, fill: ink }).textContent = (hollow ? HOLLOW : GLYPHS)[symbol % GLYPHS.length];
     }
     return svg;
   }
@@ -412,7 +419,7 @@
     const { traces: curves, lines } = panelOf(node);
     const box = details.lastElementChild;
     if (curves.length) fill(box, COLUMNS, curves.flatMap((trace) => trace.at));
-    else fill(box, pointColumns(figureOf(node)), lines.flatMap((line) => line.points.map((_, place) => ({ line, place }))));
+    else fill(box, pointColumns(figureOf(node)), lines.filter((line) => !line.smooth).flatMap((line) => line.points.map((_, place) => ({ line, place }))));
   }
   function fillCases(details) {
     const { from, to } = details.dataset;

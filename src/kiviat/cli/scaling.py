@@ -1,0 +1,70 @@
+"""`kiviat scaling`: how benchmarks scale with the number of ranks, on one machine or several."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from kiviat.analysis.grids import grids
+from kiviat.analysis.scaling import Asked, Source, joined, scaling
+from kiviat.analysis.scaling_reading import readings
+from kiviat.cli.files import write_page
+from kiviat.cli.scaling_words import as_json, flat, print_readings
+from kiviat.cli.table import print_csv, print_json
+from kiviat.record import InputError
+from kiviat.report.runs import labels
+from kiviat.report.scaling import render_scaling
+from kiviat.store import find_run
+from kiviat.store.read import load
+from kiviat.store.tables import load_tables
+
+
+def execute(arguments: Namespace) -> int:
+    at = _at(arguments.at)
+    sources = _sources(arguments.runs)
+    result = scaling(sources, Asked(tuple(arguments.benchmark), arguments.metric, arguments.kind))
+    found = readings(result, sources, at)
+    if arguments.output:
+        write_page(render_scaling(found, sources, result.left_out), Path(arguments.output))
+    for why in result.left_out:
+        print(f"kiviat: left out: {why}", file=sys.stderr)
+    if arguments.format == "json":
+        print_json({"studies": [as_json(one) for one in found], "left_out": result.left_out})
+    elif arguments.format == "csv":
+        print_csv([line for one in found for line in flat(one)])
+    else:
+        print_readings(found)
+        if arguments.output:
+            print(f"\n{arguments.output}")
+    return 0
+
+
+def _at(given: str | None) -> list[int]:
+    words = [word.strip() for word in given.split(",")] if given is not None else []
+    if not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise InputError(f"--at {given!r}: give numbers of ranks, such as 64 or 64,128")
+    return sorted({int(word) for word in words})
+
+
+def _sources(names: Sequence[str]) -> list[Source]:
+    """Runs that belong together are called by the first of them."""
+    paths = list(dict.fromkeys(find_run(name) for name in names))
+    loaded = {}
+    for path in paths:
+        run, rows, warnings = load(path)
+        for warning in warnings:
+            print(f"kiviat: {warning}", file=sys.stderr)
+        loaded[run["id"]] = path, run, rows
+    groups = joined([(run, rows) for _, run, rows in loaded.values()])
+    called = labels([group[0] for group in groups])
+    return [
+        Source(
+            label.label,
+            tuple(group),
+            [row for run in group for row in loaded[run["id"]][2]],
+            [grid for run in group for grid in grids(load_tables(loaded[run["id"]][0]))],
+        )
+        for group, label in zip(groups, called, strict=True)
+    ]

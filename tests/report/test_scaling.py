@@ -1,0 +1,158 @@
+"""The page about scaling in a real browser."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kiviat.analysis.scaling import Asked, Source, Study, scaling
+from kiviat.analysis.scaling_reading import Reading, readings
+from kiviat.record import Row
+from kiviat.report.runs import labels
+from kiviat.report.scaling import render_scaling
+
+from .conftest import VIEWS, Open
+from .scaling_runs import amdahl, scaling_rows, scaling_run
+from .test_page import SCREENSHOTS, draw_all
+
+SIMULATED: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
+LARGEST = 64
+
+
+def messages(run: str, factor: float, **changes: Any) -> list[Row]:
+    """Allreduce of three sizes: a tree of messages, and a share for each rank."""
+    return [
+        replace(row, bytes=size, case=f"{row.case}/bytes={size}")
+        for size in (8, 1024, 65536)
+        for row in scaling_rows(
+            run,
+            lambda p, size=size: factor * 1e-6 * (1 + 0.5 * math.log2(p) + size / 1e4 * p),
+            benchmark="allreduce",
+            ranks=(2, 4, 8, 16, 32),
+            axes={},
+            **changes,
+        )
+        if row.metric == "time"
+    ]
+
+
+@cache
+def everything() -> tuple[list[Reading], str]:
+    """Two measured machines, one of which tells its watts, and a simulated one on more ranks."""
+    machine = scaling_run()["machine"]
+    declared = {"value": 95, "per": "socket", "source": "command line"}
+    many = (1, 2, 4, 8, 16, 32, LARGEST)
+    runs = [
+        scaling_run("run-a"),
+        scaling_run("run-b", machine={**machine, "name": "zeus", "declared_watts": declared}),
+        scaling_run("sim", many, repeats=1, machine={**machine, "name": "simulated:sc072"}, **SIMULATED),
+    ]
+    once: dict[str, Any] = {"repeats": 1, "noise": 0, "count": 1, **SIMULATED}
+    rows = [
+        [*scaling_rows("run-a", amdahl(0.03)), *messages("run-a", 1.0)],
+        [
+            replace(row, oversubscribed=row.ranks == 32)
+            for row in scaling_rows(
+                "run-b", lambda p: 60 * (1 + 0.03 * (p - 1) + 0.004 * p * (p - 1)) / p, seed=3
+            )
+        ],
+        [*scaling_rows("sim", amdahl(0.01, 400), ranks=many, **once), *messages("sim", 8.0, **once)],
+    ]
+    sources = [
+        Source(label.label, (run,), own) for label, run, own in zip(labels(runs), runs, rows, strict=True)
+    ]
+    found = readings(scaling(sources, Asked()), sources, at=(128,))
+    return found, render_scaling(found, sources, ["cannot tell whether mystery scales"])
+
+
+def plotted(page: Page, name: str) -> list[dict[str, Any]]:
+    """The traces of the cg figure of that name."""
+    figure = page.locator(f"figure[id$='-{name}']").last
+    figure.scroll_into_view_if_needed()
+    plot = figure.locator("[data-drawn]")
+    plot.wait_for()
+    traces: list[dict[str, Any]] = plot.evaluate("(node) => node.data")
+    return traces
+
+
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
+def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
+    page = open_page(everything()[1], width, theme)
+    page.evaluate("document.querySelectorAll('details.study').forEach((node) => { node.open = true; })")
+    draw_all(page)
+    page.evaluate("scrollTo(0, 0)")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"scaling-{width}-{theme}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_figures_and_tables_are_the_numbers(open_page: Open) -> None:
+    found, html = everything()
+    study = next(one.study for one in found if one.study.benchmark == "cg")
+    page = open_page(html)
+    marks_and_bars(study, plotted(page, "value"))
+    figure = page.locator("figure[id$='-value']").last
+    ticks = figure.locator(".xtick text").all_text_contents()
+    assert set(ticks) <= {str(1 << power) for power in range(7)}, (
+        "where ranks were, not where a line was drawn"
+    )
+    figure.locator("summary").click()
+    expect(figure.locator("tbody tr")).to_have_count(6 + 6 + 7)  # what was measured, and no line of a law
+    simulated_looks_simulated(page)
+    # By sockets, and only of those that tell.
+    (marks,) = plotted(page, "watt")
+    assert marks["name"].startswith("zeus") and marks["x"] == [1, 1, 2, 4, 8, 16]
+    section = page.locator("section", has_text="cg: strong scaling")
+    expect(section).to_contain_text("95.0 W, declared")
+    expect(section).to_contain_text("unavailable: neither meters nor declared watts")
+    # Messages of all sizes share figures.
+    section = page.locator("section", has_text="allreduce: weak scaling")
+    expect(section.locator("figure")).to_have_count(3)
+    expect(section.locator("figure select").first.locator("option")).to_have_text(
+        ["allreduce of 8 B", "allreduce of 1 KiB", "allreduce of 64 KiB"]
+    )
+    expect(section.locator("details.study")).to_have_count(3)
+    expect(page.locator("#left-out")).to_contain_text("cannot tell whether mystery scales")
+
+
+def marks_and_bars(study: Study, traces: list[dict[str, Any]]) -> None:
+    for curve in study.curves:
+        (marks,) = [trace for trace in traces if trace["mode"] == "markers" and trace["name"] == curve.label]
+        assert marks["x"] == [point.ranks for point in curve.points]
+        assert marks["y"] == pytest.approx([point.value for point in curve.points])
+        if curve.clock == "simulated":
+            assert "error_y" not in marks
+        else:
+            ends = [value + reach for value, reach in zip(marks["y"], marks["error_y"]["array"], strict=True)]
+            assert ends == pytest.approx([point.most for point in curve.points])
+    # Laws end where measurements do, but for what was asked for.
+    laws = [trace for trace in traces if trace["mode"] == "lines" and trace.get("name")]
+    assert [law["name"].rpartition(": ")[2] for law in laws if "Amdahl" in law["name"]] == [
+        "Amdahl",
+        "Amdahl, extrapolated 4.00 times",
+        "Amdahl",
+        "Amdahl, extrapolated 2.00 times",
+    ]
+    beyond = [law for law in laws if max(law["x"]) > LARGEST]
+    assert beyond and all("extrapolated" in law["name"] for law in beyond)
+    assert all(law["line"]["dash"] in ("dash", "dot") for law in beyond)
+
+
+def simulated_looks_simulated(page: Page) -> None:
+    for name in ("value", "normalised", "efficiency"):
+        for trace in plotted(page, name):
+            simulated = "(simulated)" in (trace.get("name") or "")
+            if "markers" in trace["mode"]:
+                assert trace["marker"]["symbol"].endswith("-open") == simulated
+            if simulated and "lines" in trace["mode"]:
+                assert trace["line"]["dash"] == "dot"
+    cells = page.locator("table.points tr.simulated td:first-child").all_text_contents()
+    assert len(cells) >= 7 and all("predicted" in cell for cell in cells)
+    expect(page.locator("article.run", has_text="sc072")).to_contain_text(
+        "Predicted by a model, not measured"
+    )
