@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -63,7 +64,12 @@ def test_karp_flatt_of_amdahls_law_is_its_serial_share_everywhere() -> None:
 
 def test_weak_scaling_has_gustafsons_fraction() -> None:
     rows = scaling_rows(
-        "run-a", lambda p: 5 * p / (0.2 + 0.8 * p), weak=True, noise=0, axes={"memory": 1 << 20}
+        "run-a",
+        lambda p: 5 * p / (0.2 + 0.8 * p),
+        benchmark="hpccg",
+        weak=True,
+        noise=0,
+        axes={"memory": 1 << 20},
     )
     found = curve(rows)
     for point in found.points[1:]:
@@ -156,7 +162,12 @@ def test_rates_of_a_rank_count_for_all() -> None:
     ("rows", "kind", "why"),
     [
         (scaling_rows("run-a", amdahl(0.1)), "strong", "class A on all"),
-        (scaling_rows("run-a", amdahl(0.1), axes={"memory": 4096}), "weak", "as much on each rank"),
+        (scaling_rows("run-a", amdahl(0.1), axes={}), "strong", "class A on all"),
+        (
+            scaling_rows("run-a", amdahl(0.1), benchmark="x", axes={"memory": 4096}),
+            "weak",
+            "as much on each rank",
+        ),
         (hpl_rows(lambda p: 4096, {"n": 4096}), "strong", "as much in all (order 4100)"),
         (hpl_rows(lambda p: 1000 * p**0.5, {"memory": "auto:8000000"}), "weak", "as much on each rank"),
         (
@@ -192,7 +203,17 @@ def test_rates_of_a_rank_count_for_all() -> None:
             "nothing in it but the ranks",
         ),
     ],
-    ids=["class", "memory", "order", "order that grows", "n for each", "said", "messages", "barrier"],
+    ids=[
+        "class",
+        "class by default",
+        "memory",
+        "order",
+        "order that grows",
+        "n for each",
+        "said",
+        "messages",
+        "barrier",
+    ],
 )
 def test_strong_and_weak_are_told_apart(rows: list[Row], kind: str, why: str) -> None:
     found = only([source(scaling_run(), rows)])
@@ -338,6 +359,21 @@ def test_a_prediction_says_how_far_it_is() -> None:
     assert outside.low is not None and outside.high is not None and outside.low < truth < outside.high
 
 
+def test_where_laws_cannot_be_told_apart_all_of_them_predict() -> None:
+    weak: dict[str, Any] = {"benchmark": "hpccg", "weak": True, "axes": {"memory": 4096}}
+    rows = scaling_rows(
+        "run-a", lambda p: 1 + 0.08 * math.log2(p), ranks=(1, 2, 4, 8), noise=0.05, seed=5, **weak
+    )
+    run = scaling_run(ranks=(1, 2, 4, 8))
+    (reading,) = readings(scaling([source(run, rows)], ALL), [source(run, rows)], at=(16,))
+    (found,) = reading.study.curves
+    assert found.choice.chosen is None
+    assert len(reading.predictions[0]) == len(found.choice.apart) > 1
+    two = scaling_run(ranks=(1, 2)), scaling_rows("run-a", amdahl(SERIAL), ranks=(1, 2))
+    (reading,) = readings(scaling([source(*two)], ALL), [source(*two)], at=(16,))
+    assert reading.predictions == ((),)
+
+
 # ---- Machines against each other
 
 
@@ -386,6 +422,16 @@ def test_other_problems_are_not_compared() -> None:
         "not the same problem: order 4100 against order 9000",
         "not the same problem: order 9000 against order 4100",
     }
+
+
+def test_messages_are_no_work_that_machines_do_as_much_of() -> None:
+    def of(name: str) -> Source:
+        rows = scaling_rows(name, amdahl(0.1), benchmark="bcast", axes={})
+        return source(
+            scaling_run(name), [replace(row, bytes=8) for row in rows if row.metric == "time"], name
+        )
+
+    assert equals(only([of("a"), of("b")])) == []
 
 
 # ---- Energy
@@ -499,7 +545,9 @@ def doubted(run: dict[str, Any], grids: Iterable[Grid] = ()) -> list[str]:
 
 
 def test_a_quiet_machine_gives_no_doubt_but_where_the_network_begins() -> None:
-    assert doubted(scaling_run()) == ["up to 4 ranks share one node; messages cross the network from 8 on"]
+    assert doubted(scaling_run()) == [
+        "up to 4 ranks share one node; messages cross the network from 8 ranks on"
+    ]
 
 
 def test_ranks_that_share_cores_are_told() -> None:
@@ -508,15 +556,14 @@ def test_ranks_that_share_cores_are_told() -> None:
         for rank in launch["ranks"]:
             rank["cpus"] = str(rank["rank"] % 2)
     assert (
-        doubted(run)[0]
-        == "4 and 8 and 16 and 32 ranks on shared cores: several are bound to the same processors"
+        doubted(run)[0] == "4, 8, 16 and 32 ranks on shared cores: several are bound to the same processors"
     )
     # One of two pinned to the same processor, though there is another one.
     run = scaling_run()
     for launch in run["launches"]:
         for rank in launch["ranks"]:
             rank["cpus"] = "0" if rank["rank"] % PER_NODE < 2 else "0-3"
-    assert "2 and 4" in doubted(run)[0] and "bound to the same processors" in doubted(run)[0]
+    assert doubted(run)[0].startswith("2, 4, 8") and "bound to the same processors" in doubted(run)[0]
     threads = scaling_run(machine={**scaling_run()["machine"], "cores": 2, "threads": 4})
     assert "two threads of a core are no two cores" in doubted(threads)[0]
     limited = scaling_run(machine={**scaling_run()["machine"], "cpu_limit": 1.5})

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kiviat.analysis.grids import Grid
+from kiviat.analysis.limits import listed
 from kiviat.analysis.scaling_curve import Curve, curve_of, extremes_of
 from kiviat.analysis.scaling_problem import SIZE_AXES, Kind, kind_of, setting, size_of
 from kiviat.analysis.summary import Summary, summarise
@@ -158,7 +159,7 @@ def _nothing(seen: Mapping[str, set[int]], asked: Asked, left_out: Sequence[str]
         what = f"of {named} " if named else ""
         return f"no results {what}in these runs; `kiviat show` says of each what there is and what failed"
     most = max(seen, key=lambda name: len(seen[name]))
-    counts = " and ".join(map(str, sorted(seen[most])))
+    counts = listed([str(ranks) for ranks in sorted(seen[most])])
     if len(seen[most]) == 1:
         others = sorted(set(seen) - {most})
         also = f" (and none of {', '.join(others)} on more numbers of ranks)" if others else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 from kiviat.analysis import trust
 from kiviat.analysis.grids import Grid
+from kiviat.analysis.limits import listed
 from kiviat.analysis.scaling_curve import Curve, Point
 from kiviat.analysis.scaling_power import at_size, numbers_in
 from kiviat.record.units import three_digits
@@ -145,8 +146,9 @@ def _crossing(curve: Curve) -> Iterator[str]:
     alone = [point.ranks for point in curve.points if point.nodes == 1]
     beyond = [point.ranks for point in curve.points if point.nodes is not None and point.nodes > 1]
     if alone and beyond:
-        yield f"up to {max(alone)} ranks share one node; messages cross the network from {min(beyond)} on"
+        fewer = f"up to {max(alone)} ranks share one node; " if max(alone) > 1 else ""
+        yield f"{fewer}messages cross the network from {min(beyond)} ranks on"
 
 
 def _ranks(counts: Sequence[int]) -> str:
-    return f"{' and '.join(map(str, counts))} rank{'' if list(counts) == [1] else 's'}"
+    return f"{listed([str(count) for count in counts])} rank{'' if list(counts) == [1] else 's'}"

@@ -27,7 +27,7 @@ contain is chosen if it is within 2 of the best; otherwise it cannot be told.
 
 Where launches contradict all laws, and in a simulation, which has no chance in it, AICc means nothing. There
 the law counts that comes nearest to the largest number of ranks when it is fitted to all others. Laws are as
-good if they are at most three times as far off, or 0.1 %; none is chosen that is off by more than a tenth.
+good if they are at most three times as far off, or 0.1 %; none is chosen that is off by more than 5 %.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _BETTER_BY_CHANCE = 0.05
 _SUPPORTED = 4.0
 _AS_GOOD = 2.0
 _AS_NEAR, _NEAR = 3.0, 0.001
-_TOO_FAR = 0.10
+_TOO_FAR = 0.05
 _ITERATIONS = 40
 # What two programs that agree to six digits differ in: a fit cannot be better than its arithmetic.
 _EXACT = 1e-6
@@ -134,11 +134,17 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """All fits, which of them is chosen if one is, and why, in words."""
+    """All fits, the one that is chosen, if any, and why; `apart` are those that cannot be told apart."""
 
     fits: tuple[Fit, ...]
     chosen: Fit | None
     words: str
+    apart: tuple[Fit, ...] = ()
+
+    @property
+    def likely(self) -> tuple[Fit, ...]:
+        """The chosen one, or those between which the data do not tell."""
+        return (self.chosen,) if self.chosen else self.apart
 
 
 def _one(ranks: Floats) -> Floats:
@@ -419,7 +425,7 @@ def _nearest(fits: tuple[Fit, ...], data: _Data, told: str) -> Choice:
     far = {fit.name: abs(fit.held_out) for fit in fits if fit.held_out is not None}
     best = min(far.values(), default=math.inf)
     if best > _TOO_FAR:
-        what = f"none comes nearer to {round(data.ranks[-1])} ranks from fewer than {_TOO_FAR:.0%}"
+        what = f"none, fitted to fewer, comes within {_TOO_FAR:.0%} of {round(data.ranks[-1])} ranks"
         return Choice(fits, None, f"{told}cannot tell: {what}")
     as_near = [fit for fit in fits if far.get(fit.name, math.inf) <= max(_AS_NEAR * best, _NEAR)]
     return _one_of(fits, as_near, as_near, told)
@@ -438,7 +444,7 @@ def _one_of(fits: tuple[Fit, ...], supported: Sequence[Fit], simple: Sequence[Fi
             more = _listed([other.name for other in rest], "and")
             verb = "adds" if len(rest) == 1 else "add"
             return Choice(fits, fit, f"{told}{fit.name}; what {more} {verb} to it is not seen")
-    return Choice(fits, None, f"{told}cannot tell {_listed(names, 'and')} apart")
+    return Choice(fits, None, f"{told}cannot tell {_listed(names, 'and')} apart", tuple(supported))
 
 
 def _not_outdone(fits: Sequence[Fit], data: _Data) -> list[Fit]:

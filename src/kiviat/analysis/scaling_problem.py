@@ -43,6 +43,8 @@ _NOTES: Mapping[str, _Noted] = {
     "random_access": _Noted("table", r"(2\^\d+) words"),
     "stream": _Noted("arrays", r"of (\d+) B on each rank", each=True),
 }
+# The class of a NAS program whose case names none (native/bench/npb/problem_class.hpp).
+_CLASSED = dict.fromkeys(("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"), "A")
 _TOTALS = {"hpl": 2.0, "ptrans": 2.0, "fft": 1.0}  # whose axis n is of the whole problem
 _GROWING = frozenset(("barrier", "ibarrier"))  # nothing in them but the ranks
 
@@ -77,7 +79,7 @@ def size_of(summary: Summary, metrics: Mapping[str, float]) -> Size | None:
         noted = summary.notes.get(name, "")
         if value := metrics.get(name) or (float(noted) if noted.isdecimal() and power == 1 else None):
             return Size(value**power, False, f"{name} {three_digits(value)}")
-    if isinstance(given := axes.get("class"), str):
+    if isinstance(given := axes.get("class", _CLASSED.get(summary.benchmark)), str):
         return Size(1.0, False, f"class {given}", exact=given)
     alone = axes.get("scope") == "star"
     if isinstance(n := axes.get("n"), int) and summary.benchmark in (*_TOTALS, "dgemm"):

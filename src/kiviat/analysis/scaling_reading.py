@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from kiviat.analysis.scaling import Scaling, Source, Study
 from kiviat.analysis.scaling_crossover import Equal, equals
-from kiviat.analysis.scaling_curve import Curve, Prediction
+from kiviat.analysis.scaling_curve import Prediction
 from kiviat.analysis.scaling_doubts import doubts
-from kiviat.analysis.scaling_models import Fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +22,7 @@ class Reading:
 
 
 def readings(result: Scaling, sources: Sequence[Source], at: Sequence[int] = ()) -> list[Reading]:
-    """`at` are numbers of ranks that somebody wants predicted."""
+    """`at` are numbers of ranks that somebody wants predicted: by the law, or by all that may be it."""
     runs = {run["id"]: run for source in sources for run in source.runs}
     grids = {source.label: source.grids for source in sources}
     return [
@@ -34,16 +33,10 @@ def readings(result: Scaling, sources: Sequence[Source], at: Sequence[int] = ())
                 for curve in study.curves
             ),
             tuple(
-                tuple(curve.prediction(fit, ranks) for ranks in at for fit in likely(curve))
+                tuple(curve.prediction(fit, ranks) for ranks in at for fit in curve.choice.likely)
                 for curve in study.curves
             ),
             tuple(equals(study)),
         )
         for study in result.studies
     ]
-
-
-def likely(curve: Curve) -> list[Fit]:
-    """The law that was chosen; otherwise all that the launches do not contradict, or all."""
-    fits, chosen = curve.choice.fits, curve.choice.chosen
-    return [chosen] if chosen else [fit for fit in fits if not fit.contradicted] or list(fits)

@@ -149,7 +149,7 @@ def _told(one: Reading, labels: Mapping[str, tuple[int, RunLabel]]) -> Told:
                 place=labels[curve.label][0],
                 name=curve.label,
                 simulated=curve.clock == "simulated",
-                lines=[_line(study, curve, point) for point in curve.points],
+                lines=[_line(study, point) for point in curve.points],
                 choice=curve.choice.words,
                 laws=_laws(study, curve),
                 predictions=[prediction_text(study, curve, prediction) for prediction in predictions],
@@ -163,7 +163,7 @@ def _told(one: Reading, labels: Mapping[str, tuple[int, RunLabel]]) -> Told:
     )
 
 
-def _line(study: Study, curve: Curve, point: Point) -> Line:
+def _line(study: Study, point: Point) -> Line:
     extremes = "–"
     if point.samples > 1 and point.least is not None and point.most is not None:
         extremes = format_range(point.least, point.most, study.unit)
@@ -171,8 +171,7 @@ def _line(study: Study, curve: Curve, point: Point) -> Line:
     if point.low is not None and point.high is not None:
         interval = format_range(point.low, point.high, study.unit)
     power, sockets = point.power, known_text(point.sockets)
-    remarks = ["predicted"] if curve.clock == "simulated" else []
-    remarks += ["oversubscribed"] if point.oversubscribed else []
+    remarks = ["oversubscribed"] if point.oversubscribed else []
     remarks += [point.meaning] if point.meaning.startswith("range") else []
     return Line(
         cells=(

@@ -26,13 +26,14 @@ def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list
     study = group[0].study
     metric = study.metric.replace("_", " ")
     scaled = "scaled speedup" if study.kind == "weak" else "speedup"
+    points = [point for one in group for curve in one.study.curves for point in curve.points]
     single = study.title if len(group) == 1 else study.benchmark
     drawn = [
         _figure(
             group,
             "value",
             f"{single}: {metric} against ranks",
-            "bars: least to most sample",
+            "bars: least to most sample" if any(map(_extremes, points)) else "",
             study.unit,
             True,
             lambda one: _values(one, labels, machines),
@@ -71,7 +72,7 @@ def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list
             ("watt", f"{metric} for each watt, by sockets used", "", study.unit, _per_watt),
             ("joules", "energy of one solution, by sockets used", "", "J", _joules),
         )
-        if any(of(point) is not None for one in group for curve in one.study.curves for point in curve.points)
+        if any(of(point) is not None for point in points)
     ]
     return drawn
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kiviat.analysis.limits import listed
 from kiviat.analysis.scaling import Study
 from kiviat.analysis.scaling_crossover import Equal
 from kiviat.analysis.scaling_curve import Curve, Prediction, Ratio
@@ -85,7 +86,7 @@ def off_text(curve: Curve, fit: Fit) -> str:
 def limits_text(curve: Curve, fit: Fit) -> list[str]:
     """What follows for numbers of ranks that were not measured, and how far away these are."""
     last = max(point.ranks for point in curve.points if not point.oversubscribed)
-    if fit.name == "Amdahl" and fit.parameter("σ").value > 0:
+    if fit.name == "Amdahl" and fit.parameter("σ").value * _FAR * last > 1:
         serial = fit.parameter("σ")
         ends = ""
         if serial.low is not None and serial.high is not None:
@@ -128,7 +129,7 @@ def equals_text(found: Sequence[Equal]) -> list[str]:
         for one in equals:
             if one.ranks is None:
                 reasons.setdefault(one.words, []).append(str(one.as_many))
-        words += [f"{' and '.join(counts)}: {why}" for why, counts in reasons.items()]
+        words += [f"{listed(counts)}: {why}" for why, counts in reasons.items()]
         lines.append(f"ranks of {other} → as many of {machine}: {'; '.join(filter(None, words))}")
     return lines
 
