@@ -571,6 +571,17 @@ def test_ranks_that_share_cores_are_told() -> None:
     assert "emulated nodes share" in doubted(scaling_run(substrate="emulated"))[0]
 
 
+def test_launches_that_differ_are_told() -> None:
+    rows = [
+        replace(row, p50=row.p50 * (1.3 if row.ranks == 4 and row.launch < 6 else 1))
+        if row.p50 and row.launch is not None
+        else row
+        for row in scaling_rows("run-a", amdahl(SERIAL))
+    ]
+    (found,) = only([source(scaling_run(), rows)]).curves
+    assert doubts(found, [scaling_run()], [])[0].startswith("launches on 4 ranks differ by up to 3")
+
+
 def test_clocks_that_change_are_told() -> None:
     def of(cycles: dict[int, float]) -> list[Grid]:
         found = []

@@ -15,6 +15,8 @@ from kiviat.record.units import three_digits
 
 # Of the clock between numbers of ranks.
 _CLOCK_CHANGE = 0.05
+# Of the launches of one number of ranks, as in analysis.trust.
+_SPREAD = 0.10
 # Findings about whole runs that make a curve another one.
 _OF_RUNS = ("tcp-fallback", "misplaced", "failed-launches", "uncalibrated", "embedded-mpi")
 
@@ -25,7 +27,7 @@ def doubts(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> list[str
     """In words, the gravest first; `runs` are those of the curve."""
     found = [*_crowded(curve)]
     if curve.clock == "wall":
-        found += [*_shared(curve, runs), *_clock(curve, runs, grids)]
+        found += [*_shared(curve, runs), *_unsteady(curve), *_clock(curve, runs, grids)]
     found += [*_of_runs(runs), *_crossing(curve)]
     return list(dict.fromkeys(found))
 
@@ -94,6 +96,20 @@ def _on_threads(run: Run, launches: Sequence[Run], ranks: int) -> bool:
         default=0,
     )
     return most > int(cores)
+
+
+def _unsteady(curve: Curve) -> Iterator[str]:
+    """What a launch says that had the cores for itself, the next one says, too."""
+    spread = {
+        point.ranks: max(point.times) / min(point.times) - 1 for point in curve.points if len(point.times) > 1
+    }
+    unsteady = [ranks for ranks, share in spread.items() if share > _SPREAD]
+    if unsteady:
+        most = f"{100 * max(spread.values()):.0f} %"
+        yield (
+            f"launches on {_ranks(unsteady)} differ by up to {most}: others may have shared the cores or the "
+            "network"
+        )
 
 
 def _clock(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> Iterator[str]:
