@@ -153,7 +153,7 @@ def simulated_looks_simulated(page: Page) -> None:
                 assert trace["line"]["dash"] == "dot"
     for table in page.locator("table.points").all():
         simulated = table.locator("tr.simulated").count() > 0
-        assert ("Predicted" in table.locator("thead").inner_text()) == simulated
+        assert ("Predicted" in (table.locator("thead").text_content() or "")) == simulated
     expect(page.locator("article.run", has_text="sc072")).to_contain_text(
         "Predicted by a model, not measured"
     )
