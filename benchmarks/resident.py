@@ -25,8 +25,8 @@ def peak_of_cases(mpi: Mpi, cases: Sequence[str], ranks: int) -> float:
         return peak_bytes(mpi, [mpi.program, "--cases", asked, "--out", Path(folder) / "events.jsonl"], ranks)
 
 
-def peak_bytes(mpi: Mpi, program: Sequence[str | Path], ranks: int) -> float:
-    """Bytes, of the rank that holds the most; LaunchError where none was seen."""
+def peak_bytes(mpi: Mpi, program: Sequence[str | Path], ranks: int, folder: Path | None = None) -> float:
+    """Bytes, of the rank that holds the most; LaunchError where none was seen. It runs in `folder`."""
     executable = Path(program[0]).resolve()
     peak, grown_s = 0.0, 0.0
 
@@ -37,7 +37,7 @@ def peak_bytes(mpi: Mpi, program: Sequence[str | Path], ranks: int) -> float:
             peak, grown_s = now, time.monotonic()
         return peak > 0 and time.monotonic() - grown_s > _STEADY_S
 
-    mpi.launch(program, ranks, enough=has_all)
+    mpi.launch(program, ranks, folder=folder, enough=has_all)
     if not peak:
         raise LaunchError(f"nobody saw {executable.name} run")
     return peak

@@ -31,6 +31,7 @@ BRIEF = {
     "loop_ms": 0,
     "class": "S",
     "memory": 100_000,
+    **dict.fromkeys(("nx", "ny", "nz"), 8),
     "pair_ms": 1,
     "phase_ms": 1,
     "phases": 2,

@@ -25,8 +25,8 @@ def real(openmpi: Toolchain) -> list[dict[str, Any]]:
 
 def test_they_follow_their_schema() -> None:
     assert plan_names() == [
-        *("full", "hpcc", "hpcc-modelled", "hpcc-quick", "network-sharing"),
-        *("npb", "npb-quick", "quick", "standard"),
+        *("full", "hpcc", "hpcc-modelled", "hpcc-quick", "hpccg", "hpccg-quick"),
+        *("network-sharing", "npb", "npb-quick", "quick", "standard"),
     ]
     validator = Draft202012Validator(schema("plan"))
     for name in plan_names():
@@ -52,8 +52,8 @@ def test_the_study_of_sharing_has_the_paper_s_arrangements() -> None:
 
 
 def test_standard_and_full_leave_no_benchmark_out(real: list[dict[str, Any]]) -> None:
-    # The kernels of HPC Challenge and the NAS programs have plans of their own.
-    elsewhere = ("hpcc/", "npb/")
+    # The kernels of HPC Challenge, the NAS programs and the applications have plans of their own.
+    elsewhere = ("app/", "hpcc/", "npb/")
     everything = {benchmark["name"] for benchmark in real if not benchmark["file"].startswith(elsewhere)}
     for name in ("standard", "full"):
         plan = load_plan(name, real, 4)
@@ -92,6 +92,15 @@ def test_nas_programs_are_in_their_plans_once(real: list[dict[str, Any]]) -> Non
             (program, 5 if program in ("ep", "lu") else 4) for program in programs
         ]
         assert {case.axes.get("class", "A") for case in cases} == {problem_class}
+
+
+def test_hpccg_grows_with_the_ranks_and_stays_the_same(real: list[dict[str, Any]]) -> None:
+    for name, points in (("hpccg", None), ("hpccg-quick", 16)):
+        cases = load_plan(name, real, 3).cases
+        assert {(case.ranks, case.axes.get("scaling", "weak")) for case in cases} == {
+            (ranks, scaling) for ranks in (1, 2, 3) for scaling in ("weak", "strong")
+        }
+        assert {case.axes.get("nx") for case in cases} == {points}
 
 
 def scopes(kernel: dict[str, Any]) -> list[str | None]:

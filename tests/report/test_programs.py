@@ -1,4 +1,4 @@
-"""The NAS programs on the page: their rates, and where their time goes."""
+"""The NAS programs and HPCCG on the page: their rates, and where their time goes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kiviat.analysis.grids import grids
 from kiviat.analysis.summary import summarise
 from kiviat.record import Row, Table, TableRow
 from kiviat.report import render
-from kiviat.report.programs import programs
+from kiviat.report.programs import APPLICATIONS, programs
 
 from .conftest import Open
 from .studies import table_row
@@ -63,6 +63,26 @@ def test_a_program_s_time_is_shared_out_to_its_phases() -> None:
 def test_without_phases_nothing_is_made_up() -> None:
     (cg,) = programs(summarise(rows()), [], ["run-a"])
     assert (cg.communication, cg.shares) == ("–", [])
+
+
+def test_hpccg_says_how_large_it_is() -> None:
+    def conditions(axes: dict[str, Any]) -> str:
+        table = summarise(rows(benchmark="hpccg", case=f"hpccg/{axes}", axes=axes))
+        assert programs(table, [], ["run-a"]) == []
+        (hpccg,) = programs(table, [], ["run-a"], APPLICATIONS)
+        return hpccg.conditions
+
+    assert conditions({}) == "64 × 64 × 64 on each rank, 4 ranks"
+    assert conditions({"nz": "80", "scaling": "strong"}) == "64 × 64 × 80 in all, 4 ranks"
+    assert conditions({"nx": "8", "steps": "10"}) == "8 × 64 × 64 on each rank, 4 ranks, steps 10"
+
+
+def test_applications_have_a_section_of_their_own(open_page: Open) -> None:
+    page = open_page(render([make_run()], rows(benchmark="hpccg", case="hpccg/ranks=4", axes={}), grids([])))
+    assert page.locator("#programs").count() == 0
+    section = page.locator("#applications")
+    expect(section.locator("table.programs tbody tr")).to_have_count(1)
+    expect(section).to_contain_text("64 × 64 × 64 on each rank, 4 ranks")
 
 
 def test_programs_of_two_runs_stand_side_by_side(open_page: Open) -> None:

@@ -113,8 +113,8 @@ def _run(command: argparse.ArgumentParser) -> None:
     what = command.add_argument_group("what to run")
     what.add_argument(
         "--plan",
-        help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, network-sharing or a "
-        "file (default: quick)",
+        help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, hpccg, hpccg-quick, "
+        "network-sharing or a file (default: quick)",
     )
     what.add_argument(
         "-n",

@@ -14,7 +14,7 @@ from kiviat.analysis.patterns import matrix_of
 from kiviat.record.units import format_value
 from kiviat.report.figure import Cells, HeatMap, RunLabel, numbered
 from kiviat.report.panels import Key, common, word
-from kiviat.report.programs import PROGRAMS
+from kiviat.report.programs import APPLICATIONS, PROGRAMS
 
 # Of more ranks in a row the page holds values without their bounds, to stay below 8 MB.
 _MOST_WITH_BOUNDS = 96
@@ -35,11 +35,12 @@ def heat_maps(grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf
         chosen = [grid for grid in grids if grid.benchmark == "all_pairs" and grid.name == name]
         if chosen:
             maps.append(_heat_map(f"{title} between all pairs of ranks", "pairs", chosen, runs, nodes_of))
-    for name in PROGRAMS:
+    for name in (*PROGRAMS, *APPLICATIONS):
         chosen = [_of_first_kernel(grid) for grid in grids if (grid.benchmark, grid.name) == (name, _SENT)]
         if chosen:
             title = f"{name.upper()}: bytes that each rank (row) sends to each (column)"
-            maps.append(_heat_map(title, "programs", chosen, runs, nodes_of))
+            section = "applications" if name in APPLICATIONS else "programs"
+            maps.append(_heat_map(title, section, chosen, runs, nodes_of))
     return numbered(maps, "map")
 
 

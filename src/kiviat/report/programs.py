@@ -1,4 +1,4 @@
-"""The NAS programs: what they reach, and where their time goes."""
+"""The NAS programs and the applications: what they reach, and where their time goes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from kiviat.report.runs import counted
 
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 DEFAULT_CLASS = "A"
+APPLICATIONS = ("hpccg",)
+_POINTS = {"nx": "64", "ny": "64", "nz": "64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,13 @@ class Program:
     shares: list[Share]
 
 
-def programs(table: Sequence[Summary], grids: Sequence[Grid], runs: Sequence[str]) -> list[Program]:
-    """A line for each case of each run, by program; `runs` are their identifiers in the order of the page."""
+def programs(
+    table: Sequence[Summary], grids: Sequence[Grid], runs: Sequence[str], names: Sequence[str] = PROGRAMS
+) -> list[Program]:
+    """A line for each case of each run, by program of `names`; `runs` are in the order of the page."""
     values: dict[tuple[str, str], dict[str, Summary]] = {}
     for summary in table:
-        if summary.benchmark in PROGRAMS:
+        if summary.benchmark in names:
             values.setdefault((summary.run, summary.case), {})[summary.metric] = summary
     phases = {(grid.run, grid.case): grid for grid in grids if grid.name == "phase_time"}
     cases = [key for key, found in values.items() if "rate" in found]
@@ -56,8 +60,9 @@ def programs(table: Sequence[Summary], grids: Sequence[Grid], runs: Sequence[str
 def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Program:
     rate, time = values["rate"], values.get("time")
     shares = [] if phases is None else _shares(phases, rate.notes.get("communication", ""))
-    words = [f"class {rate.axes.get('class', DEFAULT_CLASS)}", counted(rate.ranks, "rank")]
-    words += [f"{axis} {value}" for axis, value in sorted(rate.axes.items()) if axis != "class"]
+    words = [_problem(rate), counted(rate.ranks, "rank")]
+    told = {"class", "scaling", *_POINTS}
+    words += [f"{axis} {value}" for axis, value in sorted(rate.axes.items()) if axis not in told]
     communication = sum(share.percent for share in shares if share.communicates)
     return Program(
         run=run,
@@ -73,6 +78,14 @@ def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Pr
         communication=f"{communication:.0f} %" if shares else "–",
         shares=shares,
     )
+
+
+def _problem(rate: Summary) -> str:
+    """How large it is: a class, or points in each direction."""
+    if rate.benchmark not in APPLICATIONS:
+        return f"class {rate.axes.get('class', DEFAULT_CLASS)}"
+    points = " × ".join(str(rate.axes.get(axis, usual)) for axis, usual in _POINTS.items())
+    return f"{points} {'in all' if rate.axes.get('scaling') == 'strong' else 'on each rank'}"
 
 
 def communicating(phases: Grid, communication: str) -> float | None:

@@ -15,7 +15,7 @@ from kiviat.report.figure import Figure, HeatMap, RunLabel
 from kiviat.report.maps import heat_maps
 from kiviat.report.modelled import model_of
 from kiviat.report.overhead import overhead_figures
-from kiviat.report.programs import PROGRAMS, Program, programs
+from kiviat.report.programs import APPLICATIONS, PROGRAMS, Program, programs
 from kiviat.report.sharing import Sharing, sharings
 from kiviat.report.studies import study_figures
 from kiviat.report.study_tables import Congestion, Quantities, Sickness, congestion, quantities, sickness
@@ -97,9 +97,17 @@ _SECTIONS = (
         "average rank, phase by phase: computation, then messages and waiting for them.",
         PROGRAMS,
     ),
+    (
+        "applications",
+        "Applications",
+        "Applications",
+        "Small programs that stand for large ones. HPCCG solves a sparse system by conjugate gradients: "
+        "a product of matrix and vector, planes exchanged with two neighbours, and sums over all ranks.",
+        APPLICATIONS,
+    ),
 )
 # Studies whose quantities are few and drawn nowhere.
-_IN_NUMBERS = ("ring", "streaming", "bisection", "sick_links", "noise")
+_IN_NUMBERS = ("ring", "streaming", "bisection", "sick_links", "noise", *APPLICATIONS)
 
 
 def study_sections(
@@ -137,6 +145,8 @@ def study_sections(
         if section.id == "programs":
             section.programs = programs(table, grids, list(names))
             section.sharing = sharings(runs, table, grids, nodes)
+        if section.id == "applications":
+            section.programs = programs(table, grids, list(names), APPLICATIONS)
     return found
 
 

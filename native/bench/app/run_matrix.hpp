@@ -1,0 +1,164 @@
+// A sparse matrix for its product with a vector: slices of eight rows, whose elements lie side by side (M. Kreutzer et al., "A
+// unified sparse matrix data format for efficient general sparse matrix-vector multiplication on modern processors with wide
+// SIMD units", SIAM J. Sci. Comput. 36(5), 2014: SELL-8-1), with shorter column numbers where there is a pattern in them (K.
+// Kourtis et al., "CSX: an extended compression format for SpMV on shared memory systems", PPoPP 2011): elements of rows that
+// follow each other, in columns that do so too, are a run, which has one number for all, that of its first column. Any matrix
+// can be held: elements that are in no run have a number each.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/huge_pages.hpp"
+#include "core/lanes.hpp"
+#include "core/multiversioned.hpp"
+
+namespace kiviat::app {
+
+class RunMatrix {
+ public:
+  static constexpr std::size_t height = 8;
+  using Column = std::int32_t;
+  using Values = std::array<double, height>;
+  using Columns = std::array<Column, height>;
+  struct Slice {
+    std::uint32_t runs = 0, scattered = 0;  // elements of the longest row: those in runs come first
+  };
+  static constexpr std::int64_t most_columns = INT32_MAX;
+
+  static std::int64_t padded(std::int64_t rows) { return (rows + 7) / 8 * 8; }
+
+  // source(i, add) calls add(column, value) for each element of row i, no column twice. Memory comes from allocate(bytes).
+  template <class Source>
+  RunMatrix(std::int64_t rows, std::int64_t columns, const Source& source,
+            const std::function<HugePages(std::size_t)>& allocate) {
+    Assembly assembly(rows, columns);
+    std::size_t runs = 0, scattered = 0;
+    slices_.reserve(static_cast<std::size_t>(padded(rows)) / height);
+    for (std::int64_t first = 0; first < rows; first += height) {
+      const Slice slice = slices_.emplace_back(assembly.arrange(first, source));
+      runs += slice.runs, scattered += slice.scattered;
+    }
+    const std::size_t bytes = (runs + scattered) * sizeof(Values) + scattered * sizeof(Columns) + runs * sizeof(Column);
+    bytes_ = bytes + slices_.size() * sizeof(Slice);
+    memory_ = allocate(bytes);
+    values_ = memory_.as<Values>();
+    columns_ = reinterpret_cast<Columns*>(values_ + runs + scattered);
+    firsts_ = reinterpret_cast<Column*>(columns_ + scattered);
+    Values* next_values = values_;
+    Columns* next_columns = columns_;
+    Column* next_first = firsts_;
+    for (std::int64_t first = 0; first < rows; first += height) {
+      assembly.arrange(first, source);
+      for (const Run& run : assembly.runs()) *next_values++ = run.values, *next_first++ = run.first;
+      for (const Scattered& some : assembly.scattered()) *next_values++ = some.values, *next_columns++ = some.columns;
+    }
+  }
+
+  std::size_t bytes() const { return bytes_; }
+  const std::vector<Slice>& slices() const { return slices_; }
+  const Values* values() const { return values_; }      // of all slices one after the other
+  const Column* firsts() const { return firsts_; }      // of runs, likewise
+  const Columns* columns() const { return columns_; }   // of elements in no run, likewise
+
+ private:
+  struct Run {
+    Column first;
+    Values values;
+  };
+  struct Scattered {
+    Columns columns;
+    Values values;
+  };
+
+  // One slice at a time, from the elements of its rows.
+  class Assembly {
+   public:
+    Assembly(std::int64_t rows, std::int64_t columns) : rows_(rows), columns_(columns) {}
+
+    template <class Source>
+    Slice arrange(std::int64_t first, const Source& source) {
+      elements_.clear(), runs_.clear(), scattered_.clear();
+      length_.fill(0);
+      for (std::size_t lane = 0; lane < height && first + static_cast<std::int64_t>(lane) < rows_; ++lane) {
+        source(first + static_cast<std::int64_t>(lane), [&](std::int64_t column, double value) {
+          elements_.push_back({column - static_cast<std::int64_t>(lane), lane, value});
+        });
+      }
+      std::ranges::sort(elements_, {}, &Element::first);
+      for (std::size_t begin = 0, end = 0; begin < elements_.size(); begin = end) {
+        while (end < elements_.size() && elements_[end].first == elements_[begin].first) ++end;
+        add(begin, end);
+      }
+      return {static_cast<std::uint32_t>(runs_.size()), static_cast<std::uint32_t>(scattered_.size())};
+    }
+    const std::vector<Run>& runs() const { return runs_; }
+    const std::vector<Scattered>& scattered() const { return scattered_; }
+
+   private:
+    struct Element {
+      std::int64_t first;  // its column, less its lane
+      std::size_t lane;
+      double value;
+    };
+
+    // Elements of one diagonal: a run if it is half full, and lies within the vector where it is not filled, too.
+    void add(std::size_t begin, std::size_t end) {
+      const std::int64_t first = elements_[begin].first;
+      if (end - begin >= height / 2 && first >= 0 && first + static_cast<std::int64_t>(height) <= columns_) {
+        Run& run = runs_.emplace_back(Run{static_cast<Column>(first), {}});
+        for (std::size_t i = begin; i < end; ++i) run.values[elements_[i].lane] = elements_[i].value;
+        return;
+      }
+      for (std::size_t i = begin; i < end; ++i) {
+        const Element& element = elements_[i];
+        if (length_[element.lane] == scattered_.size()) scattered_.emplace_back();
+        Scattered& at = scattered_[length_[element.lane]++];
+        at.columns[element.lane] = static_cast<Column>(element.first + static_cast<std::int64_t>(element.lane));
+        at.values[element.lane] = element.value;
+      }
+    }
+
+    std::int64_t rows_, columns_;
+    std::vector<Element> elements_;
+    std::vector<Run> runs_;
+    std::vector<Scattered> scattered_;
+    std::array<std::size_t, height> length_{};  // of each row, of what is in no run
+  };
+
+  HugePages memory_;
+  std::size_t bytes_;
+  std::vector<Slice> slices_;
+  Values* values_;
+  Columns* columns_;
+  Column* firsts_;
+};
+
+// y = A x; y has as many elements as the padded number of rows.
+KIVIAT_EVERY_WIDTH
+static void multiply(const RunMatrix& matrix, const double* x, double* y) {
+  constexpr std::size_t parts = RunMatrix::height / Lanes::width;
+  const RunMatrix::Values* values = matrix.values();
+  const RunMatrix::Column* first = matrix.firsts();
+  const RunMatrix::Columns* columns = matrix.columns();
+  for (const RunMatrix::Slice& slice : matrix.slices()) {
+    Lanes sum[parts] = {};
+    for (std::uint32_t k = 0; k < slice.runs; ++k, ++values, ++first) {
+      for (std::size_t part = 0; part < parts; ++part)
+        sum[part] += Lanes(values->data() + part * Lanes::width) * Lanes(x + *first + part * Lanes::width);
+    }
+    for (std::uint32_t k = 0; k < slice.scattered; ++k, ++values, ++columns) {
+      RunMatrix::Values gathered;
+      for (std::size_t lane = 0; lane < RunMatrix::height; ++lane) gathered[lane] = x[(*columns)[lane]];
+      for (std::size_t part = 0; part < parts; ++part)
+        sum[part] += Lanes(values->data() + part * Lanes::width) * Lanes(gathered.data() + part * Lanes::width);
+    }
+    for (std::size_t part = 0; part < parts; ++part) sum[part].store(y + part * Lanes::width);
+    y += RunMatrix::height;
+  }
+}
+
+}  // namespace kiviat::app
