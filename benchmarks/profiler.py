@@ -11,7 +11,7 @@ from statistics import median
 from benchmarks.finding import Finding, judged
 from benchmarks.mpi import Mpi
 from benchmarks.setting import Setting
-from kiviat.launch.profiling import environment, profiler_of
+from kiviat.launch.profiling import TOOL
 from kiviat.profile import read_profile
 
 ROW = "profiler"
@@ -21,7 +21,7 @@ _CALL_NS, _LU, _MEMORY = 60, 0.005, 64 << 10
 
 def measure(setting: Setting) -> Iterator[Finding]:
     for mpi in setting.mpis:
-        library = profiler_of(mpi.toolchain)
+        library = TOOL.library(mpi.toolchain)
         yield from _calls(mpi, library, setting)
         yield _program(mpi, library, setting)
 
@@ -35,7 +35,7 @@ def _calls(mpi: Mpi, library: Path, setting: Setting) -> Iterator[Finding]:
     for launch in setting.progress(range(setting.times(21, least=3)), f"{ROW}: calls, {mpi.name}"):
         for into in (bare, counted) if launch % 2 else (counted, bare):
             with tempfile.TemporaryDirectory() as folder:
-                told = environment(library, Path(folder), {}) if into is counted else {}
+                told = TOOL.environment(library, Path(folder), {}) if into is counted else {}
                 said = mpi.launch([program], ranks=1, variables=told)
                 for path in Path(folder).glob("*.profile"):
                     memory = read_profile(path).memory_bytes
@@ -69,7 +69,7 @@ def _program(mpi: Mpi, library: Path, setting: Setting) -> Finding:
     for launch in setting.progress(range(setting.times(11, least=2)), f"{ROW}: LU, {mpi.name}"):
         for counted in (launch % 2, 1 - launch % 2):
             with tempfile.TemporaryDirectory() as folder:
-                told = environment(library, Path(folder), {}) if counted else {}
+                told = TOOL.environment(library, Path(folder), {}) if counted else {}
                 times[counted].append(_lu(mpi, told, setting.brief))
                 for path in Path(folder).glob("*.profile"):
                     calls = int(read_profile(path).calls.calls.sum())

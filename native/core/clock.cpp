@@ -17,6 +17,12 @@ double now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
+std::int64_t thread_ns() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return std::int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
+}
+
 double cost() {
   constexpr int calls = 64;
   std::array<double, 101> samples;

@@ -1,6 +1,8 @@
 // The one place where time is read.
 #pragma once
 
+#include <cstdint>
+
 namespace kiviat::clock {
 
 // Seconds of the machine's monotonic clock. Under SMPI this is simulated time.
@@ -8,6 +10,9 @@ double now();
 
 // Seconds that one call of now() costs: the median over many calls.
 double cost();
+
+// Nanoseconds of processor time that the calling thread has had. Of this machine, also under SMPI.
+std::int64_t thread_ns();
 
 // Spins until now() >= time_s and returns the last reading.
 double wait_until(double time_s);

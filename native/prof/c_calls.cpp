@@ -12,10 +12,10 @@ namespace kiviat::prof {
   KIVIAT_EXPORT int MPI_##Symbol(KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__)) {                    \
     if (!counts()) return KIVIAT_PMPI(Symbol)(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__));              \
     Event e(Call::Name);                                                                         \
-    before;                                                                                      \
-    const int outcome = KIVIAT_PMPI(Symbol)(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__));                 \
+    KIVIAT_BEFORE(before, __VA_ARGS__);                                                           \
+    const int outcome = KIVIAT_PMPI(Symbol)(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__));               \
     e.over();                                                                                    \
-    after;                                                                                       \
+    KIVIAT_AFTER(after, __VA_ARGS__);                                                             \
     return outcome;                                                                              \
   }
 

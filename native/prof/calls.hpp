@@ -77,6 +77,7 @@ KIVIAT_CALL(Testsome, testsome, e.recall(requests, count), , (number, count), (r
 KIVIAT_CALL(Start, start, , e.start(request, 1), (request, request))
 KIVIAT_CALL(Startall, startall, , e.start(requests, count), (number, count), (request, requests))
 KIVIAT_CALL(Request_free, request_free, e.forget(request), , (request, request))
+KIVIAT_CALL(Cancel, cancel, , , (request, request))
 
 // --- collectives, blocking and not ----------------------------------------------------------------------
 #define KIVIAT_COLLECTIVE(Name, name, iname, after, ...)                                                   \
@@ -197,6 +198,7 @@ KIVIAT_CALL(Win_free, win_free, , , (new_win, win))
 
 // --- communicators --------------------------------------------------------------------------------------
 KIVIAT_CALL(Comm_dup, comm_dup, , e.meet(comm), (comm, comm), (new_comm, newcomm))
+KIVIAT_CALL(Comm_dup_with_info, comm_dup_with_info, , e.meet(comm), (comm, comm), (info, info), (new_comm, newcomm))
 KIVIAT_CALL(Comm_idup, comm_idup, , (e.meet(comm), e.remember(request)), (comm, comm), (new_comm, newcomm),
             (request, request))
 KIVIAT_CALL(Comm_create, comm_create, , e.meet(comm), (comm, comm), (group, group), (new_comm, newcomm))

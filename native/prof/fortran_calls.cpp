@@ -24,10 +24,14 @@ namespace kiviat::prof {
                              KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__), MPI_Fint* error) {                 \
     if (!counts()) return next(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__), error);                               \
     Event e(Call::Name);                                                                                  \
-    [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) { before; }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));            \
-    next(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__), error);                                                     \
+    [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                             \
+      KIVIAT_BEFORE(before, __VA_ARGS__);                                                                   \
+    }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                              \
+    next(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__), error);                                                   \
     e.over();                                                                                             \
-    [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) { after; }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));             \
+    [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                             \
+      KIVIAT_AFTER(after, __VA_ARGS__);                                                                     \
+    }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                              \
   }                                                                                                       \
   KIVIAT_FORM(mpi_##name##_, false, Name, __VA_ARGS__)                                                      \
   KIVIAT_FORM(mpi_##name##_f08_, false, Name, __VA_ARGS__)                                                  \

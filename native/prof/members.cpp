@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "prof/neighbours.hpp"
 #include "prof/profiler.hpp"
 #include "prof/real.hpp"
 
@@ -146,28 +147,7 @@ Members* learn_window(MPI_Win win) {
 void find_neighbours(Members& members, MPI_Comm comm) {
   const std::lock_guard guard(learning);
   if (members.degree >= 0) return;
-  int topology = MPI_UNDEFINED;
-  KIVIAT_PMPI(Topo_test)(comm, &topology);
-  std::vector<int> to;
-  if (topology == MPI_CART) {
-    int dimensions = 0;
-    KIVIAT_PMPI(Cartdim_get)(comm, &dimensions);
-    to.resize(2 * static_cast<std::size_t>(dimensions));
-    for (int dimension = 0; dimension < dimensions; ++dimension)
-      KIVIAT_PMPI(Cart_shift)(comm, dimension, 1, &to[2 * static_cast<std::size_t>(dimension)],
-                              &to[2 * static_cast<std::size_t>(dimension) + 1]);
-  } else if (topology == MPI_GRAPH) {
-    int count = 0;
-    KIVIAT_PMPI(Graph_neighbors_count)(comm, members.rank, &count);
-    to.resize(static_cast<std::size_t>(count));
-    KIVIAT_PMPI(Graph_neighbors)(comm, members.rank, count, to.data());
-  } else if (topology == MPI_DIST_GRAPH) {
-    int in = 0, out = 0, weighted = 0;
-    KIVIAT_PMPI(Dist_graph_neighbors_count)(comm, &in, &out, &weighted);
-    to.resize(static_cast<std::size_t>(out));
-    std::vector<int> from(static_cast<std::size_t>(in)), weights_in(from.size()), weights_out(to.size());
-    KIVIAT_PMPI(Dist_graph_neighbors)(comm, in, from.data(), weights_in.data(), out, to.data(), weights_out.data());
-  }
+  const std::vector<int> to = neighbours_of(comm).to;
   members.neighbours = new int[to.size()];
   std::ranges::transform(to, members.neighbours,
                          [&](int rank) { return rank == MPI_PROC_NULL ? -1 : members.of_world(rank); });

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "prof/handles.hpp"
 #include "prof/state.hpp"
 
 namespace kiviat::prof {
@@ -30,15 +31,6 @@ struct Members {
     delete[] neighbours;
   }
 };
-
-// Handles are numbers or addresses.
-template <class Handle>
-std::uintptr_t key_of(Handle handle) {
-  if constexpr (std::is_pointer_v<Handle>)
-    return reinterpret_cast<std::uintptr_t>(handle);
-  else
-    return static_cast<std::uintptr_t>(static_cast<std::uint32_t>(handle));
-}
 
 // The last ones that somebody asked for; what MPI frees is forgotten.
 class Remembered {

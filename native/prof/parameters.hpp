@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
-#include "prof/event.hpp"
+#include "prof/handles.hpp"
+// What is made of calls: the profiler's event, or the recorder's.
+#include KIVIAT_EVENT
 
 namespace kiviat::prof {
 
@@ -87,17 +89,17 @@ struct Fortran {
   static FortranStatus status(f_status) { return {}; }
   static Unneeded displacements(f_displacements) { return {}; }
   static Unneeded numbers(f_numbers) { return {}; }
-  static Unneeded new_comm(f_new_comm) { return {}; }
-  static Unneeded new_win(f_new_win) { return {}; }
-  static Unneeded op(f_op) { return {}; }
+  static FortranNewComm new_comm(f_new_comm at) { return {at}; }
+  static FortranNewWin new_win(f_new_win at) { return {at}; }
+  static FortranOp op(f_op at) { return {*at}; }
   static Unneeded info(f_info) { return {}; }
-  static Unneeded group(f_group) { return {}; }
-  static Unneeded message(f_message) { return {}; }
-  static Unneeded flag(f_flag) { return {}; }
+  static FortranGroup group(f_group at) { return {*at}; }
+  static FortranMessage message(f_message at) { return {at}; }
+  static FortranFlag flag(f_flag at) { return {at}; }
   static Unneeded address(f_address) { return {}; }
   static Unneeded addresses(f_addresses) { return {}; }
-  static Unneeded extent(f_extent) { return {}; }
-  static Unneeded unit(f_unit) { return {}; }
+  static MPI_Aint extent(f_extent at) { return *at; }
+  static int unit(f_unit at) { return *at; }
 };
 
 }  // namespace kiviat::prof

@@ -19,6 +19,7 @@
 
 #include "core/clock.hpp"
 #include "prof/event.hpp"
+#include "prof/meeting.hpp"
 #include "prof/merge.hpp"
 #include "prof/where.hpp"
 
@@ -29,30 +30,9 @@ constinit thread_local int nested __attribute__((tls_model("initial-exec"))) = 0
 
 namespace {
 
-// Ranks that are not preloaded never come to the meeting; then nobody waits any longer than this.
-constexpr double meeting_s = 60;
 constexpr Word refresh_ticks = Word{1} << 29;  // some tenths of a second
 
-const char* const names[] = {
-#define KIVIAT_CALL(Name, ...) #Name,
-#define KIVIAT_SIZED(Name, ...) #Name,
-#include "prof/calls.hpp"
-#undef KIVIAT_CALL
-#undef KIVIAT_SIZED
-};
 static_assert(std::size(names) < 255);
-
-bool all_are_here() {
-  MPI_Request request;
-  KIVIAT_PMPI(Ibarrier)(world(), &request);
-  const double patience = clock::now() + meeting_s;
-  for (int here = 0;;) {
-    KIVIAT_PMPI(Test)(&request, &here, MPI_STATUS_IGNORE);
-    if (here) return true;
-    if (clock::now() > patience) return false;
-    sched_yield();
-  }
-}
 
 // A file of its own in the folder, or memory where that cannot be: a full disk must not end a program.
 State* room(const std::string& folder, const std::string& description) {
@@ -277,17 +257,6 @@ void control(int level) {
   if (level > 0) profiler.state->header.phase = static_cast<Word>(std::min(level, most_phases - 1));
   if (level < 0) profiler.state->header.phase = 1;
   profiler.counting = level != 0;
-}
-
-bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
-
-bool is_in_place(FortranBuffer buffer) {
-  // Open MPI has a common block for it, MPICH the address of one, and one more for mpi_f08.
-  static const void* const block = find_variable("mpi_fortran_in_place_");
-  static const void* const* const pointer = static_cast<const void* const*>(find_variable("MPIR_F_MPI_IN_PLACE"));
-  static const void* const described = find_variable("MPIR_F08_MPI_IN_PLACE");
-  const void* const at = buffer.described ? *static_cast<const void* const*>(buffer.at) : buffer.at;
-  return at && (at == block || at == described || (pointer && at == *pointer));
 }
 
 }  // namespace kiviat::prof

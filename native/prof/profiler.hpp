@@ -7,20 +7,11 @@
 #include <cstdint>
 
 #include "core/ticks.hpp"
+#include "prof/call.hpp"
 #include "prof/members.hpp"
 #include "prof/state.hpp"
 
 namespace kiviat::prof {
-
-// Every call has a number: its place in calls.hpp.
-enum class Call : std::uint8_t {
-#define KIVIAT_CALL(Name, ...) Name,
-#define KIVIAT_SIZED(Name, ...) Name,
-#include "prof/calls.hpp"
-#undef KIVIAT_CALL
-#undef KIVIAT_SIZED
-  count
-};
 
 // Requests that are under way: how far their messages go. A request that found no room, or lost its own to another, is of
 // unknown distance.

@@ -34,6 +34,14 @@ inline MPI_Comm world() {
   static void* const found = find_variable("ompi_mpi_comm_world");
   return static_cast<MPI_Comm>(found);
 }
+inline MPI_Comm self() {
+  static void* const found = find_variable("ompi_mpi_comm_self");
+  return static_cast<MPI_Comm>(found);
+}
+inline MPI_Comm no_comm() {
+  static void* const found = find_variable("ompi_mpi_comm_null");
+  return static_cast<MPI_Comm>(found);
+}
 inline MPI_Datatype byte() {
   static void* const found = find_variable("ompi_mpi_byte");
   return static_cast<MPI_Datatype>(found);
@@ -44,6 +52,8 @@ inline MPI_Errhandler errors_return() {
 }
 #else
 inline MPI_Comm world() { return MPI_COMM_WORLD; }
+inline MPI_Comm self() { return MPI_COMM_SELF; }
+inline MPI_Comm no_comm() { return MPI_COMM_NULL; }
 inline MPI_Datatype byte() { return MPI_BYTE; }
 inline MPI_Errhandler errors_return() { return MPI_ERRORS_RETURN; }
 #endif

@@ -11,7 +11,7 @@ import pytest
 
 from kiviat.cli.main import main
 from kiviat.launch.linked import linked
-from kiviat.launch.profiling import environment, profiler_of
+from kiviat.launch.profiling import TOOL
 from kiviat.launch.toolchain import Toolchain
 from kiviat.profile import read_profile
 from kiviat.record import InputError
@@ -101,7 +101,7 @@ def test_nothing_was_seen(openmpi: Toolchain, profiled: Profiled, tmp_path: Path
 
 def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> None:
     """The launcher, shells, …: symbols of an MPI that is not there must not be asked for at the start."""
-    environment = {"LD_PRELOAD": str(profiler_of(openmpi)), "LD_BIND_NOW": "1", "PATH": "/usr/bin:/bin"}
+    environment = {"LD_PRELOAD": str(TOOL.library(openmpi)), "LD_BIND_NOW": "1", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["true"], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -186,7 +186,7 @@ def test_what_a_dead_kiviat_left(
     folder = tmp_path / "ranks"
     folder.mkdir()
     words = [openmpi.mpiexec, "--oversubscribe", "-n", "2", exchange, "left"]
-    variables = environment(profiler_of(openmpi), folder, {})
+    variables = TOOL.environment(TOOL.library(openmpi), folder, {})
     subprocess.run(words, env={**os.environ, **ROOT, **variables}, capture_output=True)
     assert read_profile(folder).sent.dense_bytes().tolist() == [[0, 1000], [1000, 0]]
     assert main(["show", str(folder)]) == 0

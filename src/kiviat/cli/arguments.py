@@ -22,6 +22,7 @@ examples:
   kiviat scaling last                 how a run's benchmarks scale with its numbers of ranks
   kiviat balance last                 ratios and diagram of a run of HPC Challenge's kernels
   kiviat profile -- mpirun -n 16 ./a  how much of the time of any program is MPI, and which calls
+  kiviat trace -- mpirun -n 16 ./a    records a program, to be replayed on a machine one does not have
 
 Runs are kept in ./runs, or in $KIVIAT_RUNS.
 """
@@ -40,17 +41,21 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     if words[:1] == ["cc"] and words[1:2] not in (["-h"], ["--help"]):
         return argparse.Namespace(command="cc", module="cc", arguments=words[1:])
     program = None
-    if words[:1] in (["run"], ["profile"], ["place"]) and "--" in words:
+    if words[:1] in (["run"], ["profile"], ["place"], ["trace"]) and "--" in words:
         at = words.index("--")
         words, program = words[:at], words[at + 1 :]
-    arguments = parser().parse_args(words)
+    replays = any(word.partition("=")[0] == "--replay" for word in words)
+    arguments = parser(replays).parse_args(words)
     arguments.program = program
-    if program is not None and arguments.command == "run":
+    if arguments.command == "run" and arguments.replay is not None:
+        arguments.module = "replay"
+    elif program is not None and arguments.command == "run":
         arguments.module = "own_program"
     return arguments
 
 
-def parser() -> Parser:
+def parser(replays: bool = False) -> Parser:
+    """`replays`: a trace is named, where else benchmarks are needed."""
     top = Parser(
         prog="kiviat",
         description="Measures what the MPI communication of this machine delivers, and explains it.",
@@ -83,8 +88,11 @@ def parser() -> Parser:
     _machines(command("machines", "list the modelled machines, or show what is known of one"))
     _cc(command("cc", "compile an MPI program for simulated machines; the rest is the compiler's"))
     _profile(command("profile", "count what any MPI program does: where its time goes, who sends to whom"))
+    _trace(command("trace", "record what any MPI program asks of MPI, to replay it on a simulated machine"))
     _place(command("place", "say where a program's ranks should run, and write it down for the launcher"))
-    _what_if(command("what-if", "simulate a machine with something changed, beside itself", "what_if"))
+    _what_if(
+        command("what-if", "simulate a machine with something changed, beside itself", "what_if"), replays
+    )
     machine = command("machine", "describe this machine")
     machine.add_argument("--format", choices=("table", "json"), default="table")
     completion = command("completion", "print a completion script for a shell")
@@ -197,6 +205,12 @@ def _run(command: argparse.ArgumentParser) -> None:
         "takes FACTOR times as long as here (default: no time, so that runs repeat exactly)",
     )
     where.add_argument(
+        "--replay",
+        metavar="TRACE",
+        help="what `kiviat trace` recorded, instead of benchmarks, on a simulated machine",
+    )
+    _speed(where)
+    where.add_argument(
         "--timeout", type=float, metavar="S", help="end a case that takes longer than S seconds"
     )
     where.add_argument(
@@ -252,8 +266,41 @@ def _profile(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _trace(command: argparse.ArgumentParser) -> None:
+    command.usage = "kiviat trace [-o FILE] [--mpi MPI] -- mpirun -n 16 ./program ..."
+    command.add_argument(
+        "-o", "--output", metavar="FILE", help="the trace (default: the program's name and .trace)"
+    )
+    command.add_argument(
+        "--mpi", help="the program's MPI, where it loads one at run time: openmpi, mpich or an mpicxx's path"
+    )
+    command.add_argument(
+        "--state",
+        metavar="DIR",
+        help="where ranks write while they run, a folder that all nodes see (default: where FILE is)",
+    )
+    command.add_argument("--dry-run", action="store_true", help="print the command only")
+    command.epilog = (
+        "The program is not compiled again, and its output and its exit code stay its own. More ranks than "
+        "cores are no matter: computation is recorded as each rank's own processor time. `kiviat run --on "
+        "simulated:MACHINE --replay FILE` replays it."
+    )
+
+
+def _speed(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    command.add_argument(
+        "--speed",
+        type=float,
+        metavar="RATIO",
+        help="with --replay: a core of the machine over one of the recording, such as 0.4; inf: computing "
+        "takes no time (default: the ratio of their DGEMM rates)",
+    )
+
+
 def _show(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", nargs="?", default="last", metavar="RUN", help=f"{_NAME}; or a profile")
+    command.add_argument(
+        "run", nargs="?", default="last", metavar="RUN", help=f"{_NAME}; or a profile or a trace"
+    )
     command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="only these")
     command.add_argument("--percentiles", action="store_true", help="P90 and P99 where every call was timed")
     command.add_argument("--format", choices=_FORMATS, default="table")
@@ -471,9 +518,13 @@ def _place(command: argparse.ArgumentParser) -> None:
     _mpi(trial)
 
 
-def _what_if(command: argparse.ArgumentParser) -> None:
+def _what_if(command: argparse.ArgumentParser, replays: bool) -> None:
     command.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
-    command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="what to simulate on both")
+    command.add_argument(
+        "benchmarks", nargs="*" if replays else "+", metavar="BENCH", help="what to simulate on both"
+    )
+    command.add_argument("--replay", metavar="TRACE", help="instead: what `kiviat trace` recorded")
+    _speed(command)
     command.add_argument(
         "--set",
         action="append",
@@ -482,7 +533,7 @@ def _what_if(command: argparse.ArgumentParser) -> None:
         help="a change: nic.bandwidth=2x, topology.hop=+10%%, mpi.network.latency='0.5 us', nodes=128, "
         "topology=dragonfly, radix=64; may be repeated",
     )
-    command.add_argument("-n", "--ranks", required=True, help="ranks: 8, or nodes x ranks on each: 8x2")
+    command.add_argument("-n", "--ranks", help="ranks: 8, or nodes x ranks on each: 8x2")
     command.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
     command.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
     command.add_argument("--place", metavar="HOW", help="ranks to nodes: blocked, cyclic or plane:K")

@@ -17,6 +17,14 @@ def names_profile(name: str) -> bool:
     return (path.suffix == ".profile" and path.is_file()) or (path.exists() and is_profile(path))
 
 
+def names_trace(name: str) -> bool:
+    """Whether a user means a trace, and not a run."""
+    from kiviat.trace import is_trace  # likewise
+
+    path = Path(name)
+    return (path.suffix == ".trace" and path.is_file()) or (path.is_file() and is_trace(path))
+
+
 def write_page(page: str, path: Path) -> None:
     """Readers see the old page or the new one, never a part."""
     new = path.with_name(f".{path.name}.{os.getpid()}")

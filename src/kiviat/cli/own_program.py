@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import sys
-import time
 from argparse import Namespace
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from kiviat import __version__
 from kiviat.cli.where import WHERE, options_of, settle_shape, substrate_of
 from kiviat.cli.words import counted
-from kiviat.launch.context import Setting, described, now
-from kiviat.launch.execution import Execution
+from kiviat.launch.build import REPLAYER
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.on_simulated import Simulated, described_machine
-from kiviat.launch.processes import Marker
+from kiviat.launch.single import Ended, Found, once, record_of, run_single, setting_of
 from kiviat.launch.substrate import Start
-from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.transport import MODELLED
+from kiviat.launch.toolchain import find_toolchain
 from kiviat.launch.vendors import SIMULATOR
-from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
+from kiviat.record import InputError
 from kiviat.store import RunDirectory, call_run, runs_home
 
-_LOOK_S = 0.2
 _OTHER_OPTIONS = (
     *("plan", "sizes", "memory", "problem_class", "multi", "launches", "seed", "budget", "target"),
     *("iterations", "warmup", "watts"),
@@ -42,6 +35,7 @@ def execute(arguments: Namespace) -> int:
             f"-- {arguments.program[0]}: kiviat runs programs of yours on simulated machines only; "
             "give --on simulated:MACHINE"
         )
+    substrate = Simulated(substrate.machine, REPLAYER)  # built in seconds: kiviat-bench is not needed here
     options = options_of(arguments)
     ranks = _ranks(arguments.ranks) or substrate.default_ranks(options)
     toolchain = find_toolchain(SIMULATOR)
@@ -62,11 +56,16 @@ def execute(arguments: Namespace) -> int:
         start = _own(substrate.start(toolchain, ranks, folder, options), substrate, folder, arguments.compute)
         start.write(folder)
         words = [str(program), *arguments.program[1:]]
-        ended = _run(_setting(directory, toolchain, start, words, ranks), directory, arguments.timeout)
-        record = _record(directory.id, program.name, ranks, ended)
-        directory.append(record)
-        directory.finish("complete" if ended["signal"] is None else "interrupted")
-    return _tell(directory.path, substrate, words, ranks, arguments.compute, record, ended)
+        setting = setting_of(directory.id, toolchain, start, words, ranks, folder)
+        with Interrupts() as interrupts:
+            ended = run_single(setting, directory.set_launch, arguments.timeout, interrupts)
+        told = folder / "simulated_s"
+        simulated_s = float(told.read_text()) if told.exists() and not ended.reason else None
+        metrics = [] if simulated_s is None else [once("time", "s", simulated_s)]
+        found = Found(program.name, ranks, {}, "a program of the user's", metrics)
+        directory.append(record_of(directory.id, found, ended))
+        directory.finish("complete" if ended.signal is None else "interrupted")
+    return _tell(directory.path, substrate, words, ranks, arguments.compute, simulated_s, ended)
 
 
 def _program(words: list[str]) -> Path:
@@ -122,160 +121,21 @@ def _own(start: Start, substrate: Simulated, folder: Path, compute: float) -> St
     return replace(start, words=words, environment={**start.environment, **told})
 
 
-def _setting(
-    directory: RunDirectory, toolchain: Toolchain, start: Start, words: list[str], ranks: int
-) -> Setting:
-    return Setting(
-        index=0,
-        repetition=0,
-        world=ranks,
-        folder=directory.path.absolute() / "launches" / "0",
-        substrate="simulated",
-        start=start,
-        command=start.command(words),
-        environment=start.environment,
-        user_environment={},
-        toolchain=toolchain,
-        transport=MODELLED,
-        oversubscribed=False,
-        run=directory.id,
-        plan="",
-        timeout_s=None,
-    )
-
-
-def _run(setting: Setting, directory: RunDirectory, timeout_s: float | None) -> dict[str, Any]:
-    """How it ended. What the program prints is shown as it comes, and kept."""
-    mpi = setting.toolchain
-    launch = {
-        **described(setting),
-        "world": setting.world,
-        "mpi": mpi.vendor.title,
-        "mpi_version": mpi.version,
-    }
-    directory.set_launch(launch)
-    shown = 0
-    began = time.monotonic()
-    with Interrupts() as interrupts:
-        execution = Execution(setting.command, setting.environment, setting.folder, Marker.new())
-        try:
-            status = None
-            while status is None and interrupts.signal is None:
-                status = execution.wait(_LOOK_S)
-                shown = _show(setting.folder / "stdout", shown)
-                if timeout_s is not None and time.monotonic() - began > timeout_s:
-                    break
-        finally:
-            execution.end()
-        signal = interrupts.signal
-    _show(setting.folder / "stdout", shown)
-    reason = _why(setting.folder, status, timeout_s, signal)
-    outcome = "interrupted" if signal is not None else "failed" if reason else "ok"
-    ended = {"ended": now(), "exit": status, "outcome": outcome, "reason": reason}
-    directory.set_launch({**launch, **ended})
-    told = setting.folder / "simulated_s"
-    return {
-        "reason": reason,
-        "signal": signal,
-        "started": launch["started"],
-        "elapsed_s": time.monotonic() - began,
-        "simulated_s": float(told.read_text()) if told.exists() and not reason else None,
-    }
-
-
-def _show(path: Path, shown: int) -> int:
-    with path.open("rb") as file:
-        file.seek(shown)
-        text = file.read()
-    sys.stdout.buffer.write(text)
-    sys.stdout.flush()
-    return shown + len(text)
-
-
-def _why(folder: Path, status: int | None, timeout_s: float | None, signal: int | None) -> str | None:
-    """What went wrong; SimGrid says goodbye to a deadlock with exit code 0."""
-    said = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    if signal is not None:
-        return f"interrupted by signal {signal}"
-    if status is None:
-        return f"took longer than {timeout_s:g} s"
-    if any("Deadlock detected" in line for line in lines):
-        return "deadlock: every rank that is left waits for another one"
-    if status != 0:
-        return f"exit code {status}" + (f": {lines[-1]}" if lines else "")
-    return None
-
-
-def _record(run: str, name: str, ranks: int, ended: Mapping[str, Any]) -> Record:
-    simulated_s = ended["simulated_s"]
-    samples = () if simulated_s is None else (simulated_s,)
-    return Record(
-        schema=RECORD_SCHEMA,
-        run=run,
-        launch=0,
-        case=f"{name}/ranks={ranks}",
-        plan=None,
-        version=__version__,
-        substrate="simulated",
-        clock="simulated",
-        benchmark=name,
-        ranks=ranks,
-        bytes=None,
-        axes={},
-        mode="once",
-        sync=None,
-        outcome="failed" if ended["reason"] else "ok",
-        phase="timing" if ended["reason"] else None,
-        reason=ended["reason"],
-        check="not run",
-        check_reason="a program of the user's",
-        stopped_by="fixed",
-        batch=None,
-        missed_windows=None,
-        clock_cost_s=None,
-        elapsed_s=ended["elapsed_s"],
-        oversubscribed=False,
-        started=ended["started"],
-        metrics=tuple(_time(value) for value in samples),
-    )
-
-
-def _time(seconds: float) -> Metric:
-    return Metric(
-        name="time",
-        unit="s",
-        better="lower",
-        per_call=False,
-        count=1,
-        mean=seconds,
-        min=seconds,
-        max=seconds,
-        p50=seconds,
-        p90=None,
-        p99=None,
-        ci_low=None,
-        ci_high=None,
-        from_=None,
-        samples=(seconds,),
-    )
-
-
 def _tell(
     path: Path,
     substrate: Simulated,
     words: list[str],
     ranks: int,
     compute: float,
-    record: Record,
-    ended: Mapping[str, Any],
+    simulated_s: float | None,
+    ended: Ended,
 ) -> int:
     what = f"{Path(words[0]).name} on {counted(ranks, 'rank')} of {substrate.label}"
-    if ended["reason"]:
-        print(f"kiviat: {what}: {ended['reason']}; output in {path / 'launches' / '0'}", file=sys.stderr)
-        return 1 if ended["signal"] is None else 128 + int(ended["signal"])
+    if ended.reason or simulated_s is None:
+        print(f"kiviat: {what}: {ended.reason}; output in {path / 'launches' / '0'}", file=sys.stderr)
+        return 1 if ended.signal is None else 128 + ended.signal
     counts = f"computation {compute:g} times as long as here" if compute else "computation takes no time"
-    print(f"{what}: {ended['simulated_s']:.6g} s of simulated time ({counts})")
-    print(f"it took {ended['elapsed_s']:.1f} s to simulate")
+    print(f"{what}: {simulated_s:.6g} s of simulated time ({counts})")
+    print(f"it took {ended.elapsed_s:.1f} s to simulate")
     print(f"results  {path}  (`kiviat show {call_run(path)}`)")
     return 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kiviat.cli.show_profile import in_one_line
 from kiviat.launch.linked import linked, toolchain_for
-from kiviat.launch.profiling import command, default_name, environment, profiled, profiler_of
+from kiviat.launch.profiling import TOOL, profiled
 from kiviat.profile import read_profile
 from kiviat.profile.crossing import LAYERS, monitoring
 from kiviat.record import InputError
@@ -24,15 +24,15 @@ def execute(arguments: Namespace) -> int:
     toolchain = toolchain_for(found, arguments.mpi)
     if arguments.crossing and toolchain.family != "openmpi":
         raise InputError(f"--crossing: {toolchain.name} does not count what it sends; leave it out")
-    library = profiler_of(toolchain)
-    output = Path(arguments.output or default_name(found.program))
+    library = TOOL.library(toolchain)
+    output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
-        variables = environment(library, folder, {})
+        variables = TOOL.environment(library, folder, {})
         if arguments.crossing:
             variables |= monitoring(folder, os.environ.get(LAYERS, ""))
         print(" ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items()), end=" ")
-        print(shlex.join(command(words)))
+        print(shlex.join(TOOL.command(words)))
         return 0
     state = Path(arguments.state) if arguments.state else None
     ended = profiled(words, library, output, state, arguments.crossing)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.summary import Summary, studies, summarise
-from kiviat.cli import show_profile
-from kiviat.cli.files import names_profile
+from kiviat.cli import show_profile, show_trace
+from kiviat.cli.files import names_profile, names_trace
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.words import counted, failures, interval, notes, order
 from kiviat.record import InputError, Row
@@ -24,6 +24,8 @@ from kiviat.store.read import load
 def execute(arguments: Namespace) -> int:
     if names_profile(arguments.run):
         return show_profile.show(Path(arguments.run), arguments.format)
+    if names_trace(arguments.run):
+        return show_trace.show(Path(arguments.run), arguments.format)
     run, rows, warnings = load(find_run(arguments.run))
     for warning in warnings:
         print(f"kiviat: {warning}", file=sys.stderr)

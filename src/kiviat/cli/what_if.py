@@ -5,10 +5,16 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kiviat.cli.program import described, program
+from kiviat.cli.replay import refuse_other_ranks
 from kiviat.cli.table import bold, dim, print_csv, print_table
 from kiviat.cli.where import settle_shape
+from kiviat.launch.native import Options
+from kiviat.launch.replaying import refuse_unplaceable, replay, speed_of
 from kiviat.launch.simulating import Asked, simulate
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine.model import Machine, find_machine, load_machine
@@ -18,6 +24,7 @@ from kiviat.plan import Overrides, load_plan
 from kiviat.plan.case import Case
 from kiviat.record import InputError, Record
 from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
+from kiviat.trace import read_trace
 
 
 def execute(arguments: Namespace) -> int:
@@ -25,28 +32,61 @@ def execute(arguments: Namespace) -> int:
     if not arguments.set:
         raise InputError("what-if needs a change: --set nic.bandwidth=2x, for example")
     changed = load_machine(base.path, changes(base, arguments.set))
-    ranks, per_node = _ranks(arguments)
-    cases = _cases(arguments, ranks)
-    asked = [
-        Asked(machine, case.benchmark, case.ranks, case.bytes, case.axes, arguments.place, per_node)
-        for machine in (base, changed)
-        for case in cases
-    ]
-    records = simulate(asked, lambda text: None)
-    pairs = list(zip(cases, records[: len(cases)], records[len(cases) :], strict=True))
-    lines = [line for case, before, after in pairs for line in _lines(case, before, after)]
+    records = (
+        _replayed(arguments, base, changed) if arguments.replay else _simulated(arguments, base, changed)
+    )
+    half = len(records) // 2
+    pairs = list(zip(records[:half], records[half:], strict=True))
+    lines = [line for before, after in pairs for line in _lines(before, after)]
     if arguments.format == "csv":
         print_csv(lines)
     else:
         _print(base, changed, arguments.set, lines)
-    for case, before, after in pairs:
+    for before, after in pairs:
         for record, where in ((before, "as it is"), (after, "changed")):
             if record.outcome != "ok":
-                print(f"{record.outcome}: {case.id}, {where}: {record.reason}", file=sys.stderr)
+                print(f"{record.outcome}: {record.case}, {where}: {record.reason}", file=sys.stderr)
     return 1 if any(record.outcome == "failed" for record in records) else 0
 
 
+def _simulated(arguments: Namespace, base: Machine, changed: Machine) -> list[Record]:
+    """The records of the one, then those of the other."""
+    if not arguments.benchmarks:
+        raise InputError("what-if needs something to simulate: benchmarks, or --replay TRACE")
+    if arguments.speed is not None:
+        raise InputError("--speed is for --replay; leave it out with benchmarks")
+    ranks, per_node = _ranks(arguments)
+    asked = [
+        Asked(machine, case.benchmark, case.ranks, case.bytes, case.axes, arguments.place, per_node)
+        for machine in (base, changed)
+        for case in _cases(arguments, ranks)
+    ]
+    return simulate(asked, lambda text: None)
+
+
+def _replayed(arguments: Namespace, base: Machine, changed: Machine) -> list[Record]:
+    """What a change of core.flops does to the given --speed is told apart from what it is."""
+    if arguments.benchmarks:
+        raise InputError(f"benchmarks ({arguments.benchmarks[0]}, …) and --replay; give one of both")
+    trace = read_trace(Path(arguments.replay))
+    refuse_other_ranks(trace, arguments)
+    options = Options(place=arguments.place, per_node=arguments.ppn)
+    speed = speed_of(trace, base, arguments.speed)
+    gain = changed.numbers["core.flops"].value / base.numbers["core.flops"].value
+    records = []
+    for machine, its in ((base, speed), (changed, replace(speed, ratio=speed.ratio * gain))):
+        refuse_unplaceable(trace, machine, options)
+        with TemporaryDirectory(prefix="kiviat-") as folder:
+            replayed = replay(trace, machine, options, its, Path(folder))
+        if replayed.ended.signal is not None:
+            raise KeyboardInterrupt
+        records.append(replayed.record)
+    return records
+
+
 def _ranks(arguments: Namespace) -> tuple[int, int | None]:
+    if arguments.ranks is None:
+        raise InputError("what-if needs a number of ranks: -n 8, or -n 8x2")
     settle_shape(arguments)
     if not arguments.ranks.isdecimal() or int(arguments.ranks) < 1:
         raise InputError(f"-n {arguments.ranks!r}: give a number of ranks, or nodes x ranks on each: 8x2")
@@ -62,7 +102,7 @@ def _cases(arguments: Namespace, ranks: int) -> Sequence[Case]:
     return plan.cases
 
 
-def _lines(case: Case, before: Record, after: Record) -> Iterator[dict[str, object]]:
+def _lines(before: Record, after: Record) -> Iterator[dict[str, object]]:
     """The time of a case, or all that a study reports."""
     names = [metric.name for metric in before.metrics or after.metrics]
     for name in ["time"] if "time" in names else names:
@@ -70,10 +110,10 @@ def _lines(case: Case, before: Record, after: Record) -> Iterator[dict[str, obje
         assert metric
         one, other = value_of(before, name), value_of(after, name)
         yield {
-            "benchmark": case.benchmark,
-            "ranks": case.ranks,
-            "bytes": case.bytes,
-            "axes": " ".join(f"{axis}={value}" for axis, value in sorted(case.axes.items())),
+            "benchmark": before.benchmark,
+            "ranks": before.ranks,
+            "bytes": before.bytes,
+            "axes": " ".join(f"{axis}={value}" for axis, value in sorted(before.axes.items())),
             "metric": name,
             "unit": metric.unit,
             "better": metric.better,

@@ -1,4 +1,4 @@
-"""Builds kiviat-bench, or the profiler, with a toolchain, once, into the cache of the user."""
+"""Builds kiviat-bench, the profiler, the recorder or the replayer, once, into the cache of the user."""
 
 from __future__ import annotations
 
@@ -20,11 +20,19 @@ from kiviat.record import InputError, data_path
 PROGRAM = "kiviat-bench"
 # What SimGrid loads beside the program.
 PLATFORM = "libkiviat-platform.so"
-# What any program preloads; a project of its own, which compiles in seconds.
+# What any program preloads, and what makes its calls again; projects of their own, which compile in seconds.
 PROFILER = "libkiviat-profile.so"
-_PROJECTS = {PROGRAM: ".", PROFILER: "prof"}
+RECORDER = "libkiviat-trace.so"
+REPLAYER = "kiviat-replay"
+_PROJECTS = {PROGRAM: ".", PROFILER: "prof", RECORDER: "trace", REPLAYER: "trace"}
 # What each is made of, below native/; the rest is none of its business.
-_NOT_OF = {PROGRAM: ("tests", "prof"), PROFILER: ("tests", "bench", "sim", "emulated")}
+_NOT_OF = {
+    PROGRAM: ("tests", "prof", "trace"),
+    PROFILER: ("tests", "bench", "sim", "emulated", "trace"),
+    RECORDER: ("tests", "bench", "sim", "emulated"),
+    REPLAYER: ("tests", "bench", "prof", "emulated"),
+}
+_NAMES = {PROGRAM: "", PROFILER: "profiler-", RECORDER: "recorder-", REPLAYER: "replayer-"}
 _VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
 
 
@@ -36,8 +44,8 @@ def build(
     tell: Callable[[str], None] = lambda text: None,
     product: str = PROGRAM,
 ) -> Path:
-    """The path of kiviat-bench, or of PROFILER, for this MPI, built if the cache does not have it; `tell`
-    hears of that.
+    """The path of kiviat-bench, or of another product, for this MPI, built if the cache does not have it;
+    `tell` hears of that.
     """
     source = data_path("native") if source is None else source
     if not (source / "CMakeLists.txt").is_file():
@@ -82,8 +90,7 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
     for path in sorted(source.rglob("*")):
         if path.is_file() and path.relative_to(source).parts[0] not in _NOT_OF[product]:
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
-    name = "" if product == PROGRAM else "profiler-"
-    return f"{name}{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
+    return f"{_NAMES[product]}{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
 
 
 @contextmanager

@@ -38,7 +38,8 @@ class Linked:
 
 
 def linked(words: Sequence[str], sure: bool = False) -> Linked:
-    """The program that a command starts. InputError where there is nothing in it that could be profiled.
+    """The program that a command starts. InputError where it starts nothing that a library could be
+    preloaded into.
 
     `sure` is who names the MPI of a program that links none.
     """
@@ -75,7 +76,7 @@ def linked(words: Sequence[str], sure: bool = False) -> Linked:
         return Linked(unknown, launcher, None)
     if refused:
         raise InputError(f"{refused[0]} {refused[1]}")
-    raise InputError(f"there is no program to profile in `{' '.join(words)}`; give it as you would start it")
+    raise InputError(f"there is no MPI program in `{' '.join(words)}`; give it as you would start it")
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kiviat.launch.build import PLATFORM, build
+from kiviat.launch.build import PLATFORM, PROGRAM, build
 from kiviat.launch.native import Options
 from kiviat.launch.substrate import AlwaysReady, Start, layout_of
 from kiviat.launch.toolchain import Toolchain
@@ -21,12 +21,15 @@ _MOST_BY_DEFAULT = 16
 
 
 class Simulated(AlwaysReady):
-    """A run takes the cores of the machine in order, unless it is placed otherwise."""
+    """A run takes the cores of the machine in order, unless it is placed otherwise. `product` is the
+    program (kiviat.launch.build) beside which there is what loads the machine.
+    """
 
     kind = "simulated"
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, product: str = PROGRAM) -> None:
         self.machine = machine
+        self.product = product
         self.label = f"simulated:{machine.name}"
 
     @classmethod
@@ -52,7 +55,7 @@ class Simulated(AlwaysReady):
             )
         layout = _on_cores(layout_of(self.machine.topology(), ranks, options))
         config = [f"--cfg={name}:{value}" for name, value in lowering.options(self.machine).items()]
-        platform = program_platform(toolchain)
+        platform = program_platform(toolchain, self.product)
         words = [
             *(str(toolchain.mpiexec), "-np", str(ranks)),
             *("-platform", str(platform), "-hostfile", str(folder / "hosts")),
@@ -73,9 +76,9 @@ def alone(toolchain: Toolchain, folder: Path) -> list[str | Path]:
     return [toolchain.mpiexec, "-np", "1", "-platform", platform, "--log=root.thres:error"]
 
 
-def program_platform(toolchain: Toolchain) -> Path:
-    """What loads a machine into SimGrid: built with kiviat-bench, and beside it."""
-    return build(toolchain).with_name(PLATFORM)
+def program_platform(toolchain: Toolchain, product: str = PROGRAM) -> Path:
+    """What loads a machine into SimGrid: built with each simulated program, and beside it."""
+    return build(toolchain, product=product).with_name(PLATFORM)
 
 
 def _on_cores(layout: Layout) -> Layout:

@@ -105,9 +105,17 @@ _SECTIONS = (
         "a product of matrix and vector, planes exchanged with two neighbours, and sums over all ranks.",
         APPLICATIONS,
     ),
+    (
+        "replay",
+        "Replay",
+        "Recorded programs, replayed",
+        "The same calls on a modelled machine, and computation as its cores would do it. Communication is "
+        "all that is not computation: messages, and waiting for others.",
+        ("replay",),
+    ),
 )
 # Studies whose quantities are few and drawn nowhere.
-_IN_NUMBERS = ("ring", "streaming", "bisection", "sick_links", "noise", *APPLICATIONS)
+_IN_NUMBERS = ("ring", "streaming", "bisection", "sick_links", "noise", "replay", *APPLICATIONS)
 
 
 def study_sections(

@@ -1,0 +1,25 @@
+// Every call has a number: its place in calls.hpp.
+#pragma once
+
+#include <cstdint>
+
+namespace kiviat::prof {
+
+enum class Call : std::uint8_t {
+#define KIVIAT_CALL(Name, ...) Name,
+#define KIVIAT_SIZED(Name, ...) Name,
+#include "prof/calls.hpp"
+#undef KIVIAT_CALL
+#undef KIVIAT_SIZED
+  count
+};
+
+inline constexpr const char* names[] = {
+#define KIVIAT_CALL(Name, ...) #Name,
+#define KIVIAT_SIZED(Name, ...) #Name,
+#include "prof/calls.hpp"
+#undef KIVIAT_CALL
+#undef KIVIAT_SIZED
+};
+
+}  // namespace kiviat::prof

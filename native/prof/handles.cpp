@@ -1,0 +1,16 @@
+#include "prof/handles.hpp"
+
+namespace kiviat::prof {
+
+bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
+
+bool is_in_place(FortranBuffer buffer) {
+  // Open MPI has a common block for it, MPICH the address of one, and one more for mpi_f08.
+  static const void* const block = find_variable("mpi_fortran_in_place_");
+  static const void* const* const pointer = static_cast<const void* const*>(find_variable("MPIR_F_MPI_IN_PLACE"));
+  static const void* const described = find_variable("MPIR_F08_MPI_IN_PLACE");
+  const void* const at = buffer.described ? *static_cast<const void* const*>(buffer.at) : buffer.at;
+  return at && (at == block || at == described || (pointer && at == *pointer));
+}
+
+}  // namespace kiviat::prof

@@ -1,0 +1,84 @@
+// What Fortran has for C's handles and addresses; converted only where somebody needs it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "prof/real.hpp"
+
+namespace kiviat::prof {
+
+struct FortranComm {
+  MPI_Fint value;
+};
+struct FortranNewComm {
+  const MPI_Fint* at;
+};
+struct FortranType {
+  MPI_Fint value;
+};
+struct FortranTypes {
+  const MPI_Fint* values;
+};
+struct FortranWin {
+  MPI_Fint value;
+};
+struct FortranNewWin {
+  const MPI_Fint* at;
+};
+struct FortranOp {
+  MPI_Fint value;
+};
+struct FortranGroup {
+  MPI_Fint value;
+};
+struct FortranMessage {
+  const MPI_Fint* at;
+};
+struct FortranRequests {
+  const MPI_Fint* values;
+};
+// Logicals, and indices, which begin at 1.
+struct FortranFlag {
+  const MPI_Fint* at;
+};
+struct FortranStatus {};
+// `described` buffers (of mpi_f08 with TS 29113) are descriptors, which begin with the address.
+struct FortranBuffer {
+  const void* at;
+  bool described;
+};
+
+inline MPI_Comm in_c(MPI_Comm comm) { return comm; }
+inline MPI_Comm in_c(FortranComm comm) { return KIVIAT_FROM_FORTRAN(Comm, comm.value); }
+inline MPI_Win window_in_c(MPI_Win win) { return win; }
+inline MPI_Win window_in_c(FortranWin win) { return KIVIAT_FROM_FORTRAN(Win, win.value); }
+inline MPI_Datatype type_in_c(MPI_Datatype type) { return type; }
+inline MPI_Datatype type_in_c(FortranType type) { return KIVIAT_FROM_FORTRAN(Type, type.value); }
+inline MPI_Datatype type_at(MPI_Datatype type, int) { return type; }
+inline MPI_Datatype type_at(FortranType type, int) { return type_in_c(type); }
+inline MPI_Datatype type_at(const MPI_Datatype* types, int at) { return types[at]; }
+inline MPI_Datatype type_at(FortranTypes types, int at) { return type_in_c(FortranType{types.values[at]}); }
+
+// Handles are numbers or addresses.
+template <class Handle>
+std::uintptr_t key_of(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return reinterpret_cast<std::uintptr_t>(handle);
+  else
+    return static_cast<std::uintptr_t>(static_cast<std::uint32_t>(handle));
+}
+
+// Fortran's numbers are odd, C's addresses even; where C's are numbers too, both are the same.
+inline std::uint64_t request_key(const MPI_Request* requests, int at) { return key_of(requests[at]); }
+inline std::uint64_t request_key(FortranRequests requests, int at) {
+  const auto value = static_cast<std::uint32_t>(requests.values[at]);
+  return std::is_pointer_v<MPI_Request> ? std::uint64_t{value} << 1 | 1 : value;
+}
+
+bool is_in_place(const void* buffer);
+bool is_in_place(FortranBuffer buffer);
+
+}  // namespace kiviat::prof

@@ -1,0 +1,26 @@
+#include "prof/meeting.hpp"
+
+#include <mpi.h>
+#include <sched.h>
+
+#include "core/clock.hpp"
+#include "prof/real.hpp"
+
+namespace kiviat::prof {
+
+// Ranks that are not preloaded never come to the meeting; then nobody waits any longer than this.
+static constexpr double meeting_s = 60;
+
+bool all_are_here() {
+  MPI_Request request;
+  KIVIAT_PMPI(Ibarrier)(world(), &request);
+  const double patience = clock::now() + meeting_s;
+  for (int here = 0;;) {
+    KIVIAT_PMPI(Test)(&request, &here, MPI_STATUS_IGNORE);
+    if (here) return true;
+    if (clock::now() > patience) return false;
+    sched_yield();
+  }
+}
+
+}  // namespace kiviat::prof

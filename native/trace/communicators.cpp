@@ -1,0 +1,62 @@
+#include <numeric>
+
+#include "trace/event.hpp"
+
+namespace kiviat::prof {
+
+std::vector<int> members_within(MPI_Group group, MPI_Group whole) {
+  int size = 0;
+  KIVIAT_PMPI(Group_size)(group, &size);
+  std::vector<int> own(static_cast<std::size_t>(size)), found(own.size());
+  std::iota(own.begin(), own.end(), 0);
+  KIVIAT_PMPI(Group_translate_ranks)(group, size, own.data(), whole, found.data());
+  KIVIAT_PMPI(Group_free)(&whole);
+  return found;
+}
+
+// As runs of equal steps.
+void Event::ranks(const std::vector<int>& members) {
+  trace::Stream& stream = recorder.stream;
+  stream.number(members.size());
+  for (std::size_t at = 0; at < members.size();) {
+    const int step = at + 1 < members.size() ? members[at + 1] - members[at] : 0;
+    std::size_t next = at + 1;
+    while (next < members.size() && members[next] - members[next - 1] == step) ++next;
+    stream.number(static_cast<Word>(members[at])), stream.signed_number(step), stream.number(next - at);
+    at = next;
+  }
+}
+
+void Event::take(Comm comm, Number colour, Number key, NewComm made) {
+  if (!on(Operation::comm_split, comm)) return;
+  recorder.stream.signed_number(colour.value == MPI_UNDEFINED ? trace::nobody : colour.value);
+  recorder.stream.signed_number(key.value);
+  recorder.stream.number(made.value() == recorder.no_comm ? 0 : recorder.add_comm(made.value()));
+}
+
+void Event::derive(Comm parent, NewComm made, const Requests* requests) {
+  if (call_ == Call::Intercomm_create || call_ == Call::Intercomm_merge) return recorder.unsupported(call_);
+  const KnownComm* const known = recorder.comm(parent.value);
+  if (!known) return;
+  if (call_ == Call::Comm_dup || call_ == Call::Comm_dup_with_info || call_ == Call::Comm_idup) {
+    on(Operation::comm_dup, parent);
+    recorder.stream.number(recorder.add_comm(made.value(), known->size, known->rank));
+    if (requests) recorder.add_active_request(requests->key(0));  // it is there at once, when replayed
+    return;
+  }
+  if (made.value() == recorder.no_comm) return;
+  MPI_Group group, whole;
+  KIVIAT_PMPI(Comm_group)(made.value(), &group);
+  KIVIAT_PMPI(Comm_group)(parent.value, &whole);
+  on(Operation::comm_create, parent);
+  ranks(members_within(group, whole));
+  KIVIAT_PMPI(Group_free)(&group);
+  recorder.stream.number(recorder.add_comm(made.value()));
+}
+
+void Event::prepare(NewComm comm) {
+  if (call_ != Call::Comm_free && call_ != Call::Comm_disconnect) return;
+  if (on(Operation::comm_free, Comm{comm.value()})) recorder.remove_comm(comm.value());
+}
+
+}  // namespace kiviat::prof

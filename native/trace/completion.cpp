@@ -1,0 +1,174 @@
+#include "trace/event.hpp"
+
+#include <algorithm>
+
+namespace kiviat::prof {
+
+// The requests of a call, before the MPI takes their handles away. Equal handles, which an MPI has for messages that are gone
+// already, stand for as many requests.
+void Event::collect(Requests requests, int count) {
+  recorder.waiting.clear();
+  statuses_ = count;
+  for (int place = 0; place < count; ++place) {
+    Word chosen = none;
+    const auto [from, to] = recorder.request_of.equal_range(requests.key(place));
+    for (auto one = from; one != to && chosen == none; ++one)
+      if (Request& request = recorder.requests[one->second]; request.active && !request.picked) {
+        chosen = one->second;
+        request.picked = true;
+        want_ = want_ || request.wild;
+      }
+    recorder.waiting.push_back(chosen);
+  }
+}
+
+// Of the collected ones those that are complete: where they stand, all of them if `places` is null. Statuses stand in their own
+// order, or in that of the requests.
+void Event::completed(const int* places, int count, bool own_order) {
+  const auto number = [&](int at) {
+    const auto place = static_cast<std::size_t>(places ? places[at] : at);  // a wrong one is nobody's
+    return place < recorder.waiting.size() ? recorder.waiting[place] : none;
+  };
+  Word active = 0;
+  for (int at = 0; at < count; ++at) active += number(at) != none;
+  if (active) {
+    recorder.begin_event(Operation::wait);
+    recorder.stream.number(active);
+  }
+  for (int at = 0; at < count; ++at) {
+    if (number(at) == none) continue;
+    recorder.stream.number(number(at));
+    Request& request = recorder.requests[number(at)];
+    if (request.wild) {
+      Asked asked = request.asked;
+      peer(asked, own_order || !places ? at : places[at]);
+      if (asked.peer >= 0) recorder.stream.patch(request.peer_at, trace::folded(asked.peer));
+      if (asked.tag >= 0) recorder.stream.patch(request.tag_at, trace::folded(asked.tag));
+    }
+    request.active = false;
+    if (!request.persistent) recorder.release(number(at));
+  }
+}
+
+// Which of the collected ones the MPI has taken away, if these are as many as it says there are. What it says of their places
+// may be wrong (MPICH 4.0 counts from 0 in mpi_f08), and says all where requests are persistent and stay.
+std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
+  std::vector<int> gone;
+  for (int at = 0; at < static_cast<int>(recorder.waiting.size()); ++at)
+    if (const Word number = recorder.waiting[static_cast<std::size_t>(at)];
+        number != none && requests.key(at) != recorder.requests[number].key)
+      gone.push_back(at);
+  if (gone.size() != told.size() || std::ranges::is_permutation(gone, told)) return told;
+  return gone;
+}
+
+// Whoever was looked for and is not complete may be looked for again.
+void Event::leave() {
+  for (const Word number : recorder.waiting)
+    if (number != none) recorder.requests[number].picked = false;
+  recorder.waiting.clear();
+}
+
+void Event::prepare(Requests requests) {
+  if (call_ == Call::Start) return;
+  collect(requests, 1);
+  Word number = recorder.waiting[0];
+  leave();
+  if (call_ == Call::Cancel && number != none) {
+    recorder.begin_event(Operation::cancel);
+    recorder.stream.number(number);
+  } else if (call_ == Call::Request_free) {
+    if (number != none) {
+      recorder.begin_event(Operation::free_request);
+      recorder.stream.number(number);
+    } else {
+      const auto found = recorder.request_of.find(requests.key(0));
+      if (found == recorder.request_of.end()) return;
+      number = found->second;
+    }
+    recorder.release(number);
+  }
+}
+
+void Event::take(Requests requests) {
+  if (call_ == Call::Start) take(Number{1}, requests);
+}
+
+void Event::take(Number count, Requests requests) {
+  for (int place = 0; place < count.value; ++place) {
+    const auto found = recorder.request_of.find(requests.key(place));
+    if (found == recorder.request_of.end())
+      recorder.unsupported(call_);  // persistent collectives, and what the recorder has not seen
+    else
+      start(found->second);
+  }
+}
+
+void Event::prepare(Requests requests, Status) { collect(requests, 1); }
+void Event::prepare(Requests requests, Flag, Status) { collect(requests, 1); }
+void Event::prepare(Number count, Requests requests, Status) { collect(requests, count.value); }
+void Event::prepare(Number count, Requests requests, Flag, Status) { collect(requests, count.value); }
+void Event::prepare(Number count, Requests requests, Flag, Flag, Status) { collect(requests, count.value); }
+
+void Event::take(Requests, Status) { completed(nullptr, 1, false), leave(); }
+
+void Event::take(Requests, Flag done, Status) {
+  if (done.is_true())
+    completed(nullptr, 1, false);
+  else
+    recorder.polled();
+  leave();
+}
+
+void Event::take(Number count, Requests, Status) { completed(nullptr, count.value, false), leave(); }
+
+// MPI_Testall, whose flag says whether all are complete; MPI_Waitany, whose index says which one is.
+void Event::take(Number count, Requests requests, Flag flag, Status) {
+  if (call_ == Call::Waitany) {
+    if (flag.index() != values::nowhere) completed(taken(requests, {flag.index()}).data(), 1, true);
+  } else if (flag.is_true()) {
+    completed(nullptr, count.value, false);
+  } else {
+    recorder.polled();
+  }
+  leave();
+}
+
+// MPI_Testany: index and flag; MPI_Waitsome and MPI_Testsome: how many, and which.
+void Event::take(Number, Requests requests, Flag first, Flag second, Status) {
+  if (call_ == Call::Testany) {
+    if (!second.is_true())
+      recorder.polled();
+    else if (first.index() != values::nowhere)
+      completed(taken(requests, {first.index()}).data(), 1, true);
+  } else if (first.value() > 0) {
+    std::vector<int> places(static_cast<std::size_t>(first.value()));
+    for (int at = 0; at < first.value(); ++at) places[static_cast<std::size_t>(at)] = second.index(at);
+    completed(taken(requests, places).data(), first.value(), true);
+  } else if (first.value() == 0) {
+    recorder.polled();
+  }
+  leave();
+}
+
+// Memory for the statuses that we want to see and the program does not; else what the program gave.
+void* Event::status_for(void* given) {
+  static const auto ignored = [](const char* name) {
+    const auto* const at = static_cast<void* const*>(find_variable(name));
+    return at ? *at : nullptr;
+  };
+  static const void* const ones[] = {MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE, ignored("MPI_F_STATUS_IGNORE"),
+                                     ignored("MPI_F_STATUSES_IGNORE"), ignored("MPI_F08_STATUS_IGNORE"),
+                                     ignored("MPI_F08_STATUSES_IGNORE")};
+  // Null is no status, but is what a variable that is not there has as its value.
+  if (!mine_ || !want_) return given;
+  if (given && std::ranges::find(ones, given) == std::end(ones)) {
+    status_ = static_cast<const MPI_Status*>(given);  // Fortran's have the same words
+    return given;
+  }
+  recorder.statuses.resize(static_cast<std::size_t>(std::max(1, statuses_)));
+  status_ = recorder.statuses.data();
+  return recorder.statuses.data();
+}
+
+}  // namespace kiviat::prof

@@ -1,0 +1,210 @@
+// One call, as the stream gets it. The wrappers (prof/c_calls.cpp, prof/fortran_calls.cpp) hand over all parameters of a call,
+// before it and after it; calls that have the same ones share a function here.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "trace/recorder.hpp"
+#include "trace/values.hpp"
+
+namespace kiviat::prof {
+
+enum class Kind {
+  in, out, count, counts, displacements, type, types, number, numbers, comm, new_comm, win, new_win, op, info, group, request,
+  message, status, flag, address, addresses, extent, unit
+};
+
+#define KIVIAT_VALUE_OF(kind, name) values::kind(name)
+#define KIVIAT_BEFORE(before_, ...) e.before(KIVIAT_EACH(KIVIAT_VALUE_OF, __VA_ARGS__))
+#define KIVIAT_AFTER(after_, ...) e.after(KIVIAT_EACH(KIVIAT_VALUE_OF, __VA_ARGS__))
+#define KIVIAT_PASSED(kind, name) e.passed<Kind::kind>(name)
+
+class Event {
+ public:
+  explicit Event(Call call);
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event();
+  void over() {}
+
+  // What the MPI is given: a status of ours where the program wants none, and we have to know who sent.
+  template <Kind kind, class Value>
+  auto passed(Value value) {
+    if constexpr (kind == Kind::status)
+      return static_cast<Value>(status_for(value));
+    else
+      return value;
+  }
+
+  template <class... Values>
+  void before(Values... values) {
+    if constexpr (requires { this->prepare(values...); })
+      if (mine_) prepare(values...);
+  }
+  template <class... Values>
+  void after(Values... values) {
+    if (!mine_) return;
+    if constexpr (requires { this->take(values...); })
+      take(values...);
+    else
+      other(values...);
+  }
+
+ private:
+  using Buffer = values::Buffer;
+  using Count = values::Count;
+  using Counts = values::Counts;
+  using Number = values::Number;
+  using Extent = values::Extent;
+  using Type = values::Type;
+  using Types = values::Types;
+  using Comm = values::Comm;
+  using NewComm = values::NewComm;
+  using Win = values::Win;
+  using NewWin = values::NewWin;
+  using Op = values::Op;
+  using Group = values::Group;
+  using Requests = values::Requests;
+  using Message = values::Message;
+  using Flag = values::Flag;
+  using Status = values::Status;
+  using Ignored = values::Ignored;
+
+  // --- point to point: point_to_point.cpp -------------------------------------------------------------
+  void prepare(Buffer, Count, Type, Number source, Number tag, Comm, Status);
+  void prepare(Buffer, Count, Type, Message, Status);
+  void prepare(Buffer, Count, Type, Message, Requests);
+  void prepare(Buffer, Count, Type, Number, Number, Buffer, Count, Type, Number source, Number tag, Comm, Status);
+  void prepare(Buffer, Count, Type, Number, Number, Number source, Number tag, Comm, Status);
+  void prepare(Number source, Number tag, Comm, Status);
+  void prepare(Number source, Number tag, Comm, Flag, Status);
+  void prepare(Number source, Number tag, Comm, Message, Status);
+  void prepare(Number source, Number tag, Comm, Flag, Message, Status);
+  void take(Buffer, Count, Type, Number to, Number tag, Comm);
+  void take(Buffer, Count, Type, Number peer, Number tag, Comm, Requests);
+  void take(Buffer, Count, Type, Number source, Number tag, Comm, Status);
+  void take(Buffer, Count, Type, Message, Status);
+  void take(Buffer, Count, Type, Message, Requests);
+  void take(Buffer, Count, Type, Number to, Number tag, Buffer, Count, Type, Number source, Number tag_back, Comm, Status);
+  void take(Buffer, Count, Type, Number to, Number tag, Number source, Number tag_back, Comm, Status);
+  void take(Number source, Number tag, Comm, Status);
+  void take(Number source, Number tag, Comm, Flag, Status);
+  void take(Number source, Number tag, Comm, Message, Status);
+  void take(Number source, Number tag, Comm, Flag, Message, Status);
+
+  // --- completion: completion.cpp -----------------------------------------------------------------------
+  void prepare(Requests);
+  void prepare(Requests, Status);
+  void prepare(Requests, Flag, Status);
+  void prepare(Number count, Requests, Status);
+  void prepare(Number count, Requests, Flag, Status);
+  void prepare(Number count, Requests, Flag, Flag, Status);
+  void take(Requests);
+  void take(Requests, Status);
+  void take(Requests, Flag, Status);
+  void take(Number count, Requests);
+  void take(Number count, Requests, Status);
+  void take(Number count, Requests, Flag, Status);
+  void take(Number count, Requests, Flag, Flag, Status);
+
+  // --- collectives: collectives.cpp ---------------------------------------------------------------------
+  void take(Comm, Requests = {});
+  void take(Buffer, Count, Type, Number root, Comm, Requests = {});
+  void take(Buffer, Buffer, Count, Type, Op, Number root, Comm, Requests = {});
+  void take(Buffer, Count, Type, Buffer, Count, Type, Number root, Comm, Requests = {});
+  void take(Buffer, Count, Type, Buffer, Counts, Ignored, Type, Number root, Comm, Requests = {});
+  void take(Buffer, Counts, Ignored, Type, Buffer, Count, Type, Number root, Comm, Requests = {});
+  void take(Buffer, Count, Type, Buffer, Count, Type, Comm, Requests = {});
+  void take(Buffer, Count, Type, Buffer, Counts, Ignored, Type, Comm, Requests = {});
+  void take(Buffer, Counts, Ignored, Type, Buffer, Counts, Ignored, Type, Comm, Requests = {});
+  void take(Buffer, Counts, Ignored, Types, Buffer, Counts, Ignored, Types, Comm, Requests = {});
+  void take(Buffer, Buffer, Count, Type, Op, Comm, Requests = {});
+  void take(Buffer, Buffer, Counts, Type, Op, Comm, Requests = {});
+
+  // --- communicators and windows: communicators.cpp, windows.cpp ------------------------------------------
+  void prepare(NewComm);
+  void take(NewComm) {}
+  void take(Comm, Number colour, Number key, NewComm made);
+  void prepare(NewWin);
+  void take(NewWin) {}
+  void take(Buffer, Extent size, Extent unit, Ignored, Comm, NewWin made);
+  void take(Extent size, Extent unit, Ignored, Comm, Buffer, NewWin made);
+  void take(Win);
+  void take(Win, Flag);
+  void take(Number, Win);
+  void take(Group, Number, Win);
+  void take(Number kind, Number rank, Number, Win);
+  void take(Buffer, Count, Type, Number target, Ignored, Count, Type, Win, Requests = {});
+  void take(Buffer, Count, Type, Number target, Ignored, Count, Type, Op, Win, Requests = {});
+  void take(Buffer, Count, Type, Buffer, Count, Type, Number target, Ignored, Count, Type, Op, Win, Requests = {});
+  void take(Buffer, Buffer, Type, Number target, Ignored, Op, Win);
+  void take(Buffer, Buffer, Buffer, Type, Number target, Ignored, Win);
+
+  // What else makes a communicator of another one, which comes first; whatever else there is cannot be replayed.
+  template <class... Values>
+  void other(Comm parent, Values... values) {
+    const NewComm* made = nullptr;
+    const Requests* requests = nullptr;
+    const auto look = [&](const auto& value) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, NewComm>) made = &value;
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Requests>) requests = &value;
+    };
+    (look(values), ...);
+    if (made)
+      derive(parent, *made, requests);
+    else
+      recorder.unsupported(call_);
+  }
+  template <class... Values>
+  void other(Values...) {
+    recorder.unsupported(call_);
+  }
+  void derive(Comm parent, NewComm made, const Requests* requests);
+
+  // --- what several need --------------------------------------------------------------------------------
+  // Begins the event of a call on a communicator; false where nobody has seen it being made.
+  bool on(Operation operation, Comm comm);
+  bool on(Operation operation, Win win);
+  void part(Count count, Type type);
+  void array(Counts counts, int ranks);
+  void ranks(const std::vector<int>& ranks);
+  void maybe(Requests requests);
+  void message(Operation operation, const Asked& asked, std::int64_t sent_bytes);
+  void peer(Asked& asked, int place) const;
+  void want_who(Number source, Number tag);
+  void collect(Requests requests, int count);
+  void completed(const int* places, int count, bool own_order);
+  std::vector<int> taken(Requests requests, std::vector<int> told) const;
+  void* status_for(void* given);
+  void start(Word number);
+  void matched(Message message);
+  void leave();
+  void remote(Operation operation, Win win, Number target, Count count, Type type, Requests requests);
+  // What goes to each neighbour, or comes from it, in bytes: the same, or counts of a type, or of types.
+  struct Parts {
+    std::int64_t same = 0;
+    const Counts* counts = nullptr;
+    std::int64_t size = 0;
+    const Types* types = nullptr;
+    std::int64_t operator[](int at) const {
+      return !counts ? same : (*counts)[at] <= 0 ? 0 : (*counts)[at] * (types ? (*types)[at].size() : size);
+    }
+  };
+  void exchange(Comm comm, const Parts& out, const Parts& in, Requests requests);
+
+  Call call_;
+  bool mine_;        // of the thread that is recorded
+  bool want_ = false;  // to know who has sent
+  int statuses_ = 1;   // so many there are
+  const MPI_Status* status_ = nullptr;
+  Asked matched_;
+};
+
+// Ranks of `group` among those of `whole`, which is freed.
+std::vector<int> members_within(MPI_Group group, MPI_Group whole);
+
+}  // namespace kiviat::prof

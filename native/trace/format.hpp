@@ -1,0 +1,130 @@
+// A trace: what a rank asked of MPI, in its own order, and how long it computed in between. It holds no time of
+// communication, so that it can be replayed where communication takes another one.
+//
+// The file of a rank is a header of words of 64 bits, a description of them in JSON, and the stream of events:
+//
+//   computed operation parameters…
+//
+// All are LEB128 numbers; `computed` is in ns; zz are signed ones, folded (0, -1, 1, -2, …). Ranks are those of the
+// communicator. Communicators, windows and requests are small numbers that are used again once they are free; requests
+// where 0 is none, that is where the call is blocking, are one more. A datatype is its size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kiviat::trace {
+
+inline constexpr const char* format = "kiviat.trace/1";
+
+using Word = std::uint64_t;
+
+// An array of counts is (count, how often) until there are as many as there are ranks.
+#define KIVIAT_OPERATIONS(X)                                                                                            \
+  X(end)           /* MPI_Finalize */                                                                                   \
+  X(send)          /* comm zz:to zz:tag count size */                                                                   \
+  X(ssend)                                                                                                              \
+  X(bsend)                                                                                                              \
+  X(isend)         /* comm zz:to zz:tag count size request */                                                           \
+  X(issend)                                                                                                             \
+  X(recv)          /* comm zz:from zz:tag count size */                                                                 \
+  X(irecv)         /* comm zz:from zz:tag count size request */                                                         \
+  X(sendrecv)      /* comm zz:to zz:tag count size zz:from zz:tag count size */                                         \
+  X(probe)         /* comm zz:from zz:tag */                                                                            \
+  X(wait)          /* n requests */                                                                                     \
+  X(free_request)  /* request */                                                                                        \
+  X(cancel)        /* request */                                                                                        \
+  X(barrier)       /* comm request+1 */                                                                                 \
+  X(bcast)         /* comm root count size request+1 */                                                                 \
+  X(gather)                                                                                                             \
+  X(scatter)                                                                                                            \
+  X(reduce)        /* comm root count size commutes request+1 */                                                        \
+  X(gatherv)       /* comm root count size, at the root size counts, request+1 */                                       \
+  X(scatterv)                                                                                                           \
+  X(allgather)     /* comm count size request+1 */                                                                      \
+  X(alltoall)                                                                                                           \
+  X(allgatherv)    /* comm size counts request+1 */                                                                     \
+  X(alltoallv)     /* comm size counts size counts request+1 */                                                         \
+  X(alltoallw)     /* comm, bytes to each, bytes from each, request+1 */                                                \
+  X(allreduce)     /* comm count size commutes request+1 */                                                             \
+  X(scan)                                                                                                               \
+  X(exscan)                                                                                                             \
+  X(reduce_scatter_block)                                                                                               \
+  X(reduce_scatter)  /* comm size counts commutes request+1 */                                                          \
+  X(neighbours)    /* comm n (zz:to bytes)… n (zz:from bytes)… request+1 */                                             \
+  X(comm_dup)      /* comm new */                                                                                       \
+  X(comm_split)    /* comm zz:colour zz:key new, where the world is none */                                                     \
+  X(comm_create)   /* comm n (first zz:step how often)… new: its members, as ranks of comm */                           \
+  X(comm_free)     /* comm */                                                                                           \
+  X(win_create)    /* comm bytes unit new */                                                                            \
+  X(win_free)      /* win */                                                                                            \
+  X(put)           /* win zz:target count size request+1 */                                                             \
+  X(get)                                                                                                                \
+  X(accumulate)                                                                                                         \
+  X(get_accumulate)                                                                                                     \
+  X(fetch_and_op)                                                                                                       \
+  X(compare_and_swap)                                                                                                   \
+  X(win_fence)     /* win */                                                                                            \
+  X(win_complete)                                                                                                       \
+  X(win_wait)                                                                                                           \
+  X(win_lock_all)                                                                                                       \
+  X(win_unlock_all)                                                                                                     \
+  X(win_flush_all)                                                                                                      \
+  X(win_start)     /* win n (first zz:step how often)… */                                                               \
+  X(win_post)                                                                                                           \
+  X(win_lock)      /* win exclusive rank */                                                                             \
+  X(win_unlock)    /* win rank */                                                                                       \
+  X(win_flush)
+
+enum class Operation : std::uint8_t {
+#define KIVIAT_OPERATION(name) name,
+  KIVIAT_OPERATIONS(KIVIAT_OPERATION)
+#undef KIVIAT_OPERATION
+  count
+};
+inline constexpr int most_operations = 64;
+static_assert(static_cast<int>(Operation::count) <= most_operations);
+
+// Of ranks and tags: who there is not, and any.
+inline constexpr std::int64_t nobody = -1, any = -2;
+inline constexpr Word world = 0, self = 1;
+
+// Every field, in order; texts follow, and two words for each operation: how often, and bytes sent.
+//   length           bytes of the stream
+//   polls            tests that found nothing
+//   sparse           calls of MPI_Alltoallv that had nothing for somebody
+//   unsupported      1 + the number of the first call that no replay can make
+//   other_threads    calls of other threads than the first, which are not in the stream
+//   unseen           communicators, windows and requests that the recorder has not seen being made
+//   lost             whether there was no room for more
+#define KIVIAT_TRACE_FIELDS(X)                                                                                         \
+  X(magic) X(rank) X(ranks) X(stage) X(length) X(events) X(computed_ns) X(elapsed_ns) X(clock_ns) X(polls) X(sparse)     \
+  X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node)
+#define KIVIAT_TRACE_TEXTS(X) X(host, 64) X(library, 128) X(program, 128)
+
+enum class Stage : Word { recording = 1, ended = 2 };
+
+inline constexpr Word magic = 0x316563617274766b;  // "kvtrace1"
+
+struct Counted {
+  Word calls, bytes;
+};
+
+struct Header {
+#define KIVIAT_FIELD(name) Word name;
+  KIVIAT_TRACE_FIELDS(KIVIAT_FIELD)
+#undef KIVIAT_FIELD
+#define KIVIAT_TEXT(name, bytes) char name[bytes];
+  KIVIAT_TRACE_TEXTS(KIVIAT_TEXT)
+#undef KIVIAT_TEXT
+  Counted counted[most_operations];
+};
+
+// Where the description begins, and the stream.
+inline constexpr std::size_t description_at = 8192, stream_at = 65536;
+static_assert(sizeof(Header) <= description_at);
+
+inline Word folded(std::int64_t value) { return static_cast<Word>(value) << 1 ^ static_cast<Word>(value >> 63); }
+inline std::int64_t unfolded(Word value) { return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1); }
+
+}  // namespace kiviat::trace

@@ -1,0 +1,265 @@
+#include "trace/recorder.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "core/clock.hpp"
+#include "prof/meeting.hpp"
+#include "prof/where.hpp"
+#include "trace/event.hpp"
+
+namespace kiviat::prof {
+
+Recorder recorder;
+constinit thread_local int nested __attribute__((tls_model("initial-exec"))) = 0;
+
+namespace {
+
+// Between two calls that are closer than this nobody else has had the processor: the time that has passed is the time that
+// this rank has computed, and the clock of processor time, which is dear, need not be read.
+constexpr double at_once_s = 5e-6;
+// A program that does nothing but this long between a test that found nothing and the next one is waiting.
+constexpr double polls_s = 2e-6;
+
+// The first thread that calls MPI after MPI_Init is the one that is recorded.
+std::atomic<bool> anybody{false};
+constinit thread_local bool mine __attribute__((tls_model("initial-exec"))) = false;
+
+bool is_mine() {
+  if (!mine && !anybody.exchange(true)) mine = true;
+  return mine;
+}
+
+// What happened since the last call.
+void note_computation() {
+  const double gap_s = clock::now() - recorder.left_s;
+  if (gap_s < at_once_s) {
+    if (!recorder.polling || gap_s > polls_s) recorder.computed_ns += static_cast<Word>(std::max(0.0, 1e9 * gap_s));
+  } else {
+    const std::int64_t took_ns = clock::thread_ns() - recorder.left_ns - static_cast<std::int64_t>(recorder.header->clock_ns);
+    // Processor time may be counted in coarse steps.
+    recorder.computed_ns += static_cast<Word>(std::clamp<std::int64_t>(took_ns, 0, static_cast<std::int64_t>(1e9 * gap_s)));
+  }
+  recorder.polling = false;
+}
+
+void go_on() {
+  recorder.left_ns = clock::thread_ns();
+  recorder.left_s = clock::now();
+}
+
+std::string description() {
+  std::string words = "{\"format\":\"";
+  words.append(trace::format).append("\",\"fields\":[");
+#define KIVIAT_FIELD(name) words.append("\"" #name "\",");
+  KIVIAT_TRACE_FIELDS(KIVIAT_FIELD)
+#undef KIVIAT_FIELD
+  words.back() = ']';
+  words += ",\"texts\":{";
+#define KIVIAT_TEXT(name, bytes) \
+  words += "\"" #name "\":[" + std::to_string(offsetof(trace::Header, name)) + "," + std::to_string(bytes) + "],";
+  KIVIAT_TRACE_TEXTS(KIVIAT_TEXT)
+#undef KIVIAT_TEXT
+  words.back() = '}';
+  words += ",\"counted_at\":" + std::to_string(offsetof(trace::Header, counted));
+  words += ",\"stream_at\":" + std::to_string(trace::stream_at) + ",\"operations\":[";
+#define KIVIAT_OPERATION(name) words.append("\"" #name "\",");
+  KIVIAT_OPERATIONS(KIVIAT_OPERATION)
+#undef KIVIAT_OPERATION
+  words.back() = ']';
+  words += ",\"calls\":[";
+  for (const char* name : names) words += std::string("\"") + name + "\",";
+  words.back() = ']';
+  return words + "}\n";
+}
+
+template <std::size_t N>
+void text(char (&to)[N], const std::string& from) {
+  std::snprintf(to, N, "%s", from.c_str());
+}
+
+// Handles that the program did not make.
+void know_the_world() {
+  recorder.no_comm = no_comm();
+  recorder.add_comm(world(), recorder.ranks, recorder.rank);
+  recorder.add_comm(self(), 1, 0);
+}
+
+void in_child() { recorder.recording = false; }
+
+// What a reading of the clock of processor time takes of it: the least, as of undisturbed ones.
+std::int64_t cost_of_clock() {
+  std::int64_t least = INT64_MAX;
+  for (int time = 0; time < 64; ++time) {
+    const std::int64_t before = clock::thread_ns();
+    least = std::min(least, clock::thread_ns() - before);
+  }
+  return std::max<std::int64_t>(0, least);
+}
+
+}  // namespace
+
+Word Numbers::take() {
+  while (lowest_ < taken_.size() && taken_[lowest_]) ++lowest_;
+  if (lowest_ == taken_.size()) taken_.push_back(false);
+  taken_[lowest_] = true;
+  return lowest_++;
+}
+
+void Numbers::give_back(Word number) {
+  taken_[number] = false;
+  lowest_ = std::min<std::size_t>(lowest_, number);
+}
+
+void Recorder::begin_event(Operation operation) {
+  stream.number(computed_ns);
+  stream.number(static_cast<Word>(operation));
+  header->computed_ns += computed_ns;
+  computed_ns = 0;
+  event = operation, written = true;
+  ++header->events, ++header->counted[static_cast<int>(operation)].calls;
+}
+
+void Recorder::unsupported(Call call) {
+  if (header->unsupported == 0) header->unsupported = 1 + static_cast<Word>(call);
+}
+
+const KnownComm* Recorder::comm(MPI_Comm comm) {
+  const auto found = comms.find(key_of(comm));
+  if (found == comms.end()) return ++header->unseen, nullptr;
+  return &found->second;
+}
+
+Word Recorder::add_comm(MPI_Comm comm) {
+  int size = 0, rank = 0;
+  KIVIAT_PMPI(Comm_size)(comm, &size);
+  KIVIAT_PMPI(Comm_rank)(comm, &rank);
+  return add_comm(comm, size, rank);
+}
+
+Word Recorder::add_comm(MPI_Comm comm, int size, int rank) {
+  const Word id = comm_ids.take();
+  comms[key_of(comm)] = {id, size, rank};
+  return id;
+}
+
+void Recorder::remove_comm(MPI_Comm comm) {
+  const auto found = comms.find(key_of(comm));
+  comm_ids.give_back(found->second.id);
+  comms.erase(found);
+}
+
+Word Recorder::add_win(MPI_Win win) { return wins[key_of(win)] = win_ids.take(); }
+
+void Recorder::remove_win(MPI_Win win) {
+  const auto found = wins.find(key_of(win));
+  win_ids.give_back(found->second);
+  wins.erase(found);
+}
+
+Word Recorder::add_request(std::uint64_t key, const Asked& asked) {
+  const Word number = request_ids.take();
+  if (number >= requests.size()) requests.resize(number + 1);
+  requests[number] = {};
+  requests[number].key = key, requests[number].asked = asked;
+  request_of.emplace(key, number);
+  return number;
+}
+
+Word Recorder::add_active_request(std::uint64_t key) {
+  const Word number = add_request(key, {});
+  requests[number].active = true;
+  return number;
+}
+
+void Recorder::release(Word number) {
+  const auto [from, to] = request_of.equal_range(requests[number].key);
+  for (auto one = from; one != to; ++one)
+    if (one->second == number) {
+      request_of.erase(one);
+      break;
+    }
+  requests[number] = {};
+  request_ids.give_back(number);
+}
+
+Event::Event(Call call) : call_(call), mine_(is_mine()) {
+  nested = 1;
+  if (!mine_)
+    std::atomic_ref(recorder.header->other_threads).fetch_add(1, std::memory_order_relaxed);
+  else
+    note_computation();
+}
+
+Event::~Event() {
+  if (mine_) {
+    if (recorder.stream.full()) recorder.recording = false;
+    if (recorder.written) recorder.stream.commit();
+    recorder.written = false;
+    go_on();
+  }
+  nested = 0;
+}
+
+void begin() {
+  const char* const folder = std::getenv("KIVIAT_TRACE");
+  if (recorder.header || !folder || !*folder || std::getenv("KIVIAT_TRACE_TAKEN")) return;
+  // What this process starts is another program.
+  setenv("KIVIAT_TRACE_TAKEN", "1", 1);
+  KIVIAT_PMPI(Comm_rank)(world(), &recorder.rank);
+  KIVIAT_PMPI(Comm_size)(world(), &recorder.ranks);
+  if (!all_are_here()) {
+    if (recorder.rank == 0) std::fputs("kiviat: not all ranks have the recorder preloaded; nothing is recorded\n", stderr);
+    return;
+  }
+  const std::string name = "/rank-" + std::to_string(recorder.rank) + "-" + std::to_string(getpid()) + ".stream";
+  std::vector<char> room(static_cast<std::size_t>(recorder.ranks));
+  const char mine_has = recorder.stream.open(folder + name, description());
+  KIVIAT_PMPI(Allgather)(&mine_has, 1, byte(), room.data(), 1, byte(), world());
+  if (std::ranges::find(room, 0) != room.end()) {
+    if (recorder.rank == 0)
+      std::fprintf(stderr, "kiviat: rank %d cannot write to %s; nothing is recorded\n",
+                   static_cast<int>(std::ranges::find(room, 0) - room.begin()), folder);
+    return;
+  }
+  trace::Header& header = *recorder.stream.header();
+  recorder.header = &header;
+  know_the_world();
+  const Where where = prof::where();
+  char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  KIVIAT_PMPI(Get_library_version)(library, &length);
+  library[std::strcspn(library, "\n,")] = 0;
+  std::ranges::replace(library, '\t', ' ');
+  text(header.host, where.host), text(header.library, library), text(header.program, program());
+  header.rank = static_cast<Word>(recorder.rank), header.ranks = static_cast<Word>(recorder.ranks);
+  header.process = static_cast<Word>(getpid()), header.node = where.node;
+  header.started_s = static_cast<Word>(std::time(nullptr));
+  header.clock_ns = static_cast<Word>(cost_of_clock());
+  header.stage = static_cast<Word>(trace::Stage::recording);
+  pthread_atfork(nullptr, nullptr, in_child);
+  header.elapsed_ns = static_cast<Word>(1e9 * clock::now());
+  header.magic = trace::magic;
+  recorder.recording = true;
+  go_on();
+}
+
+void end() {
+  if (!recorder.recording) return;
+  recorder.recording = false;
+  trace::Header& header = *recorder.header;
+  if (is_mine()) note_computation();
+  recorder.begin_event(Operation::end);
+  recorder.stream.commit();
+  header.elapsed_ns = static_cast<Word>(1e9 * clock::now()) - header.elapsed_ns;
+  if (!recorder.stream.full()) header.stage = static_cast<Word>(trace::Stage::ended);
+}
+
+}  // namespace kiviat::prof

@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "trace/replay/rank.hpp"
+#include "trace/replay/scratch.hpp"
+
+namespace kiviat::trace {
+namespace {
+
+// Beside those of the program, which use others for messages of their own.
+constexpr int alltoall_tag = 7721, neighbours_tag = 7722;
+
+int size_of(MPI_Comm comm) {
+  int size;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
+int rank_in(MPI_Comm comm) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+}  // namespace
+
+Rank::Array Rank::array(int ranks) {
+  const Word size = stream_.number();
+  Array read{.type = type(size)};
+  read.nowhere.resize(static_cast<std::size_t>(ranks));
+  while (static_cast<int>(read.counts.size()) < ranks) {
+    const int count = stream_.whole();
+    for (Word times = stream_.number(); times > 0; --times) read.counts.push_back(size == 0 ? 0 : count);
+    read.most = std::max(read.most, static_cast<std::size_t>(count) * size);
+  }
+  return read;
+}
+
+void Rank::barrier() {
+  const MPI_Comm over = comm();
+  const Word told = stream_.number();
+  if (told == 0)
+    MPI_Barrier(over);
+  else
+    slot(told - 1) = {.barrier = over};
+}
+
+void Rank::rooted(Operation operation) {
+  const MPI_Comm over = comm();
+  const int root = stream_.whole();
+  const auto [count, type, bytes] = part();
+  MPI_Request* const request = pending();
+  const std::size_t all = operation == Operation::bcast || rank_in(over) != root ? bytes : bytes * static_cast<std::size_t>(size_of(over));
+  const auto [out, in] = scratch(all, all);
+  switch (operation) {
+    case Operation::bcast:
+      request ? MPI_Ibcast(out, count, type, root, over, request) : MPI_Bcast(out, count, type, root, over);
+      break;
+    case Operation::gather:
+      request ? MPI_Igather(out, count, type, in, count, type, root, over, request)
+              : MPI_Gather(out, count, type, in, count, type, root, over);
+      break;
+    default:
+      request ? MPI_Iscatter(out, count, type, in, count, type, root, over, request)
+              : MPI_Scatter(out, count, type, in, count, type, root, over);
+  }
+}
+
+void Rank::rooted_array(Operation operation) {
+  const MPI_Comm over = comm();
+  const int root = stream_.whole();
+  const auto [count, type, bytes] = part();
+  Array all{.type = type};
+  if (rank_in(over) == root) all = array(size_of(over));
+  MPI_Request* const request = pending();
+  const std::size_t most = std::max(bytes, all.most);
+  const auto [out, in] = scratch(most, most);
+  if (operation == Operation::gatherv)
+    request ? MPI_Igatherv(out, count, type, in, all.counts.data(), all.nowhere.data(), all.type, root, over, request)
+            : MPI_Gatherv(out, count, type, in, all.counts.data(), all.nowhere.data(), all.type, root, over);
+  else
+    request ? MPI_Iscatterv(out, all.counts.data(), all.nowhere.data(), all.type, in, count, type, root, over, request)
+            : MPI_Scatterv(out, all.counts.data(), all.nowhere.data(), all.type, in, count, type, root, over);
+}
+
+void Rank::reduce() {
+  const MPI_Comm over = comm();
+  const int root = stream_.whole();
+  const auto [count, type, bytes] = part();
+  const MPI_Op op = operation(stream_.number() != 0);
+  MPI_Request* const request = pending();
+  const auto [out, in] = scratch(bytes, bytes);
+  request ? MPI_Ireduce(out, in, count, type, op, root, over, request) : MPI_Reduce(out, in, count, type, op, root, over);
+}
+
+void Rank::equal_parts(Operation operation) {
+  const MPI_Comm over = comm();
+  const auto [count, type, bytes] = part();
+  MPI_Request* const request = pending();
+  const std::size_t all = bytes * static_cast<std::size_t>(size_of(over));
+  const auto [out, in] = scratch(all, all);
+  if (operation == Operation::allgather)
+    request ? MPI_Iallgather(out, count, type, in, count, type, over, request)
+            : MPI_Allgather(out, count, type, in, count, type, over);
+  else
+    request ? MPI_Ialltoall(out, count, type, in, count, type, over, request)
+            : MPI_Alltoall(out, count, type, in, count, type, over);
+}
+
+// Displacements are real here: rings pass parts on.
+void Rank::allgatherv() {
+  const MPI_Comm over = comm();
+  Array all = array(size_of(over));
+  MPI_Request* const request = pending();
+  std::exclusive_scan(all.counts.begin(), all.counts.end(), all.nowhere.begin(), 0);
+  const std::size_t whole = all.most * all.counts.size();
+  const auto [out, in] = scratch(all.most, whole);
+  const int own = all.counts[static_cast<std::size_t>(rank_in(over))];
+  request ? MPI_Iallgatherv(out, own, all.type, in, all.counts.data(), all.nowhere.data(), all.type, over, request)
+          : MPI_Allgatherv(out, own, all.type, in, all.counts.data(), all.nowhere.data(), all.type, over);
+}
+
+void Rank::exchange(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from, const std::vector<int>& targets,
+                    const std::vector<int>& sources, MPI_Comm over, int tag, Word told) {
+  std::vector<MPI_Request> requests;
+  // Starting after the own rank spreads receivers.
+  const std::size_t first = to.size() == static_cast<std::size_t>(size_of(over)) ? static_cast<std::size_t>(rank_in(over)) : 0;
+  const std::size_t most = static_cast<std::size_t>(std::max({std::int64_t{0}, to.empty() ? 0 : *std::ranges::max_element(to),
+                                                              from.empty() ? 0 : *std::ranges::max_element(from)}));
+  const auto [out, in] = scratch(most, most);
+  constexpr std::int64_t block = 1 << 20;  // of more bytes than int can count
+  const auto count = [](std::int64_t bytes) { return static_cast<int>(bytes > block * 1024 ? (bytes + block - 1) / block : bytes); };
+  const auto unit = [&](std::int64_t bytes) { return bytes > block * 1024 ? type(static_cast<Word>(block)) : MPI_BYTE; };
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::size_t at = (first + from.size() - i) % from.size();
+    if (from[at] > 0 && sources[at] != MPI_PROC_NULL)
+      MPI_Irecv(in, count(from[at]), unit(from[at]), sources[at], tag, over, &requests.emplace_back());
+  }
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::size_t at = (first + i) % to.size();
+    if (to[at] > 0 && targets[at] != MPI_PROC_NULL)
+      MPI_Isend(out, count(to[at]), unit(to[at]), targets[at], tag, over, &requests.emplace_back());
+  }
+  if (told)
+    slot(told - 1) = {.more = std::move(requests)};
+  else if (!requests.empty())
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
+void Rank::alltoallv() {
+  const MPI_Comm over = comm();
+  const int ranks = size_of(over);
+  const Array to = array(ranks), from = array(ranks);
+  const Word told = stream_.number();
+  if (setting_.sparse) {
+    const auto bytes = [](const Array& parts) {
+      int size;
+      MPI_Type_size(parts.type, &size);
+      std::vector<std::int64_t> all;
+      for (const int count : parts.counts) all.push_back(std::int64_t{count} * size);
+      return all;
+    };
+    std::vector<int> everybody(static_cast<std::size_t>(ranks));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    return exchange(bytes(to), bytes(from), everybody, everybody, over, alltoall_tag, told);
+  }
+  const auto [out, in] = scratch(to.most, from.most);
+  if (told)
+    MPI_Ialltoallv(out, to.counts.data(), to.nowhere.data(), to.type, in, from.counts.data(), from.nowhere.data(), from.type, over,
+                   &(slot(told - 1) = {}).one);
+  else
+    MPI_Alltoallv(out, to.counts.data(), to.nowhere.data(), to.type, in, from.counts.data(), from.nowhere.data(), from.type, over);
+}
+
+void Rank::alltoallw() {
+  const MPI_Comm over = comm();
+  const auto bytes = [&] {
+    std::vector<std::int64_t> all;
+    while (static_cast<int>(all.size()) < size_of(over)) {
+      const auto value = static_cast<std::int64_t>(stream_.number());
+      for (Word times = stream_.number(); times > 0; --times) all.push_back(value);
+    }
+    return all;
+  };
+  const std::vector<std::int64_t> to = bytes(), from = bytes();
+  std::vector<int> everybody(to.size());
+  std::iota(everybody.begin(), everybody.end(), 0);
+  exchange(to, from, everybody, everybody, over, alltoall_tag, stream_.number());
+}
+
+void Rank::reduction(Operation kind) {
+  const MPI_Comm over = comm();
+  const auto [count, type, bytes] = part();
+  const MPI_Op op = operation(stream_.number() != 0);
+  MPI_Request* const request = pending();
+  const std::size_t all = kind == Operation::reduce_scatter_block ? bytes * static_cast<std::size_t>(size_of(over)) : bytes;
+  const auto [out, in] = scratch(all, all);
+  switch (kind) {
+    case Operation::allreduce:
+      request ? MPI_Iallreduce(out, in, count, type, op, over, request) : MPI_Allreduce(out, in, count, type, op, over);
+      break;
+    case Operation::scan:
+      request ? MPI_Iscan(out, in, count, type, op, over, request) : MPI_Scan(out, in, count, type, op, over);
+      break;
+    case Operation::exscan:
+      request ? MPI_Iexscan(out, in, count, type, op, over, request) : MPI_Exscan(out, in, count, type, op, over);
+      break;
+    default:
+      request ? MPI_Ireduce_scatter_block(out, in, count, type, op, over, request)
+              : MPI_Reduce_scatter_block(out, in, count, type, op, over);
+  }
+}
+
+void Rank::reduce_scatter() {
+  const MPI_Comm over = comm();
+  const Array parts = array(size_of(over));
+  const MPI_Op op = operation(stream_.number() != 0);
+  MPI_Request* const request = pending();
+  const std::size_t all = parts.most * parts.counts.size();
+  const auto [out, in] = scratch(all, all);
+  request ? MPI_Ireduce_scatter(out, in, parts.counts.data(), parts.type, op, over, request)
+          : MPI_Reduce_scatter(out, in, parts.counts.data(), parts.type, op, over);
+}
+
+void Rank::neighbours() {
+  const MPI_Comm over = comm();
+  std::vector<int> targets, sources;
+  const auto list = [&](std::vector<int>& others) {
+    std::vector<std::int64_t> bytes;
+    for (Word left = stream_.number(); left > 0; --left) {
+      others.push_back(peer());
+      bytes.push_back(static_cast<std::int64_t>(stream_.number()));
+    }
+    return bytes;
+  };
+  const std::vector<std::int64_t> to = list(targets), from = list(sources);
+  exchange(to, from, targets, sources, over, neighbours_tag, stream_.number());
+}
+
+}  // namespace kiviat::trace

@@ -1,0 +1,89 @@
+// kiviat-replay STREAMS RESULT SCALE SPARSE: every rank makes the calls of STREAMS/RANK.stream, and computes SCALE times as long as
+// was recorded. Where time went is written to RESULT, in JSON. SPARSE: see Setting.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "sim/sent.hpp"
+#include "trace/replay/rank.hpp"
+
+using namespace kiviat;
+using simgrid::s4u::Host;
+
+namespace {
+
+// All ranks live in one process, one of them running at a time.
+struct Common {
+  std::vector<double> elapsed_s, computed_s;
+  std::vector<const Host*> hosts;
+  int ended = 0;
+};
+Common common;
+
+void list(std::FILE* file, const char* name, const std::vector<double>& values) {
+  std::fprintf(file, "\"%s\":[", name);
+  for (std::size_t at = 0; at < values.size(); ++at) std::fprintf(file, "%s%.12g", at ? "," : "", values[at]);
+  std::fprintf(file, "],");
+}
+
+// Messages of collectives are those that the machine's algorithms send.
+void write(const std::string& path) {
+  Sent::Total network, nodes;
+  for (const Host* from : common.hosts)
+    for (const auto& [to, sent] : from->get_data<Sent>()->to) {
+      const bool near = std::strcmp(from->get_property("node"), to->get_property("node")) == 0;
+      Sent::Total& total = near ? nodes : network;
+      total.messages += sent.messages, total.bytes += sent.bytes;
+      const_cast<Host*>(from)->get_data<Sent>()->counted = false;
+    }
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  if (!file) throw std::runtime_error("cannot write " + path);
+  std::fputc('{', file);
+  list(file, "elapsed_s", common.elapsed_s), list(file, "computed_s", common.computed_s);
+  std::fprintf(file, "\"network_messages\":%.17g,\"network_bytes\":%.17g,\"node_messages\":%.17g,\"node_bytes\":%.17g}\n",
+               network.messages, network.bytes, nodes.messages, nodes.bytes);
+  std::fclose(file);
+}
+
+void replay(const std::string& streams, const std::string& result, const trace::Setting& setting) {
+  int number, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &number);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const auto all = static_cast<std::size_t>(ranks), mine = static_cast<std::size_t>(number);
+  common.elapsed_s.resize(all), common.computed_s.resize(all);
+  Host* const host = simgrid::s4u::this_actor::get_host();
+  if (Sent& sent = *host->get_data<Sent>(); !sent.counted) sent.counted = true, common.hosts.push_back(host);
+  trace::Cursor stream(streams + "/" + std::to_string(number) + ".stream");
+  trace::Rank rank(stream, setting);
+  const double before = simgrid::s4u::Engine::get_clock();
+  rank.run();
+  common.elapsed_s[mine] = simgrid::s4u::Engine::get_clock() - before;
+  common.computed_s[mine] = rank.computed_s();
+  if (++common.ended == ranks) write(result);
+  rank.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  try {
+    if (argc != 5) throw std::runtime_error("usage: kiviat-replay STREAMS RESULT SCALE SPARSE");
+    replay(argv[1], argv[2], {std::atof(argv[3]), *argv[4] == '1'});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "kiviat-replay: %s\n", error.what());
+    _exit(2);  // all ranks: they would wait for this one
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,39 @@
+"""Starts a command with the recorder preloaded, and packs what its ranks wrote."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kiviat.launch.build import RECORDER
+from kiviat.launch.core_rate import core_rate
+from kiviat.launch.preloading import Tool, run
+from kiviat.trace import pack
+from kiviat.trace.layout import START
+
+TOOL = Tool(RECORDER, "KIVIAT_TRACE", "trace", START)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`status` is the command's own; `written` says whether there is a trace."""
+
+    status: int
+    written: bool
+
+
+def traced(words: Sequence[str], library: Path, output: Path, state: Path | None = None) -> Ended:
+    """Runs the command; what it prints and how it ends is its own affair.
+
+    `state` is where ranks write while they run; all nodes must see it. By default that is beside `output`.
+    """
+    folder = TOOL.folder_for(output, state)
+    try:
+        status = run(TOOL.command(words), TOOL.environment(library, folder, os.environ), folder)
+        left = any(folder.glob("rank-*.stream"))
+        return Ended(status, left and pack(folder, output, core_rate()))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

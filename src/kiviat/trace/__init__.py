@@ -1,0 +1,7 @@
+"""What the recorder wrote of an MPI program: who asked what of MPI, and computed how long in between."""
+
+from kiviat.trace.files import check, is_trace, read_trace, unpack
+from kiviat.trace.pack import pack
+from kiviat.trace.trace import RankTrace, Rate, Trace
+
+__all__ = ["RankTrace", "Rate", "Trace", "check", "is_trace", "pack", "read_trace", "unpack"]

@@ -1,0 +1,101 @@
+"""Programs of the tests, recorded as a user does it, and replayed on a small machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.launch.build import REPLAYER, build
+from kiviat.launch.emulated.patience import library
+from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.vendors import SIMULATOR
+from kiviat.record import InputError
+
+PROGRAMS = Path(__file__).with_name("programs")
+SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+RANKS = 8
+
+
+def kiviat(folder: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **ROOT, "KIVIAT_RUNS": str(folder / "runs"), **variables}
+    command = [sys.executable, "-m", "kiviat.cli.main", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def replayer() -> Path:
+    """Built beforehand, so that no test hears of it."""
+    try:
+        return build(find_toolchain(SIMULATOR), product=REPLAYER)
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    folder = tmp_path_factory.mktemp("recorded")
+
+    def program(toolchain: Toolchain, source: str, *options: str) -> Path:
+        target = folder / "-".join([Path(source).stem, toolchain.family, *options])
+        if not target.exists():
+            compiler = "mpicc" if source.endswith(".c") else "mpif90"
+            wrapper = toolchain.mpicxx.with_name(toolchain.mpicxx.name.replace("mpicxx", compiler))
+            subprocess.run([wrapper, "-w", PROGRAMS / source, *options, "-o", target], check=True, cwd=folder)
+        return target
+
+    return program
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """`path` is the trace, if there is one."""
+
+    status: int
+    out: str
+    err: str
+    path: Path
+
+
+Record = Callable[..., Recorded]
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    def recorded(toolchain: Toolchain, program: Path, *names: str, ranks: int = RANKS) -> Recorded:
+        output = tmp_path / f"{'-'.join(names) or 'nothing'}.trace"
+        many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
+        command = [toolchain.mpiexec, *many, "-n", str(ranks), program, *names]
+        # MPICH's ranks spin where there are more of them than cores, unless something else is preloaded too.
+        patience = library(toolchain)
+        patient = {"LD_PRELOAD": str(patience), "KIVIAT_UCX_YIELD": "1"} if patience else {}
+        done = kiviat(tmp_path, "trace", "-o", output, "--", *command, **patient)
+        return Recorded(done.returncode, done.stdout, done.stderr, output)
+
+    return recorded
+
+
+def replayed(folder: Path, trace: Path, *words: str) -> dict[str, float]:
+    """The metrics of a replay on the small machine, which goes well."""
+    done = kiviat(folder, "run", "--on", f"simulated:{SMALL}", "--replay", trace, *words)
+    assert done.returncode == 0, done.stderr
+    return metrics(folder)
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    """Of the latest run."""
+    kept = max((folder / "runs").glob("*/records.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    return [json.loads(line) for line in kept.read_text().splitlines()]
+
+
+def metrics(folder: Path) -> dict[str, float]:
+    (one,) = records(folder)
+    return {metric["name"]: metric["mean"] for metric in one["metrics"]}

@@ -1,0 +1,204 @@
+/* What programs ask of MPI, by name: each function uses one part of it. All but `others` also run simulated. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks;
+static char there[1 << 20], here[1 << 20];
+#define world MPI_COMM_WORLD
+
+static void ring(void) {
+  const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+  for (int bytes = 1; bytes <= 100000; bytes *= 10) {
+    if (rank == 0) {
+      MPI_Send(there, bytes, MPI_BYTE, right, 3, world);
+      MPI_Recv(here, bytes, MPI_BYTE, left, 3, world, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(here, 1 << 20, MPI_BYTE, left, MPI_ANY_TAG, world, MPI_STATUS_IGNORE);
+      MPI_Send(there, bytes, MPI_BYTE, right, 3, world);
+    }
+    MPI_Sendrecv(there, bytes / 8 + 1, MPI_DOUBLE, right, 4, here, bytes / 8 + 1, MPI_DOUBLE, left, 4, world, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(there, bytes, MPI_BYTE, rank ? rank - 1 : MPI_PROC_NULL, 5, rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL, 5, world,
+                         MPI_STATUS_IGNORE);
+  }
+}
+
+static void requests(void) {
+  MPI_Request all[4];
+  const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+  for (int time = 0; time < 3; ++time) {
+    MPI_Irecv(here, 5000, MPI_INT, left, 1, world, &all[0]);
+    MPI_Irecv(here, 5000, MPI_INT, right, 2, world, &all[1]);
+    MPI_Isend(there, 5000, MPI_INT, right, 1, world, &all[2]);
+    MPI_Issend(there, 50, MPI_INT, left, 2, world, &all[3]);
+    MPI_Waitall(4, all, MPI_STATUSES_IGNORE);
+  }
+  MPI_Send_init(there, 7000, MPI_DOUBLE, right, 6, world, &all[0]);
+  MPI_Recv_init(here, 7000, MPI_DOUBLE, left, 6, world, &all[1]);
+  for (int time = 0; time < 3; ++time) {
+    MPI_Startall(2, all);
+    MPI_Wait(&all[1], MPI_STATUS_IGNORE);
+    MPI_Wait(&all[0], MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(&all[0]);
+  MPI_Request_free(&all[1]);
+}
+
+static void collectives(void) {
+  int counts[256], places[256];
+  for (int other = 0; other < ranks; ++other) counts[other] = 10 + other, places[other] = 40 * other;
+  for (int count = 1; count <= 10000; count *= 100) {
+    MPI_Barrier(world);
+    MPI_Bcast(there, count, MPI_DOUBLE, 1 % ranks, world);
+    MPI_Reduce(there, here, count, MPI_INT, MPI_SUM, 0, world);
+    MPI_Allreduce(there, here, count, MPI_INT, MPI_SUM, world);
+    MPI_Gather(there, count / 10 + 1, MPI_INT, here, count / 10 + 1, MPI_INT, 0, world);
+    MPI_Scatter(there, count / 10 + 1, MPI_INT, here, count / 10 + 1, MPI_INT, ranks - 1, world);
+    MPI_Allgather(there, count / 10 + 1, MPI_INT, here, count / 10 + 1, MPI_INT, world);
+    MPI_Alltoall(there, count / 10 + 1, MPI_INT, here, count / 10 + 1, MPI_INT, world);
+    MPI_Scan(there, here, count, MPI_INT, MPI_SUM, world);
+    MPI_Exscan(there, here, count, MPI_INT, MPI_SUM, world);
+    MPI_Reduce_scatter_block(there, here, count / 10 + 1, MPI_INT, MPI_SUM, world);
+  }
+  MPI_Gatherv(there, counts[rank], MPI_INT, here, counts, places, MPI_INT, 0, world);
+  MPI_Scatterv(there, counts, places, MPI_INT, here, counts[rank], MPI_INT, 0, world);
+  MPI_Allgatherv(there, counts[rank], MPI_INT, here, counts, places, MPI_INT, world);
+  MPI_Reduce_scatter(there, here, counts, MPI_INT, MPI_SUM, world);
+  for (int other = 0; other < ranks; ++other) counts[other] = 25;
+  MPI_Alltoallv(there, counts, places, MPI_INT, here, counts, places, MPI_INT, world);
+}
+
+static void communicators(void) {
+  MPI_Comm rows, copy, odd, few, grid;
+  MPI_Group all, some;
+  int dimensions[2] = {ranks / 2, 2}, periodic[2] = {1, 0}, left, right, chosen[2] = {ranks - 1, 0};
+  MPI_Comm_split(world, rank / 2, -rank, &rows);
+  MPI_Allreduce(there, here, 100, MPI_DOUBLE, MPI_SUM, rows);
+  MPI_Comm_dup(rows, &copy);
+  MPI_Comm_free(&rows);
+  MPI_Bcast(there, 3000, MPI_BYTE, 0, copy);
+  MPI_Comm_free(&copy);
+  MPI_Comm_split(world, rank % 2 ? 1 : MPI_UNDEFINED, 0, &odd);
+  if (odd != MPI_COMM_NULL) MPI_Allgather(there, 10, MPI_DOUBLE, here, 10, MPI_DOUBLE, odd);
+  if (odd != MPI_COMM_NULL) MPI_Comm_free(&odd);
+  MPI_Cart_create(world, 2, dimensions, periodic, 0, &grid);
+  if (grid != MPI_COMM_NULL) {
+    MPI_Cart_shift(grid, 0, 1, &left, &right);
+    MPI_Sendrecv(there, 100, MPI_DOUBLE, right, 0, here, 100, MPI_DOUBLE, left, 0, grid, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&grid);
+  }
+  MPI_Comm_group(world, &all);
+  MPI_Group_incl(all, 2, chosen, &some);
+  MPI_Comm_create(world, some, &few);
+  if (few != MPI_COMM_NULL) MPI_Reduce(there, here, 1000, MPI_INT, MPI_MAX, 1, few);
+  if (few != MPI_COMM_NULL) MPI_Comm_free(&few);
+  MPI_Group_free(&all);
+  MPI_Group_free(&some);
+}
+
+/* Rank 0 hears of all others in some order; sizes tell who it is. */
+static void anybody(void) {
+  MPI_Status status;
+  MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  int count, index, done = 0;
+  if (rank) {
+    MPI_Send(there, 100 * rank, MPI_BYTE, 0, rank, world);
+    MPI_Send(there, 100 * rank, MPI_BYTE, 0, 100, world);
+    MPI_Send(there, 100 * rank, MPI_BYTE, 0, 200, world);
+    return;
+  }
+  for (int other = 1; other < ranks; ++other) MPI_Recv(here, 1000000, MPI_BYTE, MPI_ANY_SOURCE, other, world, MPI_STATUS_IGNORE);
+  for (int other = 1; other < ranks; ++other) {
+    MPI_Irecv(here, 1000000, MPI_BYTE, MPI_ANY_SOURCE, 100, world, &request[other % 2]);
+    MPI_Waitany(2, request, &index, other % 2 ? &status : MPI_STATUS_IGNORE);
+  }
+  for (int other = 1; other < ranks; ++other) {
+    if (other % 2) {
+      MPI_Probe(MPI_ANY_SOURCE, 200, world, &status);
+      MPI_Get_count(&status, MPI_BYTE, &count);
+      MPI_Recv(here, count, MPI_BYTE, status.MPI_SOURCE, 200, world, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Irecv(here, 1000000, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, world, &request[0]);
+      for (done = 0; !done;) MPI_Test(&request[0], &done, MPI_STATUS_IGNORE);
+    }
+  }
+}
+
+#ifndef SIMULATED
+/* What SimGrid has not, and the replayer makes of something else. */
+static void others(void) {
+  MPI_Comm grid, copy, line;
+  MPI_Message message;
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Win window;
+  int dimension = ranks, periodic = 1, *memory, value = rank;
+  const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+  MPI_Cart_create(world, 1, &dimension, &periodic, 0, &grid);
+  MPI_Cart_sub(grid, &periodic, &line);
+  MPI_Barrier(line);
+  MPI_Comm_free(&line);
+  MPI_Neighbor_alltoall(there, 1000, MPI_BYTE, here, 1000, MPI_BYTE, grid);
+  MPI_Ineighbor_allgather(there, 1000, MPI_BYTE, here, 1000, MPI_BYTE, grid, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_idup(grid, &copy, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Isend(there, 77, MPI_BYTE, right, 0, copy, &request);
+  MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, copy, &message, &status);
+  MPI_Mrecv(here, 77, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  MPI_Irecv(here, 1, MPI_BYTE, left, 99, copy, &request);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Ibarrier(world, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Iallreduce(there, here, 10, MPI_INT, MPI_SUM, world, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Win_allocate(1000 * sizeof(int), sizeof(int), MPI_INFO_NULL, world, &memory, &window);
+  MPI_Win_fence(0, window);
+  MPI_Put(&value, 1, MPI_INT, right, 3, 1, MPI_INT, window);
+  MPI_Win_fence(0, window);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, window);
+  MPI_Get(here, 500, MPI_INT, right, 0, 500, MPI_INT, window);
+  MPI_Win_unlock(right, window);
+  MPI_Win_free(&window);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&grid);
+}
+
+static void two_groups(void) {
+  MPI_Comm half, both;
+  MPI_Comm_split(world, rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, world, 1 - rank % 2, 0, &both);
+  MPI_Barrier(both);
+}
+#endif
+
+static void compute(void) {
+  volatile double value = 1;
+  for (long step = 0; step < 20000000 * (1 + rank % 2); ++step) value = value * 0.999999 + 1e-6;
+  MPI_Barrier(world);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &ranks);
+  for (int at = 1; at < argc; ++at) {
+    if (!strcmp(argv[at], "ring")) ring();
+    if (!strcmp(argv[at], "requests")) requests();
+    if (!strcmp(argv[at], "collectives")) collectives();
+    if (!strcmp(argv[at], "communicators")) communicators();
+    if (!strcmp(argv[at], "anybody")) anybody();
+    if (!strcmp(argv[at], "compute")) compute();
+#ifndef SIMULATED
+    if (!strcmp(argv[at], "others")) others();
+    if (!strcmp(argv[at], "two_groups")) two_groups();
+#endif
+    if (!strcmp(argv[at], "abort") && rank == 0) MPI_Abort(world, 3);
+  }
+  if (rank == 0) puts("done");
+  MPI_Finalize();
+  return 0;
+}

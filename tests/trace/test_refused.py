@@ -1,0 +1,123 @@
+"""What cannot be recorded or replayed: one line, exit code 2, and the program is never harmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kiviat.cli.main import main
+from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.tracing import TOOL
+from kiviat.trace import read_trace
+
+from .conftest import SMALL, Record, kiviat
+
+Built = Callable[..., Path]
+
+
+@pytest.fixture
+def trace(openmpi: Toolchain, built: Built, record: Record) -> Path:
+    return record(openmpi, built(openmpi, "calls.c"), "ring", ranks=2).path
+
+
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
+    """What is said, in one line, of a replay that cannot be; `on` is where."""
+
+    def said(trace: str | Path, *words: str, on: str | None = f"simulated:{SMALL}") -> str:
+        monkeypatch.setenv("KIVIAT_RUNS", str(tmp_path / "runs"))
+        capsys.readouterr()
+        assert main(["run", *(("--on", on) if on else ()), "--replay", str(trace), *words]) == 2
+        line = capsys.readouterr().err
+        assert line.count("\n") == 1, line
+        assert not (tmp_path / "runs").exists()
+        return line
+
+    return said
+
+
+def test_damaged_files(trace: Path, refused: Refused, tmp_path: Path) -> None:
+    whole = trace.read_bytes()
+    first, second, third = whole.split(b"\n", 3)[:3]
+    head = len(first) + len(second) + len(third) + 3
+    for name, content, said in (
+        ("cut", whole[:-10], "is truncated"),
+        ("headless", whole[: head - 20], "is truncated"),
+        ("other", whole.replace(b"kiviat.trace/1", b"kiviat.trace/9", 1), "is of version 'kiviat.trace/9'"),
+        ("words", whole.replace(b'"ranks":2', b'"ranks":3', 1), "is damaged"),
+        ("stream", whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:], "is damaged"),
+        ("text", b"hello", "is no trace"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert said in refused(tmp_path / name)
+    assert main(["show", str(tmp_path / "other")]) == 2
+
+
+def test_what_does_not_fit(trace: Path, refused: Refused) -> None:
+    assert "has 2 ranks" in refused(trace, "-n", "4")
+    assert "give one of both" in refused(trace, "pingpong")
+    assert "--speed is -1" in refused(trace, "--speed", "-1")
+    assert "--plan is for benchmarks" in refused(trace, "--plan", "quick")
+    assert "--on simulated:MACHINE" in refused(trace, on=None)
+    assert "absent.trace cannot be read" in refused("absent.trace")
+
+
+def test_more_ranks_than_the_machine_has_cores(
+    openmpi: Toolchain, built: Built, record: Record, refused: Refused
+) -> None:
+    recorded = record(openmpi, built(openmpi, "calls.c"), "ring", ranks=17)
+    assert "17" in refused(recorded.path)
+
+
+def test_calls_that_cannot_be_replayed(
+    openmpi: Toolchain, built: Built, record: Record, refused: Refused
+) -> None:
+    recorded = record(openmpi, built(openmpi, "calls.c"), "two_groups", ranks=2)
+    assert (recorded.status, recorded.out) == (0, "done\n")
+    assert "cannot be replayed: rank 0 calls MPI_Intercomm_create" in recorded.err
+    assert "MPI_Intercomm_create" in refused(recorded.path)
+
+
+def test_a_program_that_does_not_end(
+    openmpi: Toolchain,
+    built: Built,
+    record: Record,
+    refused: Refused,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What was recorded until then can be looked at."""
+    recorded = record(openmpi, built(openmpi, "calls.c"), "ring", "abort", ranks=2)
+    assert recorded.status == 3
+    trace = read_trace(recorded.path)
+    assert not trace.complete
+    assert trace.each[0].calls["sendrecv"] == 12
+    assert "did not reach MPI_Finalize" in refused(recorded.path)
+    assert main(["show", str(recorded.path)]) == 0
+    assert "cannot be replayed" in capsys.readouterr().out
+
+
+def test_programs_that_cannot_be_recorded(openmpi: Toolchain, tmp_path: Path) -> None:
+    for words, said in ((("ls",), "links no MPI"), ((), "there is no MPI program")):
+        done = kiviat(tmp_path, "trace", "--", openmpi.mpiexec, "-n", "2", *words)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert said in done.stderr
+    assert "nothing to record" in kiviat(tmp_path, "trace").stderr
+    (tmp_path / "notes").write_text("mine")
+    script = tmp_path / "run.sh"
+    script.write_text("#!/bin/sh\nexit 7\n")
+    script.chmod(0o755)
+    kept = kiviat(tmp_path, "trace", "-o", "notes", "--", openmpi.mpiexec, "-n", "1", script)
+    assert kept.returncode == 2 and "is no trace" in kept.stderr
+    nothing = kiviat(tmp_path, "trace", "--", openmpi.mpiexec, "-n", "1", script)
+    assert nothing.returncode == 7 and "no MPI call of" in nothing.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "run.sh"]
+
+
+def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> None:
+    done = kiviat(tmp_path, "--version", LD_PRELOAD=str(TOOL.library(openmpi)), LD_BIND_NOW="1")
+    assert (done.returncode, done.stderr) == (0, "")

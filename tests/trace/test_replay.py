@@ -1,0 +1,165 @@
+"""A recorded program, replayed, against the same program simulated: the same calls take the same time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.toolchain import Toolchain
+from kiviat.trace import Trace, read_trace, unpack
+
+from .conftest import PROGRAMS, RANKS, SMALL, Record, kiviat, metrics, records, replayed
+
+Built = Callable[..., Path]
+ALL = ("ring", "requests", "collectives", "communicators")
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program as SimGrid runs it."""
+    folder = tmp_path_factory.mktemp("simulated")
+    done = kiviat(folder, "cc", "-w", "-DSIMULATED", PROGRAMS / "calls.c", "-o", "calls")
+    assert done.returncode == 0, done.stderr
+    return folder / "calls"
+
+
+def directly(folder: Path, program: Path, *names: str) -> float:
+    where = ("--on", f"simulated:{SMALL}", "-n", str(RANKS))
+    done = kiviat(folder, "run", *where, "--", program, *names)
+    assert done.returncode == 0, done.stderr
+    return metrics(folder)["time"]
+
+
+def test_what_is_replayed_takes_as_long_as_what_is_simulated(
+    toolchain: Toolchain, built: Built, record: Record, simulated: Path, tmp_path: Path
+) -> None:
+    recorded = record(toolchain, built(toolchain, "calls.c"), *ALL)
+    assert (recorded.status, recorded.out) == (0, "done\n"), recorded.err
+    again = replayed(tmp_path, recorded.path, "--speed", "inf")
+    assert again["computation_max"] == 0
+    assert again["total_time"] == pytest.approx(directly(tmp_path, simulated, *ALL), rel=0.01)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ALL)
+def test_each_part_by_itself(
+    name: str, toolchain: Toolchain, built: Built, record: Record, simulated: Path, tmp_path: Path
+) -> None:
+    recorded = record(toolchain, built(toolchain, "calls.c"), name)
+    again = replayed(tmp_path, recorded.path, "--speed", "inf")
+    assert again["total_time"] == pytest.approx(directly(tmp_path, simulated, name), rel=0.01)
+
+
+def receipts(trace: Trace, rank: int, folder: Path) -> list[tuple[str, int, int]]:
+    """What a rank that only receives got: operation, source and tag, which stand second and third."""
+    unpack(trace, folder)
+    numbers: list[int] = []
+    value = shift = 0
+    for octet in (folder / f"{rank}.stream").read_bytes():
+        value |= (octet & 0x7F) << shift
+        shift += 7
+        if octet < 0x80:
+            numbers.append(value)
+            value = shift = 0
+    names = json.loads(trace.path.open("rb").readline())["operations"]
+    parameters = {"recv": 5, "irecv": 6, "probe": 3, "wait": 2, "end": 0}
+    found = []
+    while numbers:
+        _, operation, *rest = numbers[: 2 + 6]
+        name = names[operation]
+        if name in ("recv", "irecv", "probe"):
+            found.append((name, rest[1] >> 1, rest[2] >> 1))  # neither is negative once it is known
+        numbers = numbers[2 + parameters[name] :]
+    return found
+
+
+def test_messages_from_anybody_come_from_whom_they_came(
+    toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    recorded = record(toolchain, built(toolchain, "calls.c"), "anybody")
+    got = receipts(read_trace(recorded.path), 0, tmp_path / "streams")
+    others = range(1, RANKS)
+    assert got[: RANKS - 1] == [("recv", other, other) for other in others]
+    hundred, more = got[RANKS - 1 : 2 * RANKS - 2], got[2 * RANKS - 2 :]
+    assert sorted(hundred) == [("irecv", other, 100) for other in others]
+    assert {tag for _, _, tag in more} == {200}
+    assert sorted(source for name, source, _ in more if name != "probe") == list(others)
+    again = replayed(tmp_path, recorded.path, "--speed", "inf")
+    assert again["network_messages"] + again["node_messages"] == 3 * (RANKS - 1)
+    assert again["network_bytes"] + again["node_bytes"] == 3 * 100 * sum(range(RANKS))
+    # Four ranks of a node: what the others send to the first crosses the network.
+    assert again["network_bytes"] == 3 * 100 * (4 + 5 + 6 + 7)
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["-DHAS_F08", *(pytest.param(f"-DHAS_{way}", marks=pytest.mark.full) for way in ("HEADER", "MODULE"))],
+)
+def test_fortran(way: str, toolchain: Toolchain, built: Built, record: Record, tmp_path: Path) -> None:
+    recorded = record(toolchain, built(toolchain, "anybody.F90", way), ranks=4)
+    assert recorded.status == 0, recorded.err
+    trace = read_trace(recorded.path)
+    assert [trace.each[rank].calls["send"] for rank in (1, 2, 3)] == [4, 4, 4]
+    assert trace.each[0].calls == {"recv": 6, "irecv": 6, "wait": 6, "end": 1}
+    again = replayed(tmp_path, recorded.path, "--speed", "inf")
+    assert again["node_bytes"] == 4 * 4 * (1 + 2 + 3)
+
+
+def test_what_simgrid_lacks_is_made_of_what_it_has(
+    toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    recorded = record(toolchain, built(toolchain, "calls.c"), "others")
+    assert recorded.status == 0, recorded.err
+    calls = read_trace(recorded.path).each[0].calls
+    assert calls["neighbours"] == 2
+    assert (calls["put"], calls["get"], calls["cancel"], calls["free_request"]) == (1, 1, 1, 1)
+    again = replayed(tmp_path, recorded.path, "--speed", "inf")
+    # Both neighbours on a ring get 1,000 B twice; of eight ranks four have one on the other node.
+    assert again["network_bytes"] > 4 * 2000
+    assert again["total_time"] > 0
+
+
+def test_computation_is_recorded_and_scaled(
+    openmpi: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    """More ranks than cores: what counts is what each rank has computed itself."""
+    recorded = record(openmpi, built(openmpi, "calls.c"), "compute")
+    trace = read_trace(recorded.path)
+    even, odd = (sum(trace.computed_s[first::2]) for first in (0, 1))
+    assert odd / even == pytest.approx(2, rel=0.35)  # two loops, on cores that others use too
+    same, half = (replayed(tmp_path, recorded.path, "--speed", speed) for speed in ("1", "0.5"))
+    assert same["computation_max"] == pytest.approx(max(trace.computed_s), rel=1e-6)
+    assert half["total_time"] == pytest.approx(2 * same["total_time"], rel=1e-3)
+    assert same["total_time"] == pytest.approx(max(trace.computed_s), rel=0.01)
+
+
+def test_a_replay_is_kept_shown_and_reported_as_simulated(
+    openmpi: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    recorded = record(openmpi, built(openmpi, "calls.c"), "ring", ranks=2)
+    assert "events of 2 ranks" in recorded.err
+    replayed(tmp_path, recorded.path)
+    (kept,) = records(tmp_path)
+    assert (kept["benchmark"], kept["clock"], kept["ranks"]) == ("replay", "simulated", 2)
+    assert "real time" in kept["notes"]["recorded"]
+    assert "core.flops of small, 1.00 Gflop/s, over" in kept["notes"]["speed of a core"]
+    shown = kiviat(tmp_path, "show", "last")
+    assert "total time" in shown.stdout and "predicted" in shown.stdout
+    (page,) = (tmp_path / "runs").glob("*/report.html")
+    assert "Recorded programs, replayed" in page.read_text()
+    told = json.loads(kiviat(tmp_path, "show", recorded.path, "--format", "json").stdout)
+    assert (told["ranks"], told["complete"], told["refusal"]) == (2, True, None)
+    assert {one["operation"]: one["calls"] for one in told["operations"]}["sendrecv"] == 24
+
+
+def test_what_if_replays_twice(openmpi: Toolchain, built: Built, record: Record, tmp_path: Path) -> None:
+    recorded = record(openmpi, built(openmpi, "calls.c"), "requests", ranks=4)
+    words = ("what-if", SMALL, "--set", "mpi.network.latency=3x", "--replay", recorded.path, "-n", "4x1")
+    done = kiviat(tmp_path, *words, "--speed", "inf", "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split(",") for line in done.stdout.splitlines()]
+    (total,) = (dict(zip(lines[0], line, strict=True)) for line in lines[1:] if "total_time" in line)
+    assert float(total["ratio"]) > 1.1
