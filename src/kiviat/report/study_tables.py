@@ -25,6 +25,10 @@ class Quantities:
     notes: list[tuple[str, str]]
 
 
+# Notes that stand in other tables, or say at length what this machine does not measure.
+_ELSEWHERE = ("communication", "counters", "energy")
+
+
 def quantities(table: Iterable[Summary], benchmarks: Sequence[str]) -> list[Quantities]:
     """The cases of these benchmarks, each with all that it reports."""
     cases: dict[tuple[str, str], list[Summary]] = {}
@@ -32,11 +36,15 @@ def quantities(table: Iterable[Summary], benchmarks: Sequence[str]) -> list[Quan
         if summary.benchmark in benchmarks:
             cases.setdefault((summary.case, summary.run), []).append(summary)
     return [
-        Quantities(run, case, _conditions(found[0]), found, list(found[0].notes.items()))
+        Quantities(run, case, _conditions(found[0]), found, _notes(found[0]))
         for (case, run), found in sorted(
             cases.items(), key=lambda entry: benchmarks.index(entry[1][0].benchmark)
         )
     ]
+
+
+def _notes(summary: Summary) -> list[tuple[str, str]]:
+    return [(name, words) for name, words in summary.notes.items() if name not in _ELSEWHERE]
 
 
 def _conditions(summary: Summary) -> str:
