@@ -129,7 +129,7 @@ class Program {
   // From x = 1 on.
   void iterate(int iterations) {
     compute(0, 8, [&] { std::fill_n(x_, count_, 1.0); });
-    for (int i = 0; i < iterations; ++i) {
+    phases_.repeat(t_.comm(), iterations, [&](std::int64_t) {
       solve();
       double products[2] = {};
       compute(4, 24, [&] { products[0] = dot(x_, z_, count_), products[1] = dot(z_, z_, count_); });
@@ -137,7 +137,7 @@ class Program {
       zeta_ = problem_.shift + 1 / products[0];
       const double length = std::sqrt(products[1]);
       compute(1, 16, [&] { std::transform(z_, z_ + count_, x_, [&](double z) { return z / length; }); });
-    }
+    });
   }
 
   // z with A z = x, about; RNR-94-007, figure 2.1.

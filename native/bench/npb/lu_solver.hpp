@@ -69,7 +69,7 @@ class Solver {
 
   // So many iterations, from a state whose right-hand side is known to another.
   void iterate(std::int64_t iterations) {
-    for (std::int64_t done = 0; done < iterations; ++done) {
+    phases_.repeat(comm_, iterations, [&](std::int64_t done) {
       if (done > 0) phases_(faces, [&] { exchange(); });
       begin_sweep();
       for (std::int64_t k = 1; k <= part_.planes(); ++k) {
@@ -84,7 +84,7 @@ class Solver {
         phases_(upper, [&] { work::run(cost(upper_flops, upper_bytes), [this, k] { upper_sweep(sweep_by(-1), plane(k), rest(k)); }); });
         phases_(edges, [&] { send(part_.west, part_.south); });
       }
-    }
+    });
     if (iterations > 0) evaluate();
   }
 

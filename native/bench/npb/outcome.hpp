@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/alike.hpp"
 #include "core/clock.hpp"
 #include "core/host.hpp"
 #include "core/trial.hpp"
@@ -69,6 +70,19 @@ class Phases {
     work();
     seconds_[static_cast<std::size_t>(phase)] += clock::now() - start_s;
   }
+  // A loop of the program: pass(0), pass(1), ... which are all alike but for the first ones. Collective.
+  template <class Pass>
+  void repeat(MPI_Comm comm, std::int64_t passes, Pass&& pass) {
+    Alike alike(comm, passes);
+    std::vector<double> settled;
+    for (std::int64_t at = 0; at < alike.made(); ++at) {
+      if (alike.settled(at)) alike.watch(), settled = seconds_;
+      pass(at);
+    }
+    const double times = alike.leave_out();
+    for (std::size_t i = 0; i < settled.size(); ++i) seconds_[i] += times * (seconds_[i] - settled[i]);
+    left_out_ = alike.words();
+  }
   void reset() { std::ranges::fill(seconds_, 0.0); }
 
   // Collective.
@@ -79,6 +93,7 @@ class Phases {
     MPI_Reduce(seconds_.data(), sum.data(), count, MPI_DOUBLE, MPI_SUM, 0, t.comm());
     MPI_Reduce(seconds_.data(), most.data(), count, MPI_DOUBLE, MPI_MAX, 0, t.comm());
     t.note("communication", communication_);
+    if (!left_out_.empty()) t.note("iterations", left_out_);
     Table& table = t.table("phase_time", "s", "lower", {{"phase", names_}, {"statistic", {"min", "mean", "max"}}});
     for (std::size_t i = 0; i < seconds_.size(); ++i)
       table.at({i, 0}) = least[i], table.at({i, 1}) = sum[i] / t.ranks(), table.at({i, 2}) = most[i];
@@ -87,6 +102,7 @@ class Phases {
  private:
   std::vector<std::string> names_;
   std::string communication_;  // names of phases
+  std::string left_out_;       // how much of a loop was not made
   std::vector<double> seconds_;
 };
 
