@@ -9,7 +9,8 @@ import pytest
 
 from kiviat.cli.main import main
 from kiviat.launch.toolchain import Toolchain
-from kiviat.launch.tracing import TOOL
+from kiviat.launch.tracing import TOOL, traced
+from kiviat.record import InputError
 from kiviat.trace import read_trace
 
 from .conftest import SMALL, Record, kiviat
@@ -121,3 +122,12 @@ def test_programs_that_cannot_be_recorded(openmpi: Toolchain, tmp_path: Path) ->
 def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> None:
     done = kiviat(tmp_path, "--version", LD_PRELOAD=str(TOOL.library(openmpi)), LD_BIND_NOW="1")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_recording_that_cannot_be_packed_is_left_where_it_is(tmp_path: Path) -> None:
+    """The pack's draft cannot be written, as on a full disk."""
+    ranks = 'echo recorded > "$KIVIAT_TRACE/rank-0.stream"; mkdir "$KIVIAT_TRACE/packed"'
+    with pytest.raises(InputError, match="what ranks recorded is left in (.+)$") as refusal:
+        traced(["sh", "-c", ranks], tmp_path / "recorder.so", tmp_path / "a.trace")
+    folder = Path(str(refusal.value).rpartition(" ")[2])
+    assert (folder / "rank-0.stream").read_text() == "recorded\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 from kiviat.launch.build import RECORDER
 from kiviat.launch.core_rate import core_rate
 from kiviat.launch.preloading import Tool, run
+from kiviat.record import InputError
 from kiviat.trace import pack
 from kiviat.trace.layout import START
 
@@ -31,9 +32,12 @@ def traced(words: Sequence[str], library: Path, output: Path, state: Path | None
     `state` is where ranks write while they run; all nodes must see it. By default that is beside `output`.
     """
     folder = TOOL.folder_for(output, state)
+    status = run(TOOL.command(words), TOOL.environment(library, folder, os.environ), folder)
     try:
-        status = run(TOOL.command(words), TOOL.environment(library, folder, os.environ), folder)
-        left = any(folder.glob("rank-*.stream"))
-        return Ended(status, left and pack(folder, output, core_rate()))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        written = any(folder.glob("rank-*.stream")) and pack(folder, output, core_rate())
+    except OSError as error:
+        raise InputError(
+            f"cannot write {output}: {error.strerror}; what ranks recorded is left in {folder}"
+        ) from error
+    shutil.rmtree(folder, ignore_errors=True)
+    return Ended(status, written)
