@@ -1,7 +1,6 @@
 // HPCCG: the conjugate gradient method, without a preconditioner, for a sparse matrix of a 27-point operator on a chimney of
 // points. Each rank exchanges a plane with the one below it and the one above it, and all ranks sum two numbers, in every step.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -13,7 +12,6 @@
 #include "bench/app/run_matrix.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
-#include "core/clock.hpp"
 #include "core/multiversioned.hpp"
 #include "core/random.hpp"
 #include "core/work.hpp"
@@ -79,10 +77,9 @@ class Program {
       solve(std::min(steps_, 2));  // memory and code are there, and ranks have met
       begin();
     }
-    phases_.reset(), seconds_ = {};
+    phases_.reset();
     const double time_s = t_.measured("hpccg", [&] { solve(steps_); });
-    phases_.tell(t_);
-    tell_rates(time_s);
+    tell_rates(time_s, phases_.tell(t_));
     tell_size();
     if (computed_) {
       check_solution();
@@ -93,7 +90,7 @@ class Program {
   }
 
  private:
-  enum Phase { waxpby, ddot, sparsemv, halo, allreduce, phases };
+  enum Phase { waxpby, ddot, sparsemv, halo, allreduce };
 
   void assemble() {
     const auto row = [&](std::int64_t i, auto add) { chimney_.each_element(i, add); };
@@ -137,8 +134,8 @@ class Program {
 
   // q = A p.
   void multiply_by_matrix() {
-    timed(halo, [&] { exchange_planes(); });
-    timed(sparsemv, [&] {
+    phases_(halo, [&] { exchange_planes(); });
+    phases_(sparsemv, [&] {
       // The matrix and its vector once, and what is written after having been fetched.
       work::run({.flops = 2 * static_cast<double>(chimney_.nonzeros()),
                  .bytes = matrix_bytes() + 8 * static_cast<double>(chimney_.columns() + 2 * rows_)},
@@ -163,7 +160,7 @@ class Program {
     double mine = 0, all = 0;
     compute(ddot, {.flops = 2, .bytes = bytes}, [&] { mine = dot(one, other, rows_); });
     if (known_) all = (*known_)[sums_.size()].all;
-    else timed(allreduce, [&] { MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, t_.comm()); });
+    else phases_(allreduce, [&] { MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, t_.comm()); });
     sums_.push_back({mine, all});
     return all;
   }
@@ -172,22 +169,13 @@ class Program {
   template <class Kernel>
   void compute(Phase phase, const Cost& cost, const Kernel& kernel) {
     const double rows = static_cast<double>(rows_);
-    timed(phase, [&] { work::run({.flops = cost.flops * rows, .bytes = cost.bytes * rows}, kernel); });
-  }
-  template <class Work>
-  void timed(Phase phase, const Work& work) {
-    const double start_s = clock::now();
-    phases_(phase, work);
-    seconds_[phase] += clock::now() - start_s;
+    phases_(phase, [&] { work::run({.flops = cost.flops * rows, .bytes = cost.bytes * rows}, kernel); });
   }
 
   // --- what comes out ----------------------------------------------------------------------------------------
 
-  // A kernel's rate is that of all ranks in the time that it takes on an average one. Collective.
-  void tell_rates(double time_s) const {
-    std::array<double, phases> seconds{};
-    MPI_Reduce(seconds_.data(), seconds.data(), phases, MPI_DOUBLE, MPI_SUM, 0, t_.comm());
-    for (double& mean : seconds) mean /= t_.ranks();
+  // A kernel's rate is that of all ranks in the time that it takes on an average one, `seconds` of each phase.
+  void tell_rates(double time_s, const std::vector<double>& seconds) const {
     const double rows = static_cast<double>(chimney_.all_rows()), nonzeros = static_cast<double>(chimney_.all_nonzeros());
     const double of_dots = 4 * rows * done_, of_sums = 6 * rows * done_, of_products = 2 * nonzeros * done_;
     t_.report("rate", (of_dots + of_sums + of_products) / time_s);
@@ -349,7 +337,6 @@ class Program {
   std::vector<Sum> sums_;                    // r·r and p·Ap in turns
   const std::vector<Sum>* known_ = nullptr;  // what is not to be summed again
   npb::Phases phases_{{"waxpby", "ddot", "sparsemv"}, {"halo", "allreduce"}};
-  std::array<double, phases> seconds_{};  // that this rank spends in each
 };
 
 }  // namespace

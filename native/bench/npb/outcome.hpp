@@ -85,18 +85,20 @@ class Phases {
   }
   void reset() { std::ranges::fill(seconds_, 0.0); }
 
-  // Collective.
-  void tell(Trial& t) const {
+  // The mean over ranks of each phase, in seconds, on rank 0. Collective.
+  std::vector<double> tell(Trial& t) const {
     const int count = static_cast<int>(seconds_.size());
-    std::vector<double> least(seconds_.size()), sum(seconds_.size()), most(seconds_.size());
+    std::vector<double> least(seconds_.size()), mean(seconds_.size()), most(seconds_.size());
     MPI_Reduce(seconds_.data(), least.data(), count, MPI_DOUBLE, MPI_MIN, 0, t.comm());
-    MPI_Reduce(seconds_.data(), sum.data(), count, MPI_DOUBLE, MPI_SUM, 0, t.comm());
+    MPI_Reduce(seconds_.data(), mean.data(), count, MPI_DOUBLE, MPI_SUM, 0, t.comm());
     MPI_Reduce(seconds_.data(), most.data(), count, MPI_DOUBLE, MPI_MAX, 0, t.comm());
     t.note("communication", communication_);
     if (!left_out_.empty()) t.note("iterations", left_out_);
     Table& table = t.table("phase_time", "s", "lower", {{"phase", names_}, {"statistic", {"min", "mean", "max"}}});
+    for (double& sum : mean) sum /= t.ranks();
     for (std::size_t i = 0; i < seconds_.size(); ++i)
-      table.at({i, 0}) = least[i], table.at({i, 1}) = sum[i] / t.ranks(), table.at({i, 2}) = most[i];
+      table.at({i, 0}) = least[i], table.at({i, 1}) = mean[i], table.at({i, 2}) = most[i];
+    return mean;
   }
 
  private:

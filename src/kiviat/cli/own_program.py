@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from kiviat.cli.where import WHERE, options_of, settle_shape, substrate_of
+from kiviat.cli.run_directory import new_run
+from kiviat.cli.single import failed, new_folder, refuse_benchmarks
+from kiviat.cli.where import options_of, settle_shape, substrate_of
 from kiviat.cli.words import counted
 from kiviat.launch.build import REPLAYER
 from kiviat.launch.interrupts import Interrupts
-from kiviat.launch.on_simulated import Simulated, described_machine
+from kiviat.launch.on_simulated import Simulated
 from kiviat.launch.single import Ended, Found, once, record_of, run_single, setting_of
 from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import find_toolchain
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.record import InputError
-from kiviat.store import RunDirectory, call_run, runs_home
-
-_OTHER_OPTIONS = (
-    *("plan", "sizes", "memory", "problem_class", "multi", "launches", "seed", "budget", "target"),
-    *("iterations", "warmup", "watts"),
-)
+from kiviat.store import call_run
 
 
 def execute(arguments: Namespace) -> int:
     program = _program(arguments.program)
-    _refuse_other_options(arguments)
+    refuse_benchmarks(arguments, "a program after --")
+    if arguments.compute < 0:
+        raise InputError(f"--compute is {arguments.compute:g}; give 0 or a factor above it")
     settle_shape(arguments)
     substrate = substrate_of(arguments.on)
     if not isinstance(substrate, Simulated):
@@ -40,19 +38,8 @@ def execute(arguments: Namespace) -> int:
     ranks = _ranks(arguments.ranks) or substrate.default_ranks(options)
     toolchain = find_toolchain(SIMULATOR)
     substrate.start(toolchain, ranks, Path(), options)  # what cannot be placed is refused before a run begins
-    home = Path(arguments.output) if arguments.output else runs_home()
-    machine = described_machine(substrate.machine)
-    with RunDirectory.create(
-        home,
-        program.name,
-        machine=machine if not arguments.machine else {**machine, "name": arguments.machine},
-        plan=None,
-        substrate=substrate.kind,
-        clock="simulated",
-        where={name: getattr(arguments, name) for name in WHERE},
-    ) as directory:
-        folder = directory.path.absolute() / "launches" / "0"
-        folder.mkdir(parents=True)
+    with new_run(arguments, program.name, substrate) as directory:
+        folder = new_folder(directory.path)
         start = _own(substrate.start(toolchain, ranks, folder, options), substrate, folder, arguments.compute)
         start.write(folder)
         words = [str(program), *arguments.program[1:]]
@@ -82,18 +69,6 @@ def _program(words: list[str]) -> Path:
         if any(character.isspace() for character in word):
             raise InputError(f"{word!r} contains blanks, on which smpirun stumbles; give a word without")
     return path
-
-
-def _refuse_other_options(arguments: Namespace) -> None:
-    if arguments.benchmarks:
-        raise InputError(
-            f"benchmarks ({arguments.benchmarks[0]}, …) and a program after --; give one of both"
-        )
-    for name in _OTHER_OPTIONS:
-        if getattr(arguments, name) is not None:
-            raise InputError(f"--{name} is for benchmarks; leave it out where a program follows --")
-    if arguments.compute < 0:
-        raise InputError(f"--compute is {arguments.compute:g}; give 0 or a factor above it")
 
 
 def _ranks(text: str | None) -> int | None:
@@ -132,8 +107,7 @@ def _tell(
 ) -> int:
     what = f"{Path(words[0]).name} on {counted(ranks, 'rank')} of {substrate.label}"
     if ended.reason or simulated_s is None:
-        print(f"kiviat: {what}: {ended.reason}; output in {path / 'launches' / '0'}", file=sys.stderr)
-        return 1 if ended.signal is None else 128 + ended.signal
+        return failed(what, path, ended)
     counts = f"computation {compute:g} times as long as here" if compute else "computation takes no time"
     print(f"{what}: {simulated_s:.6g} s of simulated time ({counts})")
     print(f"it took {ended.elapsed_s:.1f} s to simulate")

@@ -31,8 +31,7 @@ def execute(arguments: Namespace) -> int:
         variables = TOOL.environment(library, folder, {})
         if arguments.crossing:
             variables |= monitoring(folder, os.environ.get(LAYERS, ""))
-        print(" ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items()), end=" ")
-        print(shlex.join(TOOL.command(words)))
+        print(TOOL.shown(words, variables))
         return 0
     state = Path(arguments.state) if arguments.state else None
     ended = profiled(words, library, output, state, arguments.crossing)

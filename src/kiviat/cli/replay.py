@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 from kiviat.cli.report import write_report
-from kiviat.cli.where import WHERE, options_of, settle_shape, substrate_of
+from kiviat.cli.run_directory import new_run
+from kiviat.cli.single import failed, new_folder, refuse_benchmarks
+from kiviat.cli.where import options_of, settle_shape, substrate_of
 from kiviat.cli.words import counted
-from kiviat.launch.on_simulated import Simulated, described_machine
+from kiviat.launch.on_simulated import Simulated
 from kiviat.launch.replaying import Replayed, Speed, refuse_unplaceable, replay, speed_of
 from kiviat.record import InputError
 from kiviat.record.units import format_value
-from kiviat.store import RunDirectory, call_run, runs_home
+from kiviat.store import call_run
 from kiviat.store.read import load
 from kiviat.trace import Trace, read_trace
-
-_OTHER_OPTIONS = (
-    *("plan", "sizes", "memory", "problem_class", "multi", "launches", "seed", "budget", "target"),
-    *("iterations", "warmup", "watts", "resume"),
-)
 
 
 def execute(arguments: Namespace) -> int:
     trace = read_trace(Path(arguments.replay))
-    _refuse_other_options(arguments)
+    refuse_benchmarks(arguments, "--replay")
     substrate = substrate_of(arguments.on)
     if not isinstance(substrate, Simulated):
         raise InputError("--replay replays on simulated machines only; give --on simulated:MACHINE")
@@ -33,18 +29,8 @@ def execute(arguments: Namespace) -> int:
     options = options_of(arguments)
     speed = speed_of(trace, substrate.machine, arguments.speed)
     refuse_unplaceable(trace, substrate.machine, options)  # before a run begins
-    machine = described_machine(substrate.machine)
-    with RunDirectory.create(
-        Path(arguments.output) if arguments.output else runs_home(),
-        f"replay-{trace.program}",
-        machine=machine if not arguments.machine else {**machine, "name": arguments.machine},
-        plan=None,
-        substrate=substrate.kind,
-        clock="simulated",
-        where={name: getattr(arguments, name) for name in WHERE},
-    ) as directory:
-        folder = directory.path.absolute() / "launches" / "0"
-        folder.mkdir(parents=True)
+    with new_run(arguments, f"replay-{trace.program}", substrate) as directory:
+        folder = new_folder(directory.path)
         replayed = replay(
             trace,
             substrate.machine,
@@ -70,22 +56,13 @@ def refuse_other_ranks(trace: Trace, arguments: Namespace) -> None:
         )
 
 
-def _refuse_other_options(arguments: Namespace) -> None:
-    if arguments.benchmarks:
-        raise InputError(f"benchmarks ({arguments.benchmarks[0]}, …) and --replay; give one of both")
-    for name in _OTHER_OPTIONS:
-        if getattr(arguments, name):
-            raise InputError(f"--{name.replace('_', '-')} is for benchmarks; leave it out with --replay")
-
-
 def _tell(
     path: Path, substrate: Simulated, trace: Trace, speed: Speed, replayed: Replayed, report: str | None
 ) -> int:
     what = f"{trace.program} on {counted(trace.ranks, 'rank')} of {substrate.label}"
     record, ended = replayed.record, replayed.ended
     if ended.reason:
-        print(f"kiviat: {what}: {ended.reason}; output in {path / 'launches' / '0'}", file=sys.stderr)
-        return 1 if ended.signal is None else 128 + ended.signal
+        return failed(what, path, ended)
     values = {metric.name: format_value(metric.mean, metric.unit) for metric in record.metrics}
     print(
         f"{what}: {values['total_time']} of simulated time, of which ranks communicate "

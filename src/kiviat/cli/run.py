@@ -14,10 +14,10 @@ from kiviat.cli.asked import asked_plan, mpi_of, named_plan, plan_of, refuse_oth
 from kiviat.cli.program import described, program
 from kiviat.cli.progress import Progress
 from kiviat.cli.room import refuse_beyond_memory
+from kiviat.cli.run_directory import home_of, new_run
 from kiviat.cli.submit import SCRIPT_FILE, Job, request_of, script_of, take_over
 from kiviat.cli.verdict import print_verdict
 from kiviat.cli.where import (
-    WHERE,
     ask_once,
     declared_watts,
     go_on_there,
@@ -29,18 +29,17 @@ from kiviat.cli.where import (
 )
 from kiviat.cli.words import counted, duration
 from kiviat.launch.native import Options
-from kiviat.launch.on_simulated import Simulated, described_machine
+from kiviat.launch.on_simulated import Simulated
 from kiviat.launch.runner import Outcome, dry_run, run_plan
 from kiviat.launch.scheduled import Scheduled
 from kiviat.launch.scheduler import Scheduler
 from kiviat.launch.simulating import simulate_plan
 from kiviat.launch.substrate import Substrate
 from kiviat.launch.toolchain import Toolchain
-from kiviat.machine import describe_host
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
 from kiviat.record import InputError, Record
 from kiviat.record.types import Scalar
-from kiviat.store import RunDirectory, call_run, find_run, runs_home
+from kiviat.store import RunDirectory, call_run, find_run
 from kiviat.store.read import load
 
 
@@ -59,7 +58,7 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
     resumed = None
     if arguments.resume:
         refuse_other_options(arguments)
-        resumed = find_run(arguments.resume, _home(arguments))
+        resumed = find_run(arguments.resume, home_of(arguments))
         go_on_there(resumed, arguments)
     mpi = mpi_on(arguments.on, arguments.mpi)
     toolchain, binary = program(mpi_of(resumed, mpi) if resumed else mpi)
@@ -105,7 +104,7 @@ def _as_job(
     expected = estimate(plan)
     if arguments.dry_run:
         _announce(plan, toolchain, expected)
-        request = request_of(arguments, plan, expected, _home(arguments) / "RUN")
+        request = request_of(arguments, plan, expected, home_of(arguments) / "RUN")
         print(f"\n{SCRIPT_FILE}:\n{script_of(scheduler, request, arguments)}")
         return 0, None
     scheduler.refuse_absent()
@@ -168,10 +167,6 @@ def _with_axes(record: Record, axes: Mapping[str, Scalar]) -> Record:
     return replace(record, axes={**record.axes, **axes})
 
 
-def _home(arguments: Namespace) -> Path:
-    return Path(arguments.output) if arguments.output else runs_home()
-
-
 def _directory(
     arguments: Namespace,
     plan: Plan,
@@ -187,26 +182,8 @@ def _directory(
         "definition": plan.definition,
         "cases": len(plan.cases),
     }
-    return RunDirectory.create(
-        _home(arguments),
-        "-".join(filter(None, (plan.name, arguments.arrangement))),
-        machine=_machine(arguments.machine, substrate) | ({"declared_watts": declared} if declared else {}),
-        plan=about,
-        substrate=substrate.kind,
-        clock="simulated" if isinstance(substrate, Simulated) else "wall",
-        where={name: getattr(arguments, name) for name in WHERE},
-    )
-
-
-def _machine(name: str | None, substrate: Substrate) -> dict[str, Any]:
-    if isinstance(substrate, Simulated):
-        return {**described_machine(substrate.machine), **({"name": name} if name else {})}
-    return describe_host(name or _name_of(substrate))
-
-
-def _name_of(substrate: Substrate) -> str | None:
-    """An emulated cluster is a machine of its own; a native one has the host's name."""
-    return None if substrate.kind == "native" else substrate.label
+    name = "-".join(filter(None, (plan.name, arguments.arrangement)))
+    return new_run(arguments, name, substrate, plan=about, watts=declared)
 
 
 def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:

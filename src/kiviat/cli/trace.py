@@ -23,8 +23,7 @@ def execute(arguments: Namespace) -> int:
     output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:
         variables = TOOL.environment(library, output.absolute().with_name(f"{output.name}.XXXXXXXX"), {})
-        print(" ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items()), end=" ")
-        print(shlex.join(TOOL.command(words)))
+        print(TOOL.shown(words, variables))
         return 0
     state = Path(arguments.state) if arguments.state else None
     ended = traced(words, library, output, state)

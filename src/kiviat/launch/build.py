@@ -27,7 +27,7 @@ REPLAYER = "kiviat-replay"
 _PROJECTS = {PROGRAM: ".", PROFILER: "prof", RECORDER: "trace", REPLAYER: "trace"}
 # What each is made of, below native/; the rest is none of its business.
 _NOT_OF = {
-    PROGRAM: ("tests", "prof", "trace"),
+    PROGRAM: ("tests", "prof", "trace", "preloaded.cmake"),
     PROFILER: ("tests", "bench", "sim", "emulated", "trace"),
     RECORDER: ("tests", "bench", "sim", "emulated"),
     REPLAYER: ("tests", "bench", "prof", "emulated"),

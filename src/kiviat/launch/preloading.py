@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -54,6 +55,11 @@ class Tool:
             return list(words)
         taken = [part for name in (_PRELOAD, self.variable) for part in ("-x", name)]
         return [*words[: place + 1], *taken, *words[place + 1 :]]
+
+    def shown(self, words: Sequence[str], variables: Mapping[str, str]) -> str:
+        """The command for a shell, with its environment."""
+        named = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+        return " ".join([*named, shlex.join(self.command(words))])
 
     def default_name(self, program: str) -> str:
         """ "lmp.profile" for "/opt/bin/lmp" """

@@ -1,0 +1,24 @@
+# What the projects have in common that compile in seconds, and most of all libraries that any MPI program preloads.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+add_compile_options(-Wall -Wextra)
+
+# `event` is the header that says what is made of a call (prof/parameters.hpp).
+function(kiviat_preloaded name event)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+  target_compile_definitions(${name} PRIVATE KIVIAT_EVENT="${event}")
+  # Its headers only: what is preloaded into shells and launchers too must not bring an MPI there.
+  target_include_directories(${name} SYSTEM PRIVATE $<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_COMPILE_DEFINITIONS>)
+  # Programs may bring a C++ library of their own, or an older one, or none.
+  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,defs)
+  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+endfunction()
