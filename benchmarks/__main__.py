@@ -99,7 +99,7 @@ def _arguments() -> argparse.Namespace:
         type=lambda words: tuple(words.split(",")),
         default=(),
         metavar="NAME,…",
-        help="with the row npb: these programs",
+        help="of the rows npb and accuracy: these programs or benchmarks",
     )
     arguments = parser.parse_args()
     if arguments.repetitions is not None and arguments.repetitions < 1:

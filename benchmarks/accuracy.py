@@ -31,7 +31,8 @@ Program = Callable[[int], Mean]
 def measure(setting: Setting) -> Iterator[Finding]:
     for mpi in setting.mpis:
         for benchmark in BENCHMARKS:
-            yield from _of(mpi, benchmark, setting)
+            if not setting.only or benchmark in setting.only:
+                yield from _of(mpi, benchmark, setting)
 
 
 def judged_sizes(benchmark: str) -> tuple[int, ...]:

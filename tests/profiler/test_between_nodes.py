@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kiviat.launch import native
-from kiviat.launch.cores import oversubscribes
 from kiviat.launch.emulated import rights
-from kiviat.launch.emulated.cluster import Cluster
-from kiviat.launch.emulated.launching import launching
-from kiviat.launch.emulated.spec import Spec
-from kiviat.launch.native import Options
-from kiviat.launch.processes import VARIABLE, Marker
 from kiviat.launch.toolchain import Toolchain
-from kiviat.placement import emit, place
 from kiviat.profile import DISTANCES, Profile, read_profile
 from kiviat.record import InputError
 
@@ -29,31 +19,21 @@ from .conftest import Compiled
 SENT = 8 * 5 * 4_000_000
 
 
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+@pytest.fixture(autouse=True)
+def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         rights.refuse_without_rights()
     except InputError as error:
         pytest.skip(str(error))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    with Cluster.up(Spec(4, 2)) as cluster:
-        yield cluster
 
 
-def profile_of(
-    cluster: Cluster, openmpi: Toolchain, program: Path, policy: str, folder: Path, *more: str
-) -> tuple[Profile, str]:
-    told = launching(cluster, openmpi.family, openmpi.version, oversubscribed=oversubscribes(8))
-    placed = emit(place(cluster.topology(), 8, policy), openmpi.family, openmpi.version)
-    for name, text in placed.files.items():
-        (folder / name).write_text(text)
-    where = [word.replace("{folder}", str(folder)) for word in placed.arguments]
-    words = [*told.prefix, str(openmpi.mpiexec), "-n", "8", *told.arguments, *where, str(program), "bulk"]
-    user = native.environment(openmpi, Options(), os.environ)
-    environment = {**os.environ, **user, **told.environment, VARIABLE: str(Marker.new())}
+def profile_of(mpi: Toolchain, program: Path, policy: str, folder: Path, *more: str) -> tuple[Profile, str]:
     output = folder / f"{policy}.profile"
-    command = [sys.executable, "-m", "kiviat.cli.main", "profile", "-o", str(output), *more, "--", *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    where = ("--on", "emulated:4x2", "--place", policy)
+    started = (str(mpi.mpiexec), "-n", "8", str(program), "bulk")
+    command = [sys.executable, "-m", "kiviat.cli.main", "profile", "-o", str(output), *where, *more]
+    done = subprocess.run([*command, "--", *started], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     shown = subprocess.run(
         [sys.executable, "-m", "kiviat.cli.main", "show", str(output)], capture_output=True, text=True
@@ -65,7 +45,7 @@ def profile_of(
     ("policy", "crossing"), [pytest.param("cyclic", 8, marks=pytest.mark.full), ("blocked", 4)]
 )
 def test_between_nodes(
-    cluster: Cluster, openmpi: Toolchain, compiled: Compiled, tmp_path: Path, policy: str, crossing: int
+    openmpi: Toolchain, compiled: Compiled, tmp_path: Path, policy: str, crossing: int
 ) -> None:
     """Of the eight pairs of a ring so many have their ranks on two nodes.
 
@@ -73,7 +53,7 @@ def test_between_nodes(
     which the interfaces of namespaces hand over whole; the launcher's words are some kilobytes.
     """
     program = compiled(openmpi, "exchange.c", "-lpthread")
-    profile, shown = profile_of(cluster, openmpi, program, policy, tmp_path, "--crossing")
+    profile, shown = profile_of(openmpi, program, policy, tmp_path, "--crossing")
     expected = SENT * crossing // 8
     by_distance = dict(zip(DISTANCES, profile.calls.bytes.sum(axis=0).tolist(), strict=True))
     assert by_distance["other node"] == expected
@@ -89,3 +69,14 @@ def test_between_nodes(
     assert SENT - expected <= inside <= SENT - expected + 1e5
     assert re.search(r"8 ranks on 4 nodes", shown)
     assert "by its own count" in shown
+
+
+def test_mpich_preloads_what_it_was_told_and_ours(
+    mpich: Toolchain, compiled: Compiled, tmp_path: Path
+) -> None:
+    """Its launcher preloads a library of ours into ranks on emulated nodes; the profiler's goes before it."""
+    program = compiled(mpich, "exchange.c", "-lpthread")
+    profile, _ = profile_of(mpich, program, "blocked", tmp_path)
+    by_distance = dict(zip(DISTANCES, profile.calls.bytes.sum(axis=0).tolist(), strict=True))
+    assert by_distance["other node"] == SENT // 2
+    assert sum(by_distance.values()) == SENT

@@ -242,7 +242,7 @@ def _list(command: argparse.ArgumentParser) -> None:
 
 
 def _profile(command: argparse.ArgumentParser) -> None:
-    command.usage = "kiviat profile [-o FILE] [--mpi MPI] -- mpirun -n 16 ./program ..."
+    command.usage = "kiviat profile [-o FILE] [--mpi MPI] [--on WHERE] -- mpirun -n 16 ./program ..."
     command.add_argument(
         "-o", "--output", metavar="FILE", help="the profile (default: the program's name and .profile)"
     )
@@ -254,6 +254,7 @@ def _profile(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where ranks count while they run, a folder that all nodes see (default: where FILE is)",
     )
+    _started(command)
     command.add_argument(
         "--crossing",
         action="store_true",
@@ -267,7 +268,7 @@ def _profile(command: argparse.ArgumentParser) -> None:
 
 
 def _trace(command: argparse.ArgumentParser) -> None:
-    command.usage = "kiviat trace [-o FILE] [--mpi MPI] -- mpirun -n 16 ./program ..."
+    command.usage = "kiviat trace [-o FILE] [--mpi MPI] [--on WHERE] -- mpirun -n 16 ./program ..."
     command.add_argument(
         "-o", "--output", metavar="FILE", help="the trace (default: the program's name and .trace)"
     )
@@ -279,12 +280,23 @@ def _trace(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where ranks write while they run, a folder that all nodes see (default: where FILE is)",
     )
+    _started(command)
     command.add_argument("--dry-run", action="store_true", help="print the command only")
     command.epilog = (
         "The program is not compiled again, and its output and its exit code stay its own. More ranks than "
         "cores are no matter: computation is recorded as each rank's own processor time. `kiviat run --on "
         "simulated:MACHINE --replay FILE` replays it."
     )
+
+
+def _started(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--on",
+        metavar="WHERE",
+        help="start the program there: emulated:4x2,rate=1Gbit; slurm within a job (default: as it says)",
+    )
+    command.add_argument("--place", metavar="HOW", help="blocked, cyclic, plane:K or file:FILE")
+    command.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
 
 
 def _speed(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:

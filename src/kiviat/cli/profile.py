@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from argparse import Namespace
 from pathlib import Path
 
 from kiviat.cli.show_profile import in_one_line
+from kiviat.cli.started import started
 from kiviat.launch.linked import linked, toolchain_for
-from kiviat.launch.profiling import TOOL, profiled
+from kiviat.launch.profiling import TOOL, profiled, profiling
 from kiviat.profile import read_profile
-from kiviat.profile.crossing import LAYERS, monitoring
 from kiviat.record import InputError
 
 
@@ -24,17 +23,16 @@ def execute(arguments: Namespace) -> int:
     toolchain = toolchain_for(found, arguments.mpi)
     if arguments.crossing and toolchain.family != "openmpi":
         raise InputError(f"--crossing: {toolchain.name} does not count what it sends; leave it out")
+    substrate, starting = started(arguments, words, toolchain)
     library = TOOL.library(toolchain)
     output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
-        variables = TOOL.environment(library, folder, {})
-        if arguments.crossing:
-            variables |= monitoring(folder, os.environ.get(LAYERS, ""))
-        print(TOOL.shown(words, variables))
+        print(profiling(starting(folder), library, folder, arguments.crossing).shell_line())
         return 0
     state = Path(arguments.state) if arguments.state else None
-    ended = profiled(words, library, output, state, arguments.crossing)
+    with substrate:
+        ended = profiled(starting, library, output, state, arguments.crossing)
     for path in ended.profiles:
         profile = read_profile(path)
         _say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")

@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from kiviat.cli.show_trace import in_one_line
+from kiviat.cli.started import started
 from kiviat.launch.linked import linked, toolchain_for
 from kiviat.launch.tracing import TOOL, traced
 from kiviat.record import InputError
@@ -19,14 +20,17 @@ def execute(arguments: Namespace) -> int:
     if not words:
         raise InputError("there is nothing to record; give the command after --: -- mpirun -n 4 ./program")
     found = linked(words, sure=arguments.mpi is not None)
-    library = TOOL.library(toolchain_for(found, arguments.mpi))
+    toolchain = toolchain_for(found, arguments.mpi)
+    substrate, starting = started(arguments, words, toolchain)
+    library = TOOL.library(toolchain)
     output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:
-        variables = TOOL.environment(library, output.absolute().with_name(f"{output.name}.XXXXXXXX"), {})
-        print(TOOL.shown(words, variables))
+        folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
+        print(TOOL.preloading(starting(folder), library, folder).shell_line())
         return 0
     state = Path(arguments.state) if arguments.state else None
-    ended = traced(words, library, output, state)
+    with substrate:
+        ended = traced(starting, library, output, state)
     if ended.written:
         trace = read_trace(output)
         _say(f"{output}: {in_one_line(trace)}")

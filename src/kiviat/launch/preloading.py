@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
 from kiviat.launch.build import build
 from kiviat.launch.linked import launcher_family, launcher_place
+from kiviat.launch.starting import Command
 from kiviat.launch.toolchain import Toolchain
 from kiviat.record import InputError
 
@@ -41,25 +42,22 @@ class Tool:
             toolchain, product=self.product, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr)
         )
 
-    def environment(self, library: Path, folder: Path, inherited: Mapping[str, str]) -> dict[str, str]:
-        """What a process needs so that the library is there, and leaves its files in `folder`."""
-        preloaded = [str(library), *filter(None, inherited.get(_PRELOAD, "").split(":"))]
-        return {_PRELOAD: ":".join(preloaded), self.variable: str(folder)}
+    def preloading(self, command: Command, library: Path, folder: Path) -> Command:
+        """The command with the library in its ranks, which leave their files in `folder`.
 
-    def command(self, words: Sequence[str]) -> list[str]:
-        """The command with what takes the environment to other nodes. Of the launchers that we know only Open
-        MPI's has to be told.
+        Open MPI's launcher is told what to take to other nodes; MPICH's may preload something else already.
         """
+        inherited = {**os.environ, **command.environment}.get(_PRELOAD, "")
+        words = list(command.words)
         place = launcher_place(words)
-        if place is None or launcher_family(words[place]) != "openmpi":
-            return list(words)
-        taken = [part for name in (_PRELOAD, self.variable) for part in ("-x", name)]
-        return [*words[: place + 1], *taken, *words[place + 1 :]]
-
-    def shown(self, words: Sequence[str], variables: Mapping[str, str]) -> str:
-        """The command for a shell, with its environment."""
-        named = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
-        return " ".join([*named, shlex.join(self.command(words))])
+        if place is not None and launcher_family(words[place]) == "openmpi":
+            taken = [part for name in (_PRELOAD, self.variable) for part in ("-x", name)]
+            words[place + 1 : place + 1] = taken
+        for at in range(2, len(words)):
+            if words[at - 2 : at] == ["-genv", _PRELOAD]:
+                words[at] = _joined(library, words[at])
+        variables = {_PRELOAD: _joined(library, inherited), self.variable: str(folder)}
+        return replace(command, words=tuple(words), environment={**command.environment, **variables})
 
     def default_name(self, program: str) -> str:
         """ "lmp.profile" for "/opt/bin/lmp" """
@@ -85,15 +83,21 @@ class Tool:
                     raise InputError(f"-o {output} exists and is no {self.noun}; give another name")
 
 
-def run(command: Sequence[str], variables: Mapping[str, str], folder: Path) -> int:
+def _joined(library: Path, others: str) -> str:
+    return ":".join([str(library), *filter(None, others.split(":"))])
+
+
+def run(command: Command, folder: Path) -> int:
     """The exit code of the command; what it prints is its own affair. Where it cannot be started `folder`,
-    which is empty, is gone.
+    in which nobody has written, is gone.
     """
+    for name, text in command.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
     try:
-        started = subprocess.Popen(command, env={**os.environ, **variables})
+        started = subprocess.Popen(command.words, env={**os.environ, **command.environment})
     except OSError as error:
-        folder.rmdir()
-        raise InputError(f"cannot start {command[0]}: {error.strerror}") from error
+        shutil.rmtree(folder)
+        raise InputError(f"cannot start {command.words[0]}: {error.strerror}") from error
     with _forwarding(started):
         status = started.wait()
     return status if status >= 0 else 128 - status

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 
 from kiviat.launch.build import PROFILER
 from kiviat.launch.preloading import Tool, run
+from kiviat.launch.starting import Command, Starting
 from kiviat.profile import add_crossing, write_merged
 from kiviat.profile.crossing import LAYERS, crossed, monitoring
 from kiviat.record import InputError
@@ -31,7 +31,7 @@ class Ended:
 
 
 def profiled(
-    words: Sequence[str],
+    starting: Starting,
     library: Path,
     output: Path,
     state: Path | None = None,
@@ -43,10 +43,16 @@ def profiled(
     `crossing` lets Open MPI count what it sends.
     """
     folder = TOOL.folder_for(output, state)
-    variables = TOOL.environment(library, folder, os.environ)
-    if crossing:
-        variables |= monitoring(folder, os.environ.get(LAYERS, ""))
-    return _collected(folder, output, run(TOOL.command(words), variables, folder))
+    return _collected(folder, output, run(profiling(starting(folder), library, folder, crossing), folder))
+
+
+def profiling(command: Command, library: Path, folder: Path, crossing: bool) -> Command:
+    """The command, profiled: what its ranks count is in `folder` at the end."""
+    preloaded = TOOL.preloading(command, library, folder)
+    if not crossing:
+        return preloaded
+    layers = {**os.environ, **command.environment}.get(LAYERS, "")
+    return replace(preloaded, environment={**preloaded.environment, **monitoring(folder, layers)})
 
 
 def _collected(folder: Path, output: Path, status: int) -> Ended:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kiviat.launch.build import RECORDER
 from kiviat.launch.core_rate import core_rate
 from kiviat.launch.preloading import Tool, run
+from kiviat.launch.starting import Starting
 from kiviat.record import InputError
 from kiviat.trace import pack
 from kiviat.trace.layout import START
@@ -26,13 +25,13 @@ class Ended:
     written: bool
 
 
-def traced(words: Sequence[str], library: Path, output: Path, state: Path | None = None) -> Ended:
+def traced(starting: Starting, library: Path, output: Path, state: Path | None = None) -> Ended:
     """Runs the command; what it prints and how it ends is its own affair.
 
     `state` is where ranks write while they run; all nodes must see it. By default that is beside `output`.
     """
     folder = TOOL.folder_for(output, state)
-    status = run(TOOL.command(words), TOOL.environment(library, folder, os.environ), folder)
+    status = run(TOOL.preloading(starting(folder), library, folder), folder)
     try:
         written = any(folder.glob("rank-*.stream")) and pack(folder, output, core_rate())
     except OSError as error:
