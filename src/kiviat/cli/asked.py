@@ -118,7 +118,7 @@ def mpi_of(path: Path, mpi: str | None) -> str | None:
 
 _ALONGSIDE_RESUME = {
     *("resume", "mpi", "report", "output", "module", "command"),
-    *("launcher", "on", "script", "ppn", "place", "bind", "timeout", "dry_run"),
+    *("launcher", "on", "script", "ppn", "place", "bind", "timeout", "dry_run", "lammps"),
 }
 
 

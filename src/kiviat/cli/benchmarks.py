@@ -8,11 +8,18 @@ from collections.abc import Sequence
 
 from kiviat.cli.program import described, program
 from kiviat.cli.table import bold, print_json, print_table
+from kiviat.launch.lammps_cases import described as of_lammps
 from kiviat.plan import Benchmark, find_benchmarks
+
+_TIMED = {
+    "batched": "in batches",
+    "per_call": "call by call",
+    "once": "by the program itself, once in each launch",
+}
 
 
 def execute(arguments: Namespace) -> int:
-    known = described(*program(arguments.mpi))
+    known = [*described(*program(arguments.mpi)), *of_lammps()]
     benchmarks = [Benchmark.from_json(entry) for entry in known]
     chosen = find_benchmarks(benchmarks, arguments.benchmarks, "the command line") or benchmarks
     if arguments.format == "json":
@@ -42,9 +49,7 @@ def _print_one(benchmark: Benchmark) -> None:
         "defined in": benchmark.source,
         "runs on": str(benchmark.ranks),
         "measures": ", ".join(benchmark.metrics),
-        "timed": {"batched": "in batches", "per_call": "call by call"}.get(
-            benchmark.sampling, "call by call, beside computation"
-        ),
+        "timed": _TIMED.get(benchmark.sampling, "call by call, beside computation"),
     }
     for name, fact in facts.items():
         if fact:

@@ -22,12 +22,16 @@ _SILENT_S = 1.0
 
 def program(mpi: str | None) -> tuple[Toolchain, Path]:
     toolchain = find_toolchain(mpi)
+    return toolchain, built(toolchain)
+
+
+def built(toolchain: Toolchain) -> Path:
     message = f"building kiviat-bench for {toolchain.name}, once; this takes a minute or two"
     notice = Timer(_SILENT_S, print, [message], {"file": sys.stderr, "flush": True})
     notice.daemon = True
     notice.start()
     try:
-        return toolchain, build(toolchain)
+        return build(toolchain)
     finally:
         notice.cancel()
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from kiviat.cli.arranged import run_arranged
 from kiviat.cli.asked import asked_plan, mpi_of, named_plan, plan_of, refuse_other_options
-from kiviat.cli.program import described, program
+from kiviat.cli.foreign import Foreign, foreign
+from kiviat.cli.program import built, described, program
 from kiviat.cli.progress import Progress
 from kiviat.cli.room import refuse_beyond_memory
 from kiviat.cli.run_directory import home_of, new_run
@@ -28,6 +29,7 @@ from kiviat.cli.where import (
     substrate_of,
 )
 from kiviat.cli.words import counted, duration
+from kiviat.launch.lammps_cases import refuse_impossible
 from kiviat.launch.native import Options
 from kiviat.launch.on_simulated import Simulated
 from kiviat.launch.runner import Outcome, dry_run, run_plan
@@ -61,10 +63,12 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
         resumed = find_run(arguments.resume, home_of(arguments))
         go_on_there(resumed, arguments)
     mpi = mpi_on(arguments.on, arguments.mpi)
-    toolchain, binary = program(mpi_of(resumed, mpi) if resumed else mpi)
-    known = described(toolchain, binary)
+    mpi = mpi_of(resumed, mpi) if resumed else mpi
+    others = foreign(arguments, resumed, mpi)
+    toolchain, binary = _program(others, mpi)
+    known = others.described + (described(toolchain, binary) if binary else [])
     if scheduler := scheduler_to_ask(arguments.on):
-        return _as_job(scheduler, arguments, toolchain, binary, resumed)
+        return _as_job(scheduler, arguments, toolchain, known, resumed)
     substrate, options = substrate_of(arguments.on), options_of(arguments)
     if resumed and isinstance(substrate, Scheduled):
         take_over(resumed, substrate.scheduler)
@@ -75,9 +79,10 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
         plan_of(resumed, known) if resumed else asked_plan(arguments, known, substrate.default_ranks(options))
     )
     refuse_beyond_memory(plan, substrate)
+    refuse_impossible(plan.cases)
     expected = estimate(plan)
     if arguments.dry_run:
-        _print_dry_run(plan, toolchain, binary, expected, options, substrate)
+        _print_dry_run(plan, toolchain, binary, expected, options, substrate, others)
         return 0, None
     for world in plan.worlds():  # what cannot be placed is refused before anything starts
         substrate.start(
@@ -85,7 +90,9 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
         )
     with substrate, _directory(arguments, plan, resumed, substrate, declared) as directory:
         _announce(plan, toolchain, expected)
-        outcome = _run(plan, toolchain, binary, directory, expected, options, arguments.timeout, substrate)
+        outcome = _run(
+            plan, toolchain, binary, directory, expected, options, arguments.timeout, substrate, others
+        )
         directory.finish("complete" if outcome.signal is None else "interrupted")
     if outcome.signal is not None:
         return _interrupted(directory.path, outcome.signal), directory.path
@@ -93,10 +100,20 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
     return (1 if outcome.failed else 0), directory.path
 
 
+def _program(others: Foreign, mpi: str | None) -> tuple[Toolchain, Path | None]:
+    """The MPI of the run, that of a program of others if one runs; and kiviat-bench if it has work."""
+    if others.lammps is None:
+        return program(mpi)
+    return others.lammps.toolchain, None if others.alone else built(others.lammps.toolchain)
+
+
 def _as_job(
-    scheduler: Scheduler, arguments: Namespace, toolchain: Toolchain, binary: Path, resumed: Path | None
+    scheduler: Scheduler,
+    arguments: Namespace,
+    toolchain: Toolchain,
+    known: list[dict[str, Any]],
+    resumed: Path | None,
 ) -> tuple[int, Path | None]:
-    known = described(toolchain, binary)
     if not resumed and arguments.ranks is None:
         raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
     declared = declared_watts(arguments, Scheduled(scheduler))
@@ -136,12 +153,13 @@ def _any_failed(path: Path) -> bool:
 def _run(
     plan: Plan,
     toolchain: Toolchain,
-    binary: Path,
+    binary: Path | None,
     directory: RunDirectory,
     expected: Estimate,
     options: Options,
     timeout_s: float | None,
     substrate: Substrate,
+    others: Foreign,
 ) -> Outcome:
     # The plan knows one axis that the native program does not: the size of the launch.
     axes = {case.id: case.axes for case in plan.cases}
@@ -158,9 +176,9 @@ def _run(
             "first_launch": len(directory.run["launches"]),
             "substrate": substrate,
         }
-        if isinstance(substrate, Simulated):
+        if isinstance(substrate, Simulated) and binary:
             return simulate_plan(plan, toolchain, binary, **common)
-        return run_plan(plan, toolchain, binary, **common)
+        return run_plan(plan, toolchain, binary, others=others.programs, **common)
 
 
 def _with_axes(record: Record, axes: Mapping[str, Scalar]) -> Record:
@@ -202,11 +220,17 @@ def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
 
 
 def _print_dry_run(
-    plan: Plan, toolchain: Toolchain, binary: Path, expected: Estimate, options: Options, substrate: Substrate
+    plan: Plan,
+    toolchain: Toolchain,
+    binary: Path | None,
+    expected: Estimate,
+    options: Options,
+    substrate: Substrate,
+    others: Foreign,
 ) -> None:
     _announce(plan, toolchain, expected)
     print("\ncommands:")
-    for command in dry_run(plan, toolchain, binary, options, substrate):
+    for command in dry_run(plan, toolchain, binary, options, substrate, others.programs):
         print(" ", command)
     print("\ncases of the first repetition:")
     for case in plan.ordered(0):

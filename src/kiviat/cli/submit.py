@@ -56,6 +56,7 @@ def _command(arguments: Namespace, folder: Path) -> str:
     words = [sys.executable, "-m", "kiviat.cli.main", "run", "--resume", str(folder)]
     words += [] if arguments.timeout is None else ["--timeout", str(arguments.timeout)]
     words += [] if arguments.mpi is None else ["--mpi", arguments.mpi]
+    words += [] if arguments.lammps is None else ["--lammps", arguments.lammps]
     return shlex.join(words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kiviat.ingest import hpcc, hpcg, hpl, imb, osu, stream
+from kiviat.ingest import hpcc, hpcg, hpl, imb, lammps, osu, stream
 from kiviat.record import InputError, Record
 
 
@@ -19,7 +19,7 @@ class Format(Protocol):
 
 
 # hpccoutf.txt holds what HPL prints, and more.
-FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg)
+FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps)
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kiviat.launch.context import Setting, described, now, refuse_wrong_mpi, said
-from kiviat.launch.events import Event, Identity, Tail
+from kiviat.launch.events import Event, Identity
 from kiviat.launch.execution import Execution, exit_text
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.leftovers import Journal
 from kiviat.launch.processes import Marker
+from kiviat.launch.programs import Events, Program
 from kiviat.plan.case import Case
 from kiviat.plan.controls import DEFAULTS
 from kiviat.record import Record
@@ -50,10 +51,11 @@ def timeout_s(case: Case | None) -> float:
 
 
 class Attempt:
-    """Tries to run `cases` in one launch."""
+    """Tries to run `cases` in one launch of `program`."""
 
-    def __init__(self, setting: Setting, cases: Sequence[Case], sinks: Sinks) -> None:
+    def __init__(self, setting: Setting, program: Program, cases: Sequence[Case], sinks: Sinks) -> None:
         self._setting = setting
+        self._program = program
         self._left = {case.id: case for case in cases}
         self._sinks = sinks
         self._identity = Identity(
@@ -70,24 +72,29 @@ class Attempt:
         folder = self._setting.folder
         # A kiviat that was killed before it published its launch has left the folder of this one.
         shutil.rmtree(folder, ignore_errors=True)
+        self._skip_missing()
+        if not self._left:
+            self._close("ok", None, "nothing was started: all its cases are skipped")
+            return Ended([])
         folder.mkdir(parents=True)
-        lines = [case.line() for case in self._left.values()]
-        (folder / "cases.txt").write_text("\n".join(lines) + "\n")
+        cases = list(self._left.values())
+        for name, text in self._program.files(cases).items():
+            (folder / name).write_text(text, encoding="utf-8")
         self._setting.start.write(folder)
         marker = Marker.new()
         journal = Journal.open(marker, self._setting.toolchain.vendor)
         try:
             execution = Execution(self._setting.command, self._setting.environment, folder, marker)
-            tail = Tail(folder / "events.jsonl")
+            events = self._program.events(folder, cases)
             try:
-                hung = self._watch(execution, tail, interrupts)
+                hung = self._watch(execution, events, interrupts)
             finally:
                 status = execution.end()
-            for event in tail.finish():
+            for event in events.finish():
                 self._take(event)
             if interrupts.signal is not None and not self._ended:
                 return self._interrupted(status, interrupts.signal)
-            return self._conclude(status, self._reason(execution, tail, status, hung), hung is not None)
+            return self._conclude(status, self._reason(execution, events, status, hung), hung is not None)
         except BaseException as error:
             self._close("failed", None, str(error) or type(error).__name__)
             raise
@@ -99,11 +106,17 @@ class Attempt:
         for case in cases:
             self._record(self._identity.failed(case, "launch", reason))
 
-    def _watch(self, execution: Execution, tail: Tail, interrupts: Interrupts) -> str | None:
+    def _skip_missing(self) -> None:
+        for case in list(self._left.values()):
+            if why := self._program.missing(case):
+                del self._left[case.id]
+                self._record(self._identity.skipped(case, why))
+
+    def _watch(self, execution: Execution, events: Events, interrupts: Interrupts) -> str | None:
         """Why the launch has to be ended, or None if it exited by itself or was interrupted."""
         deadline = time.monotonic() + self._patience_s()
         while execution.wait(_POLL_S) is None and interrupts.signal is None:
-            for event in tail.read():
+            for event in events.read():
                 self._take(event)
                 deadline = time.monotonic() + self._patience_s()
             if time.monotonic() > deadline:
@@ -121,7 +134,7 @@ class Attempt:
     def _take(self, event: Event) -> None:
         kind = event["event"]
         if kind == "launch":
-            refuse_wrong_mpi(self._setting, event)
+            refuse_wrong_mpi(self._setting, self._program, event)
             self._launch |= said(self._setting, event)
             self._publish()
         elif kind == "start":
@@ -146,7 +159,7 @@ class Attempt:
         self._current = None
         self._record(record)
 
-    def _reason(self, execution: Execution, tail: Tail, status: int, hung: str | None) -> str | None:
+    def _reason(self, execution: Execution, events: Events, status: int, hung: str | None) -> str | None:
         """What went wrong, or None."""
         words: list[str | None] = []
         if hung:
@@ -154,9 +167,9 @@ class Attempt:
         elif status:
             words += [exit_text(status), execution.last_words()]
         elif not self._ended:
-            words.append("kiviat-bench stopped without saying so")
-        if tail.torn:
-            words.append(f"torn event: {tail.torn[-1]}")
+            words.append(f"{self._program.name} stopped without saying so")
+        words.append(events.trouble)
+        words = [word for word in words if word]
         if words and self._ended:
             words.append("all results are there")
         return "; ".join(word for word in words if word) or None
@@ -168,7 +181,7 @@ class Attempt:
             phase = "watchdog" if hung else "launch"
             self._record(self._identity.failed(victim, phase, str(reason), self._current_started))
         if self._ended:
-            self.give_up(list(self._left.values()), "kiviat-bench ended without its result")
+            self.give_up(list(self._left.values()), f"{self._program.name} ended without its result")
             self._left.clear()
         self._close("failed" if reason else "ok", status, reason)
         if not reason:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.launch.events import Event
+from kiviat.launch.programs import Program
 from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.vendors import vendors
@@ -91,21 +92,21 @@ def _asked(start: Start) -> dict[str, Any] | None:
     }
 
 
-def refuse_wrong_mpi(setting: Setting, event: Event) -> None:
+def refuse_wrong_mpi(setting: Setting, program: Program, event: Event) -> None:
     """The launcher of another MPI starts N worlds of one rank, without any error."""
     toolchain = setting.toolchain
     library = str(event.get("library", ""))
     first_line = library.partition("\n")[0].strip()
     if event.get("world") != setting.world:
         raise InputError(
-            f"{setting.command[0]} started {setting.world} ranks, but kiviat-bench sees "
-            f"{event.get('world')} ({first_line}): launcher and {toolchain.mpicxx} are not of one MPI; "
+            f"{setting.command[0]} started {setting.world} ranks, but {program.name} sees "
+            f"{event.get('world')} ({first_line}): launcher and {program.path} are not of one MPI; "
             "choose with --mpi"
         )
     for vendor in vendors().values():
         if vendor.family != toolchain.family and vendor.library_marker in library:
             raise InputError(
-                f"kiviat-bench was built with {toolchain.mpicxx} ({toolchain.name}), but loads "
+                f"{program.name} was built with {toolchain.mpicxx} ({toolchain.name}), but loads "
                 f"{first_line}; see LD_LIBRARY_PATH and LD_PRELOAD"
             )
 

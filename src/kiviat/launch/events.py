@@ -47,6 +47,10 @@ class Tail:
             self.torn.append(_excerpt(self._rest))
             self._rest = b""
 
+    @property
+    def trouble(self) -> str | None:
+        return f"torn event: {self.torn[-1]}" if self.torn else None
+
 
 def _parsed(line: bytes) -> Event | None:
     try:
@@ -84,6 +88,15 @@ class Identity:
 
     def failed(self, case: Case, phase: str, reason: str, started: str | None = None) -> Record:
         """The record of a case that has no result."""
+        return self._without_result(case, "failed", phase, reason, started)
+
+    def skipped(self, case: Case, reason: str) -> Record:
+        """The record of a case that was not tried."""
+        return self._without_result(case, "skipped", "setup", reason, None)
+
+    def _without_result(
+        self, case: Case, outcome: str, phase: str, reason: str, started: str | None
+    ) -> Record:
         metrics: tuple[Metric, ...] = ()
         return Record(
             case=case.id,
@@ -93,7 +106,7 @@ class Identity:
             axes=dict(case.axes),
             mode=None,
             sync=None,
-            outcome="failed",
+            outcome=outcome,
             phase=phase,
             reason=reason,
             check="not run",

@@ -2,6 +2,8 @@
 
     run_plan(plan, toolchain, binary, *, run_id, directory, done, on_launch, on_record, …) -> Outcome
 
+`binary` is kiviat-bench, None where no case needs it; `others` are the programs that cases name.
+
 `on_launch` gets a launch as `run.json` holds it, once before its first record and once at its end; the
 `index` is the same. `on_record` gets each record as its case ends. Both are called from this thread,
 between two looks at the events, and may take the time to sync. `done` holds what earlier sessions of the
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -29,6 +31,7 @@ from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.leftovers import clean_dead
 from kiviat.launch.native import Options
 from kiviat.launch.probe import probe
+from kiviat.launch.programs import KiviatBench, Program
 from kiviat.launch.substrate import Native, Substrate
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.transport import UNKNOWN
@@ -68,7 +71,7 @@ class Outcome:
 def run_plan(
     plan: Plan,
     toolchain: Toolchain,
-    binary: Path,
+    binary: Path | None,
     *,
     run_id: str,
     directory: Path,
@@ -81,6 +84,7 @@ def run_plan(
     timeout_s: float | None = None,
     first_launch: int = 0,
     substrate: Substrate | None = None,
+    others: Mapping[str, Program] | None = None,
 ) -> Outcome:
     """Runs what is not `done`; returns when it is complete or interrupted. InputError ends it early.
 
@@ -89,7 +93,8 @@ def run_plan(
     run = _Run(
         plan=plan,
         toolchain=toolchain,
-        binary=binary.absolute(),
+        binary=binary.absolute() if binary else None,
+        programs=_programs(binary, others),
         run_id=run_id,
         folder=directory.absolute() / "launches",
         on_launch=on_launch,
@@ -111,27 +116,40 @@ def run_plan(
 def dry_run(
     plan: Plan,
     toolchain: Toolchain,
-    binary: Path,
+    binary: Path | None,
     options: Options | None = None,
     substrate: Substrate | None = None,
+    others: Mapping[str, Program] | None = None,
 ) -> list[str]:
     """The commands that a run of the plan executes, as one types them into a shell."""
     options, substrate = options or Options(), substrate or Native()
-    launches = [
-        (str(index), world, threads, options)
-        for index, (_, (world, threads), _) in enumerate(_groups(plan, ()))
-    ]
-    if launches and (world := substrate.ranks_to_probe(max(plan.worlds()))) > 1:
-        launches.insert(0, ("probe", world, False, replace(options, probe=True)))
+    programs = _programs(binary, others)
+    groups = list(_groups(plan, ()))
     lines = []
-    for name, world, threads, asked in launches:
-        folder = Path("launches") / name
-        start = substrate.start(toolchain, world, folder, _settled(asked, world, substrate))
-        lines.append(start.shell_line(native.program(binary, folder, threads)))
+    if binary and (world := substrate.ranks_to_probe(_largest(groups))) > 1:
+        folder = Path("launches") / "probe"
+        asked = _settled(replace(options, probe=True), world, substrate)
+        start = substrate.start(toolchain, world, folder, asked)
+        lines.append(start.shell_line(native.program(binary, folder)))
+    for index, (_, (world, _, _), cases) in enumerate(groups):
+        folder, program = Path("launches") / str(index), programs[cases[0].program]
+        start = substrate.start(toolchain, world, folder, _settled(options, world, substrate, program))
+        lines.append(start.shell_line(program.words(folder, cases)))
     return lines
 
 
-_Group = tuple[int, tuple[int, bool], list[Case]]
+_Group = tuple[int, tuple[int, bool, str], list[Case]]
+
+
+def _programs(binary: Path | None, others: Mapping[str, Program] | None) -> dict[str, Program]:
+    """By what cases call them: "" is kiviat-bench."""
+    own: dict[str, Program] = {"": KiviatBench(binary.absolute())} if binary else {}
+    return own | dict(others or {})
+
+
+def _largest(groups: Sequence[_Group]) -> int:
+    """The ranks of the largest launch of kiviat-bench; 0 where there is none."""
+    return max((world for _, (world, _, _), cases in groups if not cases[0].program), default=0)
 
 
 def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
@@ -142,15 +160,21 @@ def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
             yield repetition, launch, list(cases)
 
 
-def _settled(options: Options, world: int, substrate: Substrate) -> Options:
-    return replace(options, oversubscribed=options.oversubscribed or substrate.oversubscribes(world))
+def _settled(options: Options, world: int, substrate: Substrate, program: Program | None = None) -> Options:
+    needed = program.environment if program else {}
+    return replace(
+        options,
+        oversubscribed=options.oversubscribed or substrate.oversubscribes(world),
+        environment={**needed, **options.environment},
+    )
 
 
 @dataclass
 class _Run:
     plan: Plan
     toolchain: Toolchain
-    binary: Path
+    binary: Path | None
+    programs: Mapping[str, Program]
     run_id: str
     folder: Path
     on_launch: Callable[[dict[str, Any]], None]
@@ -166,7 +190,6 @@ class _Run:
     before: int = 0
     repetition: int = 0
     world: int = 0
-    threads: bool = False
 
     @property
     def resumable(self) -> str:
@@ -181,9 +204,9 @@ class _Run:
         for line in clean_dead():
             self._tell("cleaned", None, line)
         with Interrupts() as interrupts:
-            if self.transport is None and groups:
-                self.transport = self._probe(max(world for _, (world, _), _ in groups), interrupts)
-            for self.repetition, (self.world, self.threads), cases in groups:
+            if self.transport is None and self.binary and (largest := _largest(groups)):
+                self.transport = self._probe(self.binary, largest, interrupts)
+            for self.repetition, (self.world, _, _), cases in groups:
                 if interrupts.signal is None:
                     self._group(cases, interrupts)
         return Outcome(
@@ -194,12 +217,12 @@ class _Run:
             skipped=self.outcomes["skipped"],
         )
 
-    def _probe(self, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
+    def _probe(self, binary: Path, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
         world = self.substrate.ranks_to_probe(largest)
         folder = self.folder / "probe"
         options = replace(_settled(self.options, world, self.substrate), probe=True)
         start = self.substrate.start(self.toolchain, world, folder, options)
-        return probe(self.toolchain, self.binary, world, folder, start, interrupts)
+        return probe(self.toolchain, binary, world, folder, start, interrupts)
 
     def _group(self, cases: list[Case], interrupts: Interrupts) -> None:
         """Launches until each case has a record, or launching again is in vain."""
@@ -207,7 +230,9 @@ class _Run:
         barren = 0
         while cases and interrupts.signal is None:
             self._refuse_full_disk()
-            attempt = Attempt(self._setting(), cases, Sinks(self.on_launch, self._record, self._start))
+            program = self.programs[cases[0].program]
+            sinks = Sinks(self.on_launch, self._record, self._start)
+            attempt = Attempt(self._setting(program, cases), program, cases, sinks)
             self._tell("launch", None)
             ended = attempt.run(interrupts)
             if ended.reason is None:
@@ -220,16 +245,16 @@ class _Run:
             attempt.give_up(given_up, f"not tried again: {ended.reason}")
             cases = [case for case in ended.left if case not in given_up]
 
-    def _setting(self) -> Setting:
+    def _setting(self, program: Program, cases: Sequence[Case]) -> Setting:
         folder = self.folder / str(self.next_launch)
-        options = _settled(self.options, self.world, self.substrate)
+        options = _settled(self.options, self.world, self.substrate, program)
         start = self.substrate.start(self.toolchain, self.world, folder, options)
         setting = Setting(
             index=self.next_launch,
             repetition=self.repetition,
             world=self.world,
             folder=folder,
-            command=start.command(native.program(self.binary, folder, self.threads)),
+            command=start.command(program.words(folder, cases)),
             environment=start.environment,
             start=start,
             substrate=self.substrate.kind,

@@ -27,6 +27,7 @@ from kiviat.launch.cores import available_cores
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.native import Options
 from kiviat.launch.on_simulated import Simulated
+from kiviat.launch.programs import KiviatBench
 from kiviat.launch.runner import Outcome, Progress
 from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain, find_toolchain
@@ -237,7 +238,9 @@ class _Work:
                     case = next(case for case in part.cases if case.id == found.case)
                     _keep(_key(start, self.binary, case), {"record": found.to_json(), "launch": dict(said)})
 
-            attempt = Attempt(setting, left, Sinks(launched, record, lambda case: None))
+            attempt = Attempt(
+                setting, KiviatBench(self.binary), left, Sinks(launched, record, lambda case: None)
+            )
             ended = attempt.run(self.interrupts)
             if ended.reason is not None and ended.victim is None:
                 attempt.give_up(ended.left, f"not tried again: {ended.reason}")

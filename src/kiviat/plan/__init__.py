@@ -5,7 +5,15 @@ from kiviat.plan.benchmark import Axis, Benchmark, RankRule, find_benchmarks
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.estimate import Estimate, estimate
 from kiviat.plan.expand import COMMAND_LINE
-from kiviat.plan.load import Overrides, load_arrangements, load_plan, plan_in, plan_names, reload_plan
+from kiviat.plan.load import (
+    Overrides,
+    load_arrangements,
+    load_plan,
+    plan_benchmarks,
+    plan_in,
+    plan_names,
+    reload_plan,
+)
 from kiviat.plan.plan import Plan
 from kiviat.plan.ranges import expand_ranks, expand_sizes
 
@@ -26,6 +34,7 @@ __all__ = [
     "find_benchmarks",
     "load_arrangements",
     "load_plan",
+    "plan_benchmarks",
     "plan_in",
     "plan_names",
     "reload_plan",

@@ -69,6 +69,7 @@ class Benchmark:
     sampling: str
     nominal_s: float
     threads: bool
+    program: str = ""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Benchmark:
@@ -98,6 +99,7 @@ class Benchmark:
             sampling=data.get("sampling", "batched"),
             nominal_s=data.get("nominal_s", 0.0),
             threads=data.get("threads", False),
+            program=data.get("program", ""),
         )
 
 

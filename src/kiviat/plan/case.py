@@ -15,7 +15,7 @@ class Case:
 
     `nominal_s` is how long a study says that it takes, and 0 for what stops by its budget. `threads` says
     that several threads of a rank communicate: MPI is started otherwise for them, which changes the times of
-    all others.
+    all others. `program` is what runs it, one case in a launch: "" for kiviat-bench, which runs many.
     """
 
     id: str
@@ -27,11 +27,14 @@ class Case:
     world: int
     nominal_s: float = 0.0
     threads: bool = False
+    program: str = ""
 
     @property
-    def launch(self) -> tuple[int, bool]:
-        """Cases with an equal one share a launch: its size, and whether it is one for threads."""
-        return self.world, self.threads
+    def launch(self) -> tuple[int, bool, str]:
+        """Cases with an equal one share a launch: its size, whether it is one for threads, and the case
+        itself where another program runs it.
+        """
+        return self.world, self.threads, self.id if self.program else ""
 
     def line(self) -> str:
         """The line of cases.txt."""

@@ -56,7 +56,7 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
             world = _world(group, ranks, axes, available)
             named = {**axes, "world": world} if group.subset and world != ranks else axes
             name = case_id(benchmark.name, ranks, size, named | marks)
-            about = (group.nominal_s or benchmark.nominal_s, benchmark.threads)
+            about = (group.nominal_s or benchmark.nominal_s, benchmark.threads, benchmark.program)
             cases.append(Case(name, benchmark.name, ranks, size, named, controls, world, *about))
     return cases, reason
 
@@ -147,7 +147,7 @@ def _number_or_auto(axis: Axis, value: Scalar, where: str) -> Scalar:
 
 def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:
     """Controls that make a call-by-call time another quantity: they are part of its identity."""
-    if benchmark.sampling == "batched":
+    if benchmark.sampling in ("batched", "once"):
         return {}
     marks = {"mode": "pallas2", "sync": "barrier"}
     return {name: value for name, value in marks.items() if group.controls.get(name) == value}

@@ -90,6 +90,12 @@ def load_arrangements(name_or_path: str | Path) -> tuple[Arrangement, ...]:
     return arrangements_of(_read(path), f"plan {path}")
 
 
+def plan_benchmarks(name_or_path: str | Path) -> list[str]:
+    """The names and patterns of benchmarks that a plan holds, as it writes them."""
+    groups = [group["benchmarks"] for group in _read(_find(name_or_path)).get("cases", [])]
+    return [name for group in groups for name in ([group] if isinstance(group, str) else group)]
+
+
 def reload_plan(definition: Mapping[str, Any], describe: Sequence[Mapping[str, Any]]) -> Plan:
     """The plan of a run that is to go on, from the definition in its run.json."""
     data = dict(definition)

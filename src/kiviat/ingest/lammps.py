@@ -1,0 +1,91 @@
+"""LAMMPS: logs of any version since 2005 (see lammps_log.py), of its benchmarks or of anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kiviat.ingest.lammps_log import LoggedRun, looks_like_log, read_log
+from kiviat.ingest.lammps_problems import identified
+from kiviat.ingest.reported import Case, metric, record
+from kiviat.record import Record, Table
+from kiviat.record.types import Scalar
+
+NAME = "LAMMPS (log.lammps)"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A quantity of a run; `derived` from its time."""
+
+    name: str
+    unit: str
+    better: str
+    value: float
+    derived: bool = False
+
+
+def sniff(text: str) -> bool:
+    return looks_like_log(text)
+
+
+def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
+    """A record for each run; `ranks` is not needed, as the log tells."""
+    runs = read_log(text, where)
+    return [_record(run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
+
+
+def values(run: LoggedRun) -> Iterator[Value]:
+    """What a record has of a run; `rate` is in atom-steps."""
+    yield Value("rate", "1/s", "higher", run.atoms * run.steps / run.loop_s, derived=True)
+    yield Value("time", "s", "lower", run.loop_s)
+    yield Value("step_rate", "1/s", "higher", run.steps / run.loop_s, derived=True)
+    if run.speed is not None:
+        yield Value(f"{run.speed_unit}_per_day", "1", "higher", run.speed, derived=True)
+    for phase, times in run.phases.items():
+        yield Value(f"{phase}_time", "s", "lower", times.mean)
+    if run.memory:
+        mean, most = run.memory
+        yield Value("memory_rank", "B", "lower", mean)
+        if most is not None:
+            yield Value("memory_rank_max", "B", "lower", most)
+
+
+def phase_time(run: LoggedRun) -> Table:
+    """The time of each phase over ranks, as the programs of our own have it."""
+    columns = ("min", "mean", "max")
+    cells = (value for times in run.phases.values() for value in (times.least, times.mean, times.most))
+    axes = (("phase", tuple(run.phases)), ("statistic", columns))
+    return Table("phase_time", "s", "lower", axes, tuple(cells))
+
+
+def notes(run: LoggedRun) -> dict[str, str]:
+    found = {"atoms": str(run.atoms), "steps": str(run.steps), "communication": "comm"}
+    if run.version:
+        found["version"] = f"LAMMPS {run.version}"
+    if run.threads > 1:
+        found["threads"] = f"{run.threads} of each rank"
+    if run.neighbours is not None:
+        found["neighbours of an atom"] = f"{run.neighbours:g}"
+    if run.builds is not None:
+        found["lists of neighbours built"] = str(run.builds)
+    units = f" (units {run.units})" if run.units else ""
+    for step, quantities in run.thermo.items():
+        words = ", ".join(f"{name} {value:.10g}" for name, value in quantities.items())
+        found[f"thermo at step {step}{units}"] = words
+    return found
+
+
+def _record(run: LoggedRun, number: int | None) -> Record:
+    problem = identified(run)
+    axes: dict[str, Scalar] = dict(problem.axes)
+    if run.threads > 1:
+        axes["threads"] = run.threads
+    if number is not None:
+        axes["part"] = number
+    metrics = [metric(one.name, one.unit, one.value, 1, better=one.better) for one in values(run)]
+    made = record(
+        Case(problem.benchmark, run.ranks, None, axes), metrics, check=True if problem.known else None
+    )
+    told = notes(run) | ({"scaling": problem.scaling} if problem.scaling else {})
+    return replace(made, tables=(phase_time(run),) if run.phases else (), notes=told)

@@ -1,0 +1,210 @@
+"""What a log of LAMMPS says of its runs, in any version since 2005: with the table of times that it has
+since 2015, or the lines that it had before.
+
+"on N procs" counts MPI tasks times threads; how many threads a task has stands in the same line (until 2015),
+or in the line that begins with the use of the processor. A log holds a run for each `run` or `minimize`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kiviat.record import InputError
+
+_TITLE = re.compile(r"^LAMMPS \((.+)\)\s*$", re.MULTILINE)
+_LOOP = re.compile(
+    r"^Loop time of (\S+) on (\d+) procs(?: \((\d+) MPI x (\d+) OpenMP\))? "
+    r"for (\d+) steps with ([\d.e+]+) atoms",
+    re.MULTILINE,
+)
+_TASKS = re.compile(r"CPU use with (\d+) MPI tasks x (\d+|no) OpenMP threads")
+_ERROR = re.compile(r"^ERROR.*$", re.MULTILINE)
+# The last line of a run in every version: "Dangerous builds = 0", or that they were not checked.
+_END = re.compile(r"^Dangerous builds\b.*$", re.MULTILINE)
+_GRID = re.compile(r"^\s*(\d+) by (\d+) by (\d+) MPI processor grid", re.MULTILINE)
+_SPEED = re.compile(r"^Performance: ([\d.e+-]+) (ns|fs|tau)/day", re.MULTILINE)
+_MEMORY = re.compile(
+    r"^(?:Per MPI rank memory allocation \(min/avg/max\) =\s*(\S+) \| (\S+) \| (\S+)"
+    r"|Memory usage per processor = (\S+)) Mbytes",
+    re.MULTILINE,
+)
+_NEIGHBOURS = re.compile(r"^Ave neighs/atom = (\S+)", re.MULTILINE)
+_BUILDS = re.compile(r"^Neighbor list builds = (\d+)", re.MULTILINE)
+_UNITS = re.compile(r"^\s*units\s+(\w+)", re.MULTILINE)
+# "Pair    | 2.8153     | 2.8576     | 2.9543     |   3.4 | 73.82", or before: "Pair  time (%) = 1.96 (87)".
+_ROW = re.compile(r"^(\w+) *\| *([^\s|]*) *\| *([^\s|]+) *\| *([^\s|]*) *\|", re.MULTILINE)
+_OLD_ROW = re.compile(r"^(\w+) +time \(%\) = (\S+) \(", re.MULTILINE)
+_OLD_NAMES = {"outpt": "output", "kspce": "kspace", "modfy": "modify"}
+_PHASES = ("pair", "bond", "kspace", "neigh", "comm", "output", "modify", "sync", "other")
+# What "thermo_style multi" prints of a step: a line of dashes, then NAME = value, three on a line.
+_MULTI_STEP = re.compile(r"^-+ Step +(\d+) -+ CPU = +\S+ \(sec\) -+$")
+_MULTI_VALUE = re.compile(r"(\S+) += +(-?[\d.]+(?:e[+-]?\d+)?)")
+_MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of one phase over ranks; old versions tell the mean alone."""
+
+    least: float | None
+    mean: float
+    most: float | None
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """One run of a log. `thermo` has what was printed at the first step and at the last, in LAMMPS' units;
+    `speed` is simulated time for a day of real time, in `speed_unit`; what the log lacks is None.
+    """
+
+    version: str | None
+    ranks: int
+    threads: int
+    loop_s: float
+    steps: int
+    atoms: int
+    phases: Mapping[str, Times]
+    thermo: Mapping[int, Mapping[str, float]]
+    units: str | None
+    speed: float | None
+    speed_unit: str | None
+    memory: tuple[float, float | None] | None
+    neighbours: float | None
+    builds: int | None
+
+    @property
+    def first(self) -> Mapping[str, float]:
+        return self.thermo[min(self.thermo)] if self.thermo else {}
+
+
+def looks_like_log(text: str) -> bool:
+    return _TITLE.search(text) is not None or _LOOP.search(text) is not None
+
+
+def read_log(text: str, where: str) -> list[LoggedRun]:
+    """The runs of a log. InputError where it is cut short, or LAMMPS stopped with an error."""
+    loops = list(_LOOP.finditer(text))
+    if not loops:
+        raise InputError(f"{where} has no `Loop time`: {_why(text)}; give the log of a run that did")
+    title = _TITLE.search(text)
+    runs = []
+    for at, loop in enumerate(loops):
+        begin = loops[at - 1].end() if at else 0
+        end = loops[at + 1].start() if at + 1 < len(loops) else len(text)
+        after = text[loop.start() : end]
+        finished = _END.search(after)
+        if finished is None:
+            raise InputError(
+                f"{where} ends within the statistics of a run, {_last(after)!r} is its last line; "
+                "give a log that is whole"
+            )
+        try:
+            runs.append(_run(loop, text[begin : loop.start()], after[: finished.end()], text, title))
+        except ValueError as error:
+            raise InputError(f"{where}: {error}; give a log that is whole") from None
+    if (error := _ERROR.search(text)) is not None:
+        raise InputError(f"{where}: LAMMPS stopped: {error[0].strip()}; give the log of a run that ended")
+    return runs
+
+
+def ranks_of(text: str) -> int | None:
+    """How many ranks a log that may still grow is of; None where that is not told yet."""
+    if grid := _GRID.search(text):
+        return int(grid[1]) * int(grid[2]) * int(grid[3])
+    return None
+
+
+def _run(loop: re.Match[str], before: str, after: str, text: str, title: re.Match[str] | None) -> LoggedRun:
+    seconds, tasks, steps = float(loop[1]), int(loop[2]), int(loop[5])
+    if not seconds > 0:
+        raise ValueError(f"the loop took {loop[1]} s, too short to be timed")
+    ranks, threads = tasks, 1
+    if loop[3]:
+        ranks, threads = int(loop[3]), int(loop[4])
+    elif told := _TASKS.search(after):
+        ranks, threads = int(told[1]), 1 if told[2] == "no" else int(told[2])
+    units = list(_UNITS.finditer(text, 0, loop.start()))
+    speed, neighbours = _SPEED.search(after), _NEIGHBOURS.search(after)
+    builds = _BUILDS.search(after)
+    return LoggedRun(
+        version=title[1] if title else None,
+        ranks=ranks,
+        threads=threads,
+        loop_s=seconds,
+        steps=steps,
+        atoms=round(float(loop[6])),
+        phases=_phases(after),
+        thermo=_thermo(before),
+        units=units[-1][1] if units else None,
+        speed=float(speed[1]) if speed else None,
+        speed_unit=speed[2] if speed else None,
+        memory=_memory(before),
+        neighbours=float(neighbours[1]) if neighbours else None,
+        builds=int(builds[1]) if builds else None,
+    )
+
+
+def _phases(after: str) -> dict[str, Times]:
+    """The times of MPI tasks; those of threads, which may follow, are another table."""
+    found: dict[str, Times] = {}
+    for row in _ROW.finditer(after):
+        name = row[1].lower()
+        if name in _PHASES and name not in found:
+            found[name] = Times(_number(row[2]), float(row[3]), _number(row[4]))
+    for row in _OLD_ROW.finditer(after):
+        name = _OLD_NAMES.get(row[1].lower(), row[1].lower())
+        if name in _PHASES:
+            found[name] = Times(None, float(row[2]), None)
+    return {name: found[name] for name in _PHASES if name in found}
+
+
+def _memory(before: str) -> tuple[float, float | None] | None:
+    """Bytes: the mean over ranks and the most; versions until 2017 tell that of the first rank alone."""
+    told = _MEMORY.search(before)
+    if told is None:
+        return None
+    if told[4]:
+        return float(told[4]) * _MEBIBYTE, None
+    return float(told[2]) * _MEBIBYTE, float(told[3]) * _MEBIBYTE
+
+
+def _thermo(before: str) -> dict[int, dict[str, float]]:
+    """What was printed at the first step and at the last one; {} for styles of others."""
+    steps: dict[int, dict[str, float]] = {}
+    names: list[str] = []
+    multi: int | None = None
+    for line in before.splitlines():
+        words = line.split()
+        if begin := _MULTI_STEP.match(line):
+            multi, names = int(begin[1]), []
+            steps[multi] = {}
+        elif words[:1] == ["Step"]:
+            names, multi = words, None
+        elif multi is not None:
+            steps[multi] |= {name: float(value) for name, value in _MULTI_VALUE.findall(line)}
+        elif names and len(words) == len(names):
+            numbers = [_number(word) for word in words]
+            if all(number is not None for number in numbers) and words[0].isdecimal():
+                told = dict(zip(names[1:], numbers[1:], strict=True))
+                steps[int(words[0])] = {name: value for name, value in told.items() if value is not None}
+    return {step: steps[step] for step in sorted({min(steps), max(steps)})} if steps else {}
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def _why(text: str) -> str:
+    if error := _ERROR.search(text):
+        return f"LAMMPS stopped: {error[0].strip()}"
+    return f"this run of LAMMPS did not end, {_last(text)!r} is the last line"
+
+
+def _last(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:80] if lines else ""
