@@ -20,7 +20,7 @@ from kiviat.launch.toolchain import Toolchain
 from kiviat.record import schema
 
 PLANS = (
-    "full, hpcc, hpcc-modelled, hpcc-quick, hpccg, hpccg-quick, network-sharing, "
+    "full, hpcc, hpcc-modelled, hpcc-quick, hpccg, hpccg-quick, lammps, network-sharing, "
     "npb, npb-quick, quick, standard"
 )
 PLAN = """

