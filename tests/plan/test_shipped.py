@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kiviat.launch.build import build
+from kiviat.launch.lammps_cases import described as of_lammps
 from kiviat.launch.toolchain import Toolchain
 from kiviat.plan import estimate, load_arrangements, load_plan, plan_names
 from kiviat.record import data_path, schema
@@ -19,14 +20,13 @@ from kiviat.record import data_path, schema
 @pytest.fixture(scope="module")
 def real(openmpi: Toolchain) -> list[dict[str, Any]]:
     output = subprocess.run([build(openmpi), "--describe"], capture_output=True, check=True).stdout
-    described: list[dict[str, Any]] = json.loads(output)
-    return described
+    return [*json.loads(output), *of_lammps()]
 
 
 def test_they_follow_their_schema() -> None:
     assert plan_names() == [
         *("full", "hpcc", "hpcc-modelled", "hpcc-quick", "hpccg", "hpccg-quick"),
-        *("network-sharing", "npb", "npb-quick", "quick", "standard"),
+        *("lammps", "network-sharing", "npb", "npb-quick", "quick", "standard"),
     ]
     validator = Draft202012Validator(schema("plan"))
     for name in plan_names():
@@ -101,6 +101,17 @@ def test_hpccg_grows_with_the_ranks_and_stays_the_same(real: list[dict[str, Any]
             (ranks, scaling) for ranks in (1, 2, 3) for scaling in ("weak", "strong")
         }
         assert {case.axes.get("nx") for case in cases} == {points}
+
+
+def test_lammps_likewise_with_both_of_its_problems() -> None:
+    cases = load_plan("lammps", of_lammps(), 3).cases
+    assert {(case.benchmark, case.ranks, case.axes.get("scaling", "weak")) for case in cases} == {
+        (name, ranks, scaling)
+        for name in ("lammps-lj", "lammps-rhodo")
+        for ranks in (1, 2, 3)
+        for scaling in ("weak", "strong")
+    }
+    assert {case.program for case in cases} == {"lammps"}
 
 
 def scopes(kernel: dict[str, Any]) -> list[str | None]:

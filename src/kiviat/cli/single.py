@@ -11,7 +11,7 @@ from kiviat.record import InputError
 
 _OF_BENCHMARKS = {
     **{name: name for name in ("plan", "sizes", "memory", "multi", "launches", "seed", "budget", "target")},
-    **{name: name for name in ("iterations", "warmup", "watts", "resume")},
+    **{name: name for name in ("iterations", "warmup", "watts", "resume", "lammps")},
     "problem_class": "class",
 }
 

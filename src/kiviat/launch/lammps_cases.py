@@ -56,7 +56,7 @@ def described() -> list[dict[str, Any]]:
         {
             **common,
             "name": LJ,
-            "file": f"{PROGRAM}/{LJ}",
+            "file": f"app/{LJ}",
             "summary": "the installed LAMMPS on a Lennard-Jones liquid, 32,000 atoms on each rank or in all",
             "axes": [scaling, steps, cells],
             "nominal_s": 4.0,
@@ -64,7 +64,7 @@ def described() -> list[dict[str, Any]]:
         {
             **common,
             "name": RHODO,
-            "file": f"{PROGRAM}/{RHODO}",
+            "file": f"app/{RHODO}",
             "summary": "the installed LAMMPS on rhodopsin in a membrane, 32,000 atoms on each rank or in all",
             "axes": [scaling, steps],
             "nominal_s": 40.0,
