@@ -14,11 +14,12 @@ from ingest.lammps_logs import LJ_LOGS
 
 from kiviat.ingest.lammps_problems import LJ, RHODO
 from kiviat.launch import lammps
+from kiviat.launch.attempt import timeout_s
 from kiviat.launch.lammps import Lammps, find_lammps
-from kiviat.launch.lammps_cases import LammpsProgram, described, grid, refuse_impossible
+from kiviat.launch.lammps_cases import LammpsProgram, costed, described, grid
 from kiviat.launch.runner import run_plan
 from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.plan import Case, Overrides, Plan, load_plan
+from kiviat.plan import Case, Overrides, Plan, estimate, load_plan
 from kiviat.record import InputError, Record, schema
 
 HELP = """
@@ -133,8 +134,12 @@ def test_problems_are_repeated_as_near_to_a_cube_as_ranks_allow() -> None:
     assert grid(1_000_000) == (100, 100, 100)
 
 
+def planned(*names: str, ranks: int = 4, **axes: object) -> Plan:
+    return costed(load_plan("lammps", described(), ranks, Overrides(benchmarks=names, axes=axes)))
+
+
 def cases(*names: str, ranks: int = 4, **axes: object) -> Sequence[Case]:
-    return load_plan("lammps", described(), ranks, Overrides(benchmarks=names, axes=axes)).cases
+    return planned(*names, ranks=ranks, **axes).cases
 
 
 def found(path: Path, packages: frozenset[str] | None = frozenset(ALL.split())) -> Lammps:
@@ -183,9 +188,19 @@ def test_what_is_missing_is_a_reason_to_skip(tmp_path: Path) -> None:
 
 def test_sizes_that_are_none() -> None:
     with pytest.raises(InputError, match=r"^cells is 0 of lammps-lj; give at least 1$"):
-        refuse_impossible(cases(LJ, cells=0))
+        cases(LJ, cells=0)
     with pytest.raises(InputError, match=r"^steps is 0 of lammps-rhodo; give at least 1$"):
-        refuse_impossible(cases(RHODO, steps=0))
+        cases(RHODO, steps=0)
+
+
+def test_the_watchdog_has_patience_with_large_problems() -> None:
+    """The story: 4,000,000 atoms would have been ended as hanging after as long as 32,000 may take."""
+    usual, large = (cases(LJ, ranks=2, cells=cells)[0] for cells in (20, 100))
+    assert large.nominal_s > 100 * usual.nominal_s
+    assert timeout_s(large) > 3600
+    assert estimate(planned(LJ, cells=100)).likely_s > 3600
+    by_ranks = {case.ranks: case.nominal_s for case in cases(RHODO) if case.axes.get("scaling") == "strong"}
+    assert by_ranks[1] > 3 * by_ranks[4]
 
 
 # A program that leaves a log as LAMMPS does, and says the log's last line.

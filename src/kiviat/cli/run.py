@@ -29,7 +29,7 @@ from kiviat.cli.where import (
     substrate_of,
 )
 from kiviat.cli.words import counted, duration
-from kiviat.launch.lammps_cases import refuse_impossible
+from kiviat.launch.lammps_cases import costed
 from kiviat.launch.native import Options
 from kiviat.launch.on_simulated import Simulated
 from kiviat.launch.runner import Outcome, dry_run, run_plan
@@ -75,11 +75,8 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
     if isinstance(substrate, Simulated):
         ask_once(arguments)
     declared = declared_watts(arguments, substrate)
-    plan = (
-        plan_of(resumed, known) if resumed else asked_plan(arguments, known, substrate.default_ranks(options))
-    )
+    plan = _plan(arguments, known, resumed, substrate.default_ranks(options))
     refuse_beyond_memory(plan, substrate)
-    refuse_impossible(plan.cases)
     expected = estimate(plan)
     if arguments.dry_run:
         _print_dry_run(plan, toolchain, binary, expected, options, substrate, others)
@@ -107,6 +104,10 @@ def _program(others: Foreign, mpi: str | None) -> tuple[Toolchain, Path | None]:
     return others.lammps.toolchain, None if others.alone else built(others.lammps.toolchain)
 
 
+def _plan(arguments: Namespace, known: list[dict[str, Any]], resumed: Path | None, available: int) -> Plan:
+    return costed(plan_of(resumed, known) if resumed else asked_plan(arguments, known, available))
+
+
 def _as_job(
     scheduler: Scheduler,
     arguments: Namespace,
@@ -117,7 +118,7 @@ def _as_job(
     if not resumed and arguments.ranks is None:
         raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
     declared = declared_watts(arguments, Scheduled(scheduler))
-    plan = plan_of(resumed, known) if resumed else asked_plan(arguments, known, 2)
+    plan = _plan(arguments, known, resumed, 2)
     expected = estimate(plan)
     if arguments.dry_run:
         _announce(plan, toolchain, expected)

@@ -8,7 +8,7 @@ times in the three directions, as often in all as there are ranks; strong scalin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from kiviat.launch.events import Event
 from kiviat.launch.lammps import Lammps, data_folders
 from kiviat.launch.programs import Events
 from kiviat.plan.case import Case
+from kiviat.plan.plan import Plan
 from kiviat.record import InputError
 
 PROGRAM = "lammps"
@@ -27,6 +28,7 @@ _INPUTS = Path(__file__).parent / "lammps_inputs"
 _DATA = "data.rhodo"
 _NEEDED = {LJ: frozenset[str](), RHODO: frozenset(("KSPACE", "MOLECULE", "RIGID"))}
 _LOG = "log.lammps"
+_START_S = 1.0
 
 
 def named(word: str) -> bool:
@@ -72,12 +74,21 @@ def described() -> list[dict[str, Any]]:
     ]
 
 
-def refuse_impossible(cases: Sequence[Case]) -> None:
-    """InputError for sizes that are none."""
-    for case in cases:
-        for axis in ("steps", "cells"):
-            if case.program == PROGRAM and _whole(case, axis, 1) < 1:
-                raise InputError(f"{axis} is {case.axes[axis]} of {case.benchmark}; give at least 1")
+def costed(plan: Plan) -> Plan:
+    """The plan with the time that cases of LAMMPS take at their size, for its estimate and the watchdog.
+    InputError for sizes that are none.
+    """
+    return replace(
+        plan, cases=tuple(_costed(case) if case.program == PROGRAM else case for case in plan.cases)
+    )
+
+
+def _costed(case: Case) -> Case:
+    for axis in ("steps", "cells"):
+        if _whole(case, axis, 1) < 1:
+            raise InputError(f"{axis} is {case.axes[axis]} of {case.benchmark}; give at least 1")
+    larger = (_whole(case, "cells", CELLS) / CELLS) ** 3 * _whole(case, "steps", STEPS) / STEPS
+    return replace(case, nominal_s=case.nominal_s * larger / (1 if _weak(case) else case.ranks) + _START_S)
 
 
 def grid(ranks: int) -> tuple[int, int, int]:
