@@ -46,7 +46,7 @@ def own_folders() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
         patch.setenv(name, str(CHECKOUT / "build" / "cache"))
-    for name in ("MPICXX", "NO_COLOR"):
+    for name in ("MPICXX", "KIVIAT_LAMMPS", "NO_COLOR"):
         patch.delenv(name, raising=False)
     yield
     patch.undo()

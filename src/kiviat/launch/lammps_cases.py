@@ -121,13 +121,13 @@ class LammpsProgram:
     def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
         (case,) = cases
         sides = grid(case.ranks) if _weak(case) else (1, 1, 1)
-        values = dict(zip("xyz", map(str, sides), strict=True))
-        values["steps"] = str(_whole(case, "steps", STEPS))
+        given = dict(zip("xyz", map(str, sides), strict=True))
+        given["steps"] = str(_whole(case, "steps", STEPS))
         if case.benchmark == LJ:
-            values["cells"] = str(_whole(case, "cells", CELLS))
+            given["cells"] = str(_whole(case, "cells", CELLS))
         else:
-            values["data"] = str(self.lammps.data(_DATA) or _DATA)
-        variables = [word for name, value in values.items() for word in ("-var", name, value)]
+            given["data"] = str(self.lammps.data(_DATA) or _DATA)
+        variables = [word for name, value in given.items() for word in ("-var", name, value)]
         script = _INPUTS / ("in.lj" if case.benchmark == LJ else "in.rhodo")
         return [self.path, "-in", script, "-log", folder / _LOG, *variables]
 
