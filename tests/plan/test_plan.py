@@ -44,7 +44,7 @@ def test_cases_with_threads_have_launches_of_their_own(load: Load, describe: lis
     for repetition in range(8):
         launches = [
             (world, threads, {case.benchmark for case in cases})
-            for (world, threads), cases in groupby(plan.ordered(repetition), key=lambda case: case.launch)
+            for (world, threads, _), cases in groupby(plan.ordered(repetition), key=lambda case: case.launch)
         ]
         assert sorted(launches) == [
             (2, False, {"uniband", "allreduce"}),

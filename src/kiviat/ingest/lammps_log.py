@@ -104,8 +104,8 @@ def read_log(text: str, where: str) -> list[LoggedRun]:
             runs.append(_run(loop, text[begin : loop.start()], after[: finished.end()], text, title))
         except ValueError as error:
             raise InputError(f"{where}: {error}; give a log that is whole") from None
-    if (error := _ERROR.search(text)) is not None:
-        raise InputError(f"{where}: LAMMPS stopped: {error[0].strip()}; give the log of a run that ended")
+    if stopped := _ERROR.search(text):
+        raise InputError(f"{where}: LAMMPS stopped: {stopped[0].strip()}; give the log of a run that ended")
     return runs
 
 
