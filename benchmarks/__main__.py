@@ -25,6 +25,7 @@ from benchmarks import (
     same_machine,
     simulation,
     startup,
+    traces,
 )
 from benchmarks.finding import Finding, details, not_measured, table, write_json
 from benchmarks.mpi import BUILD, mpis
@@ -44,6 +45,7 @@ ROWS: Mapping[str, Row] = {
         npb,
         hpccg,
         profiler,
+        traces,
         emulated,
         simulation,
         placement,

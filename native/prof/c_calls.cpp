@@ -10,10 +10,10 @@ namespace kiviat::prof {
 #define KIVIAT_NAME(kind, name) name
 #define KIVIAT_WRAP(Symbol, Name, before, after, ...)                                            \
   KIVIAT_EXPORT int MPI_##Symbol(KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__)) {                    \
-    if (!counts()) return KIVIAT_PMPI(Symbol)(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__));              \
+    if (!counts()) return KIVIAT_BEHIND(Symbol)(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__));              \
     Event e(Call::Name);                                                                         \
     KIVIAT_BEFORE(before, __VA_ARGS__);                                                           \
-    const int outcome = KIVIAT_PMPI(Symbol)(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__));               \
+    const int outcome = KIVIAT_BEHIND(Symbol)(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__));               \
     e.over();                                                                                    \
     KIVIAT_AFTER(after, __VA_ARGS__);                                                             \
     return outcome;                                                                              \
@@ -39,7 +39,7 @@ namespace large {
 
 KIVIAT_EXPORT int MPI_Init(int* argc, char*** argv) {
   ++nested;
-  const int result = KIVIAT_PMPI(Init)(argc, argv);
+  const int result = KIVIAT_BEHIND(Init)(argc, argv);
   if (result == MPI_SUCCESS) begin();
   --nested;
   return result;
@@ -47,7 +47,7 @@ KIVIAT_EXPORT int MPI_Init(int* argc, char*** argv) {
 
 KIVIAT_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   ++nested;
-  const int result = KIVIAT_PMPI(Init_thread)(argc, argv, required, provided);
+  const int result = KIVIAT_BEHIND(Init_thread)(argc, argv, required, provided);
   if (result == MPI_SUCCESS) begin();
   --nested;
   return result;
@@ -56,7 +56,7 @@ KIVIAT_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* pr
 KIVIAT_EXPORT int MPI_Finalize() {
   ++nested;
   end();
-  const int result = KIVIAT_PMPI(Finalize)();
+  const int result = KIVIAT_BEHIND(Finalize)();
   --nested;
   return result;
 }

@@ -21,6 +21,7 @@
 #include "prof/event.hpp"
 #include "prof/meeting.hpp"
 #include "prof/merge.hpp"
+#include "prof/phases.hpp"
 #include "prof/where.hpp"
 
 namespace kiviat::prof {
@@ -62,20 +63,23 @@ void text(char (&to)[N], const std::string& from) {
 
 // Ranks of a node whose counters of the network one of them reads: the first.
 bool first_of_node = false;
+// Likewise of a machine, which several nodes may share, if they are emulated.
+bool first_of_machine = false;
 
 // False if a rank has no room to count.
 bool find_distances(const Where& mine, bool has_room) {
   struct Told {
-    std::uint64_t node;
+    std::uint64_t node, machine;
     std::int64_t socket, has_room;
   };
-  const Told own{mine.node, mine.socket, has_room};
+  const Told own{mine.node, clock::domain(), mine.socket, has_room};
   std::vector<Told> all(static_cast<std::size_t>(profiler.ranks));
   KIVIAT_PMPI(Allgather)(&own, sizeof own, byte(), all.data(), sizeof own, byte(), world());
   profiler.distances_of_world = new std::uint8_t[all.size() / 4 + 1]();
-  first_of_node = true;
+  first_of_node = first_of_machine = true;
   bool all_have = true;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].machine == own.machine && static_cast<int>(rank) < profiler.rank) first_of_machine = false;
     int distance = other_node;
     all_have = all_have && all[rank].has_room;
     if (all[rank].node == own.node) {
@@ -96,6 +100,16 @@ void in_child() { profiler.counting = false; }
 void note_time(Header& header, Word ticks) {
   header.last_ticks = ticks;
   header.last_ns = static_cast<Word>(1e9 * clock::now());
+}
+
+// What a rank's machine counted, for who reads the profile.
+void write_phases(const std::string& folder) {
+  profiler.phases->enter(0);
+  const std::string path = folder + "/phases-" + std::to_string(profiler.rank) + ".json";
+  if (std::FILE* file = std::fopen(path.c_str(), "w")) {
+    std::fprintf(file, "%s\n", profiler.phases->json().c_str());
+    std::fclose(file);
+  }
 }
 
 }  // namespace
@@ -234,6 +248,12 @@ void begin() {
   header.sent_before = sent, header.received_before = received;
   header.stage = static_cast<Word>(Stage::counting);
   header.resident = sizeof(Profiler) + sizeof(Word) * words_without_rows;
+  if (std::getenv("KIVIAT_COUNTERS")) {
+    profiler.phases = new Phases(
+        open_counters(),
+        first_of_machine ? std::make_unique<energy::Reader>(energy::find_sources(energy::usual_places())) : nullptr);
+    profiler.phases->enter(1);
+  }
   header.first_ticks = clock::ticks(profiler.counter);
   header.first_ns = static_cast<Word>(1e9 * clock::now());
   profiler.refresh(header.first_ticks + 1);
@@ -246,6 +266,7 @@ void end() {
   profiler.counting = false;
   Header& header = state->header;
   note_time(header, clock::ticks(profiler.counter));
+  if (profiler.phases) write_phases(std::getenv("KIVIAT_PROFILE"));
   KIVIAT_PMPI(Barrier)(world());  // until then some may still be sending
   if (header.interfaces) header.interfaces = read_interfaces(header.sent_after, header.received_after);
   header.stage = static_cast<Word>(Stage::ended);
@@ -257,6 +278,7 @@ void control(int level) {
   if (level > 0) profiler.state->header.phase = static_cast<Word>(std::min(level, most_phases - 1));
   if (level < 0) profiler.state->header.phase = 1;
   profiler.counting = level != 0;
+  if (profiler.phases) profiler.phases->enter(level == 0 ? 0 : static_cast<int>(profiler.state->header.phase));
 }
 
 }  // namespace kiviat::prof

@@ -64,6 +64,8 @@ class PersistentSends {
   Entry* at(std::uint64_t key);
 };
 
+class Phases;
+
 struct Profiler {
   std::atomic<bool> counting{false};
   bool counter = false, concurrent = false;
@@ -76,6 +78,7 @@ struct Profiler {
   Remembered communicators, windows;
   Requests requests;
   PersistentSends persistent;
+  Phases* phases = nullptr;  // where somebody asked
 
   int distance(int of_world) const {
     if (of_world < 0) return unknown;

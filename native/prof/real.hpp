@@ -13,11 +13,21 @@ void* find_variable(const char* symbol);
 // A function; ends the process with a message where there is none: somebody has called it.
 void* real(const char* symbol);
 
+// Likewise of the profiling interface, but the recorder's call where that is preloaded behind us.
+void* behind(const char* symbol);
+
 }  // namespace kiviat::prof
 
 #ifdef KIVIAT_SIMULATED
 #define KIVIAT_PMPI(name) PMPI_##name
+#define KIVIAT_BEHIND(name) PMPI_##name
 #else
+// What the program's own call goes on to.
+#define KIVIAT_BEHIND(name)                                                                 \
+  ([]() -> decltype(&PMPI_##name) {                                                         \
+    static void* const found = ::kiviat::prof::behind("PMPI_" #name);                        \
+    return reinterpret_cast<decltype(&PMPI_##name)>(found);                                 \
+  }())
 // A function of the profiling interface.
 #define KIVIAT_PMPI(name)                                                                   \
   ([]() -> decltype(&PMPI_##name) {                                                         \

@@ -27,11 +27,25 @@ void Event::ranks(const std::vector<int>& members) {
   }
 }
 
+void Event::members(Word made, MPI_Comm of) {
+  if (!recorder.stamps) return;
+  MPI_Group group, whole;
+  KIVIAT_PMPI(Comm_group)(of, &group);
+  KIVIAT_PMPI(Comm_group)(world(), &whole);
+  recorder.begin_event(Operation::members);
+  recorder.stream.number(made);
+  ranks(members_within(group, whole));
+  KIVIAT_PMPI(Group_free)(&group);
+}
+
 void Event::take(Comm comm, Number colour, Number key, NewComm made) {
   if (!on(Operation::comm_split, comm)) return;
   recorder.stream.signed_number(colour.value == MPI_UNDEFINED ? trace::nobody : colour.value);
   recorder.stream.signed_number(key.value);
-  recorder.stream.number(made.value() == recorder.no_comm ? 0 : recorder.add_comm(made.value()));
+  if (made.value() == recorder.no_comm) return recorder.stream.number(0);
+  const Word number = recorder.add_comm(made.value());
+  recorder.stream.number(number);
+  members(number, made.value());
 }
 
 void Event::derive(Comm parent, NewComm made, const Requests* requests) {
@@ -40,7 +54,9 @@ void Event::derive(Comm parent, NewComm made, const Requests* requests) {
   if (!known) return;
   if (call_ == Call::Comm_dup || call_ == Call::Comm_dup_with_info || call_ == Call::Comm_idup) {
     on(Operation::comm_dup, parent);
-    recorder.stream.number(recorder.add_comm(made.value(), known->size, known->rank));
+    const Word number = recorder.add_comm(made.value(), known->size, known->rank);
+    recorder.stream.number(number);
+    members(number, parent.value);
     if (requests) recorder.add_active_request(requests->key(0));  // it is there at once, when replayed
     return;
   }
@@ -51,7 +67,9 @@ void Event::derive(Comm parent, NewComm made, const Requests* requests) {
   on(Operation::comm_create, parent);
   ranks(members_within(group, whole));
   KIVIAT_PMPI(Group_free)(&group);
-  recorder.stream.number(recorder.add_comm(made.value()));
+  const Word number = recorder.add_comm(made.value());
+  recorder.stream.number(number);
+  members(number, made.value());
 }
 
 void Event::prepare(NewComm comm) {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "trace/recorder.hpp"
 #include "trace/values.hpp"
 
@@ -29,7 +30,9 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event();
-  void over() {}
+  void over() {
+    if (recorder.stamps) left_s_ = clock::now();
+  }
 
   // What the MPI is given: a status of ours where the program wants none, and we have to know who sent.
   template <Kind kind, class Value>
@@ -172,6 +175,8 @@ class Event {
   void part(Count count, Type type);
   void array(Counts counts, int ranks);
   void ranks(const std::vector<int>& ranks);
+  // Of a communicator that was just made, those of `of`; where times are recorded.
+  void members(Word made, MPI_Comm of);
   void maybe(Requests requests);
   void message(Operation operation, const Asked& asked, std::int64_t sent_bytes);
   void peer(Asked& asked, int place) const;
@@ -202,6 +207,7 @@ class Event {
   int statuses_ = 1;   // so many there are
   const MPI_Status* status_ = nullptr;
   Asked matched_;
+  double entered_s_ = 0, left_s_ = 0;
 };
 
 // Ranks of `group` among those of `whole`, which is freed.

@@ -74,7 +74,9 @@ using Word = std::uint64_t;
   X(win_post)                                                                                                           \
   X(win_lock)      /* win exclusive rank */                                                                             \
   X(win_unlock)    /* win rank */                                                                                       \
-  X(win_flush)
+  X(win_flush)                                                                                                          \
+  X(stamp)         /* call, ns since the last stamp left, ns inside: when the events before it were */                     \
+  X(members)       /* comm n (first zz:step how often)…: of a new one, as ranks of the world; with stamps only */
 
 enum class Operation : std::uint8_t {
 #define KIVIAT_OPERATION(name) name,
@@ -87,7 +89,7 @@ static_assert(static_cast<int>(Operation::count) <= most_operations);
 
 // Of ranks and tags: who there is not, and any.
 inline constexpr std::int64_t nobody = -1, any = -2;
-inline constexpr Word world = 0, self = 1;
+inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 
 // Every field, in order; texts follow, and two words for each operation: how often, and bytes sent.
 //   length           bytes of the stream
@@ -97,9 +99,14 @@ inline constexpr Word world = 0, self = 1;
 //   other_threads    calls of other threads than the first, which are not in the stream
 //   unseen           communicators, windows and requests that the recorder has not seen being made
 //   lost             whether there was no room for more
+//   stamps           whether times stand in the stream instead of computation; begun_ns is where they begin
+//   clock            whose clock it reads: equal ones need no offset
+//   offset…          clock of rank 0 minus this one, moment… of this one, trip… around: at the beginning and at the end,
+//                    by the first rank of each clock; signed
 #define KIVIAT_TRACE_FIELDS(X)                                                                                         \
   X(magic) X(rank) X(ranks) X(stage) X(length) X(events) X(computed_ns) X(elapsed_ns) X(clock_ns) X(polls) X(sparse)     \
-  X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node)
+  X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node) X(stamps) X(begun_ns) X(clock)       \
+  X(offset_before_ns) X(moment_before_ns) X(trip_before_ns) X(offset_after_ns) X(moment_after_ns) X(trip_after_ns)
 #define KIVIAT_TRACE_TEXTS(X) X(host, 64) X(library, 128) X(program, 128)
 
 enum class Stage : Word { recording = 1, ended = 2 };

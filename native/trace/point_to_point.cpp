@@ -34,7 +34,7 @@ bool is_persistent(Call call) {
 
 Asked asked_for(Operation operation, values::Comm comm, values::Count count, values::Type type, int peer, int tag) {
   const KnownComm* const known = recorder.comm(comm.value);
-  return {operation, known ? known->id : trace::world, static_cast<Word>(count.value), static_cast<Word>(type.size()), peer, tag};
+  return {operation, known ? known->id : trace::unseen, static_cast<Word>(count.value), static_cast<Word>(type.size()), peer, tag};
 }
 
 }  // namespace

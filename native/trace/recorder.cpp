@@ -13,6 +13,7 @@
 #include "core/clock.hpp"
 #include "prof/meeting.hpp"
 #include "prof/where.hpp"
+#include "trace/clocks.hpp"
 #include "trace/event.hpp"
 
 namespace kiviat::prof {
@@ -127,6 +128,14 @@ void Recorder::begin_event(Operation operation) {
   ++header->events, ++header->counted[static_cast<int>(operation)].calls;
 }
 
+void Recorder::stamp(Call call, double entered_s, double left_s) {
+  const auto since_begun_ns = [&](double time_s) { return static_cast<std::int64_t>(1e9 * (time_s - begun_s)); };
+  const std::int64_t entered_ns = since_begun_ns(entered_s), left_ns = since_begun_ns(left_s);
+  stream.number(0), stream.number(static_cast<Word>(Operation::stamp)), stream.number(static_cast<Word>(call));
+  stream.number(static_cast<Word>(entered_ns - stamped_ns)), stream.number(static_cast<Word>(left_ns - entered_ns));
+  stamped_ns = left_ns;
+}
+
 void Recorder::unsupported(Call call) {
   if (header->unsupported == 0) header->unsupported = 1 + static_cast<Word>(call);
 }
@@ -194,22 +203,27 @@ Event::Event(Call call) : call_(call), mine_(is_mine()) {
   nested = 1;
   if (!mine_)
     std::atomic_ref(recorder.header->other_threads).fetch_add(1, std::memory_order_relaxed);
+  else if (recorder.stamps)
+    entered_s_ = clock::now();
   else
     note_computation();
 }
 
 Event::~Event() {
   if (mine_) {
+    if (recorder.stamps && recorder.written) recorder.stamp(call_, entered_s_, left_s_);
     if (recorder.stream.full()) recorder.recording = false;
     if (recorder.written) recorder.stream.commit();
     recorder.written = false;
-    go_on();
+    if (!recorder.stamps) go_on();
   }
   nested = 0;
 }
 
 void begin() {
-  const char* const folder = std::getenv("KIVIAT_TRACE");
+  const char* folder = std::getenv("KIVIAT_TRACE");
+  const bool stamps = !folder || !*folder;
+  if (stamps) folder = std::getenv("KIVIAT_WAITS");
   if (recorder.header || !folder || !*folder || std::getenv("KIVIAT_TRACE_TAKEN")) return;
   // What this process starts is another program.
   setenv("KIVIAT_TRACE_TAKEN", "1", 1);
@@ -245,17 +259,24 @@ void begin() {
   header.clock_ns = static_cast<Word>(cost_of_clock());
   header.stage = static_cast<Word>(trace::Stage::recording);
   pthread_atfork(nullptr, nullptr, in_child);
-  header.elapsed_ns = static_cast<Word>(1e9 * clock::now());
+  recorder.stamps = stamps;
+  if (stamps) note_clocks(header);
+  recorder.begun_s = clock::now();
+  header.elapsed_ns = static_cast<Word>(1e9 * recorder.begun_s);
+  header.stamps = stamps, header.begun_ns = header.elapsed_ns;
   header.magic = trace::magic;
   recorder.recording = true;
   go_on();
 }
 
 void end() {
+  // All ranks, also those that had no room for more.
+  if (recorder.stamps && recorder.header->stage == static_cast<Word>(trace::Stage::recording))
+    note_clocks_again(*recorder.header);
   if (!recorder.recording) return;
   recorder.recording = false;
   trace::Header& header = *recorder.header;
-  if (is_mine()) note_computation();
+  if (is_mine() && !recorder.stamps) note_computation();
   recorder.begin_event(Operation::end);
   recorder.stream.commit();
   header.elapsed_ns = static_cast<Word>(1e9 * clock::now()) - header.elapsed_ns;
@@ -263,3 +284,6 @@ void end() {
 }
 
 }  // namespace kiviat::prof
+
+// By this the profiler, preloaded before us, knows that its calls go on to ours.
+extern "C" __attribute__((visibility("default"))) void kiviat_recorder() {}

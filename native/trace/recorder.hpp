@@ -63,6 +63,14 @@ struct Recorder {
   std::int64_t left_ns = 0;
   Word computed_ns = 0;
   bool polling = false, written = false;
+  // Instead of computation: when calls began and ended, since `begun_s`.
+  bool stamps = false;
+  double begun_s = 0;
+  std::int64_t stamped_ns = 0;
+  // The first rank of each clock, rank 0 first, and where they compare them: apart from what the program has sent and nobody
+  // has received.
+  std::vector<int> first_of_clock;
+  MPI_Comm comm_of_clocks;
   Operation event = Operation::end;  // the last one that was begun
 
   Numbers comm_ids, win_ids, request_ids;
@@ -78,6 +86,8 @@ struct Recorder {
 
   // Writes what comes before the parameters.
   void begin_event(Operation operation);
+  // When the call was whose events were written last.
+  void stamp(Call call, double entered_s, double left_s);
   // Bytes that the event sends.
   void add_bytes(Word bytes) { header->counted[static_cast<int>(event)].bytes += bytes; }
   // A test has found nothing.

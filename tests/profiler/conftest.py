@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,18 +77,22 @@ Profiled = Callable[..., Done]
 
 @pytest.fixture
 def profiled(tmp_path: Path) -> Profiled:
-    def run(toolchain: Toolchain, ranks: int, *words: str | Path) -> Done:
+    def run(toolchain: Toolchain, ranks: int, *words: str | Path, asks: Sequence[str] = ()) -> Done:
         many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
-        return kiviat_profile(tmp_path, toolchain.mpiexec, *many, "-n", str(ranks), *words)
+        return kiviat_profile(tmp_path, toolchain.mpiexec, *many, "-n", str(ranks), *words, asks=asks)
 
     return run
 
 
-def kiviat_profile(folder: Path, *words: str | Path, mpi: str | None = None) -> Done:
-    """`mpi` is for programs that load theirs at run time; they cannot preload what MPICH is to call."""
+def kiviat_profile(
+    folder: Path, *words: str | Path, mpi: str | None = None, asks: Sequence[str] = ()
+) -> Done:
+    """`mpi` is for programs that load theirs at run time; they cannot preload what MPICH is to call. `asks`
+    are options.
+    """
     output = folder / "out.profile"
     named = ["--mpi", mpi] if mpi else []
-    command = [sys.executable, "-m", "kiviat.cli.main", "profile", *named, "-o", output, "--", *words]
+    command = [sys.executable, "-m", "kiviat.cli.main", "profile", *named, *asks, "-o", output, "--", *words]
     process = subprocess.Popen(
         command,
         env={**os.environ, **ROOT, **({} if mpi else _patience(str(words[0])))},

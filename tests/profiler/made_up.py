@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kiviat.profile import Calls, Interfaces, Profile, Traffic
+from kiviat.profile import Calls, Interfaces, Profile, Traffic, Waits
 from kiviat.profile.profile import Groups
 
 SIZES = 36
@@ -65,6 +65,29 @@ def halo_profile(side: int = 4, per_node: int = 4, steps: int = 100, **changes: 
         "remarks": (),
     }
     return Profile(**{**fields, **changes})
+
+
+def halo_waits(ranks: int = 16) -> Waits:
+    """All ranks wait for the last one in the reduction, 0.3 s each, and for the one before in MPI_Waitall,
+    0.1 s; the last one's clock is another one.
+    """
+    early, rank = np.arange(ranks - 1), np.arange(1, ranks)
+    last = np.full(ranks - 1, ranks - 1)
+    both = np.concatenate([early, rank])
+    half = ranks - 1
+    return Waits(
+        rank=both,
+        cause=np.concatenate([last, rank - 1]),
+        call=np.array(["MPI_Allreduce"] * half + ["MPI_Waitall"] * half),
+        kind=np.array(["imbalance"] * half + ["late sender"] * half),
+        count=np.full(2 * half, 100),
+        seconds=np.array([0.3] * half + [0.1] * half),
+        longest_s=np.full(2 * half, 0.01),
+        error_s=np.array([0.001] * half + [0.0] * half),
+        clocks=2,
+        recorded=9600,
+        remarks=("3 receipts have no send that was seen",),
+    )
 
 
 def _line(

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from kiviat.analysis.mpi_use import pattern_of, size_range, use_of
+from kiviat.analysis.wait_use import wait_use_of
 from kiviat.profile import DISTANCES, Traffic
 
-from .made_up import halo_profile
+from .made_up import halo_profile, halo_waits
 
 
 def test_shares_and_calls() -> None:
@@ -73,3 +74,20 @@ def test_what_is_got_flows_the_other_way() -> None:
 )
 def test_sizes_in_words(counts: dict[int, int], words: str) -> None:
     assert size_range([counts.get(size, 0) for size in range(36)]) == words
+
+
+def test_waiting_of_all_time_and_for_whom() -> None:
+    use = wait_use_of(halo_profile(waits=halo_waits()))
+    assert use is not None
+    assert use.mean_s == pytest.approx(15 * 0.4 / 16)
+    assert use.of_time == pytest.approx(15 * 0.4 / 160)
+    assert (use.least, use.most) == (pytest.approx(0.01), pytest.approx(0.04))
+    assert use.error_s == pytest.approx(15 * 0.001 / 16)
+    assert [(one.call, one.kind, one.waits) for one in use.calls] == [
+        ("MPI_Allreduce", "imbalance", 1500),
+        ("MPI_Waitall", "late sender", 1500),
+    ]
+    assert (use.causes[0].rank, use.causes[0].part) == (15, pytest.approx(0.75))
+    assert len(use.pairs) == 20 and {one.cause for one in use.pairs[:15]} == {15}
+    assert use.pairs[0].most == "MPI_Allreduce, imbalance"
+    assert wait_use_of(halo_profile()) is None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from profiler.made_up import halo_profile
+from profiler.made_up import halo_profile, halo_waits
 
-from kiviat.profile import Traffic
+from kiviat.profile import Traffic, Waits
 from kiviat.profile.profile import Groups
 from kiviat.report.profile import render_profile
 
@@ -59,3 +59,21 @@ def test_many_ranks_become_blocks() -> None:
     html = render_profile(halo_profile(side=30, per_node=30))
     assert "0–4" in html
     assert len(html) < 8_000_000
+
+
+def test_who_waits_for_whom(open_page: Open) -> None:
+    page = open_page(render_profile(halo_profile(waits=halo_waits())), 390, "light")
+    draw_all(page)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    section = page.locator("#waits")
+    expect(section.locator("p").first).to_contain_text("16.0 % of that in MPI")
+    expect(section.locator("p").first).to_contain_text("Most of it for rank 15 (75 %)")
+    expect(section.locator("tbody th").first).to_have_text("MPI_Allreduce")
+    expect(section.locator("#waiting")).to_be_visible()
+
+
+def test_waiting_that_nobody_knows_is_not_none() -> None:
+    html = render_profile(halo_profile(waits=Waits.none("several threads of rank 0 call MPI")))
+    assert "is unavailable: several threads of rank 0 call MPI." in html
+    assert 'id="waiting"' not in html
+    assert 'id="waits"' not in render_profile(halo_profile())

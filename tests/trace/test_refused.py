@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.cli.main import main
+from kiviat.launch.starting import as_it_is
 from kiviat.launch.toolchain import Toolchain
 from kiviat.launch.tracing import TOOL, traced
 from kiviat.record import InputError
@@ -128,6 +129,6 @@ def test_a_recording_that_cannot_be_packed_is_left_where_it_is(tmp_path: Path) -
     """The pack's draft cannot be written, as on a full disk."""
     ranks = 'echo recorded > "$KIVIAT_TRACE/rank-0.stream"; mkdir "$KIVIAT_TRACE/packed"'
     with pytest.raises(InputError, match="what ranks recorded is left in ") as refusal:
-        traced(["sh", "-c", ranks], tmp_path / "recorder.so", tmp_path / "a.trace")
+        traced(as_it_is(["sh", "-c", ranks]), tmp_path / "recorder.so", tmp_path / "a.trace")
     folder = Path(str(refusal.value).rpartition(" ")[2])
     assert (folder / "rank-0.stream").read_text() == "recorded\n"

@@ -250,7 +250,7 @@ def _list(command: argparse.ArgumentParser) -> None:
 
 
 def _profile(command: argparse.ArgumentParser) -> None:
-    command.usage = "kiviat profile [-o FILE] [--mpi MPI] [--on WHERE] -- mpirun -n 16 ./program ..."
+    command.usage = "kiviat profile [-o FILE] [--mpi MPI] [--on WHERE] [--waits] [--counters] -- mpirun ..."
     command.add_argument(
         "-o", "--output", metavar="FILE", help="the profile (default: the program's name and .profile)"
     )
@@ -267,6 +267,16 @@ def _profile(command: argparse.ArgumentParser) -> None:
         "--crossing",
         action="store_true",
         help="also what the MPI itself sends, for collectives too, by Open MPI's monitoring; costs time",
+    )
+    command.add_argument(
+        "--waits",
+        action="store_true",
+        help="also who waits for whom: late senders, late receivers, imbalance; costs some 0.1 µs a call",
+    )
+    command.add_argument(
+        "--counters",
+        action="store_true",
+        help="also hardware counters and energy of each phase (MPI_Pcontrol), where the machine has them",
     )
     command.add_argument("--dry-run", action="store_true", help="print the command only")
     command.epilog = (

@@ -10,7 +10,7 @@ from pathlib import Path
 from kiviat.cli.show_profile import in_one_line
 from kiviat.cli.started import started
 from kiviat.launch.linked import linked, toolchain_for
-from kiviat.launch.profiling import TOOL, profiled, profiling
+from kiviat.launch.profiling import TOOL, Asked, profiled, profiling, recorder_of
 from kiviat.profile import read_profile
 from kiviat.record import InputError
 
@@ -25,14 +25,16 @@ def execute(arguments: Namespace) -> int:
         raise InputError(f"--crossing: {toolchain.name} does not count what it sends; leave it out")
     substrate, starting = started(arguments, words, toolchain)
     library = TOOL.library(toolchain)
+    recorder = recorder_of(toolchain) if arguments.waits else None
+    asked = Asked(arguments.crossing, recorder, arguments.counters)
     output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
-        print(profiling(starting(folder), library, folder, arguments.crossing).shell_line())
+        print(profiling(starting(folder), library, folder, asked).shell_line())
         return 0
     state = Path(arguments.state) if arguments.state else None
     with substrate:
-        ended = profiled(starting, library, output, state, arguments.crossing)
+        ended = profiled(starting, library, output, state, asked)
     for path in ended.profiles:
         profile = read_profile(path)
         _say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")

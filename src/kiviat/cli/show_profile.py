@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.mpi_use import Use, pattern_of, use_of
+from kiviat.analysis.phase_use import phases_use_of
+from kiviat.analysis.wait_use import wait_use_of
+from kiviat.cli.show_phases import print_phases
+from kiviat.cli.show_waits import facts_of, print_waits
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.words import counted
 from kiviat.profile import DISTANCES, Profile, read_profile
@@ -22,7 +26,13 @@ def show(path: Path, form: str) -> int:
     if form == "csv":
         print_csv([asdict(call) for call in use.calls])
     elif form == "json":
-        print_json(_known(_labelled(use) | {"pattern": pattern_of(profile)}))
+        phases = phases_use_of(profile)
+        told = {
+            "pattern": pattern_of(profile),
+            "waits": facts_of(profile),
+            "counted": asdict(phases) if phases else None,
+        }
+        print_json(_known(_labelled(use) | told))
     else:
         _print(profile, use)
     return 0
@@ -80,6 +90,10 @@ def _print(profile: Profile, use: Use) -> None:
             f"\nphase {phase.number}: {format_value(phase.mpi_s, 's')} in MPI, "
             f"{format_bytes(phase.bytes)} sent, mostly {phase.most}"
         )
+    if phases := phases_use_of(profile):
+        print_phases(phases)
+    if waits := wait_use_of(profile):
+        print_waits(waits)
     print()
     for sentence in pattern_of(profile):
         print(sentence)

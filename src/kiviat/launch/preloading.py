@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,21 +42,25 @@ class Tool:
             toolchain, product=self.product, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr)
         )
 
-    def preloading(self, command: Command, library: Path, folder: Path) -> Command:
+    def preloading(
+        self, command: Command, library: Path, folder: Path, also: Mapping[str, str] | None = None
+    ) -> Command:
         """The command with the library in its ranks, which leave their files in `folder`.
 
         Open MPI's launcher is told what to take to other nodes; MPICH's may preload something else already.
+        `also` are variables beside ours.
         """
         inherited = {**os.environ, **command.environment}.get(_PRELOAD, "")
         words = list(command.words)
         place = launcher_place(words)
+        variables = {self.variable: str(folder), **(also or {})}
         if place is not None and launcher_family(words[place]) == "openmpi":
-            taken = [part for name in (_PRELOAD, self.variable) for part in ("-x", name)]
-            words[place + 1 : place + 1] = taken
+            new = [name for name in (_PRELOAD, *variables) if name not in words]
+            words[place + 1 : place + 1] = [part for name in new for part in ("-x", name)]
         for at in range(2, len(words)):
             if words[at - 2 : at] == ["-genv", _PRELOAD]:
                 words[at] = _joined(library, words[at])
-        variables = {_PRELOAD: _joined(library, inherited), self.variable: str(folder)}
+        variables[_PRELOAD] = _joined(library, inherited)
         return replace(command, words=tuple(words), environment={**command.environment, **variables})
 
     def default_name(self, program: str) -> str:

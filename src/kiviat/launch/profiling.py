@@ -9,14 +9,34 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 
-from kiviat.launch.build import PROFILER
+from kiviat.launch.build import PROFILER, RECORDER
 from kiviat.launch.preloading import Tool, run
 from kiviat.launch.starting import Command, Starting
-from kiviat.profile import add_crossing, write_merged
+from kiviat.launch.toolchain import Toolchain
+from kiviat.profile import Waits, add_crossing, add_phases, add_waits, write_merged
 from kiviat.profile.crossing import LAYERS, crossed, monitoring
+from kiviat.profile.phases import phases_in
+from kiviat.profile.wait_states import waits_in
 from kiviat.record import InputError
+from kiviat.trace.layout import START
 
 TOOL = Tool(PROFILER, "KIVIAT_PROFILE", "profile", b'{"format":"kiviat.profile/')
+_RECORDER = Tool(RECORDER, "KIVIAT_WAITS", "trace", START)
+_COUNTERS = "KIVIAT_COUNTERS"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a profile says beside calls: with `crossing` what Open MPI itself sends, with `recorder`, which is
+    a library, who waits for whom, with `counters` those of the machine, and its energy, in each phase.
+    """
+
+    crossing: bool = False
+    recorder: Path | None = None
+    counters: bool = False
+
+
+_NOTHING = Asked()
 
 
 @dataclass(frozen=True)
@@ -35,27 +55,34 @@ def profiled(
     library: Path,
     output: Path,
     state: Path | None = None,
-    crossing: bool = False,
+    asked: Asked = _NOTHING,
 ) -> Ended:
     """Runs the command; what it prints and how it ends is its own affair.
 
     `state` is where ranks count while they run; all nodes must see it. By default that is beside `output`.
-    `crossing` lets Open MPI count what it sends.
     """
     folder = TOOL.folder_for(output, state)
-    return _collected(folder, output, run(profiling(starting(folder), library, folder, crossing), folder))
+    status = run(profiling(starting(folder), library, folder, asked), folder)
+    return _collected(folder, output, status, asked)
 
 
-def profiling(command: Command, library: Path, folder: Path, crossing: bool) -> Command:
+def recorder_of(toolchain: Toolchain) -> Path:
+    """The library that notes when calls are."""
+    return _RECORDER.library(toolchain)
+
+
+def profiling(command: Command, library: Path, folder: Path, asked: Asked = _NOTHING) -> Command:
     """The command, profiled: what its ranks count is in `folder` at the end."""
-    preloaded = TOOL.preloading(command, library, folder)
-    if not crossing:
+    if asked.recorder:  # behind the profiler, which is the first one
+        command = _RECORDER.preloading(command, asked.recorder, folder)
+    preloaded = TOOL.preloading(command, library, folder, {_COUNTERS: "1"} if asked.counters else {})
+    if not asked.crossing:
         return preloaded
     layers = {**os.environ, **command.environment}.get(LAYERS, "")
     return replace(preloaded, environment={**preloaded.environment, **monitoring(folder, layers)})
 
 
-def _collected(folder: Path, output: Path, status: int) -> Ended:
+def _collected(folder: Path, output: Path, status: int, asked: Asked) -> Ended:
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
     left = any(folder.glob("rank-*.state"))
     others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
@@ -69,5 +96,10 @@ def _collected(folder: Path, output: Path, status: int) -> Ended:
             written.append(output)
     if len(written) == 1 and (pairs := crossed(folder)):
         add_crossing(output, pairs)
+    for path in written if asked.recorder else ():
+        alone = len(written) == 1
+        add_waits(path, waits_in(folder) if alone else Waits.none("several programs were profiled at once"))
+    if len(written) == 1 and asked.counters:
+        add_phases(output, phases_in(folder))
     shutil.rmtree(folder, ignore_errors=True)
     return Ended(status, tuple(written), left and not worlds)

@@ -1,17 +1,30 @@
 """What a program did with MPI: reads profiles, and says who sent how much to whom."""
 
 from kiviat.profile.layout import DISTANCES
+from kiviat.profile.phases import RankPhases
 from kiviat.profile.profile import Calls, Interfaces, Profile
-from kiviat.profile.read import add_crossing, is_profile, read_profile, write_merged
+from kiviat.profile.read import (
+    add_crossing,
+    add_phases,
+    add_waits,
+    is_profile,
+    read_profile,
+    write_merged,
+)
 from kiviat.profile.traffic import Traffic
+from kiviat.profile.waits import Waits
 
 __all__ = [
     "DISTANCES",
     "Calls",
     "Interfaces",
     "Profile",
+    "RankPhases",
     "Traffic",
+    "Waits",
     "add_crossing",
+    "add_phases",
+    "add_waits",
     "is_profile",
     "read_profile",
     "write_merged",

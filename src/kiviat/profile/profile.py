@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kiviat.profile.layout import DISTANCES, ROWS, Layout
+from kiviat.profile.phases import RankPhases
 from kiviat.profile.traffic import Traffic
+from kiviat.profile.waits import Waits
 from kiviat.record import InputError
 
 Integers = NDArray[np.int64]
@@ -90,7 +92,8 @@ class Profile:
     `sent` is point to point and one-sided, `fetched` what ranks got from each other's windows, `collective`
     (of `rows`, pair by pair, and `groups`) what participants of collectives give each other by definition,
     `crossed` what the MPI says that it sent, if it counts at all. `memory_bytes` is what a rank needed to
-    count, rows of the matrix left out.
+    count, rows of the matrix left out. `waits` is who waited for whom, `phases` what machines
+    counted in each phase, None where nobody asked.
     """
 
     path: str
@@ -116,6 +119,8 @@ class Profile:
     interfaces: tuple[Interfaces, ...]
     memory_bytes: int
     remarks: tuple[str, ...]
+    waits: Waits | None = None
+    phases: tuple[RankPhases, ...] | None = None
 
     def traffic(self, collectives: bool = True) -> Traffic:
         """Who sends how much to whom: messages, what is put and got, and collectives by participants."""

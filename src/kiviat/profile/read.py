@@ -9,6 +9,7 @@ import json
 import os
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kiviat.profile.layout import FORMAT, ROWS, Layout, layout_of
+from kiviat.profile.phases import RankPhases, as_words, read_back
 from kiviat.profile.profile import Profile, assembled
 from kiviat.profile.traffic import Traffic
+from kiviat.profile.waits import Waits, packed, unpacked
 from kiviat.record import InputError
+from kiviat.trace.octets import numbers_of
 
 Words = NDArray[np.uint64]
 
@@ -42,12 +46,25 @@ def read_profile(path: Path) -> Profile:
 
 
 def _merged(path: Path) -> Profile:
-    _, layout, ranks, rank, place, value = _words_of(path)
-    return assembled(layout, ranks, rank, place, value, str(path))
+    _, layout, told, rank, place, value = _words_of(path)
+    profile = assembled(layout, told["ranks"], rank, place, value, str(path))
+    try:
+        return replace(
+            profile,
+            waits=unpacked(told["waits"]) if "waits" in told else None,
+            phases=read_back(told["phases"]) if "phases" in told else None,
+        )
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path} is damaged: its second line is torn; profile the program again") from None
 
 
-def _words_of(path: Path) -> tuple[bytes, Layout, int, NDArray[np.int64], NDArray[np.int64], Words]:
-    """Of a merged file: the layout's line, the layout, the ranks; rank, place and value of what is not 0."""
+_Told = dict[str, Any]
+
+
+def _words_of(path: Path) -> tuple[bytes, Layout, _Told, NDArray[np.int64], NDArray[np.int64], Words]:
+    """Of a merged file: the layout's line, the layout, what the second line tells; rank, place and value of
+    what is not 0.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -56,18 +73,18 @@ def _words_of(path: Path) -> tuple[bytes, Layout, int, NDArray[np.int64], NDArra
         raise InputError(f"{path} is no profile: `kiviat profile -- mpirun …` writes one")
     first, _, rest = content.partition(b"\n")
     layout = _layout(first, path)
-    second, _, packed = rest.partition(b"\n")
+    second, _, octets = rest.partition(b"\n")
     try:
-        told: Mapping[str, Any] = json.loads(second)
+        told: _Told = json.loads(second)
         ranks, size, checksum = int(told["ranks"]), int(told["bytes"]), int(told["adler32"])
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{path} is truncated; profile the program again") from None
-    if len(packed) != size:
-        raise InputError(f"{path} is truncated: {len(packed):,} of {size:,} bytes; profile the program again")
-    if zlib.adler32(packed) != checksum:
+    if len(octets) != size:
+        raise InputError(f"{path} is truncated: {len(octets):,} of {size:,} bytes; profile the program again")
+    if zlib.adler32(octets) != checksum:
         raise InputError(f"{path} is damaged: its checksum is another one; profile the program again")
-    numbers = _numbers(packed)
-    return first, layout, ranks, *_entries(numbers, ranks)
+    numbers = numbers_of(octets)
+    return first, layout, told, *_entries(numbers, ranks)
 
 
 def _layout(line: bytes, path: Path) -> Layout:
@@ -81,22 +98,6 @@ def _layout(line: bytes, path: Path) -> Layout:
             f"{path} is of version {seen!r}: this kiviat reads {FORMAT!r}; use the one that wrote it"
         )
     return layout_of(words)
-
-
-def _numbers(packed: bytes) -> Words:
-    """All LEB128 numbers of a text of bytes."""
-    octets = np.frombuffer(packed, dtype=np.uint8)
-    if not octets.size:
-        return np.zeros(0, dtype=np.uint64)
-    ends = np.flatnonzero(octets < 0x80)
-    starts = np.concatenate(([0], ends[:-1] + 1))
-    lengths = ends - starts + 1
-    numbers = np.zeros(len(ends), dtype=np.uint64)
-    for digit in range(int(lengths.max())):
-        has = lengths > digit
-        part = octets[starts[has] + digit].astype(np.uint64) & np.uint64(0x7F)
-        numbers[has] |= part << np.uint64(7 * digit)
-    return numbers
 
 
 def _entries(numbers: Words, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
@@ -134,7 +135,8 @@ def write_merged(folder: Path, target: Path) -> None:
 
 def add_crossing(path: Path, pairs: Sequence[tuple[int, int, int, int]]) -> None:
     """Adds what the MPI itself counted, (source, target, messages, bytes), to a merged file."""
-    line, layout, ranks, rank, place, value = _words_of(path)
+    line, layout, told, rank, place, value = _words_of(path)
+    ranks = told["ranks"]
     traffic = Traffic.of_entries(ranks, [pair for pair in pairs if max(pair[:2]) < ranks])
     begin = layout.rows_at + 2 * ranks * ROWS.index("crossed")
     one = np.ones(ranks, dtype=np.int64)
@@ -159,23 +161,46 @@ def add_crossing(path: Path, pairs: Sequence[tuple[int, int, int, int]]) -> None
     _write(path, line, ranks, chosen)
 
 
+def add_waits(path: Path, waits: Waits) -> None:
+    """Adds who waited for whom to a merged file."""
+    _add(path, "waits", packed(waits))
+
+
+def add_phases(path: Path, each: Sequence[RankPhases]) -> None:
+    """Adds what machines counted in each phase to a merged file."""
+    _add(path, "phases", as_words(each))
+
+
+def _add(path: Path, name: str, word: Any) -> None:
+    """A word of the second line."""
+    _, _, told, *_ = _words_of(path)
+    line, _, rest = path.read_bytes().partition(b"\n")
+    told[name] = word
+    second = json.dumps(told, separators=(",", ":")).encode()
+    _replace(path, b"\n".join((line, second, rest.partition(b"\n")[2])))
+
+
 def _write(
     target: Path, line: bytes, ranks: int, words: Mapping[int, tuple[NDArray[np.int64], Words]]
 ) -> None:
     """Places and values of each rank, as native/prof/merge.cpp packs them."""
-    packed = bytearray()
+    octets = bytearray()
     for rank in range(ranks):
         places, values = words.get(rank, ((), ()))
-        _put(packed, len(places))
+        _put(octets, len(places))
         before = 0
         for place, value in zip(map(int, places), map(int, values), strict=True):
-            _put(packed, place - before)
-            _put(packed, value)
+            _put(octets, place - before)
+            _put(octets, value)
             before = place
-    told = {"ranks": ranks, "bytes": len(packed), "adler32": zlib.adler32(packed)}
+    told = {"ranks": ranks, "bytes": len(octets), "adler32": zlib.adler32(octets)}
     second = json.dumps(told, separators=(",", ":")).encode()
+    _replace(target, b"\n".join((line, second, bytes(octets))))
+
+
+def _replace(target: Path, content: bytes) -> None:
     draft = target.with_name(f"{target.name}.{os.getpid()}")
-    draft.write_bytes(b"\n".join((line, second, bytes(packed))))
+    draft.write_bytes(content)
     draft.replace(target)
 
 

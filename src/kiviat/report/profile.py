@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kiviat.analysis.mpi_use import MOST_PAIRS, CallUse, Use, pattern_of, use_of
 from kiviat.analysis.patterns import MOST_CELLS
-from kiviat.profile import DISTANCES, Profile, Traffic
-from kiviat.record.units import format_bytes, format_range, format_value
+from kiviat.analysis.phase_use import PhasesUse, phases_use_of
+from kiviat.analysis.wait_use import Cause, WaitUse, wait_use_of
+from kiviat.profile import DISTANCES, Profile
+from kiviat.profile.waits import KINDS
+from kiviat.record.units import UNAVAILABLE, format_bytes, format_range, format_value
 from kiviat.report.figure import Cells, Figure, HeatMap, Line, Panel, RunLabel
 from kiviat.report.runs import counted
 from kiviat.report.shell import figure_data, page
@@ -49,11 +53,23 @@ class CallLine:
     sizes: str
 
 
+@dataclass(frozen=True, slots=True)
+class WaitLine:
+    call: str
+    kind: str
+    of_time: str
+    mean: str
+    waits: str
+    longest: str
+    causes: str
+
+
 def render_profile(profile: Profile) -> str:
     """The page."""
     use = use_of(profile)
     pattern = pattern_of(profile)
-    figures: list[Figure | HeatMap] = [_shares(profile), *_maps(profile, pattern)]
+    waits, counted_phases = wait_use_of(profile), phases_use_of(profile)
+    figures: list[Figure | HeatMap] = [_shares(profile), *_waiting(profile), *_maps(profile, pattern)]
     label = RunLabel("profile", profile.program, "wall", ("categorical", 0))
     return page(
         "profile.html.j2",
@@ -67,17 +83,25 @@ def render_profile(profile: Profile) -> str:
         simulated="",
         contents=[
             ("calls", "Calls"),
+            *([("waits", "Waiting")] if waits else []),
             ("far", "How far"),
             *([("phases", "Phases")] if use.phases else []),
+            *([("counted", "Counters and energy")] if counted_phases else []),
             ("who", "Who sends to whom"),
             ("reading", "Reading"),
         ],
         facts=_facts(profile, use),
         numbers=_numbers(use),
         calls=[_line(call) for call in use.calls],
+        waits=waits,
+        wait_lines=_wait_lines(waits) if waits else [],
+        wait_pairs=_wait_pairs(waits) if waits else [],
+        waiting=_waiting_words(waits) if waits else [],
         parts=_parts(use),
         crossing=_crossing(use),
         phases=use.phases,
+        counted_phases=counted_phases,
+        counted_table=_counted(counted_phases) if counted_phases else None,
         figures=figures,
         pattern=pattern,
         remarks=use.remarks,
@@ -133,6 +157,100 @@ def _line(call: CallUse) -> CallLine:
         bytes=format_bytes(call.bytes) if call.messages else "–",
         sizes=call.sizes or "–",
     )
+
+
+def _wait_lines(use: WaitUse) -> list[WaitLine]:
+    return [
+        WaitLine(
+            call=one.call,
+            kind=one.kind,
+            of_time=_percent(one.of_time),
+            mean=format_value(one.mean_s, "s"),
+            waits=f"{one.waits:,}",
+            longest=format_value(one.longest_s, "s"),
+            causes=_causes(one.causes),
+        )
+        for one in use.calls
+    ]
+
+
+def _wait_pairs(use: WaitUse) -> list[tuple[int, int, str, str, str]]:
+    return [
+        (one.rank, one.cause, format_value(one.seconds, "s"), _percent(one.of_waiting), one.most)
+        for one in use.pairs
+    ]
+
+
+def _waiting_words(use: WaitUse) -> list[str]:
+    if use.unavailable:
+        return [f"Who waited for whom is unavailable: {use.unavailable}."]
+    said = [
+        f"Waiting for other ranks takes {_percent(use.of_time)} of the time ({_percent(use.least)} to "
+        f"{_percent(use.most)} on the ranks), {_percent(use.of_mpi)} of that in MPI: "
+        f"{format_value(use.mean_s, 's')} of each rank."
+    ]
+    if use.causes:
+        said.append(f"Most of it for {_causes(use.causes)}.")
+    if use.clocks == 1:
+        said.append("All ranks read one clock.")
+    else:
+        said.append(
+            f"Ranks read {use.clocks} clocks, known to half of a round trip: the time of each rank may be "
+            f"off by {format_value(use.error_s, 's')}."
+        )
+    return [*said, *(f"{remark[0].upper()}{remark[1:]}." for remark in use.remarks)]
+
+
+def _causes(causes: Sequence[Cause]) -> str:
+    return ", ".join(f"rank {one.rank} ({100 * one.part:.0f} %)" for one in causes)
+
+
+def _counted(use: PhasesUse) -> tuple[list[str], list[list[str]]]:
+    """Headings and lines, a phase each."""
+    names = list(dict.fromkeys(name for one in use.phases for name in one.counters))
+    headings = ["Phase", "Time", *(name.replace("_", " ").capitalize() for name in names)]
+    lines = [
+        [
+            str(one.number),
+            format_value(one.seconds.mean, "s"),
+            *(f"{one.counters[name].mean:.3g}" if name in one.counters else UNAVAILABLE for name in names),
+            _known(one.instructions_per_cycle, "1"),
+            _known(one.memory_bytes, "B"),
+            _known(one.joules, "J"),
+            _known(one.watts, "W"),
+        ]
+        for one in use.phases
+    ]
+    return [*headings, "Per cycle", "Memory traffic", "Energy", "Power"], lines
+
+
+def _known(value: float | None, unit: str) -> str:
+    return UNAVAILABLE if value is None else format_value(value, unit)
+
+
+def _waiting(profile: Profile) -> list[HeatMap]:
+    waits = profile.waits
+    if waits is None or not waits.seconds.any():
+        return []
+    kinds = [kind for kind in KINDS if (waits.kind == kind).any()]
+    chosen = [(kind, waits.kind == kind) for kind in kinds] if len(kinds) > 1 else []
+    # The last one is shown first.
+    chosen.append(("All", waits.seconds > 0))
+    return [
+        HeatMap(
+            id="waiting",
+            section="waits",
+            title="Seconds that each rank (row) waits for each (column)",
+            conditions="",
+            unit="s",
+            better="lower",
+            words="A column that stands out is a rank that others wait for.",
+            panels=tuple(
+                _cells(name.capitalize(), waits.rank[of], waits.cause[of], waits.seconds[of], profile)
+                for name, of in chosen
+            ),
+        )
+    ]
 
 
 def _parts(use: Use) -> list[Part]:
@@ -195,7 +313,11 @@ def _maps(profile: Profile, pattern: Sequence[str]) -> list[HeatMap]:
         ("Messages and one-sided", profile.traffic(collectives=False)),
         *([("All", profile.traffic())] if small else []),
     ]
-    panels = tuple(_cells(name, traffic, profile) for name, traffic in kinds if traffic.bytes.any())
+    panels = tuple(
+        _cells(name, traffic.source, traffic.target, traffic.bytes, profile)
+        for name, traffic in kinds
+        if traffic.bytes.any()
+    )
     if not panels:
         return []
     return [
@@ -212,13 +334,19 @@ def _maps(profile: Profile, pattern: Sequence[str]) -> list[HeatMap]:
     ]
 
 
-def _cells(name: str, traffic: Traffic, profile: Profile) -> Cells:
+def _cells(
+    name: str,
+    row: NDArray[np.int64],
+    column: NDArray[np.int64],
+    amount: NDArray[np.int64] | NDArray[np.float64],
+    profile: Profile,
+) -> Cells:
     """Of more ranks than can be seen, blocks of ranks."""
     ranks = profile.ranks
     per_block = -(-ranks // MOST_CELLS)
     count = -(-ranks // per_block)
-    sums = np.zeros((count, count), dtype=np.int64)
-    np.add.at(sums, (traffic.source // per_block, traffic.target // per_block), traffic.bytes)
+    sums = np.zeros((count, count), dtype=amount.dtype)
+    np.add.at(sums, (row // per_block, column // per_block), amount)
     ends = [min(ranks, (block + 1) * per_block) - 1 for block in range(count)]
     labels = (
         tuple(map(str, range(ranks)))

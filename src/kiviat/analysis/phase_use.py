@@ -1,0 +1,113 @@
+"""What each phase of a program took of its machines: hardware counters of ranks, energy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from kiviat.profile import Profile, RankPhases
+from kiviat.profile.phases import Energy, Values
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Over ranks that know."""
+
+    least: float
+    mean: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseUse:
+    """One phase over all ranks; None, or no counter, where nobody knows.
+
+    `seconds` are those between MPI_Pcontrol and the next one. `joules` are those of all machines, `watts`
+    what they took together meanwhile, `memory_bytes` what went to and from their memory.
+    """
+
+    number: int
+    seconds: Spread
+    counters: dict[str, Spread]
+    instructions_per_cycle: float | None
+    joules: float | None
+    watts: float | None
+    memory_bytes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PhasesUse:
+    """`counters` and `energy` say how one knows, or why it is unavailable, each once; `missing` is how many
+    ranks left nothing, as they did not come to MPI_Finalize.
+    """
+
+    phases: tuple[PhaseUse, ...]
+    counters: tuple[str, ...]
+    energy: tuple[str, ...]
+    missing: int
+
+
+def phases_use_of(profile: Profile) -> PhasesUse | None:
+    """None where nobody asked."""
+    each = profile.phases
+    if each is None:
+        return None
+    numbers = sorted({number for one in each for number in one.phases})
+    words = [_turns(one) for one in each]
+    energies = [one.energy.words for one in each if one.energy]
+    return PhasesUse(
+        phases=tuple(_phase(each, number) for number in numbers),
+        counters=tuple(dict.fromkeys(words)),
+        energy=tuple(dict.fromkeys(energies)),
+        missing=profile.ranks - len(each),
+    )
+
+
+def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:
+    here = [one for one in each if number in one.phases]
+
+    def of(values: Callable[[RankPhases], Values | None]) -> list[float]:
+        found = []
+        for one in here:
+            column = values(one)
+            value = column[one.phases.index(number)] if column else None
+            if value is not None:
+                found.append(value)
+        return found
+
+    def energy(values: Callable[[Energy], Values]) -> float | None:
+        return _sum(of(lambda one: values(one.energy) if one.energy else None))
+
+    names = dict.fromkeys(name for one in here for name in one.counters)
+    counted = {name: of(_counter(name)) for name in names}
+    instructions, cycles = (_sum(counted.get(name, [])) for name in ("instructions", "cycles"))
+    moved = [_sum(of(values)) for values in (lambda one: one.read_bytes, lambda one: one.written_bytes)]
+    return PhaseUse(
+        number=number,
+        seconds=_spread(of(lambda one: one.seconds)),
+        counters={name: _spread(values) for name, values in counted.items() if values},
+        instructions_per_cycle=instructions / cycles if instructions and cycles else None,
+        joules=energy(lambda one: one.joules),
+        watts=energy(lambda one: one.watts),
+        memory_bytes=_sum(value for value in moved if value is not None),
+    )
+
+
+def _counter(name: str) -> Callable[[RankPhases], Values | None]:
+    return lambda one: one.counters.get(name)
+
+
+def _turns(one: RankPhases) -> str:
+    shares = [share for share in one.least_share if share is not None and share < 0.995]
+    if not one.counters or not shares:
+        return one.words
+    return f"{one.words}; counters took turns and are scaled"
+
+
+def _sum(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return sum(found) if found else None
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    return Spread(min(values), sum(values) / len(values), max(values))

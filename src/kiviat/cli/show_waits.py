@@ -1,0 +1,90 @@
+"""Who waited for whom, as tables in the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from kiviat.analysis.wait_use import Cause, WaitUse, wait_use_of
+from kiviat.cli.table import dim, print_table
+from kiviat.cli.words import counted
+from kiviat.profile import Profile
+from kiviat.profile.waits import COLUMNS
+from kiviat.record.units import UNAVAILABLE, format_value
+
+_MOST_PAIRS = 8
+
+
+def print_waits(use: WaitUse) -> None:
+    if use.unavailable:
+        print(f"\nwho waits for whom: {UNAVAILABLE}: {use.unavailable}")
+        return
+    print(
+        f"\n{_percent(use.of_time)} of the time is waiting for other ranks ({_percent(use.least)} to "
+        f"{_percent(use.most)} on the ranks), {_percent(use.of_mpi)} of that in MPI: "
+        f"{format_value(use.mean_s, 's')} on average"
+    )
+    print(dim(error_of(use)))
+    if use.calls:
+        print(f"waited for most: {causes_of(use.causes)}\n")
+        headings = ["call", "waits for", "of all", "mean", "waits", "longest", "whom"]
+        lines = [
+            [
+                one.call,
+                one.kind,
+                _percent(one.of_time),
+                format_value(one.mean_s, "s"),
+                f"{one.waits:,}",
+                format_value(one.longest_s, "s"),
+                causes_of(one.causes),
+            ]
+            for one in use.calls
+        ]
+        print_table("<<>>>><", headings, lines)
+        print()
+        pairs = [
+            [
+                str(one.rank),
+                str(one.cause),
+                format_value(one.seconds, "s"),
+                _percent(one.of_waiting),
+                one.most,
+            ]
+            for one in use.pairs[:_MOST_PAIRS]
+        ]
+        print_table(">>>><", ["rank", "waits for", "time", "of all waiting", "mostly"], pairs)
+        if len(use.pairs) > _MOST_PAIRS:
+            print(dim("--format json has all"))
+    for remark in use.remarks:
+        print(dim(f"waiting: {remark}"))
+
+
+def facts_of(profile: Profile) -> dict[str, Any] | None:
+    """For JSON: what is printed, and each rank, call, kind and rank that it waited for; None where nobody
+    asked.
+    """
+    use, waits = wait_use_of(profile), profile.waits
+    if use is None or waits is None:
+        return None
+    columns = {name: getattr(waits, name).tolist() for name in COLUMNS}
+    lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+    return asdict(use) | {"lines": lines}
+
+
+def error_of(use: WaitUse) -> str:
+    times = f"{counted(use.recorded, 'call')} with times"
+    if use.clocks == 1:
+        return f"{times}; all ranks read one clock"
+    return (
+        f"{times}; {use.clocks} clocks, known to half of a round trip: off by at most "
+        f"{format_value(use.error_s, 's')} on average"
+    )
+
+
+def causes_of(causes: tuple[Cause, ...]) -> str:
+    """ "rank 3 (80 %), rank 1 (15 %)" """
+    return ", ".join(f"rank {one.rank} ({100 * one.part:.0f} %)" for one in causes)
+
+
+def _percent(part: float) -> str:
+    return UNAVAILABLE if part != part else f"{100 * part:.1f} %"

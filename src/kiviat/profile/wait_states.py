@@ -1,0 +1,285 @@
+"""Who waited for whom, found in the times of all calls once the program has ended.
+
+A call waits from when its rank entered it until the other side was there: until a message's send was
+entered (late sender), until its receipt was (late receiver, where the send did not return before), until a
+collective's root, or the last one of those whose part is needed, has entered it. These are the wait states of
+Wolf and Mohr ("Automatic performance analysis of hybrid MPI/OpenMP applications", J. Systems Architecture 49,
+2003). A call that waits for several waits for the last one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kiviat.profile.waits import KINDS, Waits
+from kiviat.trace.stamps import Meeting, Messages, Recording, Stamped, read_stamps
+
+Integers = NDArray[np.int64]
+
+_LATE_SENDER, _LATE_RECEIVER, _LATE_ROOT, _EARLY_ROOT, _IMBALANCE = range(len(KINDS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """What calls waited for: the call's place among those of all ranks, when the other side was there, in ns,
+    the kind, and the other rank.
+    """
+
+    call: Integers
+    time_ns: Integers
+    kind: Integers
+    cause: Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Messages of all ranks; calls by their places among those of all ranks, `done` -1 for none. Of probes,
+    `began` is how many messages had been asked for.
+    """
+
+    comm: Integers
+    source: Integers
+    target: Integers
+    tag: Integers
+    began: Integers
+    done: Integers
+
+
+def waits_in(folder: Path) -> Waits:
+    """Of what ranks left in `folder`."""
+    recording = read_stamps(folder)
+    if recording is None:
+        return Waits.none("no rank recorded when its calls were")
+    return Waits.none(recording.refusal) if recording.refusal else wait_states(recording)
+
+
+def wait_states(recording: Recording) -> Waits:
+    """Who waited for whom."""
+    each = recording.each
+    first = np.cumsum([0, *(len(one.call) for one in each)])
+    entered = np.concatenate([one.entered_ns for one in each])
+    left = np.concatenate([one.left_ns for one in each])
+    owner = np.repeat([one.rank for one in each], np.diff(first))
+    sends, receipts, probes = (
+        _rows([(one, getattr(one, name)) for one in each], first, name)
+        for name in ("sends", "receipts", "probes")
+    )
+    received, probed = _paired(sends, receipts, probes)
+    ends = _joined(
+        [
+            _late_senders(sends, receipts, received, entered),
+            _late_senders(sends, probes, probed, entered),
+            _late_receivers(sends, receipts, received, entered, left),
+            *_meetings(recording, first, entered),
+        ]
+    )
+    # Of several that a call waits for, the last one.
+    order = np.lexsort((ends.time_ns, ends.call))
+    last = order[np.append(ends.call[order][1:] != ends.call[order][:-1], True)] if order.size else order
+    call, cause, kind = ends.call[last], ends.cause[last], ends.kind[last]
+    waited = np.minimum(ends.time_ns[last], left[call]) - entered[call]
+    error = _errors(recording, owner[call], cause)
+    kept = waited > error  # what is less may as well be none
+    names = np.array([f"MPI_{name}" for name in recording.names])
+    numbers = np.concatenate([one.call for one in each])[call]
+    missing = len(receipts.comm) - len(received[0])
+    lost = [f"{missing} receipts have no send that was seen"] if missing else []
+    return _summed(
+        owner[call][kept],
+        numbers[kept],
+        kind[kept],
+        cause[kept],
+        waited[kept],
+        error[kept],
+        names,
+        (len({one.clock_of for one in each}), len(entered), (*recording.remarks, *lost)),
+    )
+
+
+def _rows(each: Sequence[tuple[Stamped, Messages]], first: Integers, name: str) -> _Rows:
+    columns = {name: [getattr(one, name) for _, one in each] for name in ("comm", "peer", "tag")}
+    comm, peer, tag = (np.concatenate(parts) for parts in columns.values())
+    own = np.repeat([one.rank for one, _ in each], [len(messages.comm) for _, messages in each])
+    starts = first if name != "probes" else np.zeros_like(first)
+    began = np.concatenate([one.began + begin for begin, (_, one) in zip(starts, each, strict=False)])
+    done = np.concatenate(
+        [np.where(one.done < 0, -1, one.done + begin) for begin, (_, one) in zip(first, each, strict=False)]
+    )
+    source, target = (own, peer) if name == "sends" else (peer, own)
+    return _Rows(comm, source, target, tag, began, done)
+
+
+_Pairs = tuple[Integers, Integers]
+
+
+def _paired(sends: _Rows, receipts: _Rows, probes: _Rows) -> tuple[_Pairs, _Pairs]:
+    """Places of sends, and of the receipts that got them; likewise of probes.
+
+    Messages of one communicator, source, target and tag are received in the order in which they are sent,
+    by receipts in the order in which they are asked for (MPI: messages do not overtake).
+    """
+    parts = (sends, receipts, probes)
+    comm, source, target, tag = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("comm", "source", "target", "tag")
+    )
+    which = np.repeat([0, 1, 2], [len(part.comm) for part in parts])
+    order = np.lexsort((which, tag, target, source, comm))
+    if not order.size:
+        nothing = np.zeros(0, dtype=np.int64)
+        return (nothing, nothing), (nothing, nothing)
+    changes = np.zeros(len(order), dtype=np.bool_)
+    for column in (comm, source, target, tag):
+        changes[1:] |= column[order][1:] != column[order][:-1]
+    channel = np.cumsum(changes)
+    begin = np.flatnonzero(np.append(True, changes[1:]))
+    sorted_which = which[order]
+    sent = np.bincount(channel[sorted_which == 0], minlength=len(begin))
+
+    def with_sends(kind: int, nth: Integers, here: Integers) -> _Pairs:
+        of = channel[here]
+        there = nth < sent[of]
+        before = np.searchsorted(which, kind)
+        return order[begin[of][there] + nth[there]], order[here][there] - before
+
+    receiving, probing = (np.flatnonzero(sorted_which == kind) for kind in (1, 2))
+    of = channel[receiving]
+    seen = probes.began[order[probing] - len(sends.comm) - len(receipts.comm)]
+    return (
+        with_sends(1, receiving - begin[of] - sent[of], receiving),
+        with_sends(2, seen, probing),
+    )
+
+
+def _late_senders(sends: _Rows, receipts: _Rows, pairs: _Pairs, entered: Integers) -> _Ends:
+    sent, got = pairs
+    kept = receipts.done[got] >= 0
+    sent, got = sent[kept], got[kept]
+    return _Ends(
+        receipts.done[got],
+        entered[sends.began[sent]],
+        np.full(len(got), _LATE_SENDER),
+        sends.source[sent],
+    )
+
+
+def _late_receivers(sends: _Rows, receipts: _Rows, pairs: _Pairs, entered: Integers, left: Integers) -> _Ends:
+    """Of sends that did not return before: those that did were buffered, and waited for nobody."""
+    sent, got = pairs
+    kept = sends.done[sent] >= 0
+    sent, got = sent[kept], got[kept]
+    asked = entered[receipts.began[got]]
+    kept = left[sends.done[sent]] > asked
+    sent, got = sent[kept], got[kept]
+    return _Ends(
+        sends.done[sent],
+        asked[kept],
+        np.full(len(got), _LATE_RECEIVER),
+        receipts.target[got],
+    )
+
+
+def _meetings(recording: Recording, first: Integers, entered: Integers) -> Iterator[_Ends]:
+    """Of collectives that all members came to."""
+    each = recording.each
+    counts = [len(one.meetings.comm) for one in each]
+    if not sum(counts):
+        return
+    comm, number, kind, root = (
+        np.concatenate([getattr(one.meetings, name) for one in each])
+        for name in ("comm", "number", "kind", "root")
+    )
+    rank = np.repeat([one.rank for one in each], counts)
+    own = np.concatenate([np.arange(count) for count in counts])
+    begin = np.repeat(first[:-1], counts)
+    began, done = (
+        np.concatenate([getattr(one.meetings, name) for one in each]) for name in ("began", "done")
+    )
+    time = entered[begin + began]
+    call = np.where(done < 0, -1, begin + done)
+    size = np.array([len(members) for members in recording.communicators.members])
+    # By communicator and number; the last one to come stands last.
+    order = np.lexsort((time, number, comm))
+    edge = np.append(True, (comm[order][1:] != comm[order][:-1]) | (number[order][1:] != number[order][:-1]))
+    group = np.cumsum(edge) - 1
+    here = np.bincount(group)
+    latest = order[np.cumsum(here) - 1][group]
+    whole = (here == size[comm[order[edge]]])[group] & (call[order] >= 0)
+    sorted_kind, is_root = kind[order], rank[order] == root[order]
+    roots = np.full(len(here), -1)
+    roots[group[is_root]] = order[is_root]
+
+    def ends(chosen: NDArray[np.bool_], cause: Integers, state: int) -> _Ends:
+        member, other = order[chosen], cause[chosen]
+        return _Ends(call[member], time[other], np.full(len(member), state), rank[other])
+
+    yield ends(whole & (sorted_kind == Meeting.ALL), latest, _IMBALANCE)
+    to_root = whole & (sorted_kind == Meeting.TO_ROOT) & is_root
+    yield ends(to_root, latest, _EARLY_ROOT)
+    from_root = whole & (sorted_kind == Meeting.FROM_ROOT) & ~is_root & (roots[group] >= 0)
+    yield ends(from_root, roots[group], _LATE_ROOT)
+    some = whole & ((sorted_kind == Meeting.SCAN) | (sorted_kind == Meeting.NEIGHBOURS))
+    cause, starts = np.full(len(order), -1), np.flatnonzero(edge)
+    place = {rank: at for at, rank in enumerate(one.rank for one in each)}
+    for at in np.flatnonzero(some).tolist():
+        member = int(order[at])
+        members = order[starts[group[at]] :][: here[group[at]]]
+        if sorted_kind[at] == Meeting.SCAN:
+            everybody = recording.communicators.members[int(comm[member])]
+            needed: Sequence[int] = everybody[: everybody.index(int(rank[member]))]
+        else:
+            needed = each[place[int(rank[member])]].sources[int(own[member])]
+        others = members[np.isin(rank[members], needed)]
+        if others.size:
+            cause[at] = others[np.argmax(time[others])]
+    yield ends(some & (cause >= 0), cause, _IMBALANCE)
+
+
+def _joined(parts: Sequence[_Ends]) -> _Ends:
+    columns = (np.concatenate([getattr(part, name) for part in parts]) for name in _Ends.__slots__)
+    return _Ends(*columns)
+
+
+def _errors(recording: Recording, rank: Integers, cause: Integers) -> Integers:
+    """By how much a wait may be off, ns: nothing between ranks that read the same clock."""
+    error = np.zeros(recording.ranks)
+    clock = np.zeros(recording.ranks, dtype=np.uint64)
+    for one in recording.each:
+        error[one.rank], clock[one.rank] = one.clock.error_ns, one.clock_of
+    apart = clock[rank] != clock[cause]
+    return np.where(apart, np.ceil(error[rank] + error[cause]), 0).astype(np.int64)
+
+
+def _summed(
+    rank: Integers,
+    call: Integers,
+    kind: Integers,
+    cause: Integers,
+    waited_ns: Integers,
+    error_ns: Integers,
+    names: NDArray[np.str_],
+    told: tuple[int, int, tuple[str, ...]],
+) -> Waits:
+    lines, line = np.unique(np.stack((rank, call, kind, cause), axis=1), axis=0, return_inverse=True)
+    line = line.reshape(-1)
+    longest = np.zeros(len(lines))
+    np.maximum.at(longest, line, waited_ns)
+    seconds, error = (
+        np.bincount(line, 1e-9 * of, minlength=len(lines)).astype(np.float64) for of in (waited_ns, error_ns)
+    )
+    return Waits(
+        lines[:, 0],
+        lines[:, 3],
+        names[lines[:, 1]],
+        np.array(KINDS)[lines[:, 2]],
+        np.bincount(line, minlength=len(lines)).astype(np.int64),
+        seconds,
+        1e-9 * longest,
+        error,
+        *told,
+    )

@@ -1,0 +1,137 @@
+"""Who waits for whom in programs whose ranks are late by 50 ms."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from kiviat.cli.main import main
+from kiviat.launch.toolchain import Toolchain
+
+from .conftest import Compiled, Done, Profiled
+
+LATE_S = 0.05
+# Ranks share two cores with each other, and with whatever else there is.
+NEAR_S = 0.03
+WAITS = ("--waits",)
+
+
+def waited(done: Done) -> dict[tuple[int, int, str, str], float]:
+    """Seconds by rank, cause, call and kind; not of barriers, by which the program keeps its parts apart."""
+    waits = done.profile.waits
+    assert waits is not None and waits.unavailable is None, waits
+    columns = (waits.rank, waits.cause, waits.call, waits.kind, waits.seconds)
+    found = {}
+    for rank, cause, call, kind, seconds in zip(*(column.tolist() for column in columns), strict=True):
+        if seconds > LATE_S / 2 and call != "MPI_Barrier":
+            found[rank, cause, call.removeprefix("MPI_"), kind] = seconds
+    return found
+
+
+EXPECTED = {
+    (1, 0, "Recv", "late sender"): 1,
+    (2, 0, "Recv", "late sender"): 1,
+    (2, 0, "Waitall", "late sender"): 1,
+    (0, 1, "Ssend", "late receiver"): 1,
+    (0, 1, "Wait", "late receiver"): 1,
+    **{(rank, 2, "Allreduce", "imbalance"): 1 for rank in (0, 1, 3)},
+    **{(rank, 0, "Bcast", "late root"): 1 for rank in (1, 2, 3)},
+    (0, 1, "Gatherv", "early root"): 1,
+    **{(rank, 2, "Wait", "imbalance"): 1 for rank in (0, 1, 3)},
+    **{(rank, 1, "Scan", "imbalance"): 1 for rank in (2, 3)},
+}
+
+
+def test_who_is_late_and_by_how_much(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = compiled(toolchain, "late.c")
+    done = profiled(toolchain, 4, program, "sender", "receiver", "collectives", asks=WAITS)
+    assert done.status == 0, done.err
+    found = waited(done)
+    assert found == {line: pytest.approx(LATE_S * times, abs=NEAR_S) for line, times in EXPECTED.items()}
+    # What is counted is the same, and so is who sent what to whom.
+    assert done.calls("Ssend") == 1 and done.calls("Scan") == 4 and done.calls("Comm_split") == 8
+    assert done.profile.waits is not None and done.profile.waits.clocks == 1
+    assert main(["show", str(done.path)]) == 0
+    shown = capsys.readouterr().out
+    assert "of the time is waiting for other ranks" in shown and "all ranks read one clock" in shown
+    assert main(["show", str(done.path), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["waits"]
+    by_call: dict[str, float] = defaultdict(float)
+    for one in told["calls"]:
+        by_call[one["call"]] += one["mean_s"]
+    assert by_call["MPI_Allreduce"] == pytest.approx(3 * LATE_S / 4, abs=NEAR_S)
+    page = done.path.with_suffix(".html")
+    assert main(["report", str(done.path), "-o", str(page)]) == 0
+    assert "Seconds that each rank (row) waits for each (column)" in page.read_text()
+
+
+def test_clocks_of_several_machines(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """Rank 1 lives in a namespace whose clock is 7 s ahead, as it might on another machine."""
+    program = compiled(openmpi, "late.c")
+    script = program.with_name("ahead.sh")
+    script.write_text(
+        f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exec {program} "$@"\n'
+        f'exec unshare --time --fork --monotonic 7 {program} "$@"\n'
+    )
+    script.chmod(0o755)
+    done = profiled(openmpi, 4, script, "sender", "receiver", asks=("--mpi", "openmpi", *WAITS))
+    assert done.status == 0, done.err
+    waits = done.profile.waits
+    assert waits is not None and waits.clocks == 2
+    expected = {line for line in EXPECTED if line[2:] not in {("Wait", "imbalance")} and line[2] != "Scan"}
+    expected = {line for line in expected if line[3].startswith("late ") and line[3] != "late root"}
+    found = waited(done)
+    assert found == {line: pytest.approx(LATE_S, abs=NEAR_S) for line in expected}
+    apart = (waits.rank == 1) ^ (waits.cause == 1)
+    assert (waits.error_s[apart] > 0).all() and (waits.error_s[apart] < 0.005 * waits.count[apart]).all()
+    assert not waits.error_s[~apart].any()
+
+
+def test_what_was_recorded_before_an_abort(
+    openmpi: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    done = profiled(openmpi, 4, compiled(openmpi, "late.c"), "sender", "abort", asks=WAITS)
+    assert done.status != 0
+    assert waited(done) == {
+        line: pytest.approx(LATE_S, abs=NEAR_S) for line in EXPECTED if line[3] == "late sender"
+    }
+    assert done.profile.waits is not None
+    assert any("did not reach MPI_Finalize" in remark for remark in done.profile.waits.remarks)
+
+
+def test_several_threads_are_refused(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """The profile is there, and says why nobody knows who waited."""
+    done = profiled(openmpi, 1, compiled(openmpi, "exchange.c", "-lpthread"), "threads", asks=WAITS)
+    assert done.status == 0
+    assert done.calls("Send") == 4000
+    waits = done.profile.waits
+    assert waits is not None and waits.unavailable is not None and "several threads" in waits.unavailable
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["-DHAS_F08", *(pytest.param(f"-DHAS_{way}", marks=pytest.mark.full) for way in ("HEADER", "MODULE"))],
+)
+def test_fortran(way: str, toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """Both libraries stand before the calls of Fortran, and each call is seen once."""
+    done = profiled(toolchain, 4, compiled(toolchain, "fortran.F90", way), asks=WAITS)
+    assert done.status == 0, done.err
+    waits = done.profile.waits
+    assert waits is not None and waits.unavailable is None
+    lines = done.profile.calls
+    assert 0 < waits.recorded <= lines.calls.sum()
+
+
+def test_a_torn_word_is_refused(
+    tmp_path: Path, openmpi: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    done = profiled(openmpi, 2, compiled(openmpi, "late.c"), asks=WAITS)
+    content = done.path.read_bytes()
+    at = content.index(b'"waits":"') + 40
+    done.path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    assert main(["show", str(done.path)]) == 2
