@@ -43,7 +43,7 @@ lint: ## ruff, mypy, the import contract, where clocks and <mpi.h> may stand
 	@.venv/bin/lint-imports
 	@tools/check-sources
 
-bench: ## our speed and accuracy beside a peer's (OSU_DIR=, IMB_DIR=, NPB_DIR=, HPCCG_DIR=)
+bench: ## our speed and accuracy beside a peer's (OSU_DIR=, IMB_DIR=, NPB_DIR=, HPCCG_DIR=, LAMMPS_DIR=)
 	@tools/setup test
 	@$(python) -m benchmarks $(ARGS)
 

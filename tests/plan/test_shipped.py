@@ -26,7 +26,7 @@ def real(openmpi: Toolchain) -> list[dict[str, Any]]:
 def test_they_follow_their_schema() -> None:
     assert plan_names() == [
         *("full", "hpcc", "hpcc-modelled", "hpcc-quick", "hpccg", "hpccg-quick"),
-        *("lammps", "network-sharing", "npb", "npb-quick", "quick", "standard"),
+        *("lammps", "lj", "lj-quick", "network-sharing", "npb", "npb-quick", "quick", "standard"),
     ]
     validator = Draft202012Validator(schema("plan"))
     for name in plan_names():
@@ -101,6 +101,15 @@ def test_hpccg_grows_with_the_ranks_and_stays_the_same(real: list[dict[str, Any]
             (ranks, scaling) for ranks in (1, 2, 3) for scaling in ("weak", "strong")
         }
         assert {case.axes.get("nx") for case in cases} == {points}
+
+
+def test_the_liquid_grows_with_the_ranks_and_stays_the_same(real: list[dict[str, Any]]) -> None:
+    for name, cells in (("lj", None), ("lj-quick", 10)):
+        cases = load_plan(name, real, 3).cases
+        assert {(case.ranks, case.axes.get("scaling", "weak")) for case in cases} == {
+            (ranks, scaling) for ranks in (1, 2, 3) for scaling in ("weak", "strong")
+        }
+        assert {case.axes.get("nx") for case in cases} == {cells}
 
 
 def test_lammps_likewise_with_both_of_its_problems() -> None:

@@ -26,7 +26,7 @@ def known(simulation: Simulation) -> list[dict[str, Any]]:
     return json.loads(done.stdout)
 
 
-# The smallest class of NAS programs will do, and so will few points of HPCCG.
+# The smallest class of NAS programs will do, and so will few points of HPCCG and few cells of a liquid.
 BRIEF = {"class": "S", "nx": 8, "ny": 8, "nz": 8}
 
 

@@ -13,7 +13,7 @@ from kiviat.report.runs import counted
 
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 DEFAULT_CLASS = "A"
-APPLICATIONS = ("hpccg", "lammps-lj", "lammps-rhodo")
+APPLICATIONS = ("hpccg", "lj", "lammps-lj", "lammps-rhodo")
 _POINTS = {"nx": "64", "ny": "64", "nz": "64"}
 
 

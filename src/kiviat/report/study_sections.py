@@ -102,7 +102,9 @@ _SECTIONS = (
         "Applications",
         "Applications",
         "Small programs that stand for large ones. HPCCG solves a sparse system by conjugate gradients: "
-        "a product of matrix and vector, planes exchanged with two neighbours, and sums over all ranks.",
+        "a product of matrix and vector, planes exchanged with two neighbours, and sums over all ranks. LJ "
+        "is a liquid of atoms with short forces: rates are steps of an atom, and neighbours along three "
+        "sides exchange positions and forces.",
         APPLICATIONS,
     ),
     (

@@ -1,0 +1,171 @@
+"""The Lennard-Jones liquid beside LAMMPS: same MPI, atoms, precision, lists and ranks, taking turns.
+
+LAMMPS is each `lmp` below LAMMPS_DIR= and the one on PATH, with its package OPT where it has that; the
+fastest of these stands beside ours.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks import resident
+from benchmarks.finding import Finding, Verdict, judged, not_measured
+from benchmarks.mpi import LaunchError, Mpi, linked_mpi
+from benchmarks.setting import Setting
+
+ROW = "lj"
+RANKS = (1, 2)
+STEPS = 100
+_CELLS, _FEW_CELLS = 20, 10  # along each side, of all ranks together; four atoms each
+_LEAST = 1.0
+_TARGET = f"{_LEAST:g} times at least"
+# What LAMMPS' own benchmark in.lj asks for.
+_INPUT = """
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 {cells} 0 {cells} 0 {cells}
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+run {steps}
+"""
+
+
+@dataclass(frozen=True)
+class Lammps:
+    """A program and how it is called; `name` tells it from others."""
+
+    program: Path
+    words: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return " ".join([str(self.program), *self.words])
+
+
+def measure(setting: Setting) -> Iterator[Finding]:
+    for mpi in setting.mpis:
+        found = _found(mpi)
+        if isinstance(found, str):
+            yield not_measured(ROW, f"{_atoms(_CELLS):,} atoms, {mpi.name}", _TARGET, found)
+            continue
+        times = setting.times(7, least=2)
+        ours: dict[int, list[float]] = {ranks: [] for ranks in RANKS}
+        theirs: dict[int, dict[Lammps, list[float]]] = {
+            ranks: {lammps: [] for lammps in found} for ranks in RANKS
+        }
+        for _ in setting.progress(range(times), f"{ROW}: {mpi.name}"):
+            for ranks in RANKS:
+                ours[ranks].append(_ours(mpi, ranks))
+                for lammps, rates in theirs[ranks].items():
+                    rates.append(_theirs(mpi, ranks, lammps))
+        for ranks in RANKS:
+            yield _compared(mpi, ranks, ours[ranks], theirs[ranks])
+        yield _memory(mpi, found[0])
+
+
+def _found(mpi: Mpi) -> list[Lammps] | str:
+    """Every LAMMPS built with `mpi`, in every way to call it that counts; or why there is none."""
+    folder, on_path = os.environ.get("LAMMPS_DIR"), shutil.which("lmp")
+    if not folder and not on_path:
+        return "LAMMPS_DIR= not given, and no lmp on PATH"
+    if folder and not Path(folder).is_dir():
+        return f"LAMMPS_DIR={folder} is not a folder"
+    candidates = [*sorted(Path(folder).rglob("lmp"))] if folder else []
+    candidates += [Path(on_path)] if on_path else []
+    programs = dict.fromkeys(path.resolve() for path in candidates if path.is_file() and _is_program(path))
+    found: list[Lammps] = []
+    for program in programs:
+        if linked_mpi(program) == mpi.key:
+            found.append(Lammps(program, ()))
+            if re.search(r"\bOPT\b", mpi.launch([program, "-h"], 1)):
+                found.append(Lammps(program, ("-sf", "opt")))
+    return found or f"no lmp built with {mpi.name}"
+
+
+def _is_program(path: Path) -> bool:
+    return os.access(path, os.X_OK) and path.read_bytes()[:4] == b"\x7fELF"
+
+
+def _atoms(cells: int) -> int:
+    return 4 * cells**3
+
+
+def _case(cells: int) -> str:
+    return f"lj lj scaling=strong nx={cells} ny={cells} nz={cells} steps={STEPS}"
+
+
+def _ours(mpi: Mpi, ranks: int) -> float:
+    """Steps of an atom in a second, of all ranks."""
+    rate: float = mpi.measure([_case(_CELLS)], ranks).metric("lj", "rate")["p50"]
+    return rate
+
+
+def _command(lammps: Lammps, cells: int, folder: Path) -> list[str | Path]:
+    script = folder / "in.lj"
+    script.write_text(_INPUT.format(cells=cells, steps=STEPS), encoding="utf-8")
+    return [lammps.program, "-in", script, "-log", "none", *lammps.words]
+
+
+def _theirs(mpi: Mpi, ranks: int, lammps: Lammps) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        return rate_of(mpi.launch(_command(lammps, _CELLS, Path(folder)), ranks, folder=Path(folder)))
+
+
+def rate_of(text: str) -> float:
+    """Steps of an atom in a second, by the time of the loop that LAMMPS prints; LaunchError without one."""
+    loop = re.search(r"^Loop time of (\S+) on \d+ procs for (\d+) steps with (\d+) atoms", text, re.MULTILINE)
+    if not loop:
+        raise LaunchError("lmp printed no time of its loop")
+    return int(loop[2]) * int(loop[3]) / float(loop[1])
+
+
+def _compared(mpi: Mpi, ranks: int, ours: Sequence[float], theirs: dict[Lammps, list[float]]) -> Finding:
+    best = max(theirs, key=lambda lammps: median(theirs[lammps]))
+    ratio = median(ours) / median(theirs[best])
+    return Finding(
+        ROW,
+        f"{_atoms(_CELLS):,} atoms, {ranks} rank{'s' * (ranks > 1)}, {mpi.name}",
+        f"{ratio:.2f} times LAMMPS ({median(ours) / 1e6:.3g} and {median(theirs[best]) / 1e6:.3g} "
+        "million atom-steps/s)",
+        _TARGET,
+        judged(ratio >= _LEAST),
+        data={
+            "ours": ours,
+            "lammps": {lammps.name: rates for lammps, rates in theirs.items()},
+            "best": best.name,
+        },
+    )
+
+
+def _memory(mpi: Mpi, lammps: Lammps) -> Finding:
+    """What an atom takes: the most that a rank holds, beyond that of a small problem."""
+    atoms, sizes = _atoms(_CELLS) - _atoms(_FEW_CELLS), (_CELLS, _FEW_CELLS)
+    ours = [resident.peak_of_cases(mpi, [_case(cells)], 1) for cells in sizes]
+    with tempfile.TemporaryDirectory() as folder:
+        theirs = [
+            resident.peak_bytes(mpi, _command(lammps, cells, Path(folder)), 1, Path(folder))
+            for cells in sizes
+        ]
+    return Finding(
+        ROW,
+        f"Memory of an atom, 1 rank, {mpi.name}",
+        f"{(ours[0] - ours[1]) / atoms:.0f} B, LAMMPS {(theirs[0] - theirs[1]) / atoms:.0f} B",
+        "",
+        Verdict.STATED,
+        data={"ours_bytes": ours, "lammps_bytes": theirs},
+    )

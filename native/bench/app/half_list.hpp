@@ -1,0 +1,205 @@
+// Who is near to whom: atoms are sorted into cells, and each pair of which one atom at least is this rank's is written down
+// once (W. Mattson and B. M. Rice, "Near-neighbor calculations using a modified cell-linked list method", Comput. Phys. Commun.
+// 119, 1999). Each rank has only those ghosts with whom pairs are its own, so a pair with a ghost is never looked at twice.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bench/app/atoms.hpp"
+#include "bench/app/subdomains.hpp"
+#include "core/multiversioned.hpp"
+
+namespace kiviat::app {
+
+// That may be near, with their coordinates side by side.
+struct Candidates {
+  std::vector<double> x, y, z, squared;
+  std::vector<std::int32_t> who;
+  std::int64_t count = 0;
+
+  void make_room(std::int64_t more) {
+    if (count + more <= static_cast<std::int64_t>(who.size())) return;
+    for (std::vector<double>* const one : {&x, &y, &z, &squared}) one->resize(2 * (count + more));
+    who.resize(2 * (count + more));
+  }
+  void add(const Four& at, std::int32_t atom) {
+    x[count] = at.x, y[count] = at.y, z[count] = at.z, who[count] = atom;
+    ++count;
+  }
+};
+
+// Writes down those, from number `begin` on, that are near; returns how many.
+KIVIAT_EVERY_WIDTH
+static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four& to, double reach_squared, std::int32_t* list) {
+  const double *const x = all.x.data(), *const y = all.y.data(), *const z = all.z.data();
+  const std::int32_t* const who = all.who.data();
+  double* const squared = all.squared.data();
+  const double to_x = to.x, to_y = to.y, to_z = to.z;
+  const std::int64_t end = all.count;
+#pragma omp simd
+  for (std::int64_t k = begin; k < end; ++k) {
+    const double dx = to_x - x[k], dy = to_y - y[k], dz = to_z - z[k];
+    squared[k] = dx * dx + dy * dy + dz * dz;
+  }
+  std::int64_t found = 0;
+  for (std::int64_t k = begin; k < end; ++k) {  // a branch would be foreseen in two of three cases only
+    list[found] = who[k];
+    found += squared[k] <= reach_squared ? 1 : 0;
+  }
+  return found;
+}
+
+class HalfList {
+ public:
+  static constexpr int width = 4;  // a list has a multiple of it, filled up with Atoms::nobody()
+
+  // Atoms are neighbours up to this distance.
+  HalfList(const Subdomain& domain, double reach) : reach_(reach) {
+    for (std::size_t side = 0; side < 3; ++side) {
+      const double extent = domain.thickness(side) + 2 * reach;
+      low_[side] = domain.low[side] - reach;
+      size_[side] = std::max(static_cast<int>(extent / (reach / cells_in_reach)), 1);
+      of_length_[side] = size_[side] / extent;
+      cells_ *= size_[side];
+    }
+  }
+
+  std::int64_t atoms() const { return atoms_; }
+  std::int64_t begin(std::int64_t atom) const { return begins_[atom]; }
+  const std::int32_t* neighbours() const { return neighbours_.data(); }
+  // Without those that fill up.
+  std::int64_t pairs() const { return pairs_; }
+  std::size_t bytes() const {
+    return begins_.bytes() + neighbours_.bytes() + (own_.size() + ghosts_.size()) * sizeof(std::int32_t) +
+           (ghost_at_.capacity() + cell_of_.capacity()) * sizeof(std::int32_t);
+  }
+
+  // Own atoms by their cells; their forces are gone.
+  void sort(Atoms& atoms) {
+    const std::int64_t count = atoms.own;
+    sorted_ = count_cells(atoms, 0, count, own_);
+    if (!sorted_) return;
+    Four* const sorted = atoms.force.data();
+    for (std::int64_t i = 0; i < count; ++i) sorted[next_[cell_of_[i]]++] = atoms.position[i];
+    std::swap(atoms.position, atoms.force);
+    next_.assign(own_.begin(), own_.end() - 1);
+    Four* const scratch = atoms.force.data();
+    for (std::int64_t i = 0; i < count; ++i) scratch[next_[cell_of_[i]]++] = atoms.velocity[i];
+    std::swap(atoms.velocity, atoms.force);
+  }
+
+  // Of own atoms as they were sorted, and ghosts. Empty where more are in one place than in any liquid: what is garbled takes no
+  // time.
+  void build(const Atoms& atoms) {
+    const std::int64_t own = atoms.own, all = atoms.all;
+    atoms_ = 0, pairs_ = 0;
+    if (!count_cells(atoms, own, all, ghosts_) || !sorted_) return;
+    ghost_at_.resize(all - own);
+    for (std::int64_t i = own; i < all; ++i) ghost_at_[next_[cell_of_[i - own]]++] = static_cast<std::int32_t>(i);
+    begins_.make_room(own + 1);
+    neighbours_.make_room(own * expected);
+    std::int64_t end = 0;
+    begins_[0] = 0;
+    for (int z = 0; z < size_[2]; ++z)
+      for (int y = 0; y < size_[1]; ++y)
+        for (int x = 0; x < size_[0]; ++x) {
+          const std::int64_t cell = number({x, y, z});
+          const std::int32_t first = own_[cell], last = own_[cell + 1];
+          if (first == last) continue;
+          gather(atoms, {x, y, z});
+          for (std::int32_t i = first; i < last; ++i) {
+            neighbours_.make_room(end + candidates_.count + width);
+            const std::int64_t begin = i - first + 1;  // in its own cell, those behind it
+            const std::int64_t found = append_near(candidates_, begin, atoms.position[i],
+                                                   reach_ * reach_, neighbours_.data() + end);
+            pairs_ += found, end += found;
+            while (end % width != 0) neighbours_[end++] = atoms.nobody();
+            begins_[i + 1] = end;
+          }
+        }
+    atoms_ = atoms.own;
+  }
+
+ private:
+  static constexpr int cells_in_reach = 2;
+  static constexpr int expected = 44;  // in the list of an atom, of the liquid of this density: 39, and what fills up
+  static constexpr std::int32_t most_in_cell = 200;
+  using Cell = std::array<int, 3>;
+
+  std::int64_t number(const Cell& cell) const {
+    return cell[0] + size_[0] * (cell[1] + std::int64_t{size_[1]} * cell[2]);
+  }
+  std::int64_t cell_at(const Four& point) const {
+    Cell cell;
+    for (std::size_t side = 0; side < 3; ++side) {
+      const double at = (point[side] - low_[side]) * of_length_[side];
+      cell[side] = at > 0 ? static_cast<int>(std::min(at, size_[side] - 1.0)) : 0;  // what is no number is in the first one
+    }
+    return number(cell);
+  }
+
+  // For atoms begin .. end - 1: cell_of_ each of them, where each cell's `firsts` are among them, and next_ likewise. False
+  // where too many are in one.
+  bool count_cells(const Atoms& atoms, std::int64_t begin, std::int64_t end, std::vector<std::int32_t>& firsts) {
+    cell_of_.resize(end - begin);
+    firsts.assign(cells_ + 1, 0);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t cell = cell_at(atoms.position[i]);
+      cell_of_[i - begin] = static_cast<std::int32_t>(cell);
+      ++firsts[cell + 1];
+    }
+    bool good = true;
+    for (std::size_t cell = 1; cell < firsts.size(); ++cell) {
+      good = good && firsts[cell] <= most_in_cell;
+      firsts[cell] += firsts[cell - 1];
+    }
+    next_.assign(firsts.begin(), firsts.end() - 1);
+    return good;
+  }
+
+  // All that may be near to atoms of a cell: of this rank's from the cell itself on, and any ghosts.
+  void gather(const Atoms& atoms, const Cell& cell) {
+    candidates_.count = 0;
+    each_row(cell, true, [&](std::int64_t first, std::int64_t last) {
+      candidates_.make_room(own_[last + 1] - own_[first]);
+      for (std::int32_t i = own_[first]; i < own_[last + 1]; ++i) candidates_.add(atoms.position[i], i);
+    });
+    each_row(cell, false, [&](std::int64_t first, std::int64_t last) {
+      candidates_.make_room(ghosts_[last + 1] - ghosts_[first]);
+      for (std::int32_t k = ghosts_[first]; k < ghosts_[last + 1]; ++k) {
+        const std::int32_t i = ghost_at_[k];
+        candidates_.add(atoms.position[i], i);
+      }
+    });
+  }
+  // Rows of cells around a cell, by the numbers of the first and the last one; half of them begin with the cell itself.
+  template <class Use>
+  void each_row(const Cell& cell, bool half, Use use) const {
+    constexpr int away = cells_in_reach;
+    const auto& [x, y, z] = cell;
+    for (int dz = half ? 0 : -away; dz <= away; ++dz)
+      for (int dy = half && dz == 0 ? 0 : -away; dy <= away; ++dy) {
+        if (y + dy < 0 || y + dy >= size_[1] || z + dz < 0 || z + dz >= size_[2]) continue;
+        const bool begins_here = half && dz == 0 && dy == 0;
+        const int first = begins_here ? x : std::max(x - away, 0), last = std::min(x + away, size_[0] - 1);
+        use(number({first, y + dy, z + dz}), number({last, y + dy, z + dz}));
+      }
+  }
+
+  double reach_;
+  bool sorted_ = false;
+  Vector low_, of_length_;
+  Cell size_;
+  std::int64_t cells_ = 1;
+  std::vector<std::int32_t> own_, ghosts_, next_;  // the first of each cell, and behind the last
+  std::vector<std::int32_t> cell_of_, ghost_at_;
+  Candidates candidates_;
+  Grown<std::int64_t> begins_;
+  Grown<std::int32_t> neighbours_;
+  std::int64_t atoms_ = 0, pairs_ = 0;
+};
+
+}  // namespace kiviat::app

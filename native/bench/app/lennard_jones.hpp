@@ -1,0 +1,87 @@
+// The Lennard-Jones potential, 4 (r^-12 - r^-6) up to the cutoff and nothing beyond, in reduced units; forces by a half list,
+// in which each pair stands once (Newton's third law), four pairs at a time.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "bench/app/atoms.hpp"
+#include "bench/app/half_list.hpp"
+#include "core/multiversioned.hpp"
+
+namespace kiviat::app {
+
+struct LennardJones {
+  static constexpr double cutoff = 2.5;
+
+  // Of a pair whose distance has this square: its energy, and its force times its distance.
+  static std::pair<double, double> of(double squared) {
+    const double sixth = 1 / (squared * squared * squared);
+    return {4 * sixth * (sixth - 1), 24 * sixth * (2 * sixth - 1)};
+  }
+};
+
+// Summed over the pairs of this rank.
+struct Tally {
+  double energy = 0, virial = 0;
+};
+
+namespace lennard_jones {
+
+using Lane4 = double __attribute__((vector_size(32), may_alias));
+using Mask4 = long long __attribute__((vector_size(32)));
+
+// Adds to forces. What is in a list beyond the cutoff is computed and thrown away: a branch for each costs more.
+template <bool tallied>
+[[gnu::always_inline]] inline void add_forces(const HalfList& list, const Four* positions, Four* forces, Tally& tally) {
+  const auto* const x = reinterpret_cast<const Lane4*>(positions);
+  auto* const f = reinterpret_cast<Lane4*>(forces);
+  const std::int32_t* const neighbours = list.neighbours();
+  constexpr double reach = LennardJones::cutoff * LennardJones::cutoff;
+  Lane4 energies{}, virials{};
+  for (std::int64_t i = 0; i < list.atoms(); ++i) {
+    const Lane4 here = x[i];
+    Lane4 sum0{}, sum1{}, sum2{}, sum3{};
+    const std::int64_t end = list.begin(i + 1);
+    for (std::int64_t at = list.begin(i); at < end; at += HalfList::width) {
+      const std::int32_t j0 = neighbours[at], j1 = neighbours[at + 1], j2 = neighbours[at + 2], j3 = neighbours[at + 3];
+      const Lane4 d0 = here - x[j0], d1 = here - x[j1], d2 = here - x[j2], d3 = here - x[j3];
+      const Lane4 s0 = d0 * d0, s1 = d1 * d1, s2 = d2 * d2, s3 = d3 * d3;
+      // Squares of distances: sums along each of these, side by side.
+      const Lane4 t01 = __builtin_shuffle(s0, s1, Mask4{0, 4, 2, 6}) + __builtin_shuffle(s0, s1, Mask4{1, 5, 3, 7});
+      const Lane4 t23 = __builtin_shuffle(s2, s3, Mask4{0, 4, 2, 6}) + __builtin_shuffle(s2, s3, Mask4{1, 5, 3, 7});
+      const Lane4 squared = __builtin_shuffle(t01, t23, Mask4{0, 1, 4, 5}) + __builtin_shuffle(t01, t23, Mask4{2, 3, 6, 7});
+      const Lane4 inverse = 1.0 / squared;
+      const Lane4 sixth = inverse * inverse * inverse;
+      const Mask4 within = (Mask4)(squared < reach);
+      const Lane4 strength = (Lane4)((Mask4)(sixth * (48.0 * sixth - 24.0) * inverse) & within);
+      if constexpr (tallied) {
+        energies += (Lane4)((Mask4)(sixth * (4.0 * sixth - 4.0)) & within);
+        virials += strength * squared;
+      }
+      const Lane4 f0 = __builtin_shuffle(strength, Mask4{0, 0, 0, 0}) * d0;
+      const Lane4 f1 = __builtin_shuffle(strength, Mask4{1, 1, 1, 1}) * d1;
+      const Lane4 f2 = __builtin_shuffle(strength, Mask4{2, 2, 2, 2}) * d2;
+      const Lane4 f3 = __builtin_shuffle(strength, Mask4{3, 3, 3, 3}) * d3;
+      sum0 += f0, sum1 += f1, sum2 += f2, sum3 += f3;
+      f[j0] -= f0, f[j1] -= f1, f[j2] -= f2, f[j3] -= f3;
+    }
+    f[i] += (sum0 + sum1) + (sum2 + sum3);
+  }
+  for (int lane = 0; lane < 4; ++lane) tally.energy += energies[lane], tally.virial += virials[lane];
+}
+
+KIVIAT_EVERY_WIDTH
+static void add_forces_only(const HalfList& list, const Four* positions, Four* forces) {
+  Tally none;
+  add_forces<false>(list, positions, forces, none);
+}
+
+KIVIAT_EVERY_WIDTH
+static void add_forces_and_tally(const HalfList& list, const Four* positions, Four* forces, Tally& tally) {
+  add_forces<true>(list, positions, forces, tally);
+}
+
+}  // namespace lennard_jones
+}  // namespace kiviat::app

@@ -1,0 +1,244 @@
+// Molecular dynamics of the Lennard-Jones liquid on one rank of many: constant energy, by the velocity form of Verlet's method
+// (W. Swope et al., J. Chem. Phys. 76, 1982), with lists of neighbours that are made anew every 20 steps.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <optional>
+
+#include "bench/app/atoms.hpp"
+#include "bench/app/crystal.hpp"
+#include "bench/app/ghosts.hpp"
+#include "bench/app/half_list.hpp"
+#include "bench/app/lennard_jones.hpp"
+#include "bench/app/subdomains.hpp"
+#include "bench/npb/outcome.hpp"
+#include "core/host.hpp"
+#include "core/random.hpp"
+#include "core/work.hpp"
+
+namespace kiviat::app {
+
+// Of all atoms, as LAMMPS defines and prints them: energies are those of an atom.
+struct Thermodynamics {
+  double temperature = 0, potential = 0, total = 0, pressure = 0;
+
+  // From sums over all atoms and pairs. The centre of mass rests, so there are three degrees of freedom less.
+  static Thermodynamics of(const Crystal& crystal, double squared_velocities, double energy, double virial) {
+    const double atoms = static_cast<double>(crystal.atoms()), potential = energy / atoms;
+    return {squared_velocities / (3 * atoms - 3), potential, potential + squared_velocities / 2 / atoms,
+            (squared_velocities + virial) / (3 * crystal.volume())};
+  }
+  // Of the crystal that it begins with, by sums over its lattice.
+  static Thermodynamics at_start(const Crystal& crystal) {
+    const double atoms = static_cast<double>(crystal.atoms());
+    const auto [energy, virial] = Crystal::lattice_sums(LennardJones::cutoff, LennardJones::of);
+    return of(crystal, (3 * atoms - 3) * Crystal::temperature, energy * atoms, virial * atoms);
+  }
+};
+
+// Velocities by `kick` times the forces, and, where `step` is not 0, positions by `step` times the velocities; forces are then
+// used up.
+KIVIAT_EVERY_WIDTH
+static void accelerate(double* position, double* velocity, double* force, std::int64_t count, double kick, double step) {
+  if (step == 0) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) velocity[i] += kick * force[i];
+  } else {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      velocity[i] += kick * force[i];
+      position[i] += step * velocity[i];
+      force[i] = 0;
+    }
+  }
+}
+
+class Liquid {
+ public:
+  enum Phase { pair, neighbour, integration, ghosts, migration };
+  static npb::Phases phases() { return {{"pair", "neighbour", "integration"}, {"ghosts", "migration"}}; }
+
+  static constexpr double skin = 0.3, reach = LennardJones::cutoff + skin, time_step = 0.005;
+  static constexpr int rebuilt_every = 20;
+  static constexpr double least_edge = 2 * reach;  // of the box: an atom is no neighbour of two images of another
+
+  Liquid(MPI_Comm comm, const Crystal& crystal, const Subdomain& domain, npb::Phases& phases)
+      : comm_(comm), crystal_(crystal), domain_(domain), phases_(phases), computed_(host::carries_payload()),
+        list_(domain, reach), ghosts_(comm, domain, reach) {}
+
+  // The crystal, and the forces in it. Collective, as all that follow.
+  void begin() {
+    int ranks;
+    MPI_Comm_size(comm_, &ranks);
+    atoms_.own = atoms_.all = computed_ ? 0 : crystal_.atoms() / ranks;
+    atoms_.make_room(expected_with_ghosts());
+    work::run({}, [&] {
+      crystal_.each_atom_within(domain_.low, domain_.high, [&](const Vector& point) {
+        atoms_.make_room(atoms_.own + 1);
+        const Vector velocity = Crystal::raw_velocity(point);
+        atoms_.position[atoms_.own] = {point[0], point[1], point[2]};
+        atoms_.velocity[atoms_.own++] = {velocity[0], velocity[1], velocity[2]};
+      });
+    });
+    if (!rest_) learn_rest();
+    bring_to_rest();
+    rebuild();
+    add_up_forces(true);
+  }
+
+  // Then the tally is that of the last step.
+  void run(int steps) {
+    kick_ = time_step / 2;
+    phases_.repeat(comm_, steps / rebuilt_every, [&](std::int64_t block) {
+      for (int step = 1; step <= rebuilt_every; ++step)
+        make_step(step == rebuilt_every, block * rebuilt_every + step == steps);
+    });
+    for (int left = steps % rebuilt_every; left > 0; --left) make_step(false, left == 1);
+    phases_(integration, [&] { advance(time_step / 2, 0); });
+  }
+
+  // New lists, and forces by them.
+  void begin_anew() {
+    rebuild();
+    add_up_forces(true);
+  }
+
+  Thermodynamics thermodynamics() const {
+    double mine[3] = {0, tally_.energy, tally_.virial}, all[3];
+    for (std::int64_t i = 0; i < atoms_.own; ++i) mine[0] += squared(atoms_.velocity[i]);
+    MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, comm_);
+    return Thermodynamics::of(crystal_, all[0], all[1], all[2]);
+  }
+  // The sum of velocities, and how many atoms there are.
+  std::array<double, 4> momentum() const {
+    std::array<double, 4> mine{}, all;
+    for (std::int64_t i = 0; computed_ && i < atoms_.own; ++i)
+      for (std::size_t side = 0; side < 3; ++side) mine[side] += atoms_.velocity[i][side];
+    mine[3] = static_cast<double>(atoms_.own);
+    MPI_Allreduce(mine.data(), all.data(), 4, MPI_DOUBLE, MPI_SUM, comm_);
+    return all;
+  }
+  // Of positions and velocities on this rank: whoever has the same has the same atoms, to the last bit.
+  std::uint64_t fingerprint() const {
+    std::uint64_t sum = 0;
+    for (std::int64_t i = 0; i < atoms_.own; ++i)
+      for (const Grown<Four>* const what : {&atoms_.position, &atoms_.velocity})
+        for (std::size_t side = 0; side < 3; ++side)
+          sum = mix(sum + random_step) ^ std::bit_cast<std::uint64_t>((*what)[i][side]);
+    return sum;
+  }
+
+  const Atoms& atoms() const { return atoms_; }
+  const HalfList& list() const { return list_; }
+  const Subdomain& domain() const { return domain_; }
+  std::size_t bytes() const { return atoms_.bytes() + list_.bytes() + ghosts_.bytes(); }
+
+ private:
+  static double squared(const Four& v) { return v.x * v.x + v.y * v.y + v.z * v.z; }
+
+  // What is taken off velocities, so that all together are at rest, and by what they are then multiplied to be as warm as the
+  // crystal is to begin with. Learnt once: sums over ranks need not be the same again, to the last bit, and steps that are made
+  // again are to be.
+  struct Rest {
+    Vector mean;
+    double factor;
+  };
+  void learn_rest() {
+    const std::array<double, 4> sum = momentum();
+    rest_ = {{sum[0] / sum[3], sum[1] / sum[3], sum[2] / sum[3]}, 1};
+    double mine = 0, all = 0;
+    for (std::int64_t i = 0; computed_ && i < atoms_.own; ++i) mine += squared(at_rest(atoms_.velocity[i]));
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, comm_);
+    rest_->factor = std::sqrt(Crystal::temperature * static_cast<double>(3 * crystal_.atoms() - 3) / all);
+  }
+  Four at_rest(const Four& velocity) const {
+    const auto& [mean, factor] = *rest_;
+    return {factor * (velocity.x - mean[0]), factor * (velocity.y - mean[1]), factor * (velocity.z - mean[2])};
+  }
+  void bring_to_rest() {
+    for (std::int64_t i = 0; computed_ && i < atoms_.own; ++i) {
+      Four& velocity = atoms_.velocity[i];
+      velocity = at_rest(velocity);
+    }
+  }
+
+  void make_step(bool rebuilt, bool tallied) {
+    phases_(integration, [&] { advance(kick_, time_step); });
+    kick_ = time_step;
+    if (rebuilt) rebuild();
+    else phases_(ghosts, [&] { ghosts_.update(atoms_); });
+    add_up_forces(tallied);
+  }
+
+  void advance(double kick, double step) {
+    const double own = static_cast<double>(atoms_.own);
+    work::run({.flops = own * (step == 0 ? 6 : 12), .bytes = own * (step == 0 ? 3 : 6) * sizeof(Four)}, [&] {
+      accelerate(reinterpret_cast<double*>(atoms_.position.data()), reinterpret_cast<double*>(atoms_.velocity.data()),
+                 reinterpret_cast<double*>(atoms_.force.data()), 4 * atoms_.own, kick, step);
+    });
+  }
+
+  void rebuild() {
+    phases_(migration, [&] { ghosts_.move_on(atoms_, rebuilt_every * time_step, Crystal::temperature / 2); });
+    phases_(neighbour, [&] {
+      // Read and written: coordinates to find the cell, positions and velocities to be sorted.
+      const double own = static_cast<double>(atoms_.own);
+      work::run({.flops = 6 * own, .bytes = 7 * sizeof(Four) * own}, [&] { list_.sort(atoms_); });
+    });
+    phases_(migration, [&] { ghosts_.find(atoms_); });
+    phases_(neighbour, [&] {
+      const double own = static_cast<double>(atoms_.own), all = static_cast<double>(atoms_.all);
+      work::run({.flops = 9 * candidates * own, .bytes = own * 4 * pairs_of_atom(reach) + 64 * all}, [&] {
+        atoms_.place_nobody();
+        list_.build(atoms_);
+        std::fill_n(atoms_.force.data(), atoms_.all + 1, Four{});
+      });
+    });
+  }
+
+  void add_up_forces(bool tallied) {
+    phases_(pair, [&] {
+      const double own = static_cast<double>(atoms_.own), all = static_cast<double>(atoms_.all);
+      const double listed = pairs_of_atom(reach), within = pairs_of_atom(LennardJones::cutoff);
+      work::run({.flops = own * (8 * listed + 18 * within), .bytes = own * 4 * listed + all * 3 * sizeof(Four)}, [&] {
+        tally_ = {};
+        if (tallied) lennard_jones::add_forces_and_tally(list_, atoms_.position.data(), atoms_.force.data(), tally_);
+        else lennard_jones::add_forces_only(list_, atoms_.position.data(), atoms_.force.data());
+      });
+    });
+    phases_(ghosts, [&] { ghosts_.add_forces(atoms_); });
+  }
+
+  // On average, in a liquid of this density: half the atoms of a sphere; and those of the half of 5 x 5 x 5 cells, each as wide
+  // as half of the reach, in which they are looked for.
+  static double pairs_of_atom(double radius) { return 2 * std::numbers::pi / 3 * radius * radius * radius * Crystal::density; }
+  static constexpr double candidates = 125.0 / 2 * (reach / 2) * (reach / 2) * (reach / 2) * Crystal::density;
+
+  // More than there are, but for fluctuations of a small part.
+  std::int64_t expected_with_ghosts() const {
+    double volume = 1;
+    for (std::size_t side = 0; side < 3; ++side) volume *= domain_.thickness(side) + (side == 2 ? 1 : 2) * reach;
+    return std::llround(volume * Crystal::density);
+  }
+
+  MPI_Comm comm_;
+  Crystal crystal_;
+  Subdomain domain_;
+  npb::Phases& phases_;
+  bool computed_;
+  Atoms atoms_;
+  HalfList list_;
+  Ghosts ghosts_;
+  Tally tally_;
+  std::optional<Rest> rest_;
+  double kick_ = 0;
+};
+
+}  // namespace kiviat::app

@@ -1,0 +1,235 @@
+// The Lennard-Jones liquid: molecular dynamics with short forces, as LAMMPS has it in its benchmark in.lj. A rank has a part
+// of the box; in every step it learns where its neighbours' atoms near it are, and tells them the forces on these.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "bench/app/liquid.hpp"
+#include "bench/memory.hpp"
+#include "bench/npb/outcome.hpp"
+#include "core/random.hpp"
+
+using namespace kiviat;
+using namespace kiviat::app;
+
+namespace {
+
+struct Shape {
+  Crystal crystal;
+  ProcessGrid grid;
+};
+
+Shape shape_of(const Trial& t) {
+  constexpr std::int64_t most = 1 << 16;
+  const std::array<std::int64_t, 3> cells = {bounded(t, "nx", 1, most), bounded(t, "ny", 1, most), bounded(t, "nz", 1, most)};
+  const bool weak = t.text("scaling") == "weak";
+  const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
+  const auto grid = ProcessGrid::of(t.ranks(), cells, weak);
+  if (!grid)
+    throw Skip("scaling=strong: " + size + " cells cannot be divided so that each of " + std::to_string(t.ranks()) +
+               " ranks has one at least along each side");
+  Shape shape{{cells}, *grid};
+  for (std::size_t side = 0; weak && side < 3; ++side) shape.crystal.cells[side] *= grid->ranks[side];
+  const Crystal& crystal = shape.crystal;
+  for (std::size_t side = 0; side < 3; ++side)
+    if (crystal.edge(side) < Liquid::least_edge) {
+      char words[160];
+      std::snprintf(words, sizeof words,
+                    ": a box of %.4g sigma along %c is smaller than twice cutoff and skin, %.4g sigma: give 4 cells",
+                    crystal.edge(side), "xyz"[side], Liquid::least_edge);
+      throw UsageError(size + words);
+    }
+  constexpr double bytes_of_atom = 500;  // about, with ghosts where subdomains are not thin
+  const double own = static_cast<double>(crystal.atoms()) / t.ranks();
+  if (own > 40e6)
+    throw UsageError(size + ": a rank has " + std::to_string(std::llround(own)) + " atoms, give less than 40000000");
+  refuse_more_than_available(t, size, bytes_of_atom * own);
+  return shape;
+}
+
+class Program {
+ public:
+  explicit Program(Trial& t)
+      : t_(t), steps_(static_cast<int>(bounded(t, "steps", 1, 1'000'000))), shape_(shape_of(t)),
+        liquid_(t.comm(), shape_.crystal, Subdomain(shape_.crystal, shape_.grid, t.rank()), phases_) {}
+
+  void operator()() {
+    if (computed_) {
+      liquid_.begin();
+      liquid_.run(std::min(steps_, 2));  // memory and code are there, and ranks have met
+    }
+    liquid_.begin();
+    const Thermodynamics start = computed_ ? liquid_.thermodynamics() : Thermodynamics{};
+    phases_.reset();
+    const double time_s = t_.measured("lj", [&] { liquid_.run(steps_); });
+    tell(time_s, phases_.tell(t_));
+    if (!computed_) return check(true, "");
+    const Thermodynamics end = liquid_.thermodynamics();
+    const std::uint64_t fingerprint = liquid_.fingerprint();
+    tell_states(start, end);
+    check_start(start);
+    check_end(start, end);
+    check_forces();
+    check_again(end, fingerprint);
+  }
+
+ private:
+  void tell(double time_s, const std::vector<double>& seconds) const {
+    const double atoms = static_cast<double>(shape_.crystal.atoms()), rate = atoms * steps_ / time_s;
+    t_.report("rate", rate);
+    t_.report("rank_rate", rate / t_.ranks());
+    t_.report("time", time_s);
+    t_.report("step_time", time_s / steps_);
+    t_.report("pair_time", seconds[Liquid::pair]);
+    t_.report("neighbour_time", seconds[Liquid::neighbour]);
+    t_.report("communication_time", seconds[Liquid::ghosts] + seconds[Liquid::migration]);
+    t_.report("other_time", seconds[Liquid::integration]);
+    t_.note("atoms", std::to_string(shape_.crystal.atoms()));
+    const auto& [nx, ny, nz] = shape_.crystal.cells;
+    t_.note("cells", std::to_string(nx) + " x " + std::to_string(ny) + " x " + std::to_string(nz));
+    const auto& [px, py, pz] = shape_.grid.ranks;
+    t_.note("grid", std::to_string(px) + " x " + std::to_string(py) + " x " + std::to_string(pz) + " ranks");
+  }
+
+  void tell_states(const Thermodynamics& start, const Thermodynamics& end) const {
+    const Table::Axis step{"step", {"0", std::to_string(steps_)}};
+    Table& table = t_.table("state", "1", "lower", {step, {"quantity", {"temperature", "potential", "total", "pressure"}}});
+    std::size_t row = 0;
+    for (const auto& [temperature, potential, total, pressure] : {start, end}) {
+      table.at({row, 0}) = temperature, table.at({row, 1}) = potential;
+      table.at({row, 2}) = total, table.at({row, 3}) = pressure;
+      ++row;
+    }
+    t_.report("drift", std::abs(end.total / start.total - 1));
+    double pairs = static_cast<double>(liquid_.list().pairs()), mine = static_cast<double>(liquid_.bytes()), bytes = 0;
+    t_.note("neighbours", std::to_string(2 * pairs / static_cast<double>(liquid_.list().atoms())) + " of an atom (rank 0)");
+    MPI_Allreduce(&mine, &bytes, 1, MPI_DOUBLE, MPI_SUM, t_.comm());
+    t_.report("memory", bytes / static_cast<double>(shape_.crystal.atoms()));
+  }
+
+  // --- whether it is right -----------------------------------------------------------------------------------
+
+  // What is found first is told: the rest follows from it.
+  void check(bool good, const std::string& wrong) { good_ = good_ && t_.confirm(good, wrong); }
+  void check_near(const char* what, double found, double expected, double tolerance) {
+    char words[160];
+    std::snprintf(words, sizeof words, "%s is %.12g, not %.12g", what, found, expected);
+    check(std::abs(found - expected) <= tolerance * std::max(1.0, std::abs(expected)), words);
+  }
+
+  // A crystal's energy and pressure are sums over its lattice.
+  void check_start(const Thermodynamics& start) {
+    const Thermodynamics expected = Thermodynamics::at_start(shape_.crystal);
+    check_near("temperature before the first step", start.temperature, expected.temperature, rounding);
+    check_near("energy before the first step", start.total, expected.total, rounding);
+    check_near("pressure before the first step", start.pressure, expected.pressure, rounding);
+  }
+
+  // Energy is not kept to the last digit: the potential ends with a step, and atoms may come nearer than the skin allows for
+  // before lists are made anew, as in LAMMPS' benchmark.
+  void check_end(const Thermodynamics& start, const Thermodynamics& end) {
+    check_near("energy after the last step", end.total, start.total, most_drift);
+    const std::array<double, 4> momentum = liquid_.momentum();
+    const double atoms = static_cast<double>(shape_.crystal.atoms());
+    check_near("the number of atoms", momentum[3], atoms, 0);
+    for (std::size_t side = 0; side < 3; ++side) check_near("the mean velocity", momentum[side] / atoms, 0, rounding);
+  }
+
+  // On some atoms of some ranks, by all others, without lists and cells.
+  void check_forces() {
+    if (steps_ % Liquid::rebuilt_every != 0) liquid_.begin_anew();  // else the last step did
+    constexpr std::size_t samples = 64;
+    const Atoms& atoms = liquid_.atoms();
+    std::vector<double> mine(6 * samples), all(6 * samples), summed(3 * samples), direct(3 * samples);
+    for (std::size_t k = 0; k < samples; ++k) {
+      const std::uint64_t random = random_at(t_.seed(), k);
+      if (static_cast<int>(random % static_cast<std::uint64_t>(t_.ranks())) != t_.rank() || atoms.own == 0) continue;
+      const auto i = static_cast<std::int64_t>(mix(random) % static_cast<std::uint64_t>(atoms.own));
+      for (std::size_t side = 0; side < 3; ++side)
+        mine[6 * k + side] = atoms.position[i][side], mine[6 * k + 3 + side] = atoms.force[i][side];
+    }
+    MPI_Allreduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_DOUBLE, MPI_SUM, t_.comm());
+    for (std::size_t k = 0; k < samples; ++k) {
+      Vector force{};
+      for (std::int64_t i = 0; i < atoms.own; ++i) add_force(&all[6 * k], atoms.position[i], force);
+      std::ranges::copy(force, summed.begin() + static_cast<std::ptrdiff_t>(3 * k));
+    }
+    MPI_Allreduce(summed.data(), direct.data(), static_cast<int>(direct.size()), MPI_DOUBLE, MPI_SUM, t_.comm());
+    for (std::size_t k = 0; k < samples; ++k)
+      for (std::size_t side = 0; side < 3; ++side)
+        worst_ = std::max(worst_, off(all[6 * k + 3 + side], direct[3 * k + side]));
+    char words[160];
+    std::snprintf(words, sizeof words, "a force on one of %zu atoms is off by %.3g of itself, by all pairs", samples, worst_);
+    check(worst_ <= force_rounding, words);
+  }
+  static double off(double found, double expected) {
+    const double gap = std::abs(found - expected) / std::max(1.0, std::abs(expected));
+    return std::isnan(gap) ? INFINITY : gap;
+  }
+  void add_force(const double* at, const Four& other, Vector& force) const {
+    Vector apart;
+    double squared = 0;
+    for (std::size_t side = 0; side < 3; ++side) {
+      const double box = liquid_.domain().box[side], away = at[side] - other[side];
+      apart[side] = away - box * std::round(away / box);
+      squared += apart[side] * apart[side];
+    }
+    if (squared == 0 || squared >= LennardJones::cutoff * LennardJones::cutoff) return;
+    const double strength = LennardJones::of(squared).second / squared;
+    for (std::size_t side = 0; side < 3; ++side) force[side] += strength * apart[side];
+  }
+
+  // What one message or kernel did not do leaves no trace in an energy: so all is made again, and must be the same to the last
+  // bit on every rank.
+  void check_again(const Thermodynamics& end, std::uint64_t fingerprint) {
+    liquid_.begin();
+    liquid_.run(steps_);
+    const Thermodynamics again = liquid_.thermodynamics();
+    const bool same = off(again.total, end.total) <= rounding && off(again.pressure, end.pressure) <= rounding;
+    check(same && liquid_.fingerprint() == fingerprint, "all steps made again lead elsewhere");
+  }
+
+  static constexpr double rounding = 1e-9, force_rounding = 1e-9, most_drift = 0.01;
+
+  Trial& t_;
+  int steps_;
+  Shape shape_;
+  bool computed_ = host::carries_payload();
+  npb::Phases phases_ = Liquid::phases();
+  Liquid liquid_;
+  double worst_ = 0;
+  bool good_ = true;
+};
+
+}  // namespace
+
+static void lj(Trial& t) {
+  Program program(t);
+  t.study(std::ref(program));
+}
+
+BENCHMARK(lj,
+          .summary = "the Lennard-Jones liquid: molecular dynamics with short forces; ghosts of neighbours along three sides",
+          .source = "LAMMPS, bench/in.lj; S. Plimpton, Fast parallel algorithms for short-range molecular dynamics, 1995",
+          .aka = {"in.lj"},
+          .sampling = Sampling::study,
+          .ranks = at_least(1),
+          .sized = false,
+          .reports = {{"rate", "1/s", "higher", "steps of an atom, of all ranks"},
+                      {"rank_rate", "1/s", "higher", "steps of an atom, of each rank"},
+                      {"time", "s", "lower", "of all steps, the slowest rank's"},
+                      {"step_time", "s", "lower", "of a step"},
+                      {"pair_time", "s", "lower", "in forces of pairs, mean over ranks"},
+                      {"neighbour_time", "s", "lower", "in sorting atoms and making lists, mean over ranks"},
+                      {"communication_time", "s", "lower", "in messages of ghosts and of atoms that move on, mean over ranks"},
+                      {"other_time", "s", "lower", "in velocities and positions, mean over ranks"},
+                      {"drift", "1", "lower", "of the energy, relative, from the first step to the last"},
+                      {"memory", "B", "lower", "of an atom, with its share of ghosts and lists"}},
+          .nominal_s = 2,
+          .axes = {{"nx", "20", "cells", "of the crystal along x, four atoms each"},
+                   {"ny", "20", "cells", "along y"},
+                   {"nz", "20", "cells", "along z"},
+                   {"scaling", "weak", "", "weak: nx x ny x nz cells on each rank; strong: on all together", {"weak", "strong"}},
+                   {"steps", "100", "steps", "of 0.005 tau"}});

