@@ -21,7 +21,8 @@ ROW = "accuracy"
 TARGET = "within ± 5 % at each size, beyond what the peer rounds off"
 BENCHMARKS = ("pingpong", "allreduce", "alltoall")
 _LARGEST = 2**20
-_ITERATIONS, _WARMUP = 2000, 200
+# A run lasts some tenths of a second: the mean over a millisecond is that of whatever happened just then.
+_MOST_ITERATIONS, _ITERATED_BYTES, _LEAST_ITERATIONS = 200_000, 2**31, 2000
 # So many times as many runs as are wanted are tried.
 _PATIENCE = 4
 
@@ -40,6 +41,16 @@ def judged_sizes(benchmark: str) -> tuple[int, ...]:
     return (4 if benchmark == "allreduce" else 1, 8, 1024, 65536, _LARGEST)
 
 
+def iterations(size: int) -> int:
+    """Of a run, ours and theirs: the means are over equally many."""
+    return min(_MOST_ITERATIONS, max(_LEAST_ITERATIONS, _ITERATED_BYTES // size))
+
+
+def warmup(size: int) -> int:
+    """A tenth, which IMB does not let one choose."""
+    return iterations(size) // 10
+
+
 def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
     programs: dict[str, Program] = {}
     absent: dict[str, str] = {}
@@ -48,11 +59,11 @@ def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
     if isinstance(osu, str):
         absent["OSU"] = osu
     else:
-        programs["OSU"] = lambda size: osu_mean(mpi, osu, benchmark, size, _ITERATIONS, _WARMUP)
+        programs["OSU"] = lambda size: osu_mean(mpi, osu, benchmark, size, iterations(size), warmup(size))
     if isinstance(imb, str):
         absent["IMB"] = imb
     else:
-        programs["IMB"] = lambda size: imb_mean(mpi, imb, benchmark, size, _ITERATIONS)
+        programs["IMB"] = lambda size: imb_mean(mpi, imb, benchmark, size, iterations(size))
 
     for peer, reason in absent.items():
         yield not_measured(ROW, _what(benchmark, peer, mpi), TARGET, reason)
@@ -83,7 +94,7 @@ def _compared(
 
 
 def _our_mean(mpi: Mpi, benchmark: str, size: int) -> float:
-    words = f"ranks=2 mode=fixed iterations={_ITERATIONS} warmup={_WARMUP} sync=barrier"
+    words = f"ranks=2 mode=fixed iterations={iterations(size)} warmup={warmup(size)} sync=barrier"
     events = mpi.measure([f"{size} {benchmark} bytes={size} {words}"])
     metric = "time" if benchmark == "pingpong" else "time_rank_mean"
     return float(events.metric(str(size), metric)["mean"])
@@ -106,12 +117,14 @@ def _beside(
         for size, of_size in brackets.items()
     }
     worst = max(off, key=lambda size: abs(off[size]) - rounding[size])
-    detail = [f"{'bytes':>8}  {'ours/µs':>10}  {peer + '/µs':>10}  {'ours':>7}  printed to"]
+    detail = [f"{'bytes':>8}  {'ours/µs':>10}  {peer + '/µs':>10}  {'ours':>7}  printed to  iterations"]
     for size, of_size in brackets.items():
         our_s, their_s = median(of_size.ours_s), median(mean.mean_s for mean in of_size.theirs)
         times = f"{our_s * 1e6:>10.4f}  {their_s * 1e6:>10.4f}"
-        detail.append(f"{size:>8}  {times}  {off[size]:>+7.1%}  ± {rounding[size]:.1%}")
-    how = f"{tried(list(brackets.values()))}, of {_ITERATIONS} iterations each, stood between two of ours"
+        detail.append(
+            f"{size:>8}  {times}  {off[size]:>+7.1%}  ± {rounding[size]:.1%}  {iterations(size):>10}"
+        )
+    how = f"{tried(list(brackets.values()))} stood between two of ours"
     return Finding(
         ROW,
         _what(benchmark, peer, mpi),
