@@ -101,11 +101,12 @@ class Mpi:
             events = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
         return Events({event["case"]: event for event in events if event["event"] == "result"})
 
-    def compile(self, source: Path) -> Path:
-        """The program of one C++ file, with the optimisation that kiviat-bench has."""
+    def compile(self, source: Path, *options: str) -> Path:
+        """The program of one C++ file, with the optimisation that kiviat-bench has, and these options."""
         BUILD.mkdir(exist_ok=True)
         program = BUILD / f"{source.stem}-{self.key}"
-        words = [str(self.toolchain.mpicxx), "-O3", "-DNDEBUG", "-std=c++20", str(source), "-o", str(program)]
+        words = [str(self.toolchain.mpicxx), "-O3", "-DNDEBUG", "-std=c++20", *options]
+        words += [str(source), "-o", str(program)]
         subprocess.run(words, check=True)
         return program
 

@@ -20,7 +20,7 @@ from kiviat.launch.toolchain import Toolchain
 from kiviat.record import schema
 
 PLANS = (
-    "full, hpcc, hpcc-modelled, hpcc-quick, hpccg, hpccg-quick, lammps, lj, lj-quick, "
+    "full, gears, gears-quick, hpcc, hpcc-modelled, hpcc-quick, hpccg, hpccg-quick, lammps, lj, lj-quick, "
     "network-sharing, npb, npb-quick, quick, standard"
 )
 PLAN = """

@@ -32,6 +32,7 @@ BRIEF = {
     "class": "S",
     "memory": 100_000,
     **dict.fromkeys(("nx", "ny", "nz"), 8),
+    **{"i": 2, "j": 1, "k": 1, "steps": 9},
     "pair_ms": 1,
     "phase_ms": 1,
     "phases": 2,

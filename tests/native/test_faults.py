@@ -20,7 +20,7 @@ FAULTS = ("corrupt", "drop", "truncate")
 # From one side to the other only. Elsewhere both ranks receive, or one of them if there is a root.
 ONE_WAY = {"accumulate", "get", "hpo_recv", "hpo_send", "put", "uniband"}
 # All ranks work on one problem: what is damaged on one is wrong on all.
-SPREADING = {"fft", "hpccg", "lj", "bt", "cg", "ft", "is", "lu", "mg", "sp"}
+SPREADING = {"fft", "gears", "hpccg", "lj", "bt", "cg", "ft", "is", "lu", "mg", "sp"}
 
 
 def cases_of(description: Mapping[str, Any]) -> list[str]:

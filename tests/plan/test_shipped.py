@@ -25,7 +25,7 @@ def real(openmpi: Toolchain) -> list[dict[str, Any]]:
 
 def test_they_follow_their_schema() -> None:
     assert plan_names() == [
-        *("full", "hpcc", "hpcc-modelled", "hpcc-quick", "hpccg", "hpccg-quick"),
+        *("full", "gears", "gears-quick", "hpcc", "hpcc-modelled", "hpcc-quick", "hpccg", "hpccg-quick"),
         *("lammps", "lj", "lj-quick", "network-sharing", "npb", "npb-quick", "quick", "standard"),
     ]
     validator = Draft202012Validator(schema("plan"))
@@ -121,6 +121,15 @@ def test_lammps_likewise_with_both_of_its_problems() -> None:
         for scaling in ("weak", "strong")
     }
     assert {case.program for case in cases} == {"lammps"}
+
+
+def test_gears_are_few_on_each_rank_and_many_in_all(real: list[dict[str, Any]]) -> None:
+    for name, steps in (("gears", None), ("gears-quick", 31)):
+        cases = load_plan(name, real, 3).cases
+        assert {(case.ranks, case.axes.get("scaling", "weak")) for case in cases} == {
+            (ranks, scaling) for ranks in (1, 2, 3) for scaling in ("weak", "strong")
+        }
+        assert {case.axes.get("steps") for case in cases} == {steps}
 
 
 def scopes(kernel: dict[str, Any]) -> list[str | None]:

@@ -77,6 +77,13 @@ def test_hpccg_says_how_large_it_is() -> None:
     assert conditions({"nx": "8", "steps": "10"}) == "8 × 64 × 64 on each rank, 4 ranks, steps 10"
 
 
+def test_gears_are_counted() -> None:
+    axes = {"i": 2, "scaling": "strong"}
+    table = summarise(rows(benchmark="gears", case="gears/i=2", axes=axes, notes={"gears": "128"}))
+    (gears,) = programs(table, [], ["run-a"], APPLICATIONS)
+    assert gears.conditions == "128 gears, 4 ranks"
+
+
 def test_applications_have_a_section_of_their_own(open_page: Open) -> None:
     page = open_page(render([make_run()], rows(benchmark="hpccg", case="hpccg/ranks=4", axes={}), grids([])))
     assert page.locator("#programs").count() == 0

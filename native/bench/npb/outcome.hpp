@@ -84,6 +84,7 @@ class Phases {
     left_out_ = alike.words();
   }
   void reset() { std::ranges::fill(seconds_, 0.0); }
+  double spent(int phase) const { return seconds_[static_cast<std::size_t>(phase)]; }  // by this rank
 
   // The mean over ranks of each phase, in seconds, on rank 0. Collective.
   std::vector<double> tell(Trial& t) const {

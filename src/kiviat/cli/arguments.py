@@ -124,7 +124,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--plan",
         help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, hpccg, hpccg-quick, "
-        "lammps, lj, lj-quick, network-sharing or a file (default: quick)",
+        "gears, gears-quick, lammps, lj, lj-quick, network-sharing or a file (default: quick)",
     )
     what.add_argument(
         "-n",

@@ -13,7 +13,7 @@ from kiviat.report.runs import counted
 
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 DEFAULT_CLASS = "A"
-APPLICATIONS = ("hpccg", "lj", "lammps-lj", "lammps-rhodo")
+APPLICATIONS = ("hpccg", "gears", "lj", "lammps-lj", "lammps-rhodo")
 _POINTS = {"nx": "64", "ny": "64", "nz": "64"}
 
 
@@ -61,7 +61,7 @@ def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Pr
     rate, time = values["rate"], values.get("time")
     shares = [] if phases is None else _shares(phases, rate.notes.get("communication", ""))
     words = [_problem(rate), counted(rate.ranks, "rank")]
-    told = {"class", "scaling", "cells", *_POINTS}
+    told = {"class", "scaling", "cells", *_POINTS, *"ijk"}
     words += [f"{axis} {value}" for axis, value in sorted(rate.axes.items()) if axis not in told]
     communication = sum(share.percent for share in shares if share.communicates)
     return Program(
@@ -81,11 +81,13 @@ def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Pr
 
 
 def _problem(rate: Summary) -> str:
-    """How large it is: a class, or points in each direction."""
+    """How large it is: a class, atoms, gears, or points in each direction."""
     if atoms := rate.notes.get("atoms"):
         return f"{int(atoms):,} atoms{' in all' if rate.axes.get('scaling') == 'strong' else ''}"
     if rate.benchmark not in APPLICATIONS:
         return f"class {rate.axes.get('class', DEFAULT_CLASS)}"
+    if rate.benchmark == "gears":
+        return f"{rate.notes.get('gears', 'some')} gears"
     points = " × ".join(str(rate.axes.get(axis, usual)) for axis, usual in _POINTS.items())
     return f"{points} {'in all' if rate.axes.get('scaling') == 'strong' else 'on each rank'}"
 

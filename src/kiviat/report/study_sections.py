@@ -102,7 +102,8 @@ _SECTIONS = (
         "Applications",
         "Applications",
         "Small programs that stand for large ones. HPCCG solves a sparse system by conjugate gradients: "
-        "a product of matrix and vector, planes exchanged with two neighbours, and sums over all ranks. LJ "
+        "a product of matrix and vector, planes exchanged with two neighbours, and sums over all ranks. "
+        "Gears finds which faces of turning gears are near each other, wherever they are. LJ "
         "is a liquid of atoms with short forces: rates are steps of an atom, and neighbours along three "
         "sides exchange positions and forces.",
         APPLICATIONS,

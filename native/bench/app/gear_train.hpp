@@ -1,0 +1,133 @@
+// The geometry of Gears: a grid of gears that turn against each other, each a ring of hexahedra. Everything follows from
+// numbers: where a node is at any angle, which nodes an element or a face has, which elements lie around a node.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace kiviat::app {
+
+using Point = std::array<double, 3>;
+
+// What is the same for all gears. Elements lie around the axis, outwards from it and along it; numbers go along it first,
+// then around, then outwards, and so do those of nodes. A face is the outer one of an outermost element.
+struct Gear {
+  static constexpr int around = 62, layers = 4, slices = 8;
+  static constexpr int elements = around * layers * slices, faces = around * slices;
+  static constexpr int nodes = around * (layers + 1) * (slices + 1);
+  static constexpr double inner_radius = 0.6, outer_radius = 1.001, half_width = 0.4;
+  static constexpr int first_outer_element = elements - faces;
+
+  static constexpr int element(int layer, int angle, int slice) { return (layer * around + angle) * slices + slice; }
+  static constexpr int node(int layer, int angle, int plane) { return (layer * around + angle) * (slices + 1) + plane; }
+
+  // The eight nodes of an element, in the order of their sums.
+  static std::array<int, 8> nodes_of_element(int element) {
+    const int slice = element % slices, angle = element / slices % around, layer = element / slices / around;
+    std::array<int, 8> nodes;
+    for (int i = 0; i < 8; ++i)
+      nodes[static_cast<std::size_t>(i)] = node(layer + i / 4, (angle + i / 2 % 2) % around, slice + i % 2);
+    return nodes;
+  }
+  static std::array<int, 4> nodes_of_face(int face) {
+    const int slice = face % slices, angle = face / slices, next = (angle + 1) % around;
+    return {node(layers, angle, slice), node(layers, angle, slice + 1), node(layers, next, slice), node(layers, next, slice + 1)};
+  }
+  // Calls use(element) for each element whose nodes are at most `reach` elements away from the node: 1 for those that have
+  // it. Each once, as long as they do not reach all around.
+  template <class Use>
+  static void each_element_near(int node, int reach, Use use) {
+    const int plane = node % (slices + 1), angle = node / (slices + 1) % around, layer = node / (slices + 1) / around;
+    for (int l = std::max(layer - reach, 0); l < std::min(layer + reach, layers); ++l)
+      for (int a = angle - reach; a < angle + reach; ++a)
+        for (int s = std::max(plane - reach, 0); s < std::min(plane + reach, slices); ++s)
+          use(element(l, (a + around) % around, s));
+  }
+};
+
+// Where the spokes of gears are, of those that turn forwards and of those that turn backwards, by so many radians.
+class Turn {
+ public:
+  explicit Turn(double radians) {
+    for (int way = 0; way < 2; ++way)
+      for (int i = 0; i < Gear::around; ++i) {
+        const double angle = 2 * std::numbers::pi * i / Gear::around + (way ? radians : -radians);
+        spokes_[static_cast<std::size_t>(way)][static_cast<std::size_t>(i)] = {std::cos(angle), std::sin(angle)};
+      }
+  }
+  const std::array<double, 2>& spoke(bool forwards, int angle) const {
+    return spokes_[forwards][static_cast<std::size_t>(angle)];
+  }
+
+ private:
+  std::array<std::array<std::array<double, 2>, Gear::around>, 2> spokes_;
+};
+
+// i x j x k gears: as many along x, y and z. In a plane their axes are on a honeycomb, 2 apart, so that each meshes with up
+// to three others; the planes are stacked.
+struct Train {
+  std::int64_t i, j, k;
+
+  std::int64_t gears() const { return i * j * k; }
+  std::int64_t elements() const { return gears() * Gear::elements; }
+  std::int64_t faces() const { return gears() * Gear::faces; }
+
+  Point centre(std::int64_t gear) const {
+    const std::int64_t x = gear % i, y = gear / i % j, z = gear / i / j;
+    const bool shifted = (x % 2 != 0) == (y % 2 != 0);
+    return {static_cast<double>(3 * x + (shifted ? 1 : 0)), std::numbers::sqrt3 * static_cast<double>(y),
+            static_cast<double>(z) + Gear::half_width};
+  }
+  bool forwards(std::int64_t gear) const { return (gear % i % 2 != 0) != (gear / i % j % 2 != 0); }
+
+  Point position(const Turn& turn, std::int64_t gear, int node) const {
+    const int plane = node % (Gear::slices + 1), angle = node / (Gear::slices + 1) % Gear::around;
+    const int layer = node / (Gear::slices + 1) / Gear::around;
+    const Point middle = centre(gear);
+    const std::array<double, 2>& spoke = turn.spoke(forwards(gear), angle);
+    const double radius = Gear::inner_radius + (Gear::outer_radius - Gear::inner_radius) * layer / Gear::layers;
+    return {middle[0] + radius * spoke[0], middle[1] + radius * spoke[1],
+            middle[2] + Gear::half_width * (2.0 * plane / Gear::slices - 1)};
+  }
+  Point middle_of(const Turn& turn, std::int64_t gear, int element) const {
+    const int slice = element % Gear::slices, angle = element / Gear::slices % Gear::around;
+    const int layer = element / Gear::slices / Gear::around, next_angle = (angle + 1) % Gear::around;
+    const Point middle = centre(gear);
+    const bool way = forwards(gear);
+    const std::array<double, 2>&one = turn.spoke(way, angle), &next = turn.spoke(way, next_angle);
+    const double radius = Gear::inner_radius + (Gear::outer_radius - Gear::inner_radius) * (layer + 0.5) / Gear::layers;
+    return {middle[0] + radius * (one[0] + next[0]) / 2, middle[1] + radius * (one[1] + next[1]) / 2,
+            middle[2] + Gear::half_width * ((2.0 * slice + 1) / Gear::slices - 1)};
+  }
+  // The longest side of a box around all gears, whose lowest corner is lowest_corner().
+  double extent() const {
+    return std::max({3.0 * static_cast<double>(i), std::numbers::sqrt3 * static_cast<double>(j), static_cast<double>(k)}) + 2.1;
+  }
+  static constexpr Point lowest_corner() { return {-1.01, -1.01, -0.01}; }
+
+  // Calls use(other) for each gear of a higher number whose faces can come within `reach` of those of this one.
+  template <class Use>
+  void each_higher_neighbour(std::int64_t gear, double reach, Use use) const {
+    const Point here = centre(gear);
+    // A gear lies within 1.001 of its axis; along x neighbours are 2 or 4 apart, along y 1.7, along z 1.
+    const std::int64_t span = 2 + static_cast<std::int64_t>(reach);
+    const std::int64_t x = gear % i, y = gear / i % j, z = gear / i / j;
+    for (std::int64_t c = std::max<std::int64_t>(z - span, 0); c <= std::min(z + span, k - 1); ++c)
+      for (std::int64_t b = std::max<std::int64_t>(y - span, 0); b <= std::min(y + span, j - 1); ++b)
+        for (std::int64_t a = std::max<std::int64_t>(x - span, 0); a <= std::min(x + span, i - 1); ++a) {
+          const std::int64_t other = a + i * (b + j * c);
+          if (other <= gear) continue;
+          const Point there = centre(other);
+          // Rounding included.
+          constexpr double most = 2 * Gear::outer_radius + 1e-3, most_z = 2 * Gear::half_width + 1e-3;
+          if (std::abs(here[0] - there[0]) <= most + reach && std::abs(here[1] - there[1]) <= most + reach &&
+              std::abs(here[2] - there[2]) <= most_z + reach)
+            use(other);
+        }
+  }
+};
+
+}  // namespace kiviat::app

@@ -1,0 +1,612 @@
+// Gears: the geometric search of phdMesh. Gears turn against each other; in every step all pairs of outer faces of different
+// gears that are near each other are found, wherever their elements are, and the faces that others have are shared for the step.
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/app/face_search.hpp"
+#include "bench/app/gear_mesh.hpp"
+#include "bench/app/gear_replay.hpp"
+#include "bench/app/gear_train.hpp"
+#include "bench/app/hilbert.hpp"
+#include "bench/app/sealed_post.hpp"
+#include "bench/memory.hpp"
+#include "bench/npb/outcome.hpp"
+#include "core/clock.hpp"
+#include "core/random.hpp"
+#include "core/work.hpp"
+
+using namespace kiviat;
+using namespace kiviat::app;
+
+namespace {
+
+// --- what ranks send each other, as bytes, which who listens can tell from what the harness says ---------------------
+
+struct SentNode {
+  Point at;
+  double value;
+};
+struct SentElement {
+  std::int64_t number;
+  std::array<SentNode, 8> nodes;
+};
+struct SentFace {  // to where something near it may be
+  Box box;
+  std::uint32_t gear, number;
+};
+struct SharedFace {  // with all that it consists of
+  std::uint32_t gear, number;
+  std::array<std::uint32_t, 4> nodes;
+  std::array<Point, 4> at;
+};
+
+// Near-cubic: how many ranks along each side, the most along z.
+std::array<std::int64_t, 3> sides_of(int ranks) {
+  std::array<int, 3> sides = {};
+  MPI_Dims_create(ranks, 3, sides.data());
+  return {sides[2], sides[1], sides[0]};
+}
+
+Train train_of(const Trial& t) {
+  const bool strong = t.text("scaling") == "strong";
+  constexpr std::int64_t most = 1 << 15;
+  const auto side = [&](const char* axis, std::int64_t if_strong, std::int64_t if_weak) {
+    return bounded_or_auto(t, axis, 1, most, strong ? if_strong : if_weak);
+  };
+  Train train{side("i", 4, 2), side("j", 8, 1), side("k", 4, 1)};
+  const auto [x, y, z] = strong ? std::array<std::int64_t, 3>{1, 1, 1} : sides_of(t.ranks());
+  train.i *= x, train.j *= y, train.k *= z;
+  const std::string size = std::to_string(train.i) + " x " + std::to_string(train.j) + " x " + std::to_string(train.k) + " gears";
+  // Faces and nodes are numbered in 32 bits.
+  constexpr std::int64_t most_gears = std::numeric_limits<std::uint32_t>::max() / Gear::nodes;
+  if (train.i * train.j > most_gears || train.gears() > most_gears)
+    throw UsageError(size + ": give " + std::to_string(most_gears) + " gears at most, of all ranks together");
+  if (train.elements() < t.ranks())
+    throw Skip(size + " have " + std::to_string(train.elements()) + " elements, too few for " + std::to_string(t.ranks()) +
+               " ranks");
+  return train;
+}
+
+class Program {
+ public:
+  explicit Program(Trial& t)
+      : t_(t), train_(train_of(t)), steps_(static_cast<int>(bounded(t, "steps", 3, 10'000))), computed_(host::carries_payload()),
+        ranks_(static_cast<std::size_t>(t.ranks())), post_(t.comm(), computed_) {
+    const double within = 1e-3 * static_cast<double>(bounded(t, "within", 1, 1000));
+    if (t.text("reach") == "share") reach_ = {0, static_cast<float>(within)};
+    else reach_ = {static_cast<float>(within / 2), 0};
+    // Sides of faces are shorter than 0.15.
+    within_ = t.text("reach") == "share" ? 2 * 0.15 * within : within;
+    const std::int64_t elements = (train_.elements() + t.ranks() - 1) / t.ranks();
+    Trial::fitting(elements * static_cast<std::int64_t>(2 * sizeof(SentElement)), "B of elements");
+    refuse_more_than_available(t, std::to_string(train_.gears()) + " gears", 1000.0 * static_cast<double>(elements));
+  }
+
+  void operator()() {
+    if (!deal_out()) return;
+    phases_.reset();
+    const double time_s = t_.measured("gears", [&] {
+      for (int step = 0; step < steps_; ++step) make(step);
+    });
+    tell(time_s);
+    if (!computed_) return t_.confirm(true, ""), void();
+    check_messages();
+    check_contacts();
+    check_mesh();
+  }
+
+ private:
+  enum Tag { elements_tag, nodes_tag, faces_tag, asked_tag, answered_tag };
+  enum Phase { rotation, diffusion, search, refresh, exchange, sharing };
+
+  std::vector<int> per_rank() const { return std::vector<int>(ranks_); }
+  Turn turn_of(int step) const { return Turn(2 * std::numbers::pi * step / (steps_ - 1)); }
+
+  // --- who has what -------------------------------------------------------------------------------------------------
+
+  // Elements dealt out by their numbers, a search with these, and then by where they are. False where elements were lost.
+  bool deal_out() {
+    const std::int64_t all = train_.elements(), ranks = t_.ranks();
+    const std::int64_t first = (all * t_.rank() + ranks - 1) / ranks, end = (all * (t_.rank() + 1) + ranks - 1) / ranks;
+    std::vector<std::int64_t> elements;
+    for (std::int64_t element = first; element < end; ++element) elements.push_back(element);
+    settle(elements, [=](std::int64_t gear, int element) {
+      return static_cast<int>((gear * Gear::elements + element) * ranks / all);
+    });
+    mesh_->each_node([&](std::int32_t at, std::int64_t gear, int node, bool) {
+      mesh_->set(at, mesh_->position(at), first_value(t_.seed(), gear, node));
+    });
+    const Turn still(0);
+    begin_step(still);
+    const double start_s = clock::now();
+    find();
+    initial_s_ = t_.worst(clock::now() - start_s);
+    share();
+    first_ = tallies_.front();
+    tallies_.clear(), shared_ = 0;
+    return rebalance(still);
+  }
+
+  // This rank has these elements from now on.
+  void settle(const std::vector<std::int64_t>& elements, const Owner& owner) {
+    mesh_.emplace(train_, elements, t_.rank(), owner);
+    own_.clear();
+    for (const GearMesh::Face& face : mesh_->faces()) own_.add(face.gear, face.number, Box::nothing());
+    const int mine = static_cast<int>(own_.fragments().size());
+    counts_ = per_rank(), places_ = per_rank();
+    MPI_Allgather(&mine, 1, MPI_INT, counts_.data(), 1, MPI_INT, t_.comm());
+    int all = 0;
+    for (std::size_t rank = 0; rank < ranks_; ++rank) places_[rank] = all, all += counts_[rank];
+    std::vector<std::uint32_t> gears;
+    for (const Faces::Fragment& fragment : own_.fragments()) gears.push_back(fragment.gear);
+    fragment_gears_.resize(static_cast<std::size_t>(all)), fragment_boxes_.resize(static_cast<std::size_t>(all));
+    MPI_Allgatherv(gears.data(), mine, MPI_UINT32_T, fragment_gears_.data(), counts_.data(), places_.data(), MPI_UINT32_T,
+                   t_.comm());
+    for (std::size_t rank = 0; rank < ranks_; ++rank) counts_[rank] *= int{sizeof(Box)}, places_[rank] *= int{sizeof(Box)};
+  }
+
+  // Each rank gets as long a part of Hilbert's curve through all elements, and those whose middles are there.
+  bool rebalance(const Turn& turn) {
+    const double start_s = clock::now();
+    const auto key = [this, turn](std::int64_t gear, int element) {
+      const Point at = train_.middle_of(turn, gear, element), lowest = Train::lowest_corner();
+      std::array<std::uint32_t, 3> cell;
+      for (std::size_t side = 0; side < 3; ++side)
+        cell[side] = static_cast<std::uint32_t>((at[side] - lowest[side]) / train_.extent() * (1u << key_bits));
+      return hilbert_index(cell, key_bits);
+    };
+    std::vector<std::uint64_t> keys;
+    std::vector<SentElement> elements;
+    mesh_->each_own_element([&](std::int64_t gear, int element, const std::array<std::int32_t, 8>& nodes) {
+      keys.push_back(key(gear, element));
+      SentElement& sent = elements.emplace_back(SentElement{gear * Gear::elements + element, {}});
+      for (std::size_t i = 0; i < 8; ++i) sent.nodes[i] = {mesh_->position(nodes[i]), mesh_->value(nodes[i])};
+    });
+    const std::vector<std::uint64_t> cuts = cuts_of(keys);
+    const auto rank_of = [](const std::vector<std::uint64_t>& cuts, std::uint64_t key) {
+      return static_cast<int>(std::ranges::upper_bound(cuts, key) - cuts.begin());
+    };
+    std::vector<std::vector<SentElement>> outgoing(ranks_);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      outgoing[static_cast<std::size_t>(rank_of(cuts, keys[i]))].push_back(elements[i]);
+    elements.clear();
+    std::vector<SentElement> here = post_.exchanged(outgoing, elements_tag);
+    std::ranges::sort(here, {}, &SentElement::number);
+
+    std::vector<std::int64_t> numbers;
+    bool good = true;
+    for (const SentElement& element : here) {
+      const std::int64_t number = element.number;
+      good = good && number >= 0 && number < train_.elements() && (numbers.empty() || numbers.back() < number) &&
+             rank_of(cuts, key(number / Gear::elements, static_cast<int>(number % Gear::elements))) == t_.rank();
+      numbers.push_back(number);
+    }
+    std::int64_t count = static_cast<std::int64_t>(here.size()), all = 0;
+    MPI_Allreduce(&count, &all, 1, MPI_INT64_T, MPI_SUM, t_.comm());
+    const double moved_s = clock::now();
+    if (!t_.confirm(good && all == train_.elements(), "after the rebalance elements are missing, or not where they should be"))
+      return false;
+    const double settled_s = clock::now(), share = static_cast<double>(train_.elements()) / static_cast<double>(ranks_);
+    imbalance_ = t_.worst(static_cast<double>(count)) / share;
+
+    settle(numbers, [=](std::int64_t gear, int element) { return rank_of(cuts, key(gear, element)); });
+    auto from = here.begin();
+    mesh_->each_own_element([&](std::int64_t, int, const std::array<std::int32_t, 8>& nodes) {
+      for (std::size_t i = 0; i < 8; ++i) mesh_->set(nodes[i], from->nodes[i].at, from->nodes[i].value);
+      ++from;
+    });
+    rebalance_s_ = t_.worst(clock::now() - settled_s + moved_s - start_s);
+    return true;
+  }
+
+  // Keys before which the curve is cut, so that all parts have as many elements; found bit by bit, from counts of all ranks.
+  std::vector<std::uint64_t> cuts_of(std::vector<std::uint64_t> keys) const {
+    std::ranges::sort(keys);
+    const std::size_t cuts = ranks_ - 1;
+    std::vector<std::uint64_t> found(cuts);
+    std::vector<std::int64_t> mine(cuts), below(cuts);
+    for (int bit = 3 * key_bits - 1; bit >= 0 && cuts > 0; --bit) {
+      for (std::size_t i = 0; i < cuts; ++i)
+        mine[i] = std::ranges::lower_bound(keys, found[i] | std::uint64_t{1} << bit) - keys.begin();
+      MPI_Allreduce(mine.data(), below.data(), static_cast<int>(cuts), MPI_INT64_T, MPI_SUM, t_.comm());
+      // The greatest key below which there are no more than the ranks before the cut should have.
+      for (std::size_t i = 0; i < cuts; ++i)
+        if (below[i] <= train_.elements() * static_cast<std::int64_t>(i + 1) / t_.ranks()) found[i] |= std::uint64_t{1} << bit;
+    }
+    return found;
+  }
+
+  // --- a step -------------------------------------------------------------------------------------------------------
+
+  void make(int step) {
+    begin_step(turn_of(step));
+    const double nodes = static_cast<double>(mesh_->nodes()), elements = static_cast<double>(mesh_->elements());
+    phases_(diffusion, [&] {
+      // Nodes and means once and again, and numbers of both.
+      work::run({.flops = mesh_->additions() + nodes + elements, .bytes = 24 * nodes + 48 * elements + 4 * mesh_->additions()},
+                [&] { mesh_->diffuse(); });
+    });
+    find();
+    share();
+  }
+
+  void begin_step(const Turn& turn) {
+    phases_(rotation, [&] {
+      const double nodes = static_cast<double>(mesh_->moved());
+      work::run({.flops = 4 * nodes, .bytes = 56 * nodes}, [&] { mesh_->rotate(turn); }, work::Kernel::needed);
+    });
+    phases_(refresh, [&] { refresh_ghosts(); });
+  }
+
+  // Who has a node tells all others that have it.
+  void refresh_ghosts() {
+    for (const auto& [rank, nodes] : mesh_->incoming()) post_.receive(nodes_in_[rank], nodes.size(), rank, nodes_tag);
+    for (const auto& [rank, nodes] : mesh_->outgoing()) {
+      std::vector<SentNode>& out = nodes_out_[rank];
+      out.clear();
+      for (const std::int32_t node : nodes) out.push_back({mesh_->position(node), mesh_->value(node)});
+      post_.send(out, rank, nodes_tag);
+    }
+    post_.wait();
+    for (const auto& [rank, nodes] : mesh_->incoming()) {
+      const std::vector<SentNode>& in = nodes_in_[rank];
+      post_.has_come(in);
+      for (std::size_t i = 0; i < in.size(); ++i) mesh_->set(nodes[i], in[i].at, in[i].value);
+    }
+  }
+
+  // Contacts whose domain is a face of this rank.
+  void find() {
+    chosen_.clear(), found_ = {};
+    phases_(search, [&] {
+      const double faces = static_cast<double>(own_.size());
+      work::run({.flops = 30 * faces, .bytes = 172 * faces}, [&] { enclose_faces(); }, work::Kernel::needed);
+    });
+    phases_(exchange, [&] { gather_fragments(); });
+    phases_(search, [&] {
+      Cost cost;  // known when it is done, which is before time passes
+      work::run(cost, [&] { cost = choose_faces(); }, work::Kernel::needed);
+    });
+    phases_(exchange, [&] { exchange_faces(); });
+    phases_(search, [&] {
+      Cost cost;
+      work::run(cost, [&] {
+        found_ = search_(own_, others_);
+        const double tested = static_cast<double>(search_.tested()), looked_at = static_cast<double>(search_.selected());
+        cost = {.flops = 6 * (tested + looked_at), .bytes = 28 * looked_at + 8 * static_cast<double>(found_.count)};
+      }, work::Kernel::needed);
+    });
+  }
+
+  void enclose_faces() {
+    own_.move([&](std::size_t at) {
+      std::array<Point, 4> corners;
+      const GearMesh::Face& face = mesh_->faces()[at];
+      for (std::size_t i = 0; i < 4; ++i) corners[i] = mesh_->position(face.nodes[i]);
+      return reach_.around(box_of(corners));
+    });
+  }
+
+  // The boxes of all fragments.
+  void gather_fragments() {
+    std::vector<Box> mine;
+    for (const Faces::Fragment& fragment : own_.fragments()) mine.push_back(fragment.box);
+    blank(fragment_boxes_, fragment_boxes_.size());
+    MPI_Allgatherv(mine.data(), bytes_of(mine), MPI_BYTE, fragment_boxes_.data(), counts_.data(), places_.data(), MPI_BYTE,
+                   t_.comm());
+    if (computed_) gathered_.add(fragment_boxes_.data(), fragment_boxes_.size() * sizeof(Box));
+  }
+
+  // The faces that reach into a fragment, of another rank, of a gear with a lower number: that rank will look for contacts.
+  Cost choose_faces() {
+    double looked_at = 0;
+    std::vector<bool> taken(own_.size());
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      if (static_cast<int>(rank) == t_.rank()) continue;
+      const auto begin = static_cast<std::size_t>(places_[rank]) / sizeof(Box);
+      const auto end = begin + static_cast<std::size_t>(counts_[rank]) / sizeof(Box);
+      std::vector<std::uint32_t> faces;
+      for (std::size_t i = begin; i < end; ++i)
+        for (const Faces::Fragment& fragment : own_.fragments()) {
+          if (fragment.gear <= fragment_gears_[i] || !fragment.box.overlaps(fragment_boxes_[i])) continue;
+          strip_.reserve(fragment.end - fragment.begin);
+          select(own_, fragment.begin, fragment.end, fragment_boxes_[i], strip_);
+          looked_at += fragment.end - fragment.begin;
+          for (std::size_t at = 0; at < strip_.count; ++at)
+            if (!taken[strip_.at[at]]) taken[strip_.at[at]] = true, faces.push_back(strip_.at[at]);
+        }
+      if (faces.empty()) continue;
+      std::ranges::sort(faces);
+      for (const std::uint32_t face : faces) taken[face] = false;
+      chosen_.emplace(static_cast<int>(rank), std::move(faces));
+    }
+    const double pairs = static_cast<double>(fragment_boxes_.size() * own_.fragments().size());
+    return {.flops = 6 * (looked_at + pairs), .bytes = 28 * looked_at + 24 * static_cast<double>(fragment_boxes_.size())};
+  }
+
+  void exchange_faces() {
+    std::vector<int> counts = per_rank();
+    for (const auto& [rank, faces] : chosen_) counts[static_cast<std::size_t>(rank)] = static_cast<int>(faces.size());
+    const std::vector<int> come = post_.exchanged_counts(counts);
+    std::map<int, std::vector<SentFace>> in, out;
+    for (std::size_t rank = 0; rank < ranks_; ++rank)
+      if (come[rank] > 0)
+        post_.receive(in[static_cast<int>(rank)], static_cast<std::size_t>(come[rank]), static_cast<int>(rank), faces_tag);
+    for (const auto& [rank, faces] : chosen_) {
+      std::vector<SentFace>& faces_out = out[rank];
+      for (const std::uint32_t face : faces) faces_out.push_back({own_.box(face), mesh_->faces()[face].gear, own_.number(face)});
+      post_.send(faces_out, rank, faces_tag);
+    }
+    post_.wait();
+    others_.clear(), other_numbers_.clear(), sources_.clear();
+    for (const auto& [rank, faces] : in) {
+      post_.has_come(faces);
+      sources_.push_back({rank, others_.size(), faces.size()});
+      for (const SentFace& face : faces) {
+        others_.add(face.gear, face.number, face.box);
+        other_numbers_.push_back(number_of_face(face.gear, face.number));
+      }
+    }
+  }
+
+  // The faces of others that were found are shared with who has them, and then dropped.
+  void share() {
+    Contacts contacts;
+    phases_(sharing, [&] {
+      const std::vector<Sharing> before = mesh_->sharing();
+      std::vector<Sharing> now = before;
+      add_sharing(now);
+      // Sorted in some ten passes.
+      work::run({.flops = 0, .bytes = 10 * static_cast<double>(now.size() * sizeof(Sharing))}, [&] {
+        std::ranges::sort(now);
+        const auto rest = std::ranges::unique(now);
+        now.erase(rest.begin(), rest.end());
+        std::erase_if(now, [&](const Sharing& one) { return !mesh_->shares(one); });
+      });
+      if (now != before) ++strayed_;
+    });
+    if (computed_) {
+      for (const auto [domain, range] : found_) contacts.add(number_of(domain), number_of(range));
+    } else {
+      contacts.count = found_.count;
+    }
+    tallies_.push_back(contacts);
+  }
+
+  std::uint32_t number_of(std::uint32_t at) const {
+    if (at < own_.size()) return number_of_face(mesh_->faces()[at].gear, own_.number(at));
+    return other_numbers_[at - own_.size()];
+  }
+
+  void add_sharing(std::vector<Sharing>& now) {
+    // Where it is in the message in which it came.
+    std::vector<bool> near(others_.size());
+    for (const Contact& contact : found_)
+      if (contact.range >= own_.size()) near[contact.range - own_.size()] = true;
+    std::map<int, std::vector<std::uint32_t>> wanted, wanted_here;
+    for (const auto& [rank, begin, count] : sources_) {
+      std::vector<std::uint32_t>& faces = wanted[rank];
+      for (std::size_t i = 0; i < count; ++i)
+        if (near[begin + i]) faces.push_back(static_cast<std::uint32_t>(i));
+    }
+    for (const auto& [rank, faces] : chosen_) post_.receive(wanted_here[rank], faces.size(), rank, asked_tag);
+    for (const auto& [rank, faces] : wanted) post_.send(faces, rank, asked_tag);
+    post_.wait();
+    std::size_t at = 0;
+    for (auto& [rank, faces] : wanted_here) {
+      faces.resize(post_.received_bytes(at++) / sizeof faces[0]);
+      post_.has_come(faces);
+    }
+
+    std::map<int, std::vector<SharedFace>> in, out;
+    for (const auto& [rank, faces] : wanted)
+      if (!faces.empty()) post_.receive(in[rank], faces.size(), rank, answered_tag);
+    for (const auto& [rank, places] : wanted_here) {
+      std::vector<SharedFace>& faces = out[rank];
+      const std::vector<std::uint32_t>& chosen = chosen_.at(rank);
+      for (const std::uint32_t place : places)
+        faces.push_back(place < chosen.size() ? shared(mesh_->faces()[chosen[place]]) : SharedFace{});
+      if (!faces.empty()) post_.send(faces, rank, answered_tag);
+    }
+    post_.wait();
+    for (const auto& [rank, faces] : out) enter(faces, rank, now);
+    for (const auto& [rank, faces] : in) post_.has_come(faces), shared_ += faces.size(), enter(faces, rank, now);
+  }
+
+  SharedFace shared(const GearMesh::Face& face) const {
+    SharedFace whole{face.gear, face.number, {}, {}};
+    const std::array<int, 4> nodes = Gear::nodes_of_face(static_cast<int>(face.number));
+    for (std::size_t i = 0; i < 4; ++i)
+      whole.nodes[i] = static_cast<std::uint32_t>(nodes[i]), whole.at[i] = mesh_->position(face.nodes[i]);
+    return whole;
+  }
+  static void enter(const std::vector<SharedFace>& faces, int rank, std::vector<Sharing>& now) {
+    for (const SharedFace& face : faces) {
+      now.push_back({Sharing::face(face.gear, static_cast<int>(face.number)), rank});
+      for (const std::uint32_t node : face.nodes) now.push_back({Sharing::node(face.gear, static_cast<int>(node)), rank});
+    }
+  }
+
+  // --- what comes out -----------------------------------------------------------------------------------------------
+
+  void tell(double time_s) {
+    const double steps = steps_, faces = static_cast<double>(train_.faces());
+    const auto per_step = [&](double seconds) { return t_.worst(seconds) / steps; };
+    t_.report("rate", faces * steps / time_s);
+    t_.report("time", time_s);
+    t_.report("search_time", per_step(phases_.spent(search) + phases_.spent(exchange)));
+    t_.report("ghosting_time", per_step(phases_.spent(refresh) + phases_.spent(sharing)));
+    t_.report("diffusion_time", per_step(phases_.spent(diffusion)));
+    t_.report("first_search_time", initial_s_);
+    t_.report("rebalance_time", rebalance_s_);
+    phases_.tell(t_);
+
+    // Of all steps, in their order; of this rank, and then of all.
+    std::vector<std::uint64_t> mine{first_.count, first_.sum};
+    for (const Contacts& step : tallies_) mine.insert(mine.end(), {step.count, step.sum});
+    mine.push_back(shared_);
+    std::vector<std::uint64_t> all(mine.size());
+    MPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_SUM, t_.comm());
+    std::uint64_t contacts = 0, sum = 0;
+    for (std::size_t at = 2; at + 2 < all.size(); at += 2) contacts += all[at], sum = mix(sum + all[at + 1]);
+    repeated_ = all[0] == all[2] && all[1] == all[3];
+    t_.note("gears", std::to_string(train_.gears()));
+    t_.note("faces", std::to_string(train_.faces()));
+    t_.note("elements", std::to_string(train_.elements()));
+    t_.note("contacts", std::to_string(contacts) + " in " + std::to_string(steps_) + " steps");
+    t_.note("shared faces", std::to_string(all.back()));
+    char words[160];
+    std::snprintf(words, sizeof words, "%.4f of the mean", imbalance_);
+    t_.note("most elements", words);
+    if (!computed_) return;
+    std::snprintf(words, sizeof words, "%016llx", static_cast<unsigned long long>(sum));
+    t_.note("checksum", words);
+    const double of_face = 1 / static_cast<double>(std::max<std::size_t>(own_.size(), 1));
+    const auto mesh = static_cast<double>(mesh_->bytes());
+    const auto of_search = static_cast<double>(own_.bytes() + others_.bytes() + search_.bytes());
+    std::snprintf(words, sizeof words, "%.0f B for each face: mesh %.0f, search %.0f (rank 0)", (mesh + of_search) * of_face,
+                  mesh * of_face, of_search * of_face);
+    t_.note("memory", words);
+  }
+
+  // --- whether it is right ------------------------------------------------------------------------------------------
+
+  // What has come is what was sent, in all, and what all have is the same for all.
+  void check_messages() {
+    t_.confirm(post_.all_came(), "what has come in messages is not what was sent");
+    const std::uint64_t same[2] = {gathered_.sum(), ~gathered_.sum()};
+    std::uint64_t most[2];
+    MPI_Allreduce(same, most, 2, MPI_UINT64_T, MPI_MAX, t_.comm());
+    t_.confirm(most[0] == same[0] && most[1] == same[1], "the boxes of fragments are not the same on all ranks");
+  }
+
+  // Each step found what a search without ranks finds; and of some steps this is what comparing all with all finds.
+  void check_contacts() {
+    ContactReplay replay(train_, reach_, within_, mesh_->faces());
+    const auto any = static_cast<int>(random_at(t_.seed(), 0) % static_cast<std::uint64_t>(steps_));
+    std::string wrong = repeated_ ? "" : "the first step, where nothing has moved, found other contacts than the search before";
+    for (int step = 0; step < steps_; ++step) {
+      const Turn turn = turn_of(step);
+      const Contacts& found = tallies_[static_cast<std::size_t>(step)];
+      const auto compare = [&](const Contacts& expected, const char* by) {
+        if (found == expected || !wrong.empty()) return;
+        wrong = "step " + std::to_string(step) + " found " + std::to_string(found.count) + " contacts, not the " +
+                std::to_string(expected.count) + " that are found " + by;
+      };
+      compare(replay.searched(turn), "without ranks");
+      if (step == 0 || step == any || step + 1 == steps_) compare(replay.compared(turn), "by comparing all faces with all");
+    }
+    t_.confirm(wrong.empty(), wrong);
+  }
+
+  // Nodes are where they began, and where they must be; the field is the same to the last bit whoever has the elements; and
+  // in no step anything remained shared that had not been before.
+  void check_mesh() {
+    const Turn first(0), last = turn_of(steps_ - 1);
+    double furthest = 0;
+    std::string wrong;
+    if (strayed_ > 0) wrong = "in " + std::to_string(strayed_) + " steps what is shared was not the same before and after";
+    std::int64_t replayed = -1;
+    std::vector<double> values;
+    mesh_->each_node([&](std::int32_t at, std::int64_t gear, int node, bool touched) {
+      const Point here = mesh_->position(at), begin = train_.position(first, gear, node), end = train_.position(last, gear, node);
+      for (std::size_t side = 0; side < 3; ++side) {
+        const double off = std::abs(here[side] - begin[side]);
+        furthest = std::isnan(off) ? INFINITY : std::max(furthest, off);
+      }
+      const std::string name = "node " + std::to_string(node) + " of gear " + std::to_string(gear);
+      if (here != end && wrong.empty()) wrong = name + " is not where it must be after the last step";
+      if (!touched) return;
+      if (replayed != gear) values = diffused(t_.seed(), replayed = gear, steps_);
+      const double value = mesh_->value(at), expected = values[static_cast<std::size_t>(node)];
+      if (value != expected && wrong.empty()) {
+        char numbers[80];
+        std::snprintf(numbers, sizeof numbers, " is %.17g, not %.17g", value, expected);
+        wrong = "the field of " + name + numbers;
+      }
+    });
+    t_.report("deviation", t_.worst(furthest));
+    if (wrong.empty() && !(furthest <= rounding * train_.extent())) wrong = "the last step does not return to the start";
+    t_.confirm(wrong.empty(), wrong);
+  }
+
+  static constexpr int key_bits = 16;
+  static constexpr double rounding = 1e-14;
+
+  // Of a message with faces of others: whose, and which of others_ they are.
+  struct Source {
+    int rank;
+    std::size_t begin, count;
+  };
+
+  Trial& t_;
+  Train train_;
+  int steps_;
+  bool computed_;
+  std::size_t ranks_;
+  Reach reach_;
+  double within_;  // how far faces may be apart along a side, at most
+  std::optional<GearMesh> mesh_;
+  Faces own_, others_;
+  std::vector<std::uint32_t> other_numbers_;
+  std::vector<Source> sources_;
+  FaceSearch search_;
+  FaceSearch::Found found_{};
+  std::vector<int> counts_, places_;  // of the fragments of each rank, in bytes of their boxes
+  std::vector<std::uint32_t> fragment_gears_;
+  std::vector<Box> fragment_boxes_;
+  std::map<int, std::vector<std::uint32_t>> chosen_;  // of the own faces, for each rank to which some are sent
+  Strip strip_;
+  std::map<int, std::vector<SentNode>> nodes_in_, nodes_out_;
+  SealedPost post_;
+  Seal gathered_;
+  Contacts first_;
+  std::vector<Contacts> tallies_;  // of each step
+  std::uint64_t shared_ = 0, strayed_ = 0;
+  bool repeated_ = false;
+  double initial_s_ = 0, rebalance_s_ = 0, imbalance_ = 1;
+  npb::Phases phases_{{"rotation", "diffusion", "search"}, {"refresh", "exchange", "sharing"}};
+};
+
+}  // namespace
+
+static void gears(Trial& t) {
+  Program program(t);
+  t.study(std::ref(program));
+}
+
+BENCHMARK(gears,
+          .summary = "Gears: which faces of turning gears are near each other, found and shared by all ranks in every step",
+          .source = "Mantevo phdMesh, its test Gears; M. Heroux et al., Improving performance via mini-applications, "
+                    "SAND2009-5574",
+          .aka = {"phdMesh"},
+          .sampling = Sampling::study,
+          .ranks = at_least(1),
+          .sized = false,
+          .reports = {{"rate", "1/s", "higher", "outer faces of all gears times steps, over the time"},
+                      {"time", "s", "lower", "of all steps, the slowest rank's"},
+                      {"search_time", "s", "lower", "of a step: boxes, their exchange and the search; the slowest rank's"},
+                      {"ghosting_time", "s", "lower",
+                       "of a step: others' nodes, and faces that are shared and dropped; the slowest rank's"},
+                      {"diffusion_time", "s", "lower", "of a step of the field, the slowest rank's"},
+                      {"first_search_time", "s", "lower", "of the search before the rebalance, the slowest rank's"},
+                      {"rebalance_time", "s", "lower", "from keys along the curve to the new mesh, the slowest rank's"},
+                      {"deviation", "1", "lower", "how far a node is from where it began, after the last step"}},
+          .nominal_s = 4,
+          .axes = {{"i", "auto", "gears", "along x: on each rank, or of all where scaling=strong; auto: 2, or 4"},
+                   {"j", "auto", "gears", "along y, likewise; auto: 1, or 8"},
+                   {"k", "auto", "gears", "along z, likewise; auto: 1, or 4"},
+                   {"scaling", "weak", "", "weak: i x j x k on each rank; strong: on all together", {"weak", "strong"}},
+                   {"steps", "121", "steps", "in which the gears turn once"},
+                   {"reach", "distance", "",
+                    "distance: faces are near if their boxes are at most `within` apart along each side; share: if they overlap "
+                    "once each is larger by so much of its longest side, as phdMesh has it",
+                    {"distance", "share"}},
+                   {"within", "250", "1/1000", "how near: of a length, or of a side"}});

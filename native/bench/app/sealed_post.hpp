@@ -1,0 +1,124 @@
+// Messages of records, as bytes, with a sum over all that was sent and all that has come: over all ranks both are the same,
+// or something was lost on the way.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "core/random.hpp"
+
+namespace kiviat::app {
+
+// A sum over bytes: different if any bit is, or where it is.
+class Seal {
+ public:
+  void add(const void* data, std::size_t bytes) {
+    const auto* from = static_cast<const unsigned char*>(data);
+    std::uint64_t factor = bytes | 1;  // odd, and so it remains
+    for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t), factor += random_step - 1) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, from + at, std::min(sizeof word, bytes - at));
+      sum_ += (word + 1) * factor;
+    }
+  }
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
+// What has not come yet: all bits set, which is no number and no place.
+template <class Record>
+void blank(std::vector<Record>& records, std::size_t count) {
+  records.resize(count);
+  if (count > 0) std::memset(static_cast<void*>(records.data()), 0xff, count * sizeof(Record));
+}
+
+template <class Record>
+int bytes_of(const std::vector<Record>& records) {
+  return static_cast<int>(records.size() * sizeof(Record));
+}
+
+class SealedPost {
+ public:
+  // Without seals it only delivers.
+  SealedPost(MPI_Comm comm, bool seals) : comm_(comm), seals_(seals) {
+    MPI_Comm_rank(comm, &rank_);
+  }
+
+  // Records stay where they are until wait().
+  template <class Record>
+  void send(const std::vector<Record>& records, int rank, int tag) {
+    if (seals_) sent_.add(records.data(), records.size() * sizeof(Record));
+    MPI_Isend(records.data(), bytes_of(records), MPI_BYTE, rank, tag, comm_, &requests_.emplace_back());
+  }
+  // Up to `most` records.
+  template <class Record>
+  void receive(std::vector<Record>& records, std::size_t most, int rank, int tag) {
+    blank(records, most);
+    MPI_Irecv(records.data(), bytes_of(records), MPI_BYTE, rank, tag, comm_, &requests_.emplace_back());
+  }
+  // All that was begun is done.
+  void wait() {
+    statuses_.resize(requests_.size());
+    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data());
+    requests_.clear();
+  }
+  // How many bytes came by message `number` of those that the last wait() was for, counted from 0.
+  std::size_t received_bytes(std::size_t number) const {
+    int bytes = 0;
+    MPI_Get_count(&statuses_[number], MPI_BYTE, &bytes);
+    return static_cast<std::size_t>(bytes);
+  }
+  template <class Record>
+  void has_come(const std::vector<Record>& records) {
+    if (seals_) came_.add(records.data(), records.size() * sizeof(Record));
+  }
+
+  // A number for each rank, and one from each. Collective.
+  std::vector<int> exchanged_counts(const std::vector<int>& counts) const {
+    std::vector<int> come(counts.size());
+    MPI_Alltoall(counts.data(), 1, MPI_INT, come.data(), 1, MPI_INT, comm_);
+    return come;
+  }
+  // What goes to each rank; returns what comes from all of them, with what stays here. Collective.
+  template <class Record>
+  std::vector<Record> exchanged(const std::vector<std::vector<Record>>& outgoing, int tag) {
+    std::vector<int> counts;
+    for (const std::vector<Record>& records : outgoing) counts.push_back(static_cast<int>(records.size()));
+    const std::vector<int> come = exchanged_counts(counts);
+    const auto self = static_cast<std::size_t>(rank_);
+    std::vector<std::vector<Record>> incoming(come.size());
+    for (std::size_t rank = 0; rank < come.size(); ++rank)
+      if (rank != self && come[rank] > 0)
+        receive(incoming[rank], static_cast<std::size_t>(come[rank]), static_cast<int>(rank), tag);
+    for (std::size_t rank = 0; rank < counts.size(); ++rank)
+      if (rank != self && counts[rank] > 0) send(outgoing[rank], static_cast<int>(rank), tag);
+    wait();
+    std::vector<Record> all = outgoing[self];
+    for (const std::vector<Record>& records : incoming) has_come(records), all.insert(all.end(), records.begin(), records.end());
+    return all;
+  }
+
+  // Whether what has come, so far and everywhere, is what was sent. Collective.
+  bool all_came() const {
+    const std::uint64_t mine = sent_.sum() - came_.sum();
+    std::uint64_t all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, comm_);
+    return all == 0;
+  }
+
+ private:
+  MPI_Comm comm_;
+  bool seals_;
+  int rank_;
+  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> statuses_;
+  Seal sent_, came_;
+};
+
+}  // namespace kiviat::app

@@ -1,0 +1,47 @@
+"""Gears on a modelled machine: what it finds decides what it sends, so it is really searched there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.simulated.conftest import Simulation
+
+WORDS = "gears mode=once scaling=strong i=2 j=2 k=1 steps=4"
+
+
+def run(simulation: Simulation, ranks: int) -> dict[str, Any]:
+    (result,) = simulation.cases(simulation.places(ranks), [WORDS])
+    assert result["outcome"] == "ok", result["reason"]
+    return result
+
+
+def times(result: dict[str, Any]) -> dict[str, float]:
+    """All but that of the rebalance, in the middle of which ranks meet where it is verified."""
+    metrics = (metric for metric in result["metrics"] if metric["unit"] == "s")
+    return {one["name"]: one["samples"][0] for one in metrics if one["name"] != "rebalance_time"}
+
+
+@pytest.mark.parametrize("ranks", [1, 5, 7])
+def test_what_is_verified_and_what_is_not_is_the_same(small: Simulation, ranks: int) -> None:
+    """Contacts, faces that are shared, messages and times."""
+    verifying = small.with_options(smpi__shared_malloc="off")
+    verifying.environment = {"KIVIAT_VERIFY": "1"}
+    verified, plain = run(verifying, ranks), run(small, ranks)
+    assert verified["check"] == "passed", verified["reason"]
+    assert plain["check"] == "not run"
+    for note in ("gears", "contacts", "shared faces", "most elements"):
+        assert plain["notes"][note] == verified["notes"][note]
+    assert times(plain) == pytest.approx(times(verified), rel=1e-9)
+    assert [table for table in plain["tables"] if "message" in table["name"]] == [
+        table for table in verified["tables"] if "message" in table["name"]
+    ]
+
+
+def test_the_search_takes_what_its_tests_take(small: Simulation) -> None:
+    """On one rank of 1 Gflop/s and 4 GB/s: more than what it counts of contacts, less than of all pairs."""
+    result = run(small, 1)
+    contacts = int(result["notes"]["contacts"].split()[0]) / 4
+    seconds = times(result)["search_time"]
+    assert 6 * contacts / 1e9 < seconds < 6 * (4 * 496) ** 2 / 1e9
