@@ -73,6 +73,8 @@ def test_rhodopsin_and_its_old_names_of_phases() -> None:
     assert phases(record)["kspace"] == (None, 0.9, None)
     assert record.notes["thermo at step 100 (units real)"].startswith("TotEng -25290.7386, ")
     assert "ns_per_day" not in values(record), "that version did not tell it"
+    assert only(RHODO_LOG.replace("-25356.2064", "-25356.9")).check == "passed", "the mesh of PPPM differs"
+    assert only(RHODO_LOG.replace("-25356.2064", "-25400.0")).benchmark == "lammps"
 
 
 def test_scaling_is_told_by_the_number_of_atoms() -> None:
