@@ -75,7 +75,10 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
     if isinstance(substrate, Simulated):
         ask_once(arguments)
     declared = declared_watts(arguments, substrate)
-    plan = _plan(arguments, known, resumed, substrate.default_ranks(options))
+    # Of a run that goes on, the number of ranks is settled: a job need not know its nodes.
+    plan = costed(
+        plan_of(resumed, known) if resumed else asked_plan(arguments, known, substrate.default_ranks(options))
+    )
     refuse_beyond_memory(plan, substrate)
     expected = estimate(plan)
     if arguments.dry_run:
@@ -104,10 +107,6 @@ def _program(others: Foreign, mpi: str | None) -> tuple[Toolchain, Path | None]:
     return others.lammps.toolchain, None if others.alone else built(others.lammps.toolchain)
 
 
-def _plan(arguments: Namespace, known: list[dict[str, Any]], resumed: Path | None, available: int) -> Plan:
-    return costed(plan_of(resumed, known) if resumed else asked_plan(arguments, known, available))
-
-
 def _as_job(
     scheduler: Scheduler,
     arguments: Namespace,
@@ -118,7 +117,7 @@ def _as_job(
     if not resumed and arguments.ranks is None:
         raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
     declared = declared_watts(arguments, Scheduled(scheduler))
-    plan = _plan(arguments, known, resumed, 2)
+    plan = costed(plan_of(resumed, known) if resumed else asked_plan(arguments, known, 2))
     expected = estimate(plan)
     if arguments.dry_run:
         _announce(plan, toolchain, expected)
