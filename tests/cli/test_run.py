@@ -20,8 +20,8 @@ from kiviat.launch.toolchain import Toolchain
 from kiviat.record import schema
 
 PLANS = (
-    "full, gears, gears-quick, hpcc, hpcc-modelled, hpcc-quick, hpccg, hpccg-quick, lammps, lj, lj-quick, "
-    "network-sharing, npb, npb-quick, quick, standard"
+    "applications, full, gears, gears-quick, hpcc, hpcc-modelled, hpcc-quick, hpccg, hpccg-quick, lammps, "
+    "lj, lj-quick, network-sharing, npb, npb-quick, quick, standard"
 )
 PLAN = """
 schema = "kiviat.plan/1"

@@ -25,7 +25,17 @@ def real(openmpi: Toolchain) -> list[dict[str, Any]]:
 
 def test_they_follow_their_schema() -> None:
     assert plan_names() == [
-        *("full", "gears", "gears-quick", "hpcc", "hpcc-modelled", "hpcc-quick", "hpccg", "hpccg-quick"),
+        *(
+            "applications",
+            "full",
+            "gears",
+            "gears-quick",
+            "hpcc",
+            "hpcc-modelled",
+            "hpcc-quick",
+            "hpccg",
+            "hpccg-quick",
+        ),
         *("lammps", "lj", "lj-quick", "network-sharing", "npb", "npb-quick", "quick", "standard"),
     ]
     validator = Draft202012Validator(schema("plan"))
@@ -130,6 +140,13 @@ def test_gears_are_few_on_each_rank_and_many_in_all(real: list[dict[str, Any]]) 
             (ranks, scaling) for ranks in (1, 2, 3) for scaling in ("weak", "strong")
         }
         assert {case.axes.get("steps") for case in cases} == {steps}
+
+
+def test_applications_are_the_plans_of_each(real: list[dict[str, Any]]) -> None:
+    def cases_of(name: str) -> set[str]:
+        return {case.id for case in load_plan(name, real, 3).cases}
+
+    assert cases_of("applications") == cases_of("hpccg") | cases_of("gears") | cases_of("lj")
 
 
 def scopes(kernel: dict[str, Any]) -> list[str | None]:

@@ -123,8 +123,9 @@ def _run(command: argparse.ArgumentParser) -> None:
     what = command.add_argument_group("what to run")
     what.add_argument(
         "--plan",
-        help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, hpccg, hpccg-quick, "
-        "gears, gears-quick, lammps, lj, lj-quick, network-sharing or a file (default: quick)",
+        help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, network-sharing, "
+        "applications, hpccg, hpccg-quick, gears, gears-quick, lj, lj-quick, lammps or a file (default: "
+        "quick)",
     )
     what.add_argument(
         "-n",
