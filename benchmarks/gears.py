@@ -22,7 +22,7 @@ _NATIVE = Path(__file__).resolve().parents[1] / "native"
 def measure(setting: Setting) -> Iterator[Finding]:
     for mpi in setting.mpis:
         try:
-            tree = mpi.compile(_SOURCE, f"-I{_NATIVE}")
+            tree = mpi.compile(_SOURCE, "-march=native", f"-I{_NATIVE}")
         except subprocess.CalledProcessError:
             reason = "rtree_gears.cpp does not compile: apt install libboost-dev"
             yield not_measured(ROW, f"search of a step, 1 rank, {mpi.name}", _TARGET, reason)

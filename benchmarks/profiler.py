@@ -12,7 +12,7 @@ from benchmarks.finding import Finding, judged
 from benchmarks.mpi import Mpi
 from benchmarks.setting import Setting
 from kiviat.launch.profiling import TOOL, profiling
-from kiviat.launch.starting import Command
+from kiviat.launch.substrate import Start
 from kiviat.profile import read_profile
 
 ROW = "profiler"
@@ -36,7 +36,7 @@ def _calls(mpi: Mpi, library: Path, setting: Setting) -> Iterator[Finding]:
     for launch in setting.progress(range(setting.times(21, least=3)), f"{ROW}: calls, {mpi.name}"):
         for into in (bare, counted) if launch % 2 else (counted, bare):
             with tempfile.TemporaryDirectory() as folder:
-                told = profiling(Command(()), library, Path(folder)).environment if into is counted else {}
+                told = profiling(Start((), {}), library, Path(folder)).environment if into is counted else {}
                 said = mpi.launch([program], ranks=1, variables=told)
                 for path in Path(folder).glob("*.profile"):
                     memory = read_profile(path).memory_bytes
@@ -70,7 +70,7 @@ def _program(mpi: Mpi, library: Path, setting: Setting) -> Finding:
     for launch in setting.progress(range(setting.times(11, least=2)), f"{ROW}: LU, {mpi.name}"):
         for counted in (launch % 2, 1 - launch % 2):
             with tempfile.TemporaryDirectory() as folder:
-                told = profiling(Command(()), library, Path(folder)).environment if counted else {}
+                told = profiling(Start((), {}), library, Path(folder)).environment if counted else {}
                 times[counted].append(_lu(mpi, told, setting.brief))
                 for path in Path(folder).glob("*.profile"):
                     calls = int(read_profile(path).calls.calls.sum())

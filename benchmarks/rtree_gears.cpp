@@ -23,6 +23,7 @@ int main(int count, char** words) {
   const kiviat::app::Train train{std::atoll(words[1]), std::atoll(words[2]), std::atoll(words[3])};
   const int steps = std::atoi(words[4]);
   std::uint64_t contacts = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
   double seconds = 0;
   for (int step = 0; step < steps; ++step) {
     const kiviat::app::Turn turn(2 * std::numbers::pi * step / (steps - 1));
@@ -35,7 +36,7 @@ int main(int count, char** words) {
         entries.emplace_back(TreeBox(low, high), static_cast<std::uint32_t>(gear));
       }
     }
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+    found.clear();
     const auto start = std::chrono::steady_clock::now();
     const geometry::index::rtree<Entry, geometry::index::rstar<16>> tree(entries);
     for (std::uint32_t domain = 0; domain < entries.size(); ++domain) {

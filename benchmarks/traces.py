@@ -18,7 +18,7 @@ from kiviat.launch.native import Options
 from kiviat.launch.profiling import TOOL as PROFILER
 from kiviat.launch.profiling import Asked, profiling, recorder_of
 from kiviat.launch.replaying import Speed, replay
-from kiviat.launch.starting import Command
+from kiviat.launch.substrate import Start
 from kiviat.launch.tracing import TOOL as RECORDER
 from kiviat.machine.model import find_machine
 from kiviat.profile.wait_states import waits_in
@@ -36,11 +36,11 @@ class _Libraries:
     recorder: Path
 
     def recording(self, folder: Path) -> Mapping[str, str]:
-        return RECORDER.preloading(Command(()), self.recorder, folder).environment
+        return RECORDER.preloading(Start((), {}), self.recorder, folder).environment
 
     def waiting(self, folder: Path) -> Mapping[str, str]:
         """As `kiviat profile --waits` has it."""
-        return profiling(Command(()), self.profiler, folder, Asked(recorder=self.recorder)).environment
+        return profiling(Start((), {}), self.profiler, folder, Asked(recorder=self.recorder)).environment
 
 
 def measure(setting: Setting) -> Iterator[Finding]:

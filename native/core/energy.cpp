@@ -1,6 +1,9 @@
 #include "core/energy.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,7 +87,13 @@ void Reader::start() {
   started_s_ = clock::now();
   double patience_s = 3600;
   for (const auto& source : found_.sources) patience_s = std::min(patience_s, source->patience_s);
-  if (!found_.sources.empty() && pipe(stop_) == 0) watch_ = std::thread(&Reader::watch, this, static_cast<int>(1000 * patience_s));
+  if (found_.sources.empty() || pipe2(stop_, O_CLOEXEC) != 0) return;
+  // Signals are for the program: its handlers shall not run on a thread that it does not know.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  watch_ = std::thread(&Reader::watch, this, static_cast<int>(1000 * patience_s));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Reader::watch(int milliseconds) {
@@ -95,9 +104,10 @@ void Reader::watch(int milliseconds) {
 
 void Reader::end_watch() {
   if (!watch_.joinable()) return;
-  close(stop_[1]);
+  // A child of the program may have this end too: that we close it is no news to the watch.
+  [[maybe_unused]] const auto told = write(stop_[1], "", 1);
   watch_.join();
-  close(stop_[0]);
+  for (const int end : stop_) close(end);
 }
 
 void Reader::stop() {

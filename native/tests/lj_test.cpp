@@ -185,6 +185,18 @@ RANKED_TEST(ranks_together_have_each_atom_once, 1) {
   }
 }
 
+RANKED_TEST(the_last_subdomain_ends_where_the_box_does, 1) {
+  const Crystal crystal{{8, 15, 16}};
+  for (const int ranks : {7, 11, 13})
+    for (std::size_t side = 0; side < 3; ++side) {
+      ProcessGrid grid{{1, 1, 1}};
+      grid.ranks[side] = ranks;
+      double ends = 0;
+      for (int rank = 0; rank < ranks; ++rank) ends = std::max(ends, Subdomain(crystal, grid, rank).high[side]);
+      EXPECT(ends == Subdomain(crystal, grid, 0).box[side]);
+    }
+}
+
 RANKED_TEST(what_leaves_the_box_comes_in_at_the_other_end, 1) {
   const Crystal crystal{{4, 4, 4}};
   const Subdomain all(crystal, {{1, 1, 1}}, 0);

@@ -117,6 +117,16 @@ def test_over_ranks_and_machines() -> None:
     assert phases_use_of(halo_profile()) is None
 
 
+def test_what_one_machine_does_not_tell_is_not_known_of_all() -> None:
+    first = Energy("measured: RAPL package-0", (100.0, None), (50.0, None), {"package": (100.0, None)})
+    second = Energy("unavailable: no meter", (None, None), (None, None), {})
+    each = (rank_phases(0, None, first), rank_phases(1, None, second), rank_phases(2, None, None))
+    use = phases_use_of(halo_profile(phases=each))
+    assert use is not None
+    assert (use.phases[0].joules, use.phases[0].watts, use.phases[0].memory_bytes) == (None, None, 18e9)
+    assert use.energy == ("measured: RAPL package-0", "unavailable: no meter")
+
+
 def test_the_second_line_keeps_them(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     """With everything else that can be asked for."""
     done = profiled(openmpi, 2, compiled(openmpi, "late.c"), asks=("--counters", "--waits", "--crossing"))

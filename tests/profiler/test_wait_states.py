@@ -52,6 +52,12 @@ def test_late_receiver_if_the_send_waits(of: Of) -> None:
     ]
 
 
+def test_who_exchanges_waits_for_the_message(of: Of) -> None:
+    early = [call(0, 1, isend(1, 0)), call(1, 2, irecv(1, 1)), call(2, 52, ("wait", 2, 0, 1), number=1)]
+    late = [call(50, 50.2, isend(0, 0)), call(50.5, 51, irecv(0, 1)), call(51, 52, ("wait", 2, 0, 1))]
+    assert of(early, late) == [(0, 1, "MPI_Other", "late sender", 1, 48.0)]
+
+
 def test_a_wait_for_several_is_for_the_last(of: Of) -> None:
     waits = [
         call(0, 1, irecv(1, 0)),

@@ -89,8 +89,10 @@ struct Subdomain {
   }
 
  private:
-  // The same number on both ranks that it divides.
-  double bound(std::size_t side, int number) const { return box[side] * number / grid.ranks[side]; }
+  // The same number on both ranks that it divides; the last one is the box's own, which rounding could miss.
+  double bound(std::size_t side, int number) const {
+    return number == grid.ranks[side] ? box[side] : box[side] * number / grid.ranks[side];
+  }
 };
 
 }  // namespace kiviat::app

@@ -75,18 +75,24 @@ def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:
                 found.append(value)
         return found
 
+    def of_all(values: Callable[[RankPhases], Values | None]) -> float | None:
+        """Over machines, of each of which one rank knows; None where one of them does not tell."""
+        found = of(values)
+        return sum(found) if found and len(found) == sum(one.energy is not None for one in here) else None
+
     def energy(values: Callable[[Energy], Values]) -> float | None:
-        return _sum(of(lambda one: values(one.energy) if one.energy else None))
+        return of_all(lambda one: values(one.energy) if one.energy else None)
 
     names = dict.fromkeys(name for one in here for name in one.counters)
     counted = {name: of(_counter(name)) for name in names}
-    instructions, cycles = (_sum(counted.get(name, [])) for name in ("instructions", "cycles"))
-    moved = [_sum(of(values)) for values in (lambda one: one.read_bytes, lambda one: one.written_bytes)]
+    instructions, cycles = (counted.get(name, []) for name in ("instructions", "cycles"))
+    both = len(instructions) == len(cycles) and sum(cycles) > 0
+    moved = [of_all(values) for values in (lambda one: one.read_bytes, lambda one: one.written_bytes)]
     return PhaseUse(
         number=number,
         seconds=_spread(of(lambda one: one.seconds)),
         counters={name: _spread(values) for name, values in counted.items() if values},
-        instructions_per_cycle=instructions / cycles if instructions and cycles else None,
+        instructions_per_cycle=sum(instructions) / sum(cycles) if both else None,
         joules=energy(lambda one: one.joules),
         watts=energy(lambda one: one.watts),
         memory_bytes=_sum(value for value in moved if value is not None),

@@ -12,7 +12,7 @@ from kiviat.cli.asked import named_plan
 from kiviat.launch.lammps import Lammps, find_lammps
 from kiviat.launch.lammps_cases import PROGRAM, LammpsProgram, described, named
 from kiviat.launch.programs import Program
-from kiviat.plan import plan_benchmarks, plan_names
+from kiviat.plan import definition_benchmarks, plan_benchmarks, plan_names
 from kiviat.record import InputError
 from kiviat.store import read_run
 
@@ -67,6 +67,4 @@ def _asked(arguments: Namespace) -> list[str]:
 
 def _resumed(path: Path) -> list[str]:
     definition = (read_run(path)["plan"] or {}).get("definition", {})
-    groups = [group["benchmarks"] for group in definition.get("cases", [])]
-    held = [name for group in groups for name in ([group] if isinstance(group, str) else group)]
-    return [*definition.get("command_line", {}).get("benchmarks", []), *held]
+    return [*definition.get("command_line", {}).get("benchmarks", []), *definition_benchmarks(definition)]

@@ -30,7 +30,7 @@ def execute(arguments: Namespace) -> int:
     output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
-        print(profiling(starting(folder), library, folder, asked).shell_line())
+        print(profiling(starting(folder), library, folder, asked).shell_line(()))
         return 0
     state = Path(arguments.state) if arguments.state else None
     with substrate:
@@ -42,6 +42,8 @@ def execute(arguments: Namespace) -> int:
             missing = profile.ranks - int(profile.seen.sum())
             nothing = f", and {missing} left nothing" if missing else ""
             _say(f"ranks ended without MPI_Finalize; this is what they counted until then{nothing}")
+    if arguments.counters and len(ended.profiles) > 1:
+        _say("--counters: several programs were profiled at once, none of whose phases could be told apart")
     if not ended.profiles:
         _say(
             f"no MPI call of {found.program} was seen: it never came to the end of MPI_Init, or its first "

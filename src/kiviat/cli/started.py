@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 
 from kiviat.cli.where import substrate_of
 from kiviat.launch.native import Options
@@ -25,4 +26,6 @@ def started(arguments: Namespace, words: Sequence[str], toolchain: Toolchain) ->
             f"--on {arguments.on}: programs compiled for a real MPI do not run there; "
             "`kiviat trace` them here, and replay that"
         )
-    return substrate, on(substrate, toolchain, words, options)
+    starting = on(substrate, toolchain, words, options)
+    starting(Path())  # what cannot be placed is refused before anything is made
+    return substrate, starting

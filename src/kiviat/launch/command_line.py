@@ -44,9 +44,7 @@ def taken_apart(words: Sequence[str]) -> CommandLine:
     while at < len(words) and words[at].startswith("-"):
         name, _, value = words[at].partition("=")
         if name in _PLACING:
-            raise InputError(
-                f"{words[at]} in `{said}` places ranks, which is what is tried here; leave it out"
-            )
+            raise InputError(f"{words[at]} in `{said}` places ranks, which is done for it here; leave it out")
         if name in _RANKS:
             value = value or (words[at + 1] if at + 1 < len(words) else "")
             if not value.isdecimal():

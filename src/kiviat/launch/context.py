@@ -95,7 +95,7 @@ def _asked(start: Start) -> dict[str, Any] | None:
 def refuse_wrong_mpi(setting: Setting, program: Program, event: Event) -> None:
     """The launcher of another MPI starts N worlds of one rank, without any error."""
     toolchain = setting.toolchain
-    library = str(event.get("library", ""))
+    library = str(event.get("library") or "an unknown MPI")
     first_line = library.partition("\n")[0].strip()
     if event.get("world") != setting.world:
         raise InputError(

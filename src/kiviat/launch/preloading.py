@@ -17,7 +17,7 @@ from types import FrameType
 
 from kiviat.launch.build import build
 from kiviat.launch.linked import launcher_family, launcher_place
-from kiviat.launch.starting import Command
+from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain
 from kiviat.record import InputError
 
@@ -43,15 +43,15 @@ class Tool:
         )
 
     def preloading(
-        self, command: Command, library: Path, folder: Path, also: Mapping[str, str] | None = None
-    ) -> Command:
+        self, start: Start, library: Path, folder: Path, also: Mapping[str, str] | None = None
+    ) -> Start:
         """The command with the library in its ranks, which leave their files in `folder`.
 
         Open MPI's launcher is told what to take to other nodes; MPICH's may preload something else already.
         `also` are variables beside ours.
         """
-        inherited = {**os.environ, **command.environment}.get(_PRELOAD, "")
-        words = list(command.words)
+        inherited = {**os.environ, **start.environment}.get(_PRELOAD, "")
+        words = list(start.words)
         place = launcher_place(words)
         variables = {self.variable: str(folder), **(also or {})}
         if place is not None and launcher_family(words[place]) == "openmpi":
@@ -61,7 +61,7 @@ class Tool:
             if words[at - 2 : at] == ["-genv", _PRELOAD]:
                 words[at] = _joined(library, words[at])
         variables[_PRELOAD] = _joined(library, inherited)
-        return replace(command, words=tuple(words), environment={**command.environment, **variables})
+        return replace(start, words=tuple(words), environment={**start.environment, **variables})
 
     def default_name(self, program: str) -> str:
         """ "lmp.profile" for "/opt/bin/lmp" """
@@ -91,17 +91,16 @@ def _joined(library: Path, others: str) -> str:
     return ":".join([str(library), *filter(None, others.split(":"))])
 
 
-def run(command: Command, folder: Path) -> int:
+def run(start: Start, folder: Path) -> int:
     """The exit code of the command; what it prints is its own affair. Where it cannot be started `folder`,
     in which nobody has written, is gone.
     """
-    for name, text in command.files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    start.write(folder)
     try:
-        started = subprocess.Popen(command.words, env={**os.environ, **command.environment})
+        started = subprocess.Popen(start.words, env={**os.environ, **start.environment})
     except OSError as error:
         shutil.rmtree(folder)
-        raise InputError(f"cannot start {command.words[0]}: {error.strerror}") from error
+        raise InputError(f"cannot start {start.words[0]}: {error.strerror}") from error
     with _forwarding(started):
         status = started.wait()
     return status if status >= 0 else 128 - status

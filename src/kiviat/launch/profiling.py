@@ -11,7 +11,8 @@ from pathlib import Path
 
 from kiviat.launch.build import PROFILER, RECORDER
 from kiviat.launch.preloading import Tool, run
-from kiviat.launch.starting import Command, Starting
+from kiviat.launch.starting import Starting
+from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain
 from kiviat.profile import Waits, add_crossing, add_phases, add_waits, write_merged
 from kiviat.profile.crossing import LAYERS, crossed, monitoring
@@ -71,14 +72,14 @@ def recorder_of(toolchain: Toolchain) -> Path:
     return _RECORDER.library(toolchain)
 
 
-def profiling(command: Command, library: Path, folder: Path, asked: Asked = _NOTHING) -> Command:
+def profiling(start: Start, library: Path, folder: Path, asked: Asked = _NOTHING) -> Start:
     """The command, profiled: what its ranks count is in `folder` at the end."""
     if asked.recorder:  # behind the profiler, which is the first one
-        command = _RECORDER.preloading(command, asked.recorder, folder)
-    preloaded = TOOL.preloading(command, library, folder, {_COUNTERS: "1"} if asked.counters else {})
+        start = _RECORDER.preloading(start, asked.recorder, folder)
+    preloaded = TOOL.preloading(start, library, folder, {_COUNTERS: "1"} if asked.counters else {})
     if not asked.crossing:
         return preloaded
-    layers = {**os.environ, **command.environment}.get(LAYERS, "")
+    layers = {**os.environ, **start.environment}.get(LAYERS, "")
     return replace(preloaded, environment={**preloaded.environment, **monitoring(folder, layers)})
 
 
@@ -97,9 +98,18 @@ def _collected(folder: Path, output: Path, status: int, asked: Asked) -> Ended:
     if len(written) == 1 and (pairs := crossed(folder)):
         add_crossing(output, pairs)
     for path in written if asked.recorder else ():
-        alone = len(written) == 1
-        add_waits(path, waits_in(folder) if alone else Waits.none("several programs were profiled at once"))
+        add_waits(path, _waits(folder, alone=len(written) == 1))
     if len(written) == 1 and asked.counters:
         add_phases(output, phases_in(folder))
     shutil.rmtree(folder, ignore_errors=True)
     return Ended(status, tuple(written), left and not worlds)
+
+
+def _waits(folder: Path, alone: bool) -> Waits:
+    """What is wrong with them costs nobody the rest of the profile."""
+    if not alone:
+        return Waits.none("several programs were profiled at once")
+    try:
+        return waits_in(folder)
+    except InputError as error:
+        return Waits.none(str(error))

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kiviat.launch.command_line import taken_apart
 from kiviat.launch.native import Options
-from kiviat.launch.substrate import Substrate
+from kiviat.launch.substrate import Start, Substrate
 from kiviat.launch.toolchain import Toolchain
 
-
-@dataclass(frozen=True)
-class Command:
-    """`environment` is beside the user's; `files` are for the folder that the words name."""
-
-    words: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
-
-    def shell_line(self) -> str:
-        """As one types it into a shell."""
-        variables = (f"{name}={shlex.quote(value)}" for name, value in self.environment.items())
-        return " ".join([*variables, shlex.join(self.words)])
-
-
-# Of the folder in which a launcher finds what places the ranks.
-Starting = Callable[[Path], Command]
+# Of the folder in which a launcher finds what places the ranks; the program is in its words.
+Starting = Callable[[Path], Start]
 
 
 def as_it_is(words: Sequence[str]) -> Starting:
-    return lambda folder: Command(tuple(words))
+    return lambda folder: Start(tuple(words), {})
 
 
 def on(substrate: Substrate, toolchain: Toolchain, words: Sequence[str], options: Options) -> Starting:
@@ -42,8 +26,8 @@ def on(substrate: Substrate, toolchain: Toolchain, words: Sequence[str], options
         options, arguments=command.options, oversubscribed=substrate.oversubscribes(command.ranks)
     )
 
-    def starting(folder: Path) -> Command:
+    def starting(folder: Path) -> Start:
         start = substrate.start(toolchain, command.ranks, folder, asked)
-        return Command(start.command(command.program), start.environment, start.files)
+        return replace(start, words=start.command(command.program))
 
     return starting

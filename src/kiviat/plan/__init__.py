@@ -7,6 +7,7 @@ from kiviat.plan.estimate import Estimate, estimate
 from kiviat.plan.expand import COMMAND_LINE
 from kiviat.plan.load import (
     Overrides,
+    definition_benchmarks,
     load_arrangements,
     load_plan,
     plan_benchmarks,
@@ -28,6 +29,7 @@ __all__ = [
     "Plan",
     "RankRule",
     "case_id",
+    "definition_benchmarks",
     "estimate",
     "expand_ranks",
     "expand_sizes",

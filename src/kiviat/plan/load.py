@@ -92,7 +92,12 @@ def load_arrangements(name_or_path: str | Path) -> tuple[Arrangement, ...]:
 
 def plan_benchmarks(name_or_path: str | Path) -> list[str]:
     """The names and patterns of benchmarks that a plan holds, as it writes them."""
-    groups = [group["benchmarks"] for group in _read(_find(name_or_path)).get("cases", [])]
+    return definition_benchmarks(_read(_find(name_or_path)))
+
+
+def definition_benchmarks(definition: Mapping[str, Any]) -> list[str]:
+    """Likewise of a plan as a run keeps it."""
+    groups = [group["benchmarks"] for group in definition.get("cases", [])]
     return [name for group in groups for name in ([group] if isinstance(group, str) else group)]
 
 

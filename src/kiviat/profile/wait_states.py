@@ -70,11 +70,13 @@ def wait_states(recording: Recording) -> Waits:
         for name in ("sends", "receipts", "probes")
     )
     received, probed = _paired(sends, receipts, probes)
+    late_senders = _late_senders(sends, receipts, received, entered)
+    late_receivers = _late_receivers(sends, receipts, received, entered, left)
     ends = _joined(
         [
-            _late_senders(sends, receipts, received, entered),
+            _without_exchanges(late_receivers, late_senders, recording.ranks),
+            late_senders,
             _late_senders(sends, probes, probed, entered),
-            _late_receivers(sends, receipts, received, entered, left),
             *_meetings(recording, first, entered),
         ]
     )
@@ -238,6 +240,13 @@ def _meetings(recording: Recording, first: Integers, entered: Integers) -> Itera
         if others.size:
             cause[at] = others[np.argmax(time[others])]
     yield ends(some & (cause >= 0), cause, _IMBALANCE)
+
+
+def _without_exchanges(late_receivers: _Ends, late_senders: _Ends, ranks: int) -> _Ends:
+    """Without those of calls that also wait for a message from the same rank: that is what they wait for."""
+    there, exchanged = (ends.call * ranks + ends.cause for ends in (late_receivers, late_senders))
+    kept = ~np.isin(there, exchanged)
+    return _Ends(*(getattr(late_receivers, name)[kept] for name in _Ends.__slots__))
 
 
 def _joined(parts: Sequence[_Ends]) -> _Ends:

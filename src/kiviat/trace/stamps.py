@@ -197,6 +197,10 @@ def _remarks(headers: Sequence[Mapping[str, Any]], ranks: int) -> list[str]:
     said = []
     if missing := ranks - sum(header["stage"] == 2 for header in headers):
         said.append(f"{missing} of {ranks} ranks did not reach MPI_Finalize")
+    if len({header["clock"] for header in headers}) > 1 and not all(
+        header["moment_after_ns"] for header in headers
+    ):
+        said.append("clocks were compared at the beginning only, and errors may be greater than is said")
     if any(header["unseen"] or header["unsupported"] for header in headers):
         said.append("communicators between two groups, and persistent collectives, are left out")
     return said
