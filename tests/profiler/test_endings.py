@@ -12,7 +12,7 @@ import pytest
 from kiviat.cli.main import main
 from kiviat.launch.linked import linked
 from kiviat.launch.profiling import TOOL, profiling
-from kiviat.launch.starting import Command
+from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import Toolchain
 from kiviat.profile import read_profile
 from kiviat.record import InputError
@@ -187,7 +187,7 @@ def test_what_a_dead_kiviat_left(
     folder = tmp_path / "ranks"
     folder.mkdir()
     words = [openmpi.mpiexec, "--oversubscribe", "-n", "2", exchange, "left"]
-    variables = profiling(Command(()), TOOL.library(openmpi), folder).environment
+    variables = profiling(Start((), {}), TOOL.library(openmpi), folder).environment
     subprocess.run(words, env={**os.environ, **ROOT, **variables}, capture_output=True)
     assert read_profile(folder).sent.dense_bytes().tolist() == [[0, 1000], [1000, 0]]
     assert main(["show", str(folder)]) == 0
