@@ -6,7 +6,7 @@ import argparse
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import (
@@ -58,6 +58,8 @@ ROWS: Mapping[str, Row] = {
         memory,
     )
 }
+# Of which --only chooses some.
+_PARTS: Mapping[str, Sequence[str]] = {npb.ROW: npb.PROGRAMS, accuracy.ROW: accuracy.BENCHMARKS}
 WITHOUT_MPI = {simulation.ROW, placement.ROW, report.ROW, startup.ROW}
 
 # Processes that want to run, averaged over a minute, above which others disturb us.
@@ -112,10 +114,11 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"--repetitions is {arguments.repetitions}; give at least 1")
     if unknown := set(arguments.rows) - set(ROWS):
         parser.error(f"no such row: {', '.join(sorted(unknown))}; rows are {', '.join(ROWS)}")
-    if arguments.only and arguments.rows != [npb.ROW]:
-        parser.error(f"--only is for the row {npb.ROW} alone")
-    if unknown := set(arguments.only) - set(npb.PROGRAMS):
-        parser.error(f"no such program: {', '.join(sorted(unknown))}; programs are {', '.join(npb.PROGRAMS)}")
+    parts = _PARTS.get(arguments.rows[0], ()) if len(arguments.rows) == 1 else ()
+    if arguments.only and not parts:
+        parser.error(f"--only is for one row alone, {' or '.join(_PARTS)}")
+    if unknown := set(arguments.only) - set(parts):
+        parser.error(f"{arguments.rows[0]} has no {', '.join(sorted(unknown))}; it has {', '.join(parts)}")
     return arguments
 
 
