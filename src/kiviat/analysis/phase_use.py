@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kiviat.profile import Profile, RankPhases
 from kiviat.profile.phases import Energy, Values
+from kiviat.record.units import UNAVAILABLE, format_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,26 @@ def phases_use_of(profile: Profile) -> PhasesUse | None:
     )
 
 
+def counted_table(use: PhasesUse) -> tuple[list[str], list[list[str]]]:
+    """Headings, and a line for each phase; counters are of each rank on average."""
+    names = list(dict.fromkeys(name for one in use.phases for name in one.counters))
+    told = ("per cycle", "memory traffic", "energy", "power")
+    headings = ["phase", "time", *(name.replace("_", " ") for name in names), *told]
+    lines = [
+        [
+            str(one.number),
+            format_value(one.seconds.mean, "s"),
+            *(f"{one.counters[name].mean:.3g}" if name in one.counters else UNAVAILABLE for name in names),
+            format_value(one.instructions_per_cycle, "1"),
+            format_value(one.memory_bytes, "B"),
+            format_value(one.joules, "J"),
+            format_value(one.watts, "W"),
+        ]
+        for one in use.phases
+    ]
+    return headings, lines
+
+
 def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:
     here = [one for one in each if number in one.phases]
 
@@ -87,7 +108,7 @@ def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:
     counted = {name: of(_counter(name)) for name in names}
     instructions, cycles = (counted.get(name, []) for name in ("instructions", "cycles"))
     both = len(instructions) == len(cycles) and sum(cycles) > 0
-    moved = [of_all(values) for values in (lambda one: one.read_bytes, lambda one: one.written_bytes)]
+    read, written = of_all(lambda one: one.read_bytes), of_all(lambda one: one.written_bytes)
     return PhaseUse(
         number=number,
         seconds=_spread(of(lambda one: one.seconds)),
@@ -95,7 +116,7 @@ def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:
         instructions_per_cycle=sum(instructions) / sum(cycles) if both else None,
         joules=energy(lambda one: one.joules),
         watts=energy(lambda one: one.watts),
-        memory_bytes=_sum(value for value in moved if value is not None),
+        memory_bytes=None if read is None or written is None else read + written,
     )
 
 
@@ -108,11 +129,6 @@ def _turns(one: RankPhases) -> str:
     if not one.counters or not shares:
         return one.words
     return f"{one.words}; counters took turns and are scaled"
-
-
-def _sum(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return sum(found) if found else None
 
 
 def _spread(values: Sequence[float]) -> Spread:

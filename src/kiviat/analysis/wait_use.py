@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +100,11 @@ def wait_use_of(profile: Profile) -> WaitUse | None:
         remarks=waits.remarks,
         unavailable=None,
     )
+
+
+def causes_in_words(causes: Sequence[Cause]) -> str:
+    """ "rank 3 (80 %), rank 1 (15 %)" """
+    return ", ".join(f"rank {one.rank} ({100 * one.part:.0f} %)" for one in causes)
 
 
 def _calls(waits: Waits, seen: int, whole_s: float) -> tuple[CallWaits, ...]:

@@ -15,7 +15,7 @@ from kiviat.cli.show_waits import facts_of, print_waits
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.words import counted
 from kiviat.profile import DISTANCES, Profile, read_profile
-from kiviat.record.units import UNAVAILABLE, format_bytes, format_range, format_value
+from kiviat.record.units import format_bytes, format_part, format_range, format_value
 
 _MOST_CALLS = 20
 
@@ -56,7 +56,7 @@ def _known(value: Any) -> Any:
 def in_one_line(profile: Profile) -> str:
     use = use_of(profile)
     most = f", {use.calls[0].name} most of it" if use.calls and use.calls[0].of_mpi > 0.5 else ""
-    return f"{_percent(use.share)} of the time in MPI{most}"
+    return f"{format_part(use.share)} of the time in MPI{most}"
 
 
 def _print(profile: Profile, use: Use) -> None:
@@ -65,11 +65,12 @@ def _print(profile: Profile, use: Use) -> None:
         where += f" on {counted(use.nodes, 'node')}"
     print(bold(f"{profile.program} on {where}"), dim(profile.library))
     print(
-        f"\n{_percent(use.share)} of the time is MPI ({_percent(use.least)} to {_percent(use.most)} on the "
-        f"ranks): {format_value(use.mpi_s, 's')} of {format_value(use.elapsed_s, 's')} on average"
+        f"\n{format_part(use.share)} of the time is MPI ({format_part(use.least)} to "
+        f"{format_part(use.most)} on the ranks): {format_value(use.mpi_s, 's')} of "
+        f"{format_value(use.elapsed_s, 's')} on average"
     )
     parts = [
-        f"{_percent(time / use.mpi_s)} {_towards(name)}"
+        f"{format_part(time / use.mpi_s)} {_towards(name)}"
         for name, time in zip(DISTANCES, use.seconds, strict=True)
         if use.mpi_s and time / use.mpi_s >= 0.005
     ]
@@ -105,8 +106,8 @@ def _print_calls(use: Use) -> None:
     lines = [
         [
             call.name,
-            _percent(call.of_mpi),
-            _percent(call.of_time),
+            format_part(call.of_mpi),
+            format_part(call.of_time),
             format_value(call.mean_s, "s"),
             format_range(call.least_s, call.most_s, "s"),
             f"{call.calls:,}",
@@ -143,9 +144,3 @@ def _towards(distance: str) -> str:
         "other node": "between nodes",
         "unknown": "unknown how far",
     }[distance]
-
-
-def _percent(share: float | None) -> str:
-    if share is None or share != share:
-        return UNAVAILABLE
-    return f"{100 * share:.1f} %"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from kiviat.analysis.wait_use import Cause, WaitUse, wait_use_of
+from kiviat.analysis.wait_use import WaitUse, causes_in_words, wait_use_of
 from kiviat.cli.table import dim, print_table
 from kiviat.cli.words import counted
 from kiviat.profile import Profile
 from kiviat.profile.waits import COLUMNS
-from kiviat.record.units import UNAVAILABLE, format_value
+from kiviat.record.units import UNAVAILABLE, format_part, format_value
 
 _MOST_PAIRS = 8
 
@@ -20,23 +20,23 @@ def print_waits(use: WaitUse) -> None:
         print(f"\nwho waits for whom: {UNAVAILABLE}: {use.unavailable}")
         return
     print(
-        f"\n{_percent(use.of_time)} of the time is waiting for other ranks ({_percent(use.least)} to "
-        f"{_percent(use.most)} on the ranks), {_percent(use.of_mpi)} of that in MPI: "
+        f"\n{format_part(use.of_time)} of the time is waiting for other ranks ({format_part(use.least)} to "
+        f"{format_part(use.most)} on the ranks), {format_part(use.of_mpi)} of that in MPI: "
         f"{format_value(use.mean_s, 's')} on average"
     )
     print(dim(error_of(use)))
     if use.calls:
-        print(f"waited for most: {causes_of(use.causes)}\n")
+        print(f"waited for most: {causes_in_words(use.causes)}\n")
         headings = ["call", "waits for", "of all", "mean", "waits", "longest", "whom"]
         lines = [
             [
                 one.call,
                 one.kind,
-                _percent(one.of_time),
+                format_part(one.of_time),
                 format_value(one.mean_s, "s"),
                 f"{one.waits:,}",
                 format_value(one.longest_s, "s"),
-                causes_of(one.causes),
+                causes_in_words(one.causes),
             ]
             for one in use.calls
         ]
@@ -47,7 +47,7 @@ def print_waits(use: WaitUse) -> None:
                 str(one.rank),
                 str(one.cause),
                 format_value(one.seconds, "s"),
-                _percent(one.of_waiting),
+                format_part(one.of_waiting),
                 one.most,
             ]
             for one in use.pairs[:_MOST_PAIRS]
@@ -79,12 +79,3 @@ def error_of(use: WaitUse) -> str:
         f"{times}; {use.clocks} clocks, known to half of a round trip: off by at most "
         f"{format_value(use.error_s, 's')} on average"
     )
-
-
-def causes_of(causes: tuple[Cause, ...]) -> str:
-    """ "rank 3 (80 %), rank 1 (15 %)" """
-    return ", ".join(f"rank {one.rank} ({100 * one.part:.0f} %)" for one in causes)
-
-
-def _percent(part: float) -> str:
-    return UNAVAILABLE if part != part else f"{100 * part:.1f} %"

@@ -65,6 +65,12 @@ def _words_of(path: Path) -> tuple[bytes, Layout, _Told, NDArray[np.int64], NDAr
     """Of a merged file: the layout's line, the layout, what the second line tells; rank, place and value of
     what is not 0.
     """
+    first, layout, told, octets = _checked(path)
+    return first, layout, told, *_entries(numbers_of(octets), int(told["ranks"]))
+
+
+def _checked(path: Path) -> tuple[bytes, Layout, _Told, bytes]:
+    """Of a merged file that is whole: the layout's line, the layout, what the second line tells, the rest."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -76,15 +82,14 @@ def _words_of(path: Path) -> tuple[bytes, Layout, _Told, NDArray[np.int64], NDAr
     second, _, octets = rest.partition(b"\n")
     try:
         told: _Told = json.loads(second)
-        ranks, size, checksum = int(told["ranks"]), int(told["bytes"]), int(told["adler32"])
+        _, size, checksum = int(told["ranks"]), int(told["bytes"]), int(told["adler32"])
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{path} is truncated; profile the program again") from None
     if len(octets) != size:
         raise InputError(f"{path} is truncated: {len(octets):,} of {size:,} bytes; profile the program again")
     if zlib.adler32(octets) != checksum:
         raise InputError(f"{path} is damaged: its checksum is another one; profile the program again")
-    numbers = numbers_of(octets)
-    return first, layout, told, *_entries(numbers, ranks)
+    return first, layout, told, octets
 
 
 def _layout(line: bytes, path: Path) -> Layout:
@@ -173,11 +178,8 @@ def add_phases(path: Path, each: Sequence[RankPhases]) -> None:
 
 def _add(path: Path, name: str, word: Any) -> None:
     """A word of the second line."""
-    _, _, told, *_ = _words_of(path)
-    line, _, rest = path.read_bytes().partition(b"\n")
-    told[name] = word
-    second = json.dumps(told, separators=(",", ":")).encode()
-    _replace(path, b"\n".join((line, second, rest.partition(b"\n")[2])))
+    line, _, told, octets = _checked(path)
+    _replace(path, line, told | {name: word}, octets)
 
 
 def _write(
@@ -194,13 +196,13 @@ def _write(
             _put(octets, value)
             before = place
     told = {"ranks": ranks, "bytes": len(octets), "adler32": zlib.adler32(octets)}
+    _replace(target, line, told, bytes(octets))
+
+
+def _replace(target: Path, line: bytes, told: _Told, octets: bytes) -> None:
     second = json.dumps(told, separators=(",", ":")).encode()
-    _replace(target, b"\n".join((line, second, bytes(octets))))
-
-
-def _replace(target: Path, content: bytes) -> None:
     draft = target.with_name(f"{target.name}.{os.getpid()}")
-    draft.write_bytes(content)
+    draft.write_bytes(b"\n".join((line, second, octets)))
     draft.replace(target)
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kiviat.profile.waits import KINDS, Waits
-from kiviat.trace.stamps import Meeting, Messages, Recording, Stamped, read_stamps
+from kiviat.trace.stamped import Meeting, Messages, Stamped
+from kiviat.trace.stamps import Recording, read_stamps
 
 Integers = NDArray[np.int64]
 

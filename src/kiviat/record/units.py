@@ -43,6 +43,11 @@ def format_range(low: float, high: float, unit: str) -> str:
     return f"{first} – {second} {other}".rstrip() if one == other else f"{first} {one} – {second} {other}"
 
 
+def format_part(part: float | None) -> str:
+    """A part of a whole, 0 … 1: "12.3 %"."""
+    return UNAVAILABLE if part is None or math.isnan(part) else f"{100 * part:.1f} %"
+
+
 def format_bytes(count: int | None) -> str:
     """A message size: "8 B", "64 KiB", "1.91 MiB" (binary multiples, three significant digits)."""
     if count is None:

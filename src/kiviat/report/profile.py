@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from kiviat.analysis.mpi_use import MOST_PAIRS, CallUse, Use, pattern_of, use_of
 from kiviat.analysis.patterns import MOST_CELLS
-from kiviat.analysis.phase_use import PhasesUse, phases_use_of
-from kiviat.analysis.wait_use import Cause, WaitUse, wait_use_of
+from kiviat.analysis.phase_use import PhasesUse, counted_table, phases_use_of
+from kiviat.analysis.wait_use import WaitUse, causes_in_words, wait_use_of
 from kiviat.profile import DISTANCES, Profile
 from kiviat.profile.waits import KINDS
-from kiviat.record.units import UNAVAILABLE, format_bytes, format_range, format_value
+from kiviat.record.units import format_bytes, format_part, format_range, format_value
 from kiviat.report.figure import Cells, Figure, HeatMap, Line, Panel, RunLabel
 from kiviat.report.runs import counted
 from kiviat.report.shell import figure_data, page
@@ -101,7 +101,7 @@ def render_profile(profile: Profile) -> str:
         crossing=_crossing(use),
         phases=use.phases,
         counted_phases=counted_phases,
-        counted_table=_counted(counted_phases) if counted_phases else None,
+        counted_table=_table(counted_phases) if counted_phases else None,
         figures=figures,
         pattern=pattern,
         remarks=use.remarks,
@@ -128,17 +128,18 @@ def _numbers(use: Use) -> list[tuple[str, str, str]]:
     numbers = [
         (
             "Time in MPI",
-            _percent(use.share),
-            f"{format_value(use.mpi_s, 's')} of each rank; {_percent(use.least)} to {_percent(use.most)}",
+            format_part(use.share),
+            f"{format_value(use.mpi_s, 's')} of each rank; {format_part(use.least)} to "
+            f"{format_part(use.most)}",
         )
     ]
     if use.calls:
         most = use.calls[0]
-        numbers.append(("Most of it", most.name, f"{_percent(most.of_mpi)} of the time in MPI"))
+        numbers.append(("Most of it", most.name, f"{format_part(most.of_mpi)} of the time in MPI"))
     far = DISTANCES.index("other node")
     whole = sum(use.bytes)
     if use.nodes is not None and use.nodes > 1:
-        share = f"{_percent(use.bytes[far] / whole)} of all" if whole else "nothing was sent"
+        share = f"{format_part(use.bytes[far] / whole)} of all" if whole else "nothing was sent"
         numbers.append(("Sent between nodes", format_bytes(use.bytes[far]), share))
     else:
         numbers.append(("Sent", format_bytes(whole), "on one node" if use.nodes == 1 else "by all ranks"))
@@ -149,7 +150,7 @@ def _line(call: CallUse) -> CallLine:
     return CallLine(
         name=call.name,
         of_mpi=round(100 * call.of_mpi, 1),
-        of_time=_percent(call.of_time),
+        of_time=format_part(call.of_time),
         mean=format_value(call.mean_s, "s"),
         ranks=format_range(call.least_s, call.most_s, "s"),
         longest=format_value(call.longest_s, "s"),
@@ -164,11 +165,11 @@ def _wait_lines(use: WaitUse) -> list[WaitLine]:
         WaitLine(
             call=one.call,
             kind=one.kind,
-            of_time=_percent(one.of_time),
+            of_time=format_part(one.of_time),
             mean=format_value(one.mean_s, "s"),
             waits=f"{one.waits:,}",
             longest=format_value(one.longest_s, "s"),
-            causes=_causes(one.causes),
+            causes=causes_in_words(one.causes),
         )
         for one in use.calls
     ]
@@ -176,7 +177,7 @@ def _wait_lines(use: WaitUse) -> list[WaitLine]:
 
 def _wait_pairs(use: WaitUse) -> list[tuple[int, int, str, str, str]]:
     return [
-        (one.rank, one.cause, format_value(one.seconds, "s"), _percent(one.of_waiting), one.most)
+        (one.rank, one.cause, format_value(one.seconds, "s"), format_part(one.of_waiting), one.most)
         for one in use.pairs
     ]
 
@@ -185,12 +186,12 @@ def _waiting_words(use: WaitUse) -> list[str]:
     if use.unavailable:
         return [f"Who waited for whom is unavailable: {use.unavailable}."]
     said = [
-        f"Waiting for other ranks takes {_percent(use.of_time)} of the time ({_percent(use.least)} to "
-        f"{_percent(use.most)} on the ranks), {_percent(use.of_mpi)} of that in MPI: "
+        f"Waiting for other ranks takes {format_part(use.of_time)} of the time ({format_part(use.least)} to "
+        f"{format_part(use.most)} on the ranks), {format_part(use.of_mpi)} of that in MPI: "
         f"{format_value(use.mean_s, 's')} of each rank."
     ]
     if use.causes:
-        said.append(f"Most of it for {_causes(use.causes)}.")
+        said.append(f"Most of it for {causes_in_words(use.causes)}.")
     if use.clocks == 1:
         said.append("All ranks read one clock.")
     else:
@@ -201,31 +202,9 @@ def _waiting_words(use: WaitUse) -> list[str]:
     return [*said, *(f"{remark[0].upper()}{remark[1:]}." for remark in use.remarks)]
 
 
-def _causes(causes: Sequence[Cause]) -> str:
-    return ", ".join(f"rank {one.rank} ({100 * one.part:.0f} %)" for one in causes)
-
-
-def _counted(use: PhasesUse) -> tuple[list[str], list[list[str]]]:
-    """Headings and lines, a phase each."""
-    names = list(dict.fromkeys(name for one in use.phases for name in one.counters))
-    headings = ["Phase", "Time", *(name.replace("_", " ").capitalize() for name in names)]
-    lines = [
-        [
-            str(one.number),
-            format_value(one.seconds.mean, "s"),
-            *(f"{one.counters[name].mean:.3g}" if name in one.counters else UNAVAILABLE for name in names),
-            _known(one.instructions_per_cycle, "1"),
-            _known(one.memory_bytes, "B"),
-            _known(one.joules, "J"),
-            _known(one.watts, "W"),
-        ]
-        for one in use.phases
-    ]
-    return [*headings, "Per cycle", "Memory traffic", "Energy", "Power"], lines
-
-
-def _known(value: float | None, unit: str) -> str:
-    return UNAVAILABLE if value is None else format_value(value, unit)
+def _table(use: PhasesUse) -> tuple[list[str], list[list[str]]]:
+    headings, lines = counted_table(use)
+    return [heading.capitalize() for heading in headings], lines
 
 
 def _waiting(profile: Profile) -> list[HeatMap]:
@@ -259,9 +238,9 @@ def _parts(use: Use) -> list[Part]:
         Part(
             _WITHIN[name].capitalize(),
             format_value(seconds, "s"),
-            _percent(seconds / whole_s),
+            format_part(seconds / whole_s),
             format_bytes(sent),
-            _percent(sent / whole) if whole else "–",
+            format_part(sent / whole) if whole else "–",
         )
         for name, seconds, sent in zip(DISTANCES, use.seconds, use.bytes, strict=True)
         if whole_s and (seconds or sent)
@@ -364,7 +343,3 @@ def _cells(
         boundaries=tuple(borders) if len(borders) <= MOST_CELLS // 2 else (),
         nodes=tuple(node) if per_block == 1 and min(node) >= 0 else None,
     )
-
-
-def _percent(share: float) -> str:
-    return "unavailable" if share != share else f"{100 * share:.1f} %"
