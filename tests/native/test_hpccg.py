@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from studied import Studied, is_refused, value
 
 if TYPE_CHECKING:
     from conftest import Native
 
+HPCCG = Studied("hpccg")
 # How far norms of residuals may differ between numbers of ranks, whose sums have another order.
 TOLERANCE = 1e-6
 STEPS = 25
@@ -24,51 +25,25 @@ FIRST_TIMED = 2 + 3 + 1
 LAST_TIMED = FIRST_TIMED + 149
 
 
-def result_of(
-    native: Native,
-    folder: Path,
-    ranks: int,
-    words: str,
-    program: Path | None = None,
-    environment: Mapping[str, str | Path] | None = None,
-) -> dict[str, Any]:
-    cases, out = folder / "cases.txt", folder / "events.jsonl"
-    cases.write_text(f"hpccg hpccg {words}\n")
-    out.unlink(missing_ok=True)
-    done = native.run(ranks, program or native.program, "--cases", cases, "--out", out, preload=environment)
-    assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in out.read_text().splitlines()]
-    (result,) = (event for event in events if event["event"] == "result")
-    return dict(result)
-
-
-def is_refused(result: Mapping[str, Any]) -> bool:
-    return (result["outcome"], result["check"], result["phase"]) == ("failed", "failed", "check")
-
-
 def residuals(result: Mapping[str, Any]) -> list[float]:
     (table,) = (table for table in result["tables"] if table["name"] == "residual")
     assert len(table["values"]) == len(table["axes"][0]["values"])
     return list(table["values"])
 
 
-def value(result: Mapping[str, Any], name: str) -> float:
-    return float(next(metric["p50"] for metric in result["metrics"] if metric["name"] == name))
-
-
 def test_results_do_not_depend_on_the_number_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
     """16 planes on 3 and 7 ranks are uneven."""
-    alone = residuals(result_of(native_openmpi, tmp_path, 1, STRONG))
+    alone = residuals(HPCCG.result(native_openmpi, tmp_path, 1, STRONG))
     assert len(alone) == STEPS + 1
     for ranks in (2, 3, 4, 7):
-        result = result_of(native_openmpi, tmp_path, ranks, STRONG)
+        result = HPCCG.result(native_openmpi, tmp_path, ranks, STRONG)
         assert (result["outcome"], result["check"]) == ("ok", "passed"), result["reason"]
         assert residuals(result) == pytest.approx(alone, rel=TOLERANCE)
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_default_number_of_steps_finds_the_solution(native: Native, tmp_path: Path, ranks: int) -> None:
-    result = result_of(native, tmp_path, ranks, WEAK)
+    result = HPCCG.result(native, tmp_path, ranks, WEAK)
     assert result["check"] == "passed", result["reason"]
     assert value(result, "error") < 1e-12
     assert value(result, "residual") < 1e-12
@@ -90,15 +65,14 @@ def test_the_smallest_domains_are_solved_before_their_steps_are_over(
     native_openmpi: Native, tmp_path: Path
 ) -> None:
     """A residual of 0 has no direction: the next step would divide 0 by 0."""
-    result = result_of(native_openmpi, tmp_path, 1, "nx=1 ny=1 nz=1")
+    result = HPCCG.result(native_openmpi, tmp_path, 1, "nx=1 ny=1 nz=1")
     assert result["check"] == "passed", result["reason"]
     assert int(result["notes"]["steps"]) < 149
     assert value(result, "error") == 0
 
 
 def test_the_program_that_can_be_broken_is_not_by_itself(native_openmpi: Native, tmp_path: Path) -> None:
-    program = native_openmpi.folder / "tests" / "kiviat-broken"
-    result = result_of(native_openmpi, tmp_path, 2, WEAK, program)
+    result = HPCCG.with_broken_kernel(native_openmpi, tmp_path, 2, WEAK)
     assert result["check"] == "passed", result["reason"]
 
 
@@ -107,8 +81,7 @@ def test_kernels_that_are_lost_are_noticed(
     native_openmpi: Native, tmp_path: Path, ranks: int, every: int
 ) -> None:
     """Also a single one, late, when the solution is there to the last digit: the residual is not updated."""
-    program = native_openmpi.folder / "tests" / "kiviat-broken"
-    result = result_of(native_openmpi, tmp_path, ranks, WEAK, program, {"KIVIAT_BROKEN_KERNEL": str(every)})
+    result = HPCCG.with_broken_kernel(native_openmpi, tmp_path, ranks, WEAK, every)
     assert is_refused(result)
 
 
@@ -123,11 +96,7 @@ def test_one_message_that_is_lost_is_noticed(
     native_openmpi: Native, tmp_path: Path, fault: str, lost: int
 ) -> None:
     """Early and late, when it makes no difference to the solution."""
-    faults = {
-        **{"KIVIAT_FAULT": fault, "KIVIAT_FAULT_RANK": "1", "KIVIAT_FAULT_ONLY": str(lost)},
-        "LD_PRELOAD": native_openmpi.faults,
-    }
-    result = result_of(native_openmpi, tmp_path, 2, WEAK, environment=faults)
+    result = HPCCG.with_fault(native_openmpi, tmp_path, WEAK, fault, lost)
     assert is_refused(result), result["reason"]
 
 
@@ -144,6 +113,6 @@ def test_one_message_that_is_lost_is_noticed(
 def test_what_cannot_be_is_said_in_a_line(
     native_openmpi: Native, tmp_path: Path, words: str, outcome: str, said: str
 ) -> None:
-    result = result_of(native_openmpi, tmp_path, 2, words)
+    result = HPCCG.result(native_openmpi, tmp_path, 2, words)
     assert result["outcome"] == outcome
     assert said in result["reason"]

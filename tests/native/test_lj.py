@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sysconfig
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from studied import Studied, is_refused, value
 
 from kiviat.launch.toolchain import Toolchain
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from conftest import Native
 
 QUANTITIES = ("temperature", "potential", "total", "pressure")
+LIQUID = Studied("lj")
 # How far energies may differ between numbers of ranks: their sums have another order, and a liquid enlarges
 # what is different; and tables have seven digits.
 TOLERANCE = 1e-6
@@ -51,48 +52,11 @@ run 100
 """
 
 
-def results_of(
-    native: Native,
-    folder: Path,
-    ranks: int,
-    *cases: str,
-    program: Path | None = None,
-    environment: Mapping[str, str | Path] | None = None,
-) -> list[dict[str, Any]]:
-    asked, out = folder / "cases.txt", folder / "events.jsonl"
-    asked.write_text("".join(f"lj/{number} lj {words}\n" for number, words in enumerate(cases)))
-    out.unlink(missing_ok=True)
-    done = native.run(ranks, program or native.program, "--cases", asked, "--out", out, preload=environment)
-    assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in out.read_text().splitlines()]
-    return [event for event in events if event["event"] == "result"]
-
-
-def result_of(
-    native: Native,
-    folder: Path,
-    ranks: int,
-    words: str,
-    program: Path | None = None,
-    environment: Mapping[str, str | Path] | None = None,
-) -> dict[str, Any]:
-    (result,) = results_of(native, folder, ranks, words, program=program, environment=environment)
-    return result
-
-
-def is_refused(result: Mapping[str, Any]) -> bool:
-    return (result["outcome"], result["check"], result["phase"]) == ("failed", "failed", "check")
-
-
 def states(result: Mapping[str, Any]) -> list[list[float]]:
     """The quantities before the first step, and after the last."""
     (table,) = (table for table in result["tables"] if table["name"] == "state")
     assert tuple(table["axes"][1]["values"]) == QUANTITIES
     return [table["values"][:4], table["values"][4:]]
-
-
-def value(result: Mapping[str, Any], name: str) -> float:
-    return float(next(metric["p50"] for metric in result["metrics"] if metric["name"] == name))
 
 
 def test_energies_and_pressure_are_those_of_lammps(
@@ -114,7 +78,7 @@ def test_energies_and_pressure_are_those_of_lammps(
     assert said.returncode == 0, said.stdout + said.stderr
     rows = [line.split() for line in said.stdout.splitlines()]
     theirs = [[float(word) for word in row[1:]] for row in rows if len(row) == 5 and row[0] in ("0", "100")]
-    result = result_of(native_openmpi, tmp_path, 2, "scaling=strong nx=10 ny=10 nz=10")
+    result = LIQUID.result(native_openmpi, tmp_path, 2, "scaling=strong nx=10 ny=10 nz=10")
     assert result["check"] == "passed", result["reason"]
     start, end = states(result)
     assert start == pytest.approx(theirs[0], rel=1e-6)
@@ -123,9 +87,9 @@ def test_energies_and_pressure_are_those_of_lammps(
 
 def test_results_do_not_depend_on_the_number_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
     """7 cells on 7 ranks along z: a rank's are thinner than cutoff and skin."""
-    alone = result_of(native_openmpi, tmp_path, 1, STRONG)
+    alone = LIQUID.result(native_openmpi, tmp_path, 1, STRONG)
     for ranks in (2, 3, 4, 7):
-        result = result_of(native_openmpi, tmp_path, ranks, STRONG)
+        result = LIQUID.result(native_openmpi, tmp_path, ranks, STRONG)
         assert (result["outcome"], result["check"]) == ("ok", "passed"), result["reason"]
         for found, expected in zip(states(result), states(alone), strict=True):
             assert found == pytest.approx(expected, rel=TOLERANCE)
@@ -140,7 +104,7 @@ def test_pairs_are_those_of_brute_force(native_openmpi: Native) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_what_is_told_fits_together(native: Native, tmp_path: Path, ranks: int) -> None:
-    result = result_of(native, tmp_path, ranks, "nx=5 ny=4 nz=4 steps=50")
+    result = LIQUID.result(native, tmp_path, ranks, "nx=5 ny=4 nz=4 steps=50")
     assert result["check"] == "passed", result["reason"]
     atoms = 4 * 5 * 4 * 4 * ranks
     notes = result["notes"]
@@ -158,8 +122,7 @@ def test_what_is_told_fits_together(native: Native, tmp_path: Path, ranks: int) 
 
 
 def test_the_program_that_can_be_broken_is_not_by_itself(native_openmpi: Native, tmp_path: Path) -> None:
-    program = native_openmpi.folder / "tests" / "kiviat-broken"
-    result = result_of(native_openmpi, tmp_path, 2, SMALL, program)
+    result = LIQUID.with_broken_kernel(native_openmpi, tmp_path, 2, SMALL)
     assert result["check"] == "passed", result["reason"]
 
 
@@ -168,8 +131,7 @@ def test_kernels_that_are_lost_are_noticed(
     native_openmpi: Native, tmp_path: Path, ranks: int, every: int
 ) -> None:
     """Also a single one."""
-    program = native_openmpi.folder / "tests" / "kiviat-broken"
-    result = result_of(native_openmpi, tmp_path, ranks, SMALL, program, {"KIVIAT_BROKEN_KERNEL": str(every)})
+    result = LIQUID.with_broken_kernel(native_openmpi, tmp_path, ranks, SMALL, every)
     assert is_refused(result)
 
 
@@ -181,11 +143,7 @@ def test_one_message_that_is_lost_is_noticed(
     native_openmpi: Native, tmp_path: Path, fault: str, lost: int
 ) -> None:
     """Of ghosts, or of forces on them: the energy changes by less than the steps themselves let it drift."""
-    faults = {
-        **{"KIVIAT_FAULT": fault, "KIVIAT_FAULT_RANK": "1", "KIVIAT_FAULT_ONLY": str(lost)},
-        "LD_PRELOAD": native_openmpi.faults,
-    }
-    result = result_of(native_openmpi, tmp_path, 2, SMALL, environment=faults)
+    result = LIQUID.with_fault(native_openmpi, tmp_path, SMALL, fault, lost)
     assert is_refused(result), result["reason"]
 
 
@@ -196,7 +154,7 @@ def test_what_cannot_be_is_said_in_a_line(native_openmpi: Native, tmp_path: Path
         "nx=4 ny=4 nz=4 steps=0": "steps=0: give 1 to",
         "nx=60000 ny=60000 nz=4": "give less than",
     }
-    results = results_of(native_openmpi, tmp_path, 2, *said)
+    results = LIQUID.results(native_openmpi, tmp_path, 2, list(said))
     assert [result["outcome"] for result in results] == ["failed"] * len(said)
     for result, words in zip(results, said.values(), strict=True):
         assert words in result["reason"]
@@ -204,6 +162,6 @@ def test_what_cannot_be_is_said_in_a_line(native_openmpi: Native, tmp_path: Path
 
 def test_ranks_that_do_not_fit_are_skipped(native_openmpi: Native, tmp_path: Path) -> None:
     """5 is more than 4 cells along any side."""
-    result = result_of(native_openmpi, tmp_path, 5, "nx=4 ny=4 nz=4 scaling=strong")
+    result = LIQUID.result(native_openmpi, tmp_path, 5, "nx=4 ny=4 nz=4 scaling=strong")
     assert result["outcome"] == "skipped"
     assert "cells cannot be divided so that each of 5 ranks has one" in result["reason"]
