@@ -17,8 +17,10 @@ from statistics import median
 
 from benchmarks import resident
 from benchmarks.finding import Finding, Verdict, judged, not_measured
-from benchmarks.mpi import LaunchError, Mpi, linked_mpi
+from benchmarks.mpi import Mpi, linked_mpi
 from benchmarks.setting import Setting
+from kiviat.ingest.lammps_log import read_log
+from kiviat.launch.lammps_cases import INPUTS
 
 ROW = "lj"
 RANKS = (1, 2)
@@ -28,23 +30,6 @@ _LEAST = 1.0
 # Words that make LAMMPS use a package for processors, in double precision as we compute.
 _FASTER = {"OPT": ("-sf", "opt"), "INTEL": ("-pk", "intel", "0", "mode", "double", "-sf", "intel")}
 _TARGET = f"{_LEAST:g} times at least"
-# What LAMMPS' own benchmark in.lj asks for.
-_INPUT = """
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 {cells} 0 {cells} 0 {cells}
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
-run {steps}
-"""
 
 
 @dataclass(frozen=True)
@@ -117,23 +102,17 @@ def _ours(mpi: Mpi, ranks: int) -> float:
     return rate
 
 
-def _command(lammps: Lammps, cells: int, folder: Path) -> list[str | Path]:
-    script = folder / "in.lj"
-    script.write_text(_INPUT.format(cells=cells, steps=STEPS), encoding="utf-8")
-    return [lammps.program, "-in", script, "-log", "none", *lammps.words]
+def _command(lammps: Lammps, cells: int) -> list[str | Path]:
+    sizes = ("-var", "cells", str(cells), "-var", "steps", str(STEPS))
+    return [lammps.program, "-in", INPUTS / "in.lj", *sizes, "-log", "none", *lammps.words]
 
 
 def _theirs(mpi: Mpi, ranks: int, lammps: Lammps) -> float:
+    """Steps of an atom in a second, by the time of the loop that LAMMPS prints; InputError without one."""
     with tempfile.TemporaryDirectory() as folder:
-        return rate_of(mpi.launch(_command(lammps, _CELLS, Path(folder)), ranks, folder=Path(folder)))
-
-
-def rate_of(text: str) -> float:
-    """Steps of an atom in a second, by the time of the loop that LAMMPS prints; LaunchError without one."""
-    loop = re.search(r"^Loop time of (\S+) on \d+ procs for (\d+) steps with (\d+) atoms", text, re.MULTILINE)
-    if not loop:
-        raise LaunchError("lmp printed no time of its loop")
-    return int(loop[2]) * int(loop[3]) / float(loop[1])
+        said = mpi.launch(_command(lammps, _CELLS), ranks, folder=Path(folder))
+    (run,) = read_log(said, lammps.name)
+    return run.steps * run.atoms / run.loop_s
 
 
 def _compared(mpi: Mpi, ranks: int, ours: Sequence[float], theirs: dict[Lammps, list[float]]) -> Finding:
@@ -159,10 +138,7 @@ def _memory(mpi: Mpi, lammps: Lammps) -> Finding:
     atoms, sizes = _atoms(_CELLS) - _atoms(_FEW_CELLS), (_CELLS, _FEW_CELLS)
     ours = [resident.peak_of_cases(mpi, [_case(cells)], 1) for cells in sizes]
     with tempfile.TemporaryDirectory() as folder:
-        theirs = [
-            resident.peak_bytes(mpi, _command(lammps, cells, Path(folder)), 1, Path(folder))
-            for cells in sizes
-        ]
+        theirs = [resident.peak_bytes(mpi, _command(lammps, cells), 1, Path(folder)) for cells in sizes]
     return Finding(
         ROW,
         f"Memory of an atom, 1 rank, {mpi.name}",

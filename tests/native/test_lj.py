@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from studied import Studied, is_refused, value
 
+from kiviat.launch.lammps_cases import INPUTS
 from kiviat.launch.toolchain import Toolchain
 
 if TYPE_CHECKING:
@@ -30,25 +31,11 @@ SMALL = "nx=4 ny=4 nz=4 steps=40"
 BEGINNING = (12, 13, 15)
 LISTED = 15 + 2 * 19 + 2
 LAST = LISTED + 1 + 2 * 19 + 4
-# What LAMMPS' benchmark in.lj asks for, of 4,000 atoms.
-INPUT = """
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 10 0 10 0 10
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
+# All digits of the first step and of the last.
+THERMO = """
 thermo 100
 thermo_style custom step temp pe etotal press
 thermo_modify format float %20.15g
-run 100
 """
 
 
@@ -66,9 +53,10 @@ def test_energies_and_pressure_are_those_of_lammps(
     lammps = Path(sysconfig.get_path("purelib")) / "lammps" / "lmp"
     assert lammps.exists(), "LAMMPS is missing: `make test` installs it"
     script = tmp_path / "in.lj"
-    script.write_text(INPUT)
+    before, run, after = (INPUTS / "in.lj").read_text().partition("\nrun ")
+    script.write_text(before + THERMO + run + after)
     said = subprocess.run(
-        [lammps, "-in", script, "-log", "none"],
+        [lammps, "-in", script, "-var", "cells", "10", "-log", "none"],
         env={**os.environ, "LD_LIBRARY_PATH": str(wheel.mpicxx.parents[1] / "lib")},
         cwd=tmp_path,
         capture_output=True,

@@ -24,7 +24,7 @@ from kiviat.plan.plan import Plan
 from kiviat.record import InputError
 
 PROGRAM = "lammps"
-_INPUTS = Path(__file__).parent / "lammps_inputs"
+INPUTS = Path(__file__).parent / "lammps_inputs"
 _DATA = "data.rhodo"
 _NEEDED = {LJ: frozenset[str](), RHODO: frozenset(("KSPACE", "MOLECULE", "RIGID"))}
 _LOG = "log.lammps"
@@ -128,7 +128,7 @@ class LammpsProgram:
         else:
             given["data"] = str(self.lammps.data(_DATA) or _DATA)
         variables = [word for name, value in given.items() for word in ("-var", name, value)]
-        script = _INPUTS / ("in.lj" if case.benchmark == LJ else "in.rhodo")
+        script = INPUTS / ("in.lj" if case.benchmark == LJ else "in.rhodo")
         return [self.path, "-in", script, "-log", folder / _LOG, *variables]
 
     def files(self, cases: Sequence[Case]) -> Mapping[str, str]:
