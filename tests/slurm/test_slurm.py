@@ -55,7 +55,19 @@ def run(slurm: Slurm, folder: Path, toolchain: Toolchain, *arguments: str) -> di
     found: dict[str, Any] = json.loads((path / "run.json").read_text())
     assert found["state"] == "complete"
     assert len((path / "records.jsonl").read_text().splitlines()) == 4
-    return found
+    return started(found["launches"])
+
+
+def started(launches: list[dict[str, Any]]) -> dict[str, Any]:
+    """The launch whose MPI came up.
+
+    On busy cores Debian's Open MPI 4.1.4 under its Slurm's pmix dies within MPI_Init in one of 25 starts: a
+    peer's first message comes before the first fence is over, when nothing takes messages yet. Kiviat then
+    launches again, as it should, so what died may only have died there.
+    """
+    *dead, last = launches
+    assert len(dead) <= 2 and all(launch["mpi"] is None and launch["exit"] == 139 for launch in dead)
+    return last
 
 
 @pytest.mark.parametrize(
@@ -65,7 +77,7 @@ def run(slurm: Slurm, folder: Path, toolchain: Toolchain, *arguments: str) -> di
 def test_ranks_are_where_they_were_asked_to_be(
     slurm: Slurm, tmp_path: Path, openmpi: Toolchain, how: str, nodes: list[int]
 ) -> None:
-    (launch,) = run(slurm, tmp_path, openmpi, "-n", "3x2", "--place", how)["launches"]
+    launch = run(slurm, tmp_path, openmpi, "-n", "3x2", "--place", how)
     assert launch["command"][0] == "srun"
     assert launch["placement"]["nodes"] == nodes and launch["placement"]["differences"] == []
     assert [rank["node"] for rank in launch["ranks"]] == nodes
@@ -78,7 +90,7 @@ def test_an_mpi_that_srun_cannot_start_is_started_by_its_own_launcher(
     # MPICH spins: without this, three ranks on two cores take more than a minute.
     monkeypatch.setitem(slurm.environment, "LD_PRELOAD", str(library(mpich)))
     monkeypatch.setitem(slurm.environment, "KIVIAT_UCX_YIELD", "1")
-    (launch,) = run(slurm, tmp_path, mpich, "-n", "3", "--ppn", "2", "--place", "cyclic")["launches"]
+    launch = run(slurm, tmp_path, mpich, "-n", "3", "--ppn", "2", "--place", "cyclic")
     speaks = slurm.run("srun", "--mpi=list")
     assert (launch["command"][0] == "srun") == ("pmi2" in (speaks.stdout + speaks.stderr).split())
     assert [rank["host"] for rank in launch["ranks"]] == ["n1", "n2", "n1"]
@@ -92,7 +104,7 @@ def test_inside_an_allocation(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) 
     done = slurm.run("salloc", "-N2", "-n4", *words, "--mpi", str(openmpi.mpicxx), cwd=tmp_path, timeout=180)
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "runs").iterdir()
-    (launch,) = json.loads((path / "run.json").read_text())["launches"]
+    launch = started(json.loads((path / "run.json").read_text())["launches"])
     assert launch["world"] == 4 and {rank["host"] for rank in launch["ranks"]} == {"n1", "n2"}
 
 
