@@ -16,6 +16,7 @@ from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.peers import IMB_PROGRAM, OSU_PROGRAMS, Mean, find_program, imb_mean, osu_mean
 from benchmarks.setting import Setting
+from kiviat.analysis.intervals import median_interval
 
 ROW = "accuracy"
 TARGET = "within ± 5 % at each size, beyond what the peer rounds off"
@@ -111,18 +112,21 @@ def _beside(
             f"that agree within {AGREE:.0%}, {wanted} are wanted: the machine is not quiet"
         )
         return not_measured(ROW, _what(benchmark, peer, mpi), TARGET, reason)
-    off = {size: of_size.off(lambda mean: mean.mean_s) for size, of_size in brackets.items()}
+    runs = {size: of_size.off(lambda mean: mean.mean_s) for size, of_size in brackets.items()}
+    off = {size: median(of_size) for size, of_size in runs.items()}
     rounding = {
         size: median(mean.rounding_s / mean.mean_s for mean in of_size.theirs)
         for size, of_size in brackets.items()
     }
     worst = max(off, key=lambda size: abs(off[size]) - rounding[size])
-    detail = [f"{'bytes':>8}  {'ours/µs':>10}  {peer + '/µs':>10}  {'ours':>7}  printed to  iterations"]
+    heading = f"{'bytes':>8}  {'ours/µs':>10}  {peer + '/µs':>10}  {'ours':>7}  {'within':>16}"
+    detail = [f"{heading}  printed to  iterations"]
     for size, of_size in brackets.items():
         our_s, their_s = median(of_size.ours_s), median(mean.mean_s for mean in of_size.theirs)
         times = f"{our_s * 1e6:>10.4f}  {their_s * 1e6:>10.4f}"
         detail.append(
-            f"{size:>8}  {times}  {off[size]:>+7.1%}  ± {rounding[size]:.1%}  {iterations(size):>10}"
+            f"{size:>8}  {times}  {off[size]:>+7.1%}  {_within(runs[size]):>16}"
+            f"  ± {rounding[size]:.1%}  {iterations(size):>10}"
         )
     how = f"{tried(list(brackets.values()))} stood between two of ours"
     return Finding(
@@ -137,6 +141,12 @@ def _beside(
             for size, of_size in brackets.items()
         },
     )
+
+
+def _within(runs: Sequence[float]) -> str:
+    """Where the median is with 95 %."""
+    bounds = median_interval(runs)
+    return "too few runs" if bounds is None else f"{bounds[0]:+.1%} … {bounds[1]:+.1%}"
 
 
 def _what(benchmark: str, peer: str, mpi: Mpi) -> str:

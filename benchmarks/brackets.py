@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import fmean
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -25,10 +25,10 @@ class Brackets(Generic[T]):
     theirs: list[T] = field(default_factory=list)
     tried: int = 0
 
-    def off(self, seconds: Callable[[T], float]) -> float:
-        """By how much ours takes longer: the median of the quotients, less 1."""
+    def off(self, seconds: Callable[[T], float]) -> list[float]:
+        """By how much ours took longer, relatively, run by run."""
         pairs = zip(self.ours_s, self.theirs, strict=True)
-        return median(ours / seconds(theirs) for ours, theirs in pairs) - 1
+        return [ours / seconds(theirs) - 1 for ours, theirs in pairs]
 
 
 def bracketed(
