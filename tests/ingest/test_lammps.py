@@ -81,8 +81,12 @@ def test_scaling_is_told_by_the_number_of_atoms() -> None:
     strong = LJ_LOGS["2025"]
     weak = strong.replace("with 32000 atoms", "with 64000 atoms")
     assert (only(weak).case, only(weak).notes["scaling"]) == ("lammps-lj/ranks=2", "weak")
-    other = only(strong.replace("with 32000 atoms", "with 4000 atoms"))
-    assert other.case == "lammps-lj/ranks=2/n=4000"
+    small = only(strong.replace("with 32000 atoms", "with 4000 atoms"))
+    assert (small.case, small.notes["scaling"]) == ("lammps-lj/ranks=2/cells=10/scaling=strong", "strong")
+    both = only(strong.replace("with 32000 atoms", "with 8000 atoms"))
+    assert (both.case, both.notes["scaling"]) == ("lammps-lj/ranks=2/cells=10", "weak")
+    other = only(strong.replace("with 32000 atoms", "with 4100 atoms"))
+    assert other.case == "lammps-lj/ranks=2/n=4100"
     assert "scaling" not in other.notes
 
 
@@ -139,6 +143,10 @@ def test_refusals_say_where_it_stopped() -> None:
         parse(early + "ERROR: Lost atoms: original 32000 current 31999 (src/thermo.cpp:494)\n", "a.log")
     with pytest.raises(InputError, match="LAMMPS stopped: ERROR: Unknown command"):
         parse(text + "ERROR: Unknown command: rum 100 (src/input.cpp:314)\n", "a.log")
+    silent = text.replace("run             100\n", "run             100 post no\n")
+    silent = silent[: silent.index("\n", silent.index("Loop time")) + 1]
+    with pytest.raises(InputError, match=r"^a\.log: `run 100 post no` has no times of phases"):
+        parse(silent + "Total wall time: 0:00:01\n", "a.log")
     with pytest.raises(InputError, match="the loop took 0 s, too short to be timed"):
         parse(text.replace("of 0.9 on", "of 0 on"), "a.log")
 

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from ingest.lammps_logs import LJ_LOGS
 
+from kiviat.ingest import parse
 from kiviat.ingest.lammps_problems import LJ, RHODO
 from kiviat.launch import lammps
 from kiviat.launch.attempt import timeout_s
@@ -279,6 +280,18 @@ def test_a_whole_log_is_a_result(tmp_path: Path) -> None:
     )
     assert record.metric("time").samples == (0.9,)  # type: ignore[union-attr]
     assert record.metric("rate").from_ == "time"  # type: ignore[union-attr]
+
+
+@pytest.mark.usefixtures("mpich")
+@pytest.mark.parametrize("cells", [20, 10])
+def test_a_log_that_is_ingested_is_the_same_result(tmp_path: Path, cells: int) -> None:
+    log = ONE_RANK.replace("32000 atoms", f"{4 * cells**3} atoms")
+    case = [one for one in cases(LJ, ranks=1, cells=cells) if "scaling" not in one.axes]
+    (ours,), _ = outcome(tmp_path, log, case)
+    (theirs,) = parse(log, "log.lammps")
+    for name in ("case", "benchmark", "ranks", "axes", "outcome", "check", "metrics", "tables"):
+        assert getattr(theirs, name) == getattr(ours, name), name
+    assert theirs.notes == {name: words for name, words in ours.notes.items() if name != "program"}
 
 
 @pytest.mark.usefixtures("mpich")

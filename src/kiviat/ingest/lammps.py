@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kiviat.ingest.lammps_log import LoggedRun, looks_like_log, read_log
 from kiviat.ingest.lammps_problems import identified
-from kiviat.ingest.reported import Case, metric, record
-from kiviat.record import Record, Table
+from kiviat.ingest.reported import Case, record
+from kiviat.record import Metric, Record, Table
 from kiviat.record.types import Scalar
 
 NAME = "LAMMPS (log.lammps)"
-
-
-@dataclass(frozen=True)
-class Value:
-    """A quantity of a run; `derived` from its time."""
-
-    name: str
-    unit: str
-    better: str
-    value: float
-    derived: bool = False
 
 
 def sniff(text: str) -> bool:
@@ -35,20 +24,41 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     return [_record(run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
 
 
-def values(run: LoggedRun) -> Iterator[Value]:
+def metrics(run: LoggedRun) -> Iterator[Metric]:
     """What a record has of a run; `rate` is in atom-steps."""
-    yield Value("rate", "1/s", "higher", run.atoms * run.steps / run.loop_s, derived=True)
-    yield Value("time", "s", "lower", run.loop_s)
-    yield Value("step_rate", "1/s", "higher", run.steps / run.loop_s, derived=True)
+    yield _metric("rate", "1/s", "higher", run.atoms * run.steps / run.loop_s, derived=True)
+    yield _metric("time", "s", "lower", run.loop_s)
+    yield _metric("step_rate", "1/s", "higher", run.steps / run.loop_s, derived=True)
     if run.speed is not None:
-        yield Value(f"{run.speed_unit}_per_day", "1", "higher", run.speed, derived=True)
+        yield _metric(f"{run.speed_unit}_per_day", "1", "higher", run.speed, derived=True)
     for phase, times in run.phases.items():
-        yield Value(f"{phase}_time", "s", "lower", times.mean)
+        yield _metric(f"{phase}_time", "s", "lower", times.mean)
     if run.memory:
         mean, most = run.memory
-        yield Value("memory_rank", "B", "lower", mean)
+        yield _metric("memory_rank", "B", "lower", mean)
         if most is not None:
-            yield Value("memory_rank_max", "B", "lower", most)
+            yield _metric("memory_rank_max", "B", "lower", most)
+
+
+def _metric(name: str, unit: str, better: str, value: float, derived: bool = False) -> Metric:
+    """Told once; `derived` from the time."""
+    return Metric(
+        name=name,
+        unit=unit,
+        better=better,
+        per_call=False,
+        count=1,
+        mean=value,
+        min=value,
+        max=value,
+        p50=value,
+        p90=None,
+        p99=None,
+        ci_low=None,
+        ci_high=None,
+        from_="time" if derived else None,
+        samples=None if derived else (value,),
+    )
 
 
 def phase_time(run: LoggedRun) -> Table:
@@ -83,9 +93,7 @@ def _record(run: LoggedRun, number: int | None) -> Record:
         axes["threads"] = run.threads
     if number is not None:
         axes["part"] = number
-    metrics = [metric(one.name, one.unit, one.value, 1, better=one.better) for one in values(run)]
-    made = record(
-        Case(problem.benchmark, run.ranks, None, axes), metrics, check=True if problem.known else None
-    )
+    case = Case(problem.benchmark, run.ranks, None, axes)
+    made = record(case, list(metrics(run)), check=True if problem.known else None)
     told = notes(run) | ({"scaling": problem.scaling} if problem.scaling else {})
     return replace(made, tables=(phase_time(run),) if run.phases else (), notes=told)

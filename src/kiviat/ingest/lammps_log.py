@@ -23,6 +23,8 @@ _TASKS = re.compile(r"CPU use with (\d+) MPI tasks x (\d+|no) OpenMP threads")
 _ERROR = re.compile(r"^ERROR.*$", re.MULTILINE)
 # The last line of a run in every version: "Dangerous builds = 0", or that they were not checked.
 _END = re.compile(r"^Dangerous builds\b.*$", re.MULTILINE)
+# A command that leaves the statistics out, as the log repeats it.
+_WITHOUT_END = re.compile(r"^\s*(?:run|minimize|rerun)\s[^#\n]*\bpost\s+no\b[^#\n]*", re.MULTILINE)
 _GRID = re.compile(r"^\s*(\d+) by (\d+) by (\d+) MPI processor grid", re.MULTILINE)
 _SPEED = re.compile(r"^Performance: ([\d.e+-]+) (ns|fs|tau)/day", re.MULTILINE)
 _MEMORY = re.compile(
@@ -96,6 +98,12 @@ def read_log(text: str, where: str) -> list[LoggedRun]:
         after = text[loop.start() : end]
         finished = _END.search(after)
         if finished is None:
+            commands = list(_WITHOUT_END.finditer(text, begin, loop.start()))
+            if commands:
+                raise InputError(
+                    f"{where}: `{' '.join(commands[-1][0].split())}` has no times of phases, which `post no` "
+                    "leaves out; give a log of runs without it"
+                )
             raise InputError(
                 f"{where} ends within the statistics of a run, {_last(after)!r} is its last line; "
                 "give a log that is whole"

@@ -68,10 +68,23 @@ def _looks_like(benchmark: str, run: LoggedRun) -> bool:
 
 
 def _size(benchmark: str, run: LoggedRun) -> tuple[dict[str, Scalar], str | None]:
-    """As much on each rank is our default; the usual size in all is strong scaling."""
+    """The axes that `kiviat run` has for it: as much on each rank is our default, the usual size in all is
+    strong scaling; else as many cells on each rank, or in all. What may be both is the former.
+    """
+    each = run.atoms / run.ranks
     usual = ATOMS_IN_CELL * CELLS**3 if benchmark == LJ else RHODO_ATOMS
-    if run.atoms == usual * run.ranks:
+    if each == usual:
         return {}, "weak"
     if run.atoms == usual:
         return {"scaling": "strong"}, "strong"
+    if benchmark == LJ and (cells := _cells(each)):
+        return {"cells": cells}, "weak"
+    if benchmark == LJ and (cells := _cells(run.atoms)):
+        return {"cells": cells, "scaling": "strong"}, "strong"
     return {"n": run.atoms}, None
+
+
+def _cells(atoms: float) -> int | None:
+    """Of a cube of the lattice, along its edge; None where so many atoms make none."""
+    cells = round((atoms / ATOMS_IN_CELL) ** (1 / 3))
+    return cells if atoms == ATOMS_IN_CELL * cells**3 else None

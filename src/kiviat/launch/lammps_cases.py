@@ -13,7 +13,7 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-from kiviat.ingest.lammps import Value, notes, phase_time, values
+from kiviat.ingest.lammps import metrics, notes, phase_time
 from kiviat.ingest.lammps_log import LoggedRun, ranks_of, read_log
 from kiviat.ingest.lammps_problems import ATOMS_IN_CELL, CELLS, LJ, RHODO, RHODO_ATOMS, STEPS, wrong_energy
 from kiviat.launch.events import Event
@@ -116,7 +116,8 @@ class LammpsProgram:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        return self.lammps.environment
+        """Threads beside ranks are no axis of ours."""
+        return {**self.lammps.environment, "OMP_NUM_THREADS": "1"}
 
     def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
         (case,) = cases
@@ -217,8 +218,7 @@ def _result(case: Case, run: LoggedRun, lammps: Lammps) -> Event:
     wrong = _wrong(case, run)
     told = notes(run)
     told["program"] = f"{lammps.path} ({lammps.chosen})"
-    if _weak(case):
-        told["scaling"] = "weak"
+    told["scaling"] = "weak" if _weak(case) else "strong"
     table = phase_time(run)
     return {
         "event": "result",
@@ -240,7 +240,7 @@ def _result(case: Case, run: LoggedRun, lammps: Lammps) -> Event:
         "clock_cost_s": None,
         "elapsed_s": None,
         "oversubscribed": False,
-        "metrics": [_metric(one) for one in values(run)],
+        "metrics": [one.to_json() for one in metrics(run)],
         "tables": [table.to_json()] if run.phases else [],
         "notes": told,
     }
@@ -256,19 +256,6 @@ def _wrong(case: Case, run: LoggedRun) -> str | None:
     if run.atoms != atoms:
         return f"LAMMPS had {run.atoms} atoms in the end instead of {atoms}"
     return wrong_energy(case.benchmark, run)
-
-
-def _metric(one: Value) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "unit": one.unit,
-        "better": one.better,
-        "per_call": False,
-        "count": 1,
-        **dict.fromkeys(("mean", "min", "max", "p50"), one.value),
-        **dict.fromkeys(("p90", "p99", "ci_low", "ci_high")),
-        **({"from": "time", "samples": None} if one.derived else {"samples": [one.value]}),
-    }
 
 
 def _weak(case: Case) -> bool:
