@@ -97,6 +97,29 @@ def the_run(site: Path) -> tuple[dict[str, object], int]:
     )
 
 
+def test_options_of_mpiexec_that_the_launcher_does_not_know(
+    site: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The story: `--tag-output` of a profiled mpirun went to srun, which printed its usage."""
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+
+    def profile(*options: str) -> subprocess.CompletedProcess[str]:
+        program = (str(openmpi.mpiexec), "-n", "2", *options, str(build(openmpi)), "pingpong")
+        words = ("profile", "--on", "slurm", "--dry-run", "--", *program)
+        return subprocess.run(
+            [sys.executable, "-m", "kiviat.cli.main", *words], capture_output=True, text=True, timeout=120
+        )
+
+    refused = profile("--tag-output")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "--tag-output is an option of mpiexec's, and srun starts the ranks here; leave" in refused.stderr
+    told = profile("-x", "A=1", "-x", "HOME", "--mca", "btl", "self")
+    assert told.returncode == 0, told.stderr
+    variables, _, command = told.stdout.partition("srun ")
+    assert "A=1" in variables and "OMPI_MCA_btl=self" in variables
+    assert "-x" not in command.split() and "--mca" not in command.split()
+
+
 @pytest.mark.parametrize("name", ["slurm", "pbs", "lsf"])
 def test_a_run_as_a_job(site: Path, name: str) -> None:
     code, out, error = finished(started("--on", name))

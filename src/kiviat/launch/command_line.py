@@ -68,6 +68,26 @@ def taken_apart(words: Sequence[str]) -> CommandLine:
     return CommandLine(words[0], ranks, tuple(options), (str(Path(program).absolute()), *words[at + 1 :]))
 
 
+def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
+    """What options of an mpiexec set, for `launcher`, which hands on its own environment and knows none.
+    InputError for those that do anything else.
+    """
+    found: dict[str, str] = {}
+    words = iter(options)
+    for name in words:
+        if name == "-x":  # a variable without a value is handed on in any event
+            variable, given, value = next(words, "").partition("=")
+            found |= {variable: value} if given else {}
+        elif name in ("-genv", "-env", "--mca", "-mca"):
+            variable = next(words, "")
+            found[variable if name.endswith("env") else f"OMPI_MCA_{variable}"] = next(words, "")
+        elif name not in ("-genvall", "-envall"):
+            raise InputError(
+                f"{name} is an option of mpiexec's, and {launcher} starts the ranks here; leave it out"
+            )
+    return found
+
+
 def toolchain_of(launcher: str, mpi: str | None) -> Toolchain:
     """The MPI of a launcher, unless `mpi` names another way to it."""
     if mpi is not None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from kiviat.launch import native
+from kiviat.launch.command_line import variables_of
 from kiviat.launch.cores import available_cores, ranks_to_probe
 from kiviat.launch.native import Options
 from kiviat.launch.scheduler import Scheduler
@@ -50,7 +51,8 @@ class Scheduled(AlwaysReady):
             launcher = [
                 word.format(ranks=ranks, pmi=toolchain.vendor.pmi) for word in self.scheduler.launcher
             ]
-            words = [*launcher, *arguments_of(emitted, folder), *options.arguments]
+            words = [*launcher, *arguments_of(emitted, folder)]
+            environment |= variables_of(options.arguments, launcher[0])
         return Start(
             tuple(words),
             environment | environment_of(emitted, folder),
