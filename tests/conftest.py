@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import builds
 import pytest
 
 from kiviat.launch.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -30,22 +33,68 @@ def pytest_runtest_makereport(
     return report
 
 
+# Their tests measure no time: compilers may run beside them. Simulated machines have their own clocks.
+UNTIMED = (
+    *("analysis", "cli", "ingest", "machine", "model", "placement", "plan", "report", "store", "setup"),
+    "simulated",
+)
+MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
+COMPILING = ("test_headers.py", "test_plain_cmake.py")  # to these an MPI is one more compiler
+
+
+def _turn(item: pytest.Item) -> int:
+    """Tests that measure nothing, in the order of UNTIMED; then the native ones; then all others."""
+    folder = item.path.relative_to(TESTS).parts[0]
+    if folder in UNTIMED and (item.path.name in COMPILING or not MPIS & set(item.fixturenames)):
+        return UNTIMED.index(folder)
+    return len(UNTIMED) + (folder != "native")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The native tests first: what they build for MPICH serves all others."""
-    items.sort(key=lambda item: CHECKOUT / "tests" / "native" not in item.path.parents)
+    items.sort(key=_turn)
 
 
-def pytest_configure() -> None:
-    """A shell starts what it leaves in the background deaf to Ctrl-C, and all that is started from there."""
+class Ahead:
+    """Builds what tests need beside those that measure nothing, where all tests are run."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        config = session.config
+        everything = config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("keyword")
+        if everything and not config.getoption("collectonly"):
+            self.process = subprocess.Popen(
+                ["nice", "-n", "19", sys.executable, builds.__file__],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if self.process and _turn(item) >= len(UNTIMED):
+            self.process.wait()
+
+    def pytest_sessionfinish(self) -> None:
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            self.process.wait()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts what it leaves in the background deaf to Ctrl-C, and all that is started from there.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(Ahead())
 
 
 @pytest.fixture(autouse=True, scope="session")
 def own_folders() -> Iterator[None]:
-    """The native program is cached inside the checkout, keyed by its sources; nobody's home is touched."""
+    """Nobody's home is touched."""
     patch = pytest.MonkeyPatch()
-    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
-        patch.setenv(name, str(CHECKOUT / "build" / "cache"))
+    for name, folder in builds.FOLDERS.items():
+        patch.setenv(name, folder)
     for name in ("MPICXX", "KIVIAT_LAMMPS", "NO_COLOR"):
         patch.delenv(name, raising=False)
     yield

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import builds
 import pytest
 
-from kiviat.launch.build import PROGRAM, _key, cache_folder
 from kiviat.launch.native import Options, command, environment
 from kiviat.launch.toolchain import Toolchain
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 CORES = len(os.sched_getaffinity(0))
 LIMIT_S = 120
 
@@ -119,33 +117,10 @@ class Native:
 
 
 def _build(toolchain: Toolchain) -> Native:
-    name = "wheel" if toolchain.embedded else toolchain.family
-    folder = CHECKOUT / "build" / f"tests-{name}"
-    folder.mkdir(parents=True, exist_ok=True)
-    configure = [
-        *("cmake", "-G", "Ninja", "-S", str(CHECKOUT / "native"), "-B", str(folder)),
-        f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",
-        f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
-        "-DKIVIAT_TESTS=ON",
-        "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
-        "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON",
-    ]
-    for step in (configure, ["cmake", "--build", str(folder)]):
-        done = subprocess.run(step, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode != 0:
-            pytest.fail(f"{' '.join(step)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}", pytrace=False)
-    native = Native(toolchain, folder)
-    if name == "mpich":
-        _take_for_built(native)
-    return native
-
-
-def _take_for_built(native: Native) -> None:
-    """Kiviat then need not build for this MPI again. How it does is seen with Open MPI."""
-    home = cache_folder() / "build" / _key(native.toolchain, CHECKOUT / "native")
-    home.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(native.program, home / f"{PROGRAM}.new")
-    (home / f"{PROGRAM}.new").replace(home / PROGRAM)
+    try:
+        return Native(toolchain, builds.native(toolchain))
+    except builds.Failed as failure:
+        pytest.fail(str(failure), pytrace=False)
 
 
 @pytest.fixture(scope="session")

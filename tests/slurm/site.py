@@ -66,7 +66,7 @@ class Slurm:
             daemon.terminate()
         for daemon in self._daemons:
             try:
-                daemon.wait(10)
+                daemon.wait(2)
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()

@@ -1,0 +1,76 @@
+"""What tests need built: kiviat-bench for every MPI, the native tests, what ranks preload.
+
+    python tests/builds.py
+
+builds it all; a run of all tests does so beside those that measure nothing (conftest.py).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from kiviat.launch.build import PROFILER, PROGRAM, RECORDER, REPLAYER, _key, build, cache_folder
+from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.vendors import SIMULATOR
+from kiviat.record import InputError
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+# The native program is cached inside the checkout, keyed by its sources; nobody's home is touched.
+FOLDERS = dict.fromkeys(("XDG_CACHE_HOME", "XDG_STATE_HOME"), str(CHECKOUT / "build" / "cache"))
+
+
+class Failed(Exception):
+    """What the compiler said."""
+
+
+def native(toolchain: Toolchain) -> Path:
+    """The folder where kiviat-bench and its tests are built, with CMake alone."""
+    name = "wheel" if toolchain.embedded else toolchain.family
+    folder = CHECKOUT / "build" / f"tests-{name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    configure = [
+        *("cmake", "-G", "Ninja", "-S", str(CHECKOUT / "native"), "-B", str(folder)),
+        f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",
+        f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
+        "-DKIVIAT_TESTS=ON",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+        "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON",
+    ]
+    for step in (configure, ["cmake", "--build", str(folder)]):
+        done = subprocess.run(step, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(step)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}")
+    if name == "mpich":
+        _take_for_built(toolchain, folder / PROGRAM)
+    return folder
+
+
+def _take_for_built(toolchain: Toolchain, program: Path) -> None:
+    """Kiviat then need not build for this MPI again. How it does is seen with Open MPI."""
+    home = cache_folder() / "build" / _key(toolchain, CHECKOUT / "native")
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(program, home / f"{PROGRAM}.new")
+    (home / f"{PROGRAM}.new").replace(home / PROGRAM)
+
+
+def everything() -> None:
+    """What cannot be built is left to the test that needs it, which then says why."""
+    with suppress(InputError):
+        simulator = find_toolchain(SIMULATOR)
+        for product in (PROGRAM, REPLAYER):
+            build(simulator, product=product)
+    for name in ("openmpi", "mpich"):
+        with suppress(InputError, Failed):
+            toolchain = find_toolchain(name)
+            native(toolchain)
+            for product in (PROGRAM, PROFILER, RECORDER):
+                build(toolchain, product=product)
+
+
+if __name__ == "__main__":
+    os.environ.update(FOLDERS)
+    everything()
