@@ -57,7 +57,11 @@ void Event::derive(Comm parent, NewComm made, const Requests* requests) {
     const Word number = recorder.add_comm(made.value(), known->size, known->rank);
     recorder.stream.number(number);
     members(number, parent.value);
-    if (requests) recorder.add_active_request(requests->key(0));  // it is there at once, when replayed
+    if (!requests) return;
+    const Word request = recorder.add_active_request(requests->key(0));  // it is there at once, when replayed
+    if (!recorder.stamps) return;
+    recorder.begin_event(Operation::ends);
+    recorder.stream.number(request);
     return;
   }
   if (made.value() == recorder.no_comm) return;

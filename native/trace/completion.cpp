@@ -16,7 +16,7 @@ void Event::collect(Requests requests, int count) {
       if (Request& request = recorder.requests[one->second]; request.active && !request.picked) {
         chosen = one->second;
         request.picked = true;
-        want_ = want_ || request.wild;
+        want_ = want_ || request.wild || request.cancelling;
       }
     recorder.waiting.push_back(chosen);
   }
@@ -30,7 +30,10 @@ void Event::completed(const int* places, int count, bool own_order) {
     return place < recorder.waiting.size() ? recorder.waiting[place] : none;
   };
   Word active = 0;
-  for (int at = 0; at < count; ++at) active += number(at) != none;
+  for (int at = 0; at < count; ++at) {
+    active += number(at) != none;
+    if (number(at) != none) cancelled(number(at), own_order || !places ? at : places[at]);
+  }
   if (active) {
     recorder.begin_event(Operation::wait);
     recorder.stream.number(active);
@@ -48,6 +51,16 @@ void Event::completed(const int* places, int count, bool own_order) {
     request.active = false;
     if (!request.persistent) recorder.release(number(at));
   }
+}
+
+// What came before it could be cancelled was not: then nobody was (a number that no request has had).
+void Event::cancelled(Word number, int place) {
+  Request& request = recorder.requests[number];
+  if (!request.cancelling || !status_) return;
+  int was = 0;
+  KIVIAT_PMPI(Test_cancelled)(&status_[place], &was);
+  if (!was) recorder.stream.patch(request.cancel_at, recorder.requests.size());
+  request.cancelling = false;
 }
 
 // Which of the collected ones the MPI has taken away, if these are as many as it says there are. What it says of their places
@@ -76,7 +89,8 @@ void Event::prepare(Requests requests) {
   leave();
   if (call_ == Call::Cancel && number != none) {
     recorder.begin_event(Operation::cancel);
-    recorder.stream.number(number);
+    recorder.requests[number].cancelling = true;
+    recorder.requests[number].cancel_at = recorder.stream.later(number);
   } else if (call_ == Call::Request_free) {
     if (number != none) {
       recorder.begin_event(Operation::free_request);

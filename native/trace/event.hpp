@@ -136,6 +136,7 @@ class Event {
   void take(NewWin) {}
   void take(Buffer, Extent size, Extent unit, Ignored, Comm, NewWin made);
   void take(Extent size, Extent unit, Ignored, Comm, Buffer, NewWin made);
+  void take(Ignored, Comm, NewWin made);
   void take(Win);
   void take(Win, Flag);
   void take(Number, Win);
@@ -183,10 +184,13 @@ class Event {
   void want_who(Number source, Number tag);
   void collect(Requests requests, int count);
   void completed(const int* places, int count, bool own_order);
+  void cancelled(Word number, int place);
   std::vector<int> taken(Requests requests, std::vector<int> told) const;
   void* status_for(void* given);
   void start(Word number);
+  void match(Message message, const Asked& asked);
   void matched(Message message);
+  void tell_matched();
   void leave();
   void remote(Operation operation, Win win, Number target, Count count, Type type, Requests requests);
   // What goes to each neighbour, or comes from it, in bytes: the same, or counts of a type, or of types.
@@ -206,7 +210,7 @@ class Event {
   bool want_ = false;  // to know who has sent
   int statuses_ = 1;   // so many there are
   const MPI_Status* status_ = nullptr;
-  Asked matched_;
+  Matched matched_;
   double entered_s_ = 0, left_s_ = 0;
 };
 

@@ -76,7 +76,10 @@ using Word = std::uint64_t;
   X(win_unlock)    /* win rank */                                                                                       \
   X(win_flush)                                                                                                          \
   X(stamp)         /* call, ns since the last stamp left, ns inside: when the events before it were */                     \
-  X(members)       /* comm n (first zz:step how often)…: of a new one, as ranks of the world; with stamps only */
+  X(members)       /* comm n (first zz:step how often)…: of a new one, as ranks of the world; with stamps only */         \
+  X(matched)       /* message: of the probe before, and later of the receipt behind; with stamps only */                \
+  X(ends)          /* request: the communicator before it is there when this is; with stamps only */                    \
+  X(control)       /* whether calls count from now on; with stamps only */
 
 enum class Operation : std::uint8_t {
 #define KIVIAT_OPERATION(name) name,

@@ -144,8 +144,8 @@ void Event::take(Number source, Number tag, Comm comm, Flag found, Status status
 void Event::take(Number source, Number tag, Comm comm, Message message, Status status) {
   Asked asked = asked_for(Operation::recv, comm, {0}, {byte()}, source.value, tag.value);
   peer(asked, 0);
-  recorder.messages[message.key] = asked;
   take(source, tag, comm, status);
+  match(message, asked);
 }
 
 void Event::take(Number source, Number tag, Comm comm, Flag found, Message message, Status status) {
@@ -158,22 +158,44 @@ void Event::take(Number source, Number tag, Comm comm, Flag found, Message messa
 void Event::prepare(Buffer, Count, Type, Message message, Status) { matched(message); }
 void Event::prepare(Buffer, Count, Type, Message message, Requests) { matched(message); }
 
+// Those that come from nobody all have the same name, and no number.
+void Event::match(Message message, const Asked& asked) {
+  if (asked.peer == MPI_PROC_NULL) return;
+  const Word number = recorder.message_ids.take();
+  recorder.messages[message.key] = {asked, number};
+  if (!recorder.stamps) return;
+  recorder.begin_event(Operation::matched);
+  recorder.stream.number(number);
+}
+
 void Event::matched(Message message) {
   const auto found = recorder.messages.find(message.key);
   if (found == recorder.messages.end()) return;
   matched_ = found->second;
   recorder.messages.erase(found);
+  recorder.message_ids.give_back(matched_.number);
+}
+
+// It was taken when it was probed for: in that order, and not in that of receipts.
+void Event::tell_matched() {
+  if (!recorder.stamps || matched_.number == none) return;
+  recorder.begin_event(Operation::matched);
+  recorder.stream.number(matched_.number);
 }
 
 void Event::take(Buffer, Count count, Type type, Message, Status) {
-  matched_.count = static_cast<Word>(count.value), matched_.size = static_cast<Word>(type.size());
-  message(Operation::recv, matched_, 0);
+  tell_matched();
+  Asked& asked = matched_.asked;
+  asked.count = static_cast<Word>(count.value), asked.size = static_cast<Word>(type.size());
+  message(Operation::recv, asked, 0);
 }
 
 void Event::take(Buffer, Count count, Type type, Message, Requests requests) {
-  matched_.count = static_cast<Word>(count.value), matched_.size = static_cast<Word>(type.size());
-  matched_.operation = Operation::irecv;
-  start(recorder.add_request(requests.key(0), matched_));
+  tell_matched();
+  Asked& asked = matched_.asked;
+  asked.count = static_cast<Word>(count.value), asked.size = static_cast<Word>(type.size());
+  asked.operation = Operation::irecv;
+  start(recorder.add_request(requests.key(0), asked));
 }
 
 }  // namespace kiviat::prof

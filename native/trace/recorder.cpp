@@ -283,6 +283,14 @@ void end() {
   if (!recorder.stream.full()) header.stage = static_cast<Word>(trace::Stage::ended);
 }
 
+void control(int level) {
+  if (!recorder.recording || !recorder.stamps || !is_mine()) return;
+  recorder.begin_event(Operation::control);
+  recorder.stream.number(level != 0);
+  recorder.stream.commit();
+  recorder.written = false;
+}
+
 }  // namespace kiviat::prof
 
 // By this the profiler, preloaded before us, knows that its calls go on to ours.

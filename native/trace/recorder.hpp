@@ -18,6 +18,8 @@ namespace kiviat::prof {
 using trace::Operation;
 using trace::Word;
 
+inline constexpr Word none = ~Word{0};
+
 // The lowest numbers that are free.
 class Numbers {
  public:
@@ -41,6 +43,12 @@ struct Asked {
   int peer = 0, tag = 0;  // as the MPI has them
 };
 
+// A message that a probe has taken off the queue, to be received by this name.
+struct Matched {
+  Asked asked = {.peer = MPI_PROC_NULL};
+  Word number = none;
+};
+
 struct Request {
   std::uint64_t key = 0;
   bool active = false, persistent = false;
@@ -49,9 +57,10 @@ struct Request {
   // Where the stream has the rank and the tag of a message from anybody, until it has come.
   bool wild = false;
   Word peer_at = 0, tag_at = 0;
+  // Likewise its number where the program wants it cancelled, until it is known whether that came in time.
+  bool cancelling = false;
+  Word cancel_at = 0;
 };
-
-inline constexpr Word none = ~Word{0};
 
 struct Recorder {
   std::atomic<bool> recording{false};
@@ -73,14 +82,14 @@ struct Recorder {
   MPI_Comm comm_of_clocks;
   Operation event = Operation::end;  // the last one that was begun
 
-  Numbers comm_ids, win_ids, request_ids;
+  Numbers comm_ids, win_ids, request_ids, message_ids;
   std::unordered_map<std::uint64_t, KnownComm> comms;
   std::unordered_map<std::uint64_t, Word> wins;
   std::unordered_multimap<std::uint64_t, Word> request_of;
   std::vector<Request> requests;
   std::vector<Word> waiting;  // requests of the call that is going on, in its order; none where there is none
-  std::unordered_map<std::uint64_t, Asked> messages;  // that a probe has matched
-  std::vector<MPI_Status> statuses;                   // where the program wants none, and we do
+  std::unordered_map<std::uint64_t, Matched> messages;
+  std::vector<MPI_Status> statuses;  // where the program wants none, and we do
 
   MPI_Comm no_comm;
 
@@ -119,7 +128,7 @@ inline bool counts() { return recorder.recording.load(std::memory_order_relaxed)
 // After MPI_Init and before MPI_Finalize; collective.
 void begin();
 void end();
-// MPI_Pcontrol: a trace has no phases.
-inline void control(int) {}
+// MPI_Pcontrol: a trace has no phases; but of calls that the profiler does not count nobody waits.
+void control(int level);
 
 }  // namespace kiviat::prof

@@ -20,6 +20,12 @@ void Event::take(Extent size, Extent unit, Ignored info, Comm comm, Buffer base,
   take(base, size, unit, info, comm, made);
 }
 
+// A replay has nothing that could be attached to it; but ranks meet to make it.
+void Event::take(Ignored info, Comm comm, NewWin made) {
+  if (!recorder.stamps) return recorder.unsupported(call_);
+  take(Buffer{}, Extent{0}, Extent{1}, info, comm, made);
+}
+
 void Event::prepare(NewWin win) {
   if (call_ == Call::Win_free && on(Operation::win_free, Win{win.value()})) recorder.remove_win(win.value());
 }

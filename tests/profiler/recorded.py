@@ -15,7 +15,7 @@ FIELDS = (
 OPERATIONS = (
     *("end", "send", "isend", "recv", "irecv", "sendrecv", "probe", "wait", "cancel", "barrier", "bcast"),
     *("reduce", "alltoallv", "gatherv", "neighbours", "scan", "comm_split", "comm_create", "win_create"),
-    *("win_fence", "win_free", "stamp", "members"),
+    *("win_fence", "win_free", "stamp", "members", "comm_dup", "matched", "ends", "control"),
 )
 CALLS = ("Call", "Other")
 Event = tuple[str | int, ...]

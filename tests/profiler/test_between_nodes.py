@@ -13,6 +13,7 @@ from kiviat.launch.emulated import rights
 from kiviat.launch.toolchain import Toolchain
 from kiviat.profile import DISTANCES, Profile, read_profile
 from kiviat.record import InputError
+from kiviat.trace import read_trace
 
 from .conftest import Compiled
 
@@ -69,6 +70,46 @@ def test_between_nodes(
     assert SENT - expected <= inside <= SENT - expected + 1e5
     assert re.search(r"8 ranks on 4 nodes", shown)
     assert "by its own count" in shown
+
+
+def test_as_many_ranks_on_a_node_as_asked(openmpi: Toolchain, compiled: Compiled, tmp_path: Path) -> None:
+    program, output = compiled(openmpi, "late.c"), tmp_path / "one.profile"
+    where = ("--on", "emulated:2x2", "--ppn", "1")
+    words = [sys.executable, "-m", "kiviat.cli.main", "profile", "-o", str(output), *where]
+    command = ("--", str(openmpi.mpiexec), "-n", "2", str(program))
+    done = subprocess.run([*words, *command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert len(set(read_profile(output).node.tolist())) == 2
+
+
+@pytest.mark.parametrize("command", ["profile", "trace"])
+def test_modelled_machines_are_refused(
+    command: str, openmpi: Toolchain, compiled: Compiled, tmp_path: Path
+) -> None:
+    program = compiled(openmpi, "late.c")
+    words = [command, "--on", "simulated:vt-myri10g", "--", str(openmpi.mpiexec), "-n", "2", str(program)]
+    done = subprocess.run(
+        [sys.executable, "-m", "kiviat.cli.main", *words], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--on simulated:vt-myri10g: programs compiled for a real MPI do not run there" in done.stderr
+    assert "`kiviat trace` them here, and replay that" in done.stderr
+
+
+def test_a_program_is_recorded_on_other_nodes(openmpi: Toolchain, compiled: Compiled, tmp_path: Path) -> None:
+    program, output = compiled(openmpi, "late.c"), tmp_path / "late.trace"
+    words = [sys.executable, "-m", "kiviat.cli.main", "trace", "-o", str(output), "--on", "emulated:2x1"]
+    done = subprocess.run(
+        [*words, "--", str(openmpi.mpiexec), "-n", "2", str(program), "receiver"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    trace = read_trace(output)
+    assert trace.complete and trace.refusal() is None
+    assert trace.each[0].calls["ssend"] == 1
+    assert len({rank.node for rank in trace.each}) == 2
 
 
 def test_mpich_preloads_what_it_was_told_and_ours(

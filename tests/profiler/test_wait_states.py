@@ -90,6 +90,60 @@ def test_cancelled_receipts_get_nothing(of: Of) -> None:
     assert of(gives_up, [call(30, 31, send(0))]) == [(0, 1, "MPI_Call", "late sender", 1, 20.0)]
 
 
+def test_what_could_not_be_cancelled_is_received(of: Of) -> None:
+    """The recorder then names a request that there is not."""
+    receives = [
+        call(0, 1, irecv(1, 0)),
+        call(2, 3, ("cancel", 7)),
+        call(3, 11, ("wait", 1, 0)),
+        call(12, 31, recv(1)),
+    ]
+    assert of(receives, [call(10, 11, send(0)), call(30, 31, send(0))]) == [
+        (0, 1, "MPI_Call", "late sender", 2, 25.0)
+    ]
+
+
+def test_cancelled_sends_reach_nobody(of: Of) -> None:
+    gives_up = [
+        call(0, 1, isend(1, 0)),
+        call(2, 3, ("cancel", 0)),
+        call(3, 4, ("wait", 1, 0)),
+        call(30, 31, send(1)),
+    ]
+    assert of(gives_up, [call(10, 31, recv(0))]) == [(1, 0, "MPI_Call", "late sender", 1, 20.0)]
+
+
+def test_matched_messages_in_another_order(of: Of) -> None:
+    """Taken off the queue in theirs, received the other way round: the first one when its sender waits."""
+    probe = ("probe", 0, folded(1), folded(0))
+    gets = [
+        call(0, 11, probe, ("matched", 0)),
+        call(12, 31, probe, ("matched", 1)),
+        call(31, 32, ("matched", 1), recv(1)),
+        call(32, 33, ("matched", 0), irecv(1, 0)),
+        call(33, 34, ("wait", 1, 0)),
+        call(40, 51, recv(1)),
+    ]
+    sends = [
+        call(10, 10.1, isend(0, 0)),
+        call(30, 30.1, isend(0, 1)),
+        call(30.5, 33, ("wait", 1, 0), number=1),
+        call(33, 34, ("wait", 1, 1)),
+        call(50, 50.5, send(0)),
+    ]
+    assert of(gets, sends) == [
+        (0, 1, "MPI_Call", "late sender", 3, 38.0),
+        (1, 0, "MPI_Other", "late receiver", 1, 1.5),
+    ]
+
+
+def test_what_is_not_counted_is_no_wait_but_a_message(of: Of) -> None:
+    off, on = ("control", 0), ("control", 1)
+    gets = [call(0, 11, recv(1)), call(12, 31, off, recv(1)), call(40, 51, on, recv(1))]
+    sends = [call(10, 11, send(0)), call(30, 31, send(0)), call(50, 51, send(0))]
+    assert of(gets, sends) == [(0, 1, "MPI_Call", "late sender", 2, 20.0)]
+
+
 def test_a_probe_waits_for_the_message_that_is_received_later(of: Of) -> None:
     looks = [
         call(0, 1, irecv(2, 0, tag=3)),  # of another kind
@@ -172,6 +226,15 @@ def test_collectives_that_are_waited_for_later(of: Of) -> None:
         return [call(entered, entered + 1, ("barrier", 0, 1 + 3)), call(waits, 31, ("wait", 1, 3), number=1)]
 
     assert of(begun(0, 20), begun(30, 31)) == [(0, 1, "MPI_Other", "imbalance", 1, 10.0)]
+
+
+def test_a_duplicate_that_is_waited_for_later(of: Of) -> None:
+    def duplicates(entered: float, waits: float) -> list[Call]:
+        members = ("members", 2, 2, 0, folded(1), 2)
+        made = call(entered, entered + 1, ("comm_dup", 0, 2), members, ("ends", 3))
+        return [made, call(waits, 41, ("wait", 1, 3), number=1)]
+
+    assert of(duplicates(0, 20), duplicates(30, 41)) == [(0, 1, "MPI_Other", "imbalance", 1, 10.0)]
 
 
 def test_communicators_by_their_members(of: Of) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,16 +19,17 @@ LATE_S = 0.05
 # Ranks share two cores with each other, and with whatever else there is.
 NEAR_S = 0.03
 WAITS = ("--waits",)
+Line = tuple[int, int, str, str]  # rank, cause, call, kind
 
 
-def waited(done: Done) -> dict[tuple[int, int, str, str], float]:
+def waited(done: Done, least_s: float = LATE_S / 2) -> dict[Line, float]:
     """Seconds by rank, cause, call and kind; not of barriers, by which the program keeps its parts apart."""
     waits = done.profile.waits
     assert waits is not None and waits.unavailable is None, waits
     columns = (waits.rank, waits.cause, waits.call, waits.kind, waits.seconds)
     found = {}
     for rank, cause, call, kind, seconds in zip(*(column.tolist() for column in columns), strict=True):
-        if seconds > LATE_S / 2 and call != "MPI_Barrier":
+        if seconds > least_s and call != "MPI_Barrier":
             found[rank, cause, call.removeprefix("MPI_"), kind] = seconds
     return found
 
@@ -68,6 +71,80 @@ def test_who_is_late_and_by_how_much(
     page = done.path.with_suffix(".html")
     assert main(["report", str(done.path), "-o", str(page)]) == 0
     assert "Seconds that each rank (row) waits for each (column)" in page.read_text()
+
+
+# Of every.c: how often rank 0 waits for rank 1, which is late by 30 ms; or rank 1 for rank 0, in scans.
+EVERY_S = 0.03
+_SENDERS = ("Probe", "Mprobe", "Sendrecv", "Sendrecv_replace", "Wait", "Waitall", "Waitany", "Waitsome")
+_COLLECTIVES = (
+    *("Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Allreduce", "Reduce_scatter"),
+    *("Reduce_scatter_block", "Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall"),
+    *("Neighbor_alltoallv", "Neighbor_alltoallw"),
+)
+_OTHERS = (
+    *("Comm_dup", "Comm_dup_with_info", "Comm_create", "Comm_create_group", "Comm_split", "Comm_split_type"),
+    *("Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"),
+    *("Win_create_dynamic", "Win_allocate_shared", "Win_create", "Win_allocate", "Win_free", "Win_fence"),
+)
+EVERY = {
+    "messages": {
+        (0, 1, "Recv", "late sender"): 1,
+        **{(0, 1, call, "late sender"): 1 for call in _SENDERS},
+        (0, 1, "Ssend", "late receiver"): 1,
+        (0, 1, "Wait", "late receiver"): 2,
+        **{(0, 1, call, "late root"): 1 for call in ("Bcast", "Scatter", "Scatterv")},
+        **{(0, 1, call, "early root"): 1 for call in ("Gather", "Gatherv", "Reduce")},
+        (0, 1, "Wait", "late root"): 3,
+        (0, 1, "Wait", "early root"): 3,
+        (0, 1, "Wait", "imbalance"): 14,
+        (1, 0, "Wait", "imbalance"): 2,
+        **{(1, 0, call, "imbalance"): 1 for call in ("Scan", "Exscan")},
+        **{(0, 1, call, "imbalance"): 1 for call in _COLLECTIVES},
+    },
+    "others": {
+        (0, 1, "Recv", "late sender"): 1,  # behind what came before it could be cancelled
+        (0, 1, "Sendrecv", "late sender"): 1,
+        (0, 1, "Wait", "imbalance"): 1,  # of MPI_Comm_idup
+        **{(0, 1, call, "imbalance"): 1 for call in _OTHERS},
+    },
+}
+TABLE = Path(__file__).parents[2] / "native" / "prof" / "calls.hpp"
+
+
+def wrapped() -> set[str]:
+    """The calls of the table of which the wrappers are made."""
+    text = TABLE.read_text()
+    plain = re.findall(r"^KIVIAT_(?:CALL|SIZED|SENDS|ISENDS|PERSISTENT_SENDS)\((\w+),", text, re.MULTILINE)
+    collectives = re.findall(r"^KIVIAT_COLLECTIVE\((\w+),", text, re.MULTILINE)
+    return {*plain, *(form for name in collectives for form in (name, f"I{name.lower()}"))}
+
+
+def not_as_expected(done: Done, expected: Mapping[Line, int]) -> set[Line]:
+    """Who is late may have to wait for a core then, and who waits may be late itself."""
+    found = waited(done, 0)
+    short_or_long = {
+        line
+        for line, times in expected.items()
+        if not (times - 0.9) * EVERY_S < found.get(line, 0) < 3 * times * EVERY_S
+    }
+    return short_or_long | {line for line in found.keys() - expected.keys() if found[line] > 0.9 * EVERY_S}
+
+
+def test_every_call_that_is_wrapped(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """Each is counted, and waits where it should: for whom, how long, and for what."""
+    missing = wrapped()
+    assert len(missing) > 120
+    for part, expected in EVERY.items():
+        done = profiled(toolchain, 2, compiled(toolchain, "every.c"), part, asks=WAITS)
+        assert done.status == 0, done.err
+        missing -= {name.removeprefix("MPI_") for name in done.profile.calls.name.tolist()}
+        # One is made of two groups there.
+        assert done.profile.waits is not None
+        assert len(done.profile.waits.remarks) == (part == "others")
+        if wrong := not_as_expected(done, expected):  # and will be again, unless others had the cores
+            again = profiled(toolchain, 2, compiled(toolchain, "every.c"), part, asks=WAITS)
+            assert wrong & not_as_expected(again, expected) == set()
+    assert missing == set()
 
 
 def test_clocks_of_several_machines(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:

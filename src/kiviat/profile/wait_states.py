@@ -87,7 +87,8 @@ def wait_states(recording: Recording) -> Waits:
     call, cause, kind = ends.call[last], ends.cause[last], ends.kind[last]
     waited = np.minimum(ends.time_ns[last], left[call]) - entered[call]
     error = _errors(recording, owner[call], cause)
-    kept = waited > error  # what is less may as well be none
+    counted = np.concatenate([one.counted for one in each])
+    kept = (waited > error) & counted[call]  # what is less may as well be none
     names = np.array([f"MPI_{name}" for name in recording.names])
     numbers = np.concatenate([one.call for one in each])[call]
     missing = len(receipts.comm) - len(received[0])
@@ -100,7 +101,7 @@ def wait_states(recording: Recording) -> Waits:
         waited[kept],
         error[kept],
         names,
-        (len({one.clock_of for one in each}), len(entered), (*recording.remarks, *lost)),
+        (len({one.clock_of for one in each}), int(counted.sum()), (*recording.remarks, *lost)),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
+from kiviat.trace.stamp_messages import MessageSteps, unfolded
 from kiviat.trace.stamped import Clock, Communicators, Integers, Meeting, Meetings, Messages, Stamped
 
 _WORLD, _SELF = 0, 1
@@ -36,12 +37,8 @@ _ON_WINDOWS = {
 }
 
 
-def _unfolded(word: int) -> int:
-    return (word >> 1) ^ -(word & 1)
-
-
-class StampStream:
-    """One pass over the numbers of a rank. A pending request is a list of `done`, and a place in it."""
+class StampStream(MessageSteps):
+    """One pass over the numbers of a rank."""
 
     def __init__(
         self,
@@ -51,23 +48,19 @@ class StampStream:
         operations: Sequence[str],
         numbers: list[int],
     ) -> None:
-        self.rank, self.communicators, self.numbers, self.at = rank, communicators, numbers, 0
-        self.calls: list[int] = []
+        super().__init__(communicators, numbers)
+        self.rank = rank
         self.entered: list[int] = []
         self.left: list[int] = []
-        self.sends: list[list[int]] = [[], [], [], [], []]
-        self.receipts: list[list[int]] = [[], [], [], [], []]
-        self.probes: list[list[int]] = [[], [], [], [], []]
+        self.counted: list[bool] = []
+        self.counts = True  # calls, since the last MPI_Pcontrol
         self.meetings: list[list[int]] = [[], [], [], [], [], []]
         self.sources: dict[int, Sequence[int]] = {}
-        self.pending: dict[int, tuple[list[int], int]] = {}
-        self.cancelled: set[int] = set()  # receipts that never were
-        self.asked: dict[tuple[int, int, int], int] = defaultdict(int)
         self.met: dict[int, int] = defaultdict(int)
         self.alike: dict[tuple[int, ...], int] = defaultdict(int)
-        self.comms: dict[int, int] = {}
         self.windows: dict[int, int] = {}
         self.made = False  # a communicator, by those who are in it
+        self.derived = -1  # where its meeting stands, if there was one
         self.alone = communicators.number((-1, rank), (rank,))
         self.comms[_WORLD] = self._comm(tuple(range(ranks)))
         self.comms[_SELF] = self.alone
@@ -86,17 +79,15 @@ class StampStream:
     def stamped(self, begun_ns: int, clock: Clock, clock_of: int) -> Stamped:
         count = len(self.calls)
         entered, left = (begun_ns + np.array(times, dtype=np.int64) for times in (self.entered, self.left))
-        sends, receipts, probes = (
-            Messages(*_columns(lists, count)) for lists in (self.sends, self.receipts, self.probes)
-        )
-        kept = np.ones(len(receipts.comm), dtype=np.bool_)
-        kept[list(self.cancelled)] = False
-        receipts = Messages(*(getattr(receipts, name)[kept] for name in Messages.__slots__))
+        sends = _messages(self.sends, count, self.cancelled_sends)
+        receipts = _messages(self.receipts, count, self.cancelled_receipts)
+        probes = _messages(self.probes, count, ())
         return Stamped(
             self.rank,
             clock.shared(entered),
             clock.shared(left),
             np.array(self.calls, dtype=np.int64),
+            np.array(self.counted, dtype=np.bool_),
             clock,
             clock_of,
             sends,
@@ -106,7 +97,7 @@ class StampStream:
             self.sources,
         )
 
-    def _step(self, name: str) -> Callable[[], None] | None:
+    def _step(self, name: str) -> Callable[[], object] | None:
         if name in _SENDS:
             return self._isend if name.startswith("i") else self._send
         if name in _FIXED:
@@ -141,16 +132,12 @@ class StampStream:
             "win_post": self._ranges_of_window,
             "stamp": self._stamp,
             "members": self._members,
+            "matched": self._matched,
+            "ends": self._ends,
+            "control": self._control,
         }[name]
 
     # --- what the stream is made of ---------------------------------------------------------------------
-
-    def _skip(self, words: int) -> None:
-        self.at += words
-
-    def _next(self) -> int:
-        self.at += 1
-        return self.numbers[self.at - 1]
 
     def _array(self, comm: int) -> None:
         """Counts, for all members."""
@@ -162,7 +149,7 @@ class StampStream:
     def _runs(self) -> tuple[int, ...]:
         many, found = self._next(), list[int]()
         while len(found) < many:
-            first, step, length = self._next(), _unfolded(self._next()), self._next()
+            first, step, length = self._next(), unfolded(self._next()), self._next()
             found += range(first, first + step * length, step) if step else [first] * length
         return tuple(found)
 
@@ -171,109 +158,44 @@ class StampStream:
         self.alike[members] += 1
         return self.communicators.number((members, nth), members)
 
-    def _ranks(self, comm: int) -> tuple[int, ...]:
-        return self.communicators.members[comm]
-
     def _stamp(self) -> None:
         numbers, at = self.numbers, self.at
         entered = (self.left[-1] if self.left else 0) + numbers[at + _ELAPSED]
         self.calls.append(numbers[at + _CALL])
         self.entered.append(entered)
         self.left.append(entered + numbers[at + _INSIDE])
+        self.counted.append(self.counts)
+        self.found = -1
         self.at = at + 3
 
-    # --- messages ---------------------------------------------------------------------------------------
-
-    def _send(self) -> None:
-        self._message(self.sends, self.at, len(self.calls))
-        self.at += 5
-
-    def _isend(self) -> None:
-        self._begun(self.sends, self._message(self.sends, self.at, -1))
-
-    def _recv(self) -> None:
-        self._receipt(self.at, len(self.calls))
-        self.at += 5
-
-    def _irecv(self) -> None:
-        self._begun(self.receipts, self._receipt(self.at, -1))
-
-    def _begun(self, kind: list[list[int]], added: bool) -> None:
-        request = self.numbers[self.at + 5]
-        self.pending.pop(request, None)
-        if added:
-            self.pending[request] = (kind[4], len(kind[4]) - 1)
-        self.at += 6
-
-    def _sendrecv(self) -> None:
-        now, at = len(self.calls), self.at
-        self._message(self.sends, at, now)
-        # comm to tag count size from tag count size: the receipt's parameters but the communicator
-        self._receipt(at + 4, now, self.numbers[at])
-        self.at += 9
-
-    def _message(self, kind: list[list[int]], at: int, done: int, told: int | None = None) -> bool:
-        """False for what goes nowhere, or by a communicator that nobody has seen being made."""
-        numbers = self.numbers
-        comm = self.comms.get(numbers[at] if told is None else told)
-        peer = _unfolded(numbers[at + 1])
-        if comm is None or comm == self.alone or peer < 0:
-            return False
-        kind[0].append(comm)
-        kind[1].append(self._ranks(comm)[peer])
-        kind[2].append(_unfolded(numbers[at + 2]))
-        kind[3].append(len(self.calls))
-        kind[4].append(done)
-        return True
-
-    def _receipt(self, at: int, done: int, told: int | None = None) -> bool:
-        added = self._message(self.receipts, at, done, told)
-        if added:
-            self.asked[self.receipts[0][-1], self.receipts[1][-1], self.receipts[2][-1]] += 1
-        return added
-
-    def _probe(self) -> None:
-        if self._message(self.probes, self.at, len(self.calls)):
-            key = self.probes[0][-1], self.probes[1][-1], self.probes[2][-1]
-            self.probes[3][-1] = self.asked[key]
-        self.at += 3
-
-    def _wait(self) -> None:
-        now = len(self.calls)
-        for _ in range(self._next()):
-            if found := self.pending.pop(self._next(), None):
-                found[0][found[1]] = now
-
-    def _free(self) -> None:
-        self.pending.pop(self._next(), None)
-
-    def _cancel(self) -> None:
-        found = self.pending.pop(self._next(), None)
-        if found and found[0] is self.receipts[4]:
-            self.cancelled.add(found[1])
+    def _control(self) -> None:
+        self.counts = self._next() != 0
 
     # --- collectives ------------------------------------------------------------------------------------
 
-    def _meet(self, words: int, kind: Meeting, requests: bool = True) -> None:
+    def _meet(self, words: int, kind: Meeting, requests: bool = True) -> int:
         """`words` before the request, where there may be one."""
         at = self.at
         comm = self.comms[self.numbers[at]]
         self.at += words
         request = self._next() if requests else 0
         rooted = kind in (Meeting.FROM_ROOT, Meeting.TO_ROOT)
-        self._met(comm, kind, self._ranks(comm)[self.numbers[at + 1]] if rooted else -1, request)
+        return self._met(comm, kind, self._ranks(comm)[self.numbers[at + 1]] if rooted else -1, request)
 
-    def _met(self, comm: int, kind: Meeting, root: int = -1, request: int = 0) -> None:
+    def _met(self, comm: int, kind: Meeting, root: int = -1, request: int = 0) -> int:
+        """Where it stands; -1 for that of a rank with itself."""
         number = self.met[comm]
         self.met[comm] += 1
         now = len(self.calls)
         if comm == self.alone:
-            return
+            return -1
         line = (comm, number, int(kind), root, now, -1 if request else now)
         for column, value in zip(self.meetings, line, strict=True):
             column.append(value)
+        place = len(self.meetings[5]) - 1
         if request:
-            self.pending[request - 1] = (self.meetings[5], len(self.meetings[5]) - 1)
+            self.pending[request - 1] = (self.meetings[5], place)
+        return place
 
     def _rooted_array(self, kind: Meeting) -> None:
         at = self.at
@@ -298,18 +220,24 @@ class StampStream:
         comm = self.comms[self._next()]
         self.at += 2 * self.numbers[self.at] + 1
         members = self._ranks(comm)
-        sources = [_unfolded(self.numbers[self.at + 1 + 2 * one]) for one in range(self.numbers[self.at])]
+        sources = [unfolded(self.numbers[self.at + 1 + 2 * one]) for one in range(self.numbers[self.at])]
         self.at += 2 * len(sources) + 1
-        place = len(self.meetings[0])
-        self._met(comm, Meeting.NEIGHBOURS, request=self._next())
-        if len(self.meetings[0]) > place:
+        place = self._met(comm, Meeting.NEIGHBOURS, request=self._next())
+        if place >= 0:
             self.sources[place] = [members[one] for one in sources if one >= 0]
 
     # --- communicators and windows ------------------------------------------------------------------------
 
     def _derive(self, words: int) -> None:
-        self._meet(words, Meeting.ALL, requests=False)
+        self.derived = self._meet(words, Meeting.ALL, requests=False)
         self.made = False
+
+    def _ends(self) -> None:
+        """Of MPI_Comm_idup: it waits when its request is waited for."""
+        request = self._next()
+        if self.derived >= 0:
+            self.meetings[5][self.derived] = -1
+            self.pending[request] = (self.meetings[5], self.derived)
 
     def _create(self) -> None:
         self.at += 1
@@ -335,6 +263,13 @@ class StampStream:
     def _ranges_of_window(self) -> None:
         self.at += 1
         self._runs()
+
+
+def _messages(lists: Sequence[list[int]], calls: int, cancelled: Collection[int]) -> Messages:
+    """Those that were not cancelled."""
+    kept = np.ones(len(lists[0]), dtype=np.bool_)
+    kept[list(cancelled)] = False
+    return Messages(*(column[kept] for column in _columns(lists, calls)))
 
 
 def _columns(lists: Sequence[list[int]], calls: int) -> Iterator[Integers]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 
 class Meeting(IntEnum):
@@ -70,7 +71,7 @@ class Meetings:
 @dataclass(frozen=True, slots=True, eq=False)
 class Stamped:
     """What one rank did. `entered_ns` and `left_ns` are times of its calls on the clock of rank 0, `call`
-    their numbers in `names`.
+    their numbers in `names`, `counted` whether they count, which MPI_Pcontrol says.
 
     `probes` are receipts that were only looked for: `done` is the place of the call that did, and `began` how
     many messages of the same kind had been asked for by then. `sources` are the neighbours that a meeting
@@ -81,6 +82,7 @@ class Stamped:
     entered_ns: Integers
     left_ns: Integers
     call: Integers
+    counted: Booleans
     clock: Clock
     clock_of: int
     sends: Messages
