@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "bench/app/face_search.hpp"
@@ -12,6 +14,7 @@
 #include "bench/app/gear_replay.hpp"
 #include "bench/app/gear_train.hpp"
 #include "bench/app/hilbert.hpp"
+#include "bench/app/sealed_post.hpp"
 #include "core/random.hpp"
 #include "ranked_test.hpp"
 
@@ -22,7 +25,7 @@ namespace {
 
 constexpr Reach quarter{0.125f, 0}, as_phdmesh{0, 0.25f};
 
-double distance(const Point& a, const Point& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
+double distance(const Vector& a, const Vector& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
 
 // Boxes of up to half a unit anywhere in a cube of so many units a side, as many of each gear.
 Faces scattered(std::uint64_t seed, std::uint32_t first_gear, std::uint32_t gears, std::uint32_t faces, double side) {
@@ -102,7 +105,7 @@ RANKED_TEST(a_gear_has_the_elements_faces_and_sizes_of_its_definition, 1) {
   const Turn turn(0.3);
   double least = 9, most = 0, low = 9, high = -9;
   for (int node = 0; node < Gear::nodes; ++node) {
-    const Point at = train.position(turn, 21, node), middle = train.centre(21);
+    const Vector at = train.position(turn, 21, node), middle = train.centre(21);
     const double radius = std::hypot(at[0] - middle[0], at[1] - middle[1]);
     least = std::min(least, radius), most = std::max(most, radius);
     low = std::min(low, at[2] - middle[2]), high = std::max(high, at[2] - middle[2]);
@@ -169,7 +172,7 @@ RANKED_TEST(no_gear_that_can_come_near_is_left_out, 1) {
       for (std::int64_t other = gear + 1; other < train.gears(); ++other) {
         Box boxes[2] = {Box::nothing(), Box::nothing()};
         for (int which = 0; which < 2; ++which) {
-          const Point middle = train.centre(which ? other : gear);
+          const Vector middle = train.centre(which ? other : gear);
           const auto half = [](std::size_t side) { return side == 2 ? Gear::half_width : Gear::outer_radius; };
           for (std::size_t side = 0; side < 3; ++side) {
             boxes[which].low[side] = static_cast<float>(middle[side] - half(side)) - reach.length;
@@ -247,20 +250,14 @@ RANKED_TEST(contacts_of_gears_are_those_of_their_definition, 1) {
   }
   const Turn turn(0.7);
   std::uint64_t sure = 0, possible = 0;
-  const auto corners = [&](const GearMesh::Face& face) {
-    std::array<Point, 4> at;
-    const std::array<int, 4> nodes = Gear::nodes_of_face(static_cast<int>(face.number));
-    for (std::size_t i = 0; i < 4; ++i) at[i] = train.position(turn, face.gear, nodes[i]);
-    return at;
-  };
-  std::vector<std::array<Point, 4>> at;
-  for (const GearMesh::Face& face : all) at.push_back(corners(face));
+  std::vector<std::array<Vector, 4>> at;
+  for (const GearMesh::Face& face : all) at.push_back(train.corners(turn, face.gear, static_cast<int>(face.number)));
   for (std::size_t one = 0; one < all.size(); ++one)
     for (std::size_t other = one + 1; other < all.size(); ++other) {
       if (all[one].gear == all[other].gear) continue;
       double gap = -9;
       for (std::size_t side = 0; side < 3; ++side) {
-        const auto by_side = [side](const Point& a, const Point& b) { return a[side] < b[side]; };
+        const auto by_side = [side](const Vector& a, const Vector& b) { return a[side] < b[side]; };
         const auto [low, high] = std::ranges::minmax_element(at[one], by_side);
         const auto [low2, high2] = std::ranges::minmax_element(at[other], by_side);
         gap = std::max({gap, (*low2)[side] - (*high)[side], (*low)[side] - (*high2)[side]});
@@ -271,6 +268,24 @@ RANKED_TEST(contacts_of_gears_are_those_of_their_definition, 1) {
   EXPECT(sure <= found.count);
   EXPECT(found.count <= possible);
   EXPECT(possible - sure < 10);
+}
+
+// In whatever order messages come.
+RANKED_TEST(a_seal_is_of_bytes_and_of_the_way_that_they_take, 1) {
+  const std::vector<std::uint32_t> some = {1, 2, 3}, others = {1, 2, 4};
+  using Sent = std::pair<std::vector<std::uint32_t>, Seal::Way>;
+  const auto sealed = [](std::initializer_list<Sent> messages) {
+    Seal seal;
+    for (const auto& [words, way] : messages) seal.add(words.data(), words.size() * sizeof words[0], way);
+    return seal.sum();
+  };
+  const std::uint64_t both = sealed({{some, {0, 1, 2}}, {others, {0, 2, 2}}});
+  EXPECT(both == sealed({{others, {0, 2, 2}}, {some, {0, 1, 2}}}));
+  EXPECT(both != sealed({{others, {0, 1, 2}}, {some, {0, 2, 2}}}));  // each came where the other should have
+  EXPECT(both != sealed({{some, {1, 0, 2}}, {others, {0, 2, 2}}}));
+  EXPECT(both != sealed({{some, {0, 1, 3}}, {others, {0, 2, 2}}}));
+  EXPECT(both != sealed({{some, {0, 1, 2}}}));
+  EXPECT(sealed({{{}, {0, 1, 2}}}) != sealed({}));  // also of nothing
 }
 
 RANKED_TEST(each_sum_over_contacts_is_of_its_contacts, 1) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "bench/app/liquid.hpp"
@@ -90,15 +91,20 @@ double energy_of(const Vector& box, const std::vector<Vector>& all, std::size_t 
 
 }  // namespace
 
-// Five, six and seven cells: seven ranks have one each along z, which is less than cutoff and skin, so that ghosts come from two
-// ranks away.
+// Each side is divided once: seven ranks have a cell each along the longest one, which is less than cutoff and skin, so that
+// ghosts come from two ranks away.
 RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
-  for (const int ranks : {1, 2, 3, 4, 7}) {
+  const Crystal along_z{{4, 5, 7}}, along_x{{7, 4, 5}}, along_y{{4, 7, 5}};
+  const std::vector<std::pair<int, Crystal>> shapes = {{1, along_z}, {2, along_z}, {3, along_z}, {4, along_z},
+                                                       {7, along_z}, {2, along_x}, {4, along_x}, {7, along_x},
+                                                       {2, along_y}, {4, along_y}, {7, along_y}};
+  for (const auto& [ranks, crystal] : shapes) {
     MPI_Comm comm;
     MPI_Comm_split(world.comm, world.rank < ranks ? 0 : MPI_UNDEFINED, 0, &comm);
     if (comm == MPI_COMM_NULL) continue;
-    const Crystal crystal{{4, 5, 7}};
     const auto grid = ProcessGrid::of(ranks, crystal.cells, false);
+    const std::size_t longest = std::ranges::max_element(crystal.cells) - crystal.cells.begin();
+    EXPECT((ranks == 4 || grid->ranks[longest] == ranks));
     npb::Phases phases = Liquid::phases();
     Liquid liquid(comm, crystal, Subdomain(crystal, *grid, world.rank), phases);
     for (const int steps : {0, 60}) {

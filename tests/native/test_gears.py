@@ -45,13 +45,15 @@ def test_a_whole_turn(native: Native, tmp_path: Path, ranks: int) -> None:
     assert result["check"] == "passed", result["reason"]
     notes: Mapping[str, str] = result["notes"]
     sizes = [int(notes[name]) for name in ("gears", "elements", "faces")]
+    assert notes["train"] == f"2 x 1 x {ranks}"
     assert sizes == [2 * ranks, 2 * ranks * 1984, 2 * ranks * 496]
     assert value(result, "rate") * value(result, "time") == pytest.approx(2 * ranks * 496 * 121)
     times = ("search_time", "ghosting_time", "diffusion_time", "rebalance_time", "first_search_time")
     assert all(value(result, name) > 0 for name in times)
     assert value(result, "deviation") < 1e-14 * 20
     assert (int(notes["shared faces"]) > 0) == (ranks > 1)
-    assert re.fullmatch(r"\d+ B for each face: .*", notes["memory"])
+    memory = re.fullmatch(r"(\d+) B for each face: .*; in the rebalance (\d+) .*", notes["memory"])
+    assert memory is not None and 0 < int(memory[1]) < int(memory[2])
 
 
 def test_the_program_that_can_be_broken_is_not_by_itself(native_openmpi: Native, tmp_path: Path) -> None:
@@ -75,6 +77,21 @@ def test_one_message_that_is_lost_is_noticed(
     """Before the rebalance, in it, and in any step."""
     result = GEARS.with_fault(native_openmpi, tmp_path, TWO, fault, lost)
     assert is_refused(result), result["reason"]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "by", "said"),
+    [(36, "0", "for the search"), (37, "1", "to be shared"), (38, "0", "to be shared")],
+)
+def test_a_face_that_comes_as_another_is_noticed(
+    native_openmpi: Native, tmp_path: Path, damaged: int, by: str, said: str
+) -> None:
+    """Who has it, its box and its nodes follow from its number. In the last step: what is offered to rank 1,
+    what it is asked for, and what it is told.
+    """
+    result = GEARS.with_fault(native_openmpi, tmp_path, TWO, "corrupt", damaged)
+    assert is_refused(result)
+    assert re.search(rf"face \d+ of gear \d+, as rank {by} has told it {said}, is not", result["reason"])
 
 
 def test_what_cannot_be_is_said_in_a_line(native_openmpi: Native, tmp_path: Path) -> None:

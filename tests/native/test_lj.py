@@ -23,7 +23,10 @@ LIQUID = Studied("lj")
 # How far energies may differ between numbers of ranks: their sums have another order, and a liquid enlarges
 # what is different; and tables have seven digits.
 TOLERANCE = 1e-6
-STRONG = "scaling=strong nx=5 ny=5 nz=7 steps=60"
+# Whose longest side is divided first: z, x and y.
+SHAPES = ("nx=4 ny=5 nz=7", "nx=7 ny=4 nz=5", "nx=4 ny=7 nz=5")
+STRONG = [f"scaling=strong {cells} steps=60" for cells in SHAPES]
+GRIDS = {2: [(1, 1, 2), (2, 1, 1), (1, 2, 1)], 7: [(1, 1, 7), (7, 1, 1), (1, 7, 1)]}
 SMALL = "nx=4 ny=4 nz=4 steps=40"
 # Of what rank 1 of two receives: the sum of velocities and eight messages to warm up; atoms from both sides,
 # ghosts and forces, and the sum for the energy; then ghosts and forces in each of 40 steps, and in each 20th
@@ -74,13 +77,17 @@ def test_energies_and_pressure_are_those_of_lammps(
 
 
 def test_results_do_not_depend_on_the_number_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
-    """7 cells on 7 ranks along z: a rank's are thinner than cutoff and skin."""
-    alone = LIQUID.result(native_openmpi, tmp_path, 1, STRONG)
+    """Each side is divided; on 7 ranks their cells are thinner than cutoff and skin."""
+    alone = LIQUID.results(native_openmpi, tmp_path, 1, STRONG)
     for ranks in (2, 3, 4, 7):
-        result = LIQUID.result(native_openmpi, tmp_path, ranks, STRONG)
-        assert (result["outcome"], result["check"]) == ("ok", "passed"), result["reason"]
-        for found, expected in zip(states(result), states(alone), strict=True):
-            assert found == pytest.approx(expected, rel=TOLERANCE)
+        several = LIQUID.results(native_openmpi, tmp_path, ranks, STRONG)
+        if ranks in GRIDS:
+            grids = [f"{x} x {y} x {z} ranks" for x, y, z in GRIDS[ranks]]
+            assert [result["notes"]["grid"] for result in several] == grids
+        for result, one in zip(several, alone, strict=True):
+            assert (result["outcome"], result["check"]) == ("ok", "passed"), result["reason"]
+            for found, expected in zip(states(result), states(one), strict=True):
+                assert found == pytest.approx(expected, rel=TOLERANCE)
 
 
 def test_pairs_are_those_of_brute_force(native_openmpi: Native) -> None:

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace kiviat::app {
+#include "bench/app/vector.hpp"
 
-using Vector = std::array<double, 3>;
+namespace kiviat::app {
 
 // The minimal standard generator (S. Park and K. Miller, "Random number generators: good ones are hard to find", CACM 31(10),
 // 1988), seeded for a point in space alone, so that an atom's velocity hangs on nothing but where it is. LAMMPS documents it

@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "bench/app/vector.hpp"
 #include "core/multiversioned.hpp"
 
 namespace kiviat::app {
@@ -33,12 +34,13 @@ struct Box {
     for (std::size_t side = 0; side < 3; ++side) all = all && low[side] <= other.high[side] && other.low[side] <= high[side];
     return all;
   }
+  bool operator==(const Box&) const = default;
 };
 
 // The smallest box around the corners of a face.
-inline Box box_of(const std::array<std::array<double, 3>, 4>& corners) {
+inline Box box_of(const std::array<Vector, 4>& corners) {
   Box box = Box::nothing();
-  for (const auto& corner : corners)
+  for (const Vector& corner : corners)
     for (std::size_t side = 0; side < 3; ++side) {
       const auto at = static_cast<float>(corner[side]);
       box.low[side] = std::min(box.low[side], at), box.high[side] = std::max(box.high[side], at);

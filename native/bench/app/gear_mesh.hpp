@@ -60,11 +60,11 @@ class GearMesh {
   const std::vector<Sharing>& sharing() const { return sharing_; }
   const Lists& outgoing() const { return outgoing_; }  // nodes that are this rank's, to those who have them too
   const Lists& incoming() const { return incoming_; }
-  Point position(std::int32_t node) const { return {x_[index(node)], y_[index(node)], z_[index(node)]}; }
+  Vector position(std::int32_t node) const { return {x_[index(node)], y_[index(node)], z_[index(node)]}; }
   double value(std::int32_t node) const { return value_[index(node)]; }
 
   // What others have sent of a node that is theirs.
-  void set(std::int32_t node, const Point& at, double value) {
+  void set(std::int32_t node, const Vector& at, double value) {
     x_[index(node)] = at[0], y_[index(node)] = at[1], z_[index(node)] = at[2], value_[index(node)] = value;
   }
   // Calls use(local number, gear, number in the gear, whether an own element has it) for each node.
@@ -96,7 +96,7 @@ class GearMesh {
   // Moves the nodes that are this rank's.
   void rotate(const Turn& turn) {
     for (const Spin& spin : spins_) {
-      const Point& middle = centres_[index(spin.piece)];
+      const Vector& middle = centres_[index(spin.piece)];
       const std::array<double, 2>& spoke = turn.spoke(spin.forwards, spin.angle);
       x_[index(spin.node)] = middle[0] + spin.radius * spoke[0];
       y_[index(spin.node)] = middle[1] + spin.radius * spoke[1];
@@ -239,7 +239,7 @@ class GearMesh {
   const Turn still_{0};
   std::size_t own_elements_ = 0;
   std::vector<Piece> pieces_;  // of gears, ascending
-  std::vector<Point> centres_;
+  std::vector<Vector> centres_;
   std::vector<double> x_, y_, z_, value_;                     // of nodes
   std::vector<std::array<std::int32_t, 8>> element_nodes_;
   std::vector<double> mean_;                                  // of elements

@@ -31,10 +31,10 @@ class GearBoxes {
  public:
   GearBoxes(const Train& train, const Turn& turn, std::int64_t gear, const Reach& reach) {
     constexpr int first = Gear::node(Gear::layers, 0, 0);
-    std::vector<Point> at;
+    std::vector<Vector> at;
     for (int node = first; node < Gear::nodes; ++node) at.push_back(train.position(turn, gear, node));
     for (int face = 0; face < Gear::faces; ++face) {
-      std::array<Point, 4> corners;
+      std::array<Vector, 4> corners;
       const std::array<int, 4> nodes = Gear::nodes_of_face(face);
       for (std::size_t i = 0; i < 4; ++i) corners[i] = at[static_cast<std::size_t>(nodes[i] - first)];
       boxes_[static_cast<std::size_t>(face)] = reach.around(box_of(corners));

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <numbers>
 
-namespace kiviat::app {
+#include "bench/app/vector.hpp"
 
-using Point = std::array<double, 3>;
+namespace kiviat::app {
 
 // What is the same for all gears. Elements lie around the axis, outwards from it and along it; numbers go along it first,
 // then around, then outwards, and so do those of nodes. A face is the outer one of an outermost element.
@@ -75,7 +75,7 @@ struct Train {
   std::int64_t elements() const { return gears() * Gear::elements; }
   std::int64_t faces() const { return gears() * Gear::faces; }
 
-  Point centre(std::int64_t gear) const {
+  Vector centre(std::int64_t gear) const {
     const std::int64_t x = gear % i, y = gear / i % j, z = gear / i / j;
     const bool shifted = (x % 2 != 0) == (y % 2 != 0);
     return {static_cast<double>(3 * x + (shifted ? 1 : 0)), std::numbers::sqrt3 * static_cast<double>(y),
@@ -83,19 +83,25 @@ struct Train {
   }
   bool forwards(std::int64_t gear) const { return (gear % i % 2 != 0) != (gear / i % j % 2 != 0); }
 
-  Point position(const Turn& turn, std::int64_t gear, int node) const {
+  Vector position(const Turn& turn, std::int64_t gear, int node) const {
     const int plane = node % (Gear::slices + 1), angle = node / (Gear::slices + 1) % Gear::around;
     const int layer = node / (Gear::slices + 1) / Gear::around;
-    const Point middle = centre(gear);
+    const Vector middle = centre(gear);
     const std::array<double, 2>& spoke = turn.spoke(forwards(gear), angle);
     const double radius = Gear::inner_radius + (Gear::outer_radius - Gear::inner_radius) * layer / Gear::layers;
     return {middle[0] + radius * spoke[0], middle[1] + radius * spoke[1],
             middle[2] + Gear::half_width * (2.0 * plane / Gear::slices - 1)};
   }
-  Point middle_of(const Turn& turn, std::int64_t gear, int element) const {
+  std::array<Vector, 4> corners(const Turn& turn, std::int64_t gear, int face) const {
+    std::array<Vector, 4> at;
+    const std::array<int, 4> nodes = Gear::nodes_of_face(face);
+    for (std::size_t i = 0; i < 4; ++i) at[i] = position(turn, gear, nodes[i]);
+    return at;
+  }
+  Vector middle_of(const Turn& turn, std::int64_t gear, int element) const {
     const int slice = element % Gear::slices, angle = element / Gear::slices % Gear::around;
     const int layer = element / Gear::slices / Gear::around, next_angle = (angle + 1) % Gear::around;
-    const Point middle = centre(gear);
+    const Vector middle = centre(gear);
     const bool way = forwards(gear);
     const std::array<double, 2>&one = turn.spoke(way, angle), &next = turn.spoke(way, next_angle);
     const double radius = Gear::inner_radius + (Gear::outer_radius - Gear::inner_radius) * (layer + 0.5) / Gear::layers;
@@ -106,12 +112,12 @@ struct Train {
   double extent() const {
     return std::max({3.0 * static_cast<double>(i), std::numbers::sqrt3 * static_cast<double>(j), static_cast<double>(k)}) + 2.1;
   }
-  static constexpr Point lowest_corner() { return {-1.01, -1.01, -0.01}; }
+  static constexpr Vector lowest_corner() { return {-1.01, -1.01, -0.01}; }
 
   // Calls use(other) for each gear of a higher number whose faces can come within `reach` of those of this one.
   template <class Use>
   void each_higher_neighbour(std::int64_t gear, double reach, Use use) const {
-    const Point here = centre(gear);
+    const Vector here = centre(gear);
     // A gear lies within 1.001 of its axis; along x neighbours are 2 or 4 apart, along y 1.7, along z 1.
     const std::int64_t span = 2 + static_cast<std::int64_t>(reach);
     const std::int64_t x = gear % i, y = gear / i % j, z = gear / i / j;
@@ -120,7 +126,7 @@ struct Train {
         for (std::int64_t a = std::max<std::int64_t>(x - span, 0); a <= std::min(x + span, i - 1); ++a) {
           const std::int64_t other = a + i * (b + j * c);
           if (other <= gear) continue;
-          const Point there = centre(other);
+          const Vector there = centre(other);
           // Rounding included.
           constexpr double most = 2 * Gear::outer_radius + 1e-3, most_z = 2 * Gear::half_width + 1e-3;
           if (std::abs(here[0] - there[0]) <= most + reach && std::abs(here[1] - there[1]) <= most + reach &&

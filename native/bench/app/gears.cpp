@@ -15,6 +15,7 @@
 #include "bench/app/gear_replay.hpp"
 #include "bench/app/gear_train.hpp"
 #include "bench/app/hilbert.hpp"
+#include "bench/app/process_grid.hpp"
 #include "bench/app/sealed_post.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
@@ -30,7 +31,7 @@ namespace {
 // --- what ranks send each other, as bytes, which who listens can tell from what the harness says ---------------------
 
 struct SentNode {
-  Point at;
+  Vector at;
   double value;
 };
 struct SentElement {
@@ -44,15 +45,8 @@ struct SentFace {  // to where something near it may be
 struct SharedFace {  // with all that it consists of
   std::uint32_t gear, number;
   std::array<std::uint32_t, 4> nodes;
-  std::array<Point, 4> at;
+  std::array<Vector, 4> at;
 };
-
-// Near-cubic: how many ranks along each side, the most along z.
-std::array<std::int64_t, 3> sides_of(int ranks) {
-  std::array<int, 3> sides = {};
-  MPI_Dims_create(ranks, 3, sides.data());
-  return {sides[2], sides[1], sides[0]};
-}
 
 Train train_of(const Trial& t) {
   const bool strong = t.text("scaling") == "strong";
@@ -61,8 +55,10 @@ Train train_of(const Trial& t) {
     return bounded_or_auto(t, axis, 1, most, strong ? if_strong : if_weak);
   };
   Train train{side("i", 4, 2), side("j", 8, 1), side("k", 4, 1)};
-  const auto [x, y, z] = strong ? std::array<std::int64_t, 3>{1, 1, 1} : sides_of(t.ranks());
-  train.i *= x, train.j *= y, train.k *= z;
+  if (!strong) {  // near-cubic, the most along z, with any MPI
+    const auto [x, y, z] = ProcessGrid::of(t.ranks(), {1, 1, 1}, true)->ranks;
+    train.i *= x, train.j *= y, train.k *= z;
+  }
   const std::string size = std::to_string(train.i) + " x " + std::to_string(train.j) + " x " + std::to_string(train.k) + " gears";
   // Faces and nodes are numbered in 32 bits.
   constexpr std::int64_t most_gears = std::numeric_limits<std::uint32_t>::max() / Gear::nodes;
@@ -92,11 +88,22 @@ class Program {
   void operator()() {
     if (!deal_out()) return;
     phases_.reset();
-    const double time_s = t_.measured("gears", [&] {
-      for (int step = 0; step < steps_; ++step) make(step);
+    // What is kept of a step for the checks is no part of it: each step begins together. Simulated, it takes no time.
+    const bool apart = !t_.deterministic();
+    double time_s = 0;
+    t_.measured("gears", [&] {
+      for (int step = 0; step < steps_; ++step) {
+        const double start_s = clock::now();
+        make(step);
+        const double took_s = clock::now() - start_s;
+        time_s += apart ? t_.worst(took_s) : took_s;
+        keep(turn_of(step));
+        if (apart) t_.together();
+      }
     });
-    tell(time_s);
+    tell(t_.worst(time_s));
     if (!computed_) return t_.confirm(true, ""), void();
+    if (!check_came()) return;  // the rest follows from it
     check_messages();
     check_contacts();
     check_mesh();
@@ -129,6 +136,7 @@ class Program {
     find();
     initial_s_ = t_.worst(clock::now() - start_s);
     share();
+    keep(still);
     first_ = tallies_.front();
     tallies_.clear(), shared_ = 0;
     return rebalance(still);
@@ -136,6 +144,7 @@ class Program {
 
   // This rank has these elements from now on.
   void settle(const std::vector<std::int64_t>& elements, const Owner& owner) {
+    owner_ = owner;
     mesh_.emplace(train_, elements, t_.rank(), owner);
     own_.clear();
     for (const GearMesh::Face& face : mesh_->faces()) own_.add(face.gear, face.number, Box::nothing());
@@ -156,29 +165,39 @@ class Program {
   bool rebalance(const Turn& turn) {
     const double start_s = clock::now();
     const auto key = [this, turn](std::int64_t gear, int element) {
-      const Point at = train_.middle_of(turn, gear, element), lowest = Train::lowest_corner();
+      const Vector at = train_.middle_of(turn, gear, element), lowest = Train::lowest_corner();
       std::array<std::uint32_t, 3> cell;
       for (std::size_t side = 0; side < 3; ++side)
         cell[side] = static_cast<std::uint32_t>((at[side] - lowest[side]) / train_.extent() * (1u << key_bits));
       return hilbert_index(cell, key_bits);
     };
     std::vector<std::uint64_t> keys;
-    std::vector<SentElement> elements;
-    mesh_->each_own_element([&](std::int64_t gear, int element, const std::array<std::int32_t, 8>& nodes) {
-      keys.push_back(key(gear, element));
-      SentElement& sent = elements.emplace_back(SentElement{gear * Gear::elements + element, {}});
-      for (std::size_t i = 0; i < 8; ++i) sent.nodes[i] = {mesh_->position(nodes[i]), mesh_->value(nodes[i])};
-    });
+    keys.reserve(mesh_->own_elements());
+    mesh_->each_own_element([&](std::int64_t gear, int element, const auto&) { keys.push_back(key(gear, element)); });
     const std::vector<std::uint64_t> cuts = cuts_of(keys);
     const auto rank_of = [](const std::vector<std::uint64_t>& cuts, std::uint64_t key) {
       return static_cast<int>(std::ranges::upper_bound(cuts, key) - cuts.begin());
     };
+    std::vector<std::size_t> counts(ranks_);
+    for (const std::uint64_t one : keys) ++counts[static_cast<std::size_t>(rank_of(cuts, one))];
     std::vector<std::vector<SentElement>> outgoing(ranks_);
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      outgoing[static_cast<std::size_t>(rank_of(cuts, keys[i]))].push_back(elements[i]);
-    elements.clear();
-    std::vector<SentElement> here = post_.exchanged(outgoing, elements_tag);
+    for (std::size_t rank = 0; rank < ranks_; ++rank) outgoing[rank].reserve(counts[rank]);
+    auto next = keys.begin();
+    mesh_->each_own_element([&](std::int64_t gear, int element, const std::array<std::int32_t, 8>& nodes) {
+      std::vector<SentElement>& to = outgoing[static_cast<std::size_t>(rank_of(cuts, *next++))];
+      SentElement& sent = to.emplace_back(SentElement{gear * Gear::elements + element, {}});
+      for (std::size_t i = 0; i < 8; ++i) sent.nodes[i] = {mesh_->position(nodes[i]), mesh_->value(nodes[i])};
+    });
+    std::vector<std::vector<SentElement>> incoming = post_.exchanged(outgoing, elements_tag);
+    incoming[static_cast<std::size_t>(t_.rank())] = outgoing[static_cast<std::size_t>(t_.rank())];
+    std::size_t come = 0;
+    for (const std::vector<SentElement>& elements : incoming) come += elements.size();
+    std::vector<SentElement> here;
+    here.reserve(come);
+    for (const std::vector<SentElement>& elements : incoming) here.insert(here.end(), elements.begin(), elements.end());
     std::ranges::sort(here, {}, &SentElement::number);
+    moving_bytes_ = mesh_->bytes() + own_.bytes() + keys.size() * sizeof keys[0] +
+                    (keys.size() + 2 * come) * sizeof(SentElement);
 
     std::vector<std::int64_t> numbers;
     bool good = true;
@@ -191,6 +210,8 @@ class Program {
     std::int64_t count = static_cast<std::int64_t>(here.size()), all = 0;
     MPI_Allreduce(&count, &all, 1, MPI_INT64_T, MPI_SUM, t_.comm());
     const double moved_s = clock::now();
+    post_.seal();
+    outgoing = {}, incoming = {};
     if (!t_.confirm(good && all == train_.elements(), "after the rebalance elements are missing, or not where they should be"))
       return false;
     const double settled_s = clock::now(), share = static_cast<double>(train_.elements()) / static_cast<double>(ranks_);
@@ -257,7 +278,7 @@ class Program {
     post_.wait();
     for (const auto& [rank, nodes] : mesh_->incoming()) {
       const std::vector<SentNode>& in = nodes_in_[rank];
-      post_.has_come(in);
+      post_.has_come(in, rank, nodes_tag);
       for (std::size_t i = 0; i < in.size(); ++i) mesh_->set(nodes[i], in[i].at, in[i].value);
     }
   }
@@ -287,7 +308,7 @@ class Program {
 
   void enclose_faces() {
     own_.move([&](std::size_t at) {
-      std::array<Point, 4> corners;
+      std::array<Vector, 4> corners;
       const GearMesh::Face& face = mesh_->faces()[at];
       for (std::size_t i = 0; i < 4; ++i) corners[i] = mesh_->position(face.nodes[i]);
       return reach_.around(box_of(corners));
@@ -301,7 +322,6 @@ class Program {
     blank(fragment_boxes_, fragment_boxes_.size());
     MPI_Allgatherv(mine.data(), bytes_of(mine), MPI_BYTE, fragment_boxes_.data(), counts_.data(), places_.data(), MPI_BYTE,
                    t_.comm());
-    if (computed_) gathered_.add(fragment_boxes_.data(), fragment_boxes_.size() * sizeof(Box));
   }
 
   // The faces that reach into a fragment, of another rank, of a gear with a lower number: that rank will look for contacts.
@@ -335,19 +355,19 @@ class Program {
     std::vector<int> counts = per_rank();
     for (const auto& [rank, faces] : chosen_) counts[static_cast<std::size_t>(rank)] = static_cast<int>(faces.size());
     const std::vector<int> come = post_.exchanged_counts(counts);
-    std::map<int, std::vector<SentFace>> in, out;
+    faces_in_.clear(), faces_out_.clear();
     for (std::size_t rank = 0; rank < ranks_; ++rank)
       if (come[rank] > 0)
-        post_.receive(in[static_cast<int>(rank)], static_cast<std::size_t>(come[rank]), static_cast<int>(rank), faces_tag);
+        post_.receive(faces_in_[static_cast<int>(rank)], static_cast<std::size_t>(come[rank]), static_cast<int>(rank), faces_tag);
     for (const auto& [rank, faces] : chosen_) {
-      std::vector<SentFace>& faces_out = out[rank];
+      std::vector<SentFace>& faces_out = faces_out_[rank];
       for (const std::uint32_t face : faces) faces_out.push_back({own_.box(face), mesh_->faces()[face].gear, own_.number(face)});
       post_.send(faces_out, rank, faces_tag);
     }
     post_.wait();
     others_.clear(), other_numbers_.clear(), sources_.clear();
-    for (const auto& [rank, faces] : in) {
-      post_.has_come(faces);
+    for (const auto& [rank, faces] : faces_in_) {
+      post_.has_come(faces, rank, faces_tag);
       sources_.push_back({rank, others_.size(), faces.size()});
       for (const SentFace& face : faces) {
         others_.add(face.gear, face.number, face.box);
@@ -358,7 +378,6 @@ class Program {
 
   // The faces of others that were found are shared with who has them, and then dropped.
   void share() {
-    Contacts contacts;
     phases_(sharing, [&] {
       const std::vector<Sharing> before = mesh_->sharing();
       std::vector<Sharing> now = before;
@@ -372,12 +391,51 @@ class Program {
       });
       if (now != before) ++strayed_;
     });
+  }
+
+  // What the checks have of a step. It is no part of a step, and takes a part of its time.
+  void keep(const Turn& turn) {
+    Contacts contacts;
+    contacts.count = found_.count;
     if (computed_) {
+      contacts = {};
       for (const auto [domain, range] : found_) contacts.add(number_of(domain), number_of(range));
-    } else {
-      contacts.count = found_.count;
+      gathered_.add(fragment_boxes_.data(), fragment_boxes_.size() * sizeof(Box));
+      post_.seal();
+      check_faces(turn);
     }
     tallies_.push_back(contacts);
+  }
+
+  // All that others have said of their faces follows from the numbers of these, and from who has them.
+  void check_faces(const Turn& turn) {
+    const auto is_of = [&](std::uint32_t gear, std::uint32_t number, int rank) {
+      return gear < train_.gears() && number < Gear::faces &&
+             owner_(gear, Gear::first_outer_element + static_cast<int>(number)) == rank;
+    };
+    const auto expect = [&](bool good, std::uint32_t gear, std::uint32_t number, int rank, const char* what) {
+      if (good || !wrong_face_.empty()) return;
+      wrong_face_ = "face " + std::to_string(number) + " of gear " + std::to_string(gear) + ", as rank " + std::to_string(rank) +
+                    " has told it " + what + ", is not that rank's face of this number";
+    };
+    for (const auto& [rank, faces] : faces_in_)
+      for (const auto& [box, gear, number] : faces)
+        expect(is_of(gear, number, rank) && box == reach_.around(box_of(train_.corners(turn, gear, static_cast<int>(number)))),
+               gear, number, rank, "for the search");
+    for (const auto& [rank, faces] : answered_) {
+      const std::vector<std::uint32_t>& asked = asked_.at(rank);
+      const std::vector<SentFace>& offered = faces_in_.at(rank);
+      for (std::size_t i = 0; i < faces.size(); ++i) {
+        const auto& [gear, number, nodes, at] = faces[i];
+        bool good = is_of(gear, number, rank) && gear == offered[asked[i]].gear && number == offered[asked[i]].number;
+        if (good) {
+          good = at == train_.corners(turn, gear, static_cast<int>(number));
+          const std::array<int, 4> expected = Gear::nodes_of_face(static_cast<int>(number));
+          for (std::size_t node = 0; node < 4; ++node) good = good && nodes[node] == static_cast<std::uint32_t>(expected[node]);
+        }
+        expect(good, gear, number, rank, "to be shared");
+      }
+    }
   }
 
   std::uint32_t number_of(std::uint32_t at) const {
@@ -390,34 +448,37 @@ class Program {
     std::vector<bool> near(others_.size());
     for (const Contact& contact : found_)
       if (contact.range >= own_.size()) near[contact.range - own_.size()] = true;
-    std::map<int, std::vector<std::uint32_t>> wanted, wanted_here;
+    asked_.clear(), asked_here_.clear(), answered_.clear(), answered_here_.clear();
     for (const auto& [rank, begin, count] : sources_) {
-      std::vector<std::uint32_t>& faces = wanted[rank];
+      std::vector<std::uint32_t>& faces = asked_[rank];
       for (std::size_t i = 0; i < count; ++i)
         if (near[begin + i]) faces.push_back(static_cast<std::uint32_t>(i));
     }
-    for (const auto& [rank, faces] : chosen_) post_.receive(wanted_here[rank], faces.size(), rank, asked_tag);
-    for (const auto& [rank, faces] : wanted) post_.send(faces, rank, asked_tag);
+    for (const auto& [rank, faces] : chosen_) post_.receive(asked_here_[rank], faces.size(), rank, asked_tag);
+    for (const auto& [rank, faces] : asked_) post_.send(faces, rank, asked_tag);
     post_.wait();
     std::size_t at = 0;
-    for (auto& [rank, faces] : wanted_here) {
+    for (auto& [rank, faces] : asked_here_) {
       faces.resize(post_.received_bytes(at++) / sizeof faces[0]);
-      post_.has_come(faces);
+      post_.has_come(faces, rank, asked_tag);
     }
 
-    std::map<int, std::vector<SharedFace>> in, out;
-    for (const auto& [rank, faces] : wanted)
-      if (!faces.empty()) post_.receive(in[rank], faces.size(), rank, answered_tag);
-    for (const auto& [rank, places] : wanted_here) {
-      std::vector<SharedFace>& faces = out[rank];
+    for (const auto& [rank, faces] : asked_)
+      if (!faces.empty()) post_.receive(answered_[rank], faces.size(), rank, answered_tag);
+    for (const auto& [rank, places] : asked_here_) {
+      std::vector<SharedFace>& faces = answered_here_[rank];
       const std::vector<std::uint32_t>& chosen = chosen_.at(rank);
       for (const std::uint32_t place : places)
         faces.push_back(place < chosen.size() ? shared(mesh_->faces()[chosen[place]]) : SharedFace{});
       if (!faces.empty()) post_.send(faces, rank, answered_tag);
     }
     post_.wait();
-    for (const auto& [rank, faces] : out) enter(faces, rank, now);
-    for (const auto& [rank, faces] : in) post_.has_come(faces), shared_ += faces.size(), enter(faces, rank, now);
+    for (const auto& [rank, faces] : answered_here_) enter(faces, rank, now);
+    for (const auto& [rank, faces] : answered_) {
+      post_.has_come(faces, rank, answered_tag);
+      shared_ += faces.size();
+      enter(faces, rank, now);
+    }
   }
 
   SharedFace shared(const GearMesh::Face& face) const {
@@ -458,6 +519,7 @@ class Program {
     for (std::size_t at = 2; at + 2 < all.size(); at += 2) contacts += all[at], sum = mix(sum + all[at + 1]);
     repeated_ = all[0] == all[2] && all[1] == all[3];
     t_.note("gears", std::to_string(train_.gears()));
+    t_.note("train", std::to_string(train_.i) + " x " + std::to_string(train_.j) + " x " + std::to_string(train_.k));
     t_.note("faces", std::to_string(train_.faces()));
     t_.note("elements", std::to_string(train_.elements()));
     t_.note("contacts", std::to_string(contacts) + " in " + std::to_string(steps_) + " steps");
@@ -471,12 +533,16 @@ class Program {
     const double of_face = 1 / static_cast<double>(std::max<std::size_t>(own_.size(), 1));
     const auto mesh = static_cast<double>(mesh_->bytes());
     const auto of_search = static_cast<double>(own_.bytes() + others_.bytes() + search_.bytes());
-    std::snprintf(words, sizeof words, "%.0f B for each face: mesh %.0f, search %.0f (rank 0)", (mesh + of_search) * of_face,
-                  mesh * of_face, of_search * of_face);
+    std::snprintf(words, sizeof words, "%.0f B for each face: mesh %.0f, search %.0f; in the rebalance %.0f (rank 0)",
+                  (mesh + of_search) * of_face, mesh * of_face, of_search * of_face,
+                  static_cast<double>(moving_bytes_) * of_face);
     t_.note("memory", words);
   }
 
   // --- whether it is right ------------------------------------------------------------------------------------------
+
+  // What has come of faces is what their owners must have.
+  bool check_came() { return t_.confirm(wrong_face_.empty(), wrong_face_); }
 
   // What has come is what was sent, in all, and what all have is the same for all.
   void check_messages() {
@@ -516,7 +582,8 @@ class Program {
     std::int64_t replayed = -1;
     std::vector<double> values;
     mesh_->each_node([&](std::int32_t at, std::int64_t gear, int node, bool touched) {
-      const Point here = mesh_->position(at), begin = train_.position(first, gear, node), end = train_.position(last, gear, node);
+      const Vector here = mesh_->position(at), begin = train_.position(first, gear, node);
+      const Vector end = train_.position(last, gear, node);
       for (std::size_t side = 0; side < 3; ++side) {
         const double off = std::abs(here[side] - begin[side]);
         furthest = std::isnan(off) ? INFINITY : std::max(furthest, off);
@@ -554,6 +621,7 @@ class Program {
   Reach reach_;
   double within_;  // how far faces may be apart along a side, at most
   std::optional<GearMesh> mesh_;
+  Owner owner_;
   Faces own_, others_;
   std::vector<std::uint32_t> other_numbers_;
   std::vector<Source> sources_;
@@ -565,11 +633,16 @@ class Program {
   std::map<int, std::vector<std::uint32_t>> chosen_;  // of the own faces, for each rank to which some are sent
   Strip strip_;
   std::map<int, std::vector<SentNode>> nodes_in_, nodes_out_;
+  std::map<int, std::vector<SentFace>> faces_in_, faces_out_;
+  std::map<int, std::vector<std::uint32_t>> asked_, asked_here_;  // by their places in a message with faces
+  std::map<int, std::vector<SharedFace>> answered_, answered_here_;
   SealedPost post_;
   Seal gathered_;
   Contacts first_;
   std::vector<Contacts> tallies_;  // of each step
   std::uint64_t shared_ = 0, strayed_ = 0;
+  std::string wrong_face_;        // the first one
+  std::size_t moving_bytes_ = 0;  // at most, in the rebalance
   bool repeated_ = false;
   double initial_s_ = 0, rebalance_s_ = 0, imbalance_ = 1;
   npb::Phases phases_{{"rotation", "diffusion", "search"}, {"refresh", "exchange", "sharing"}};

@@ -25,6 +25,7 @@ struct Candidates {
     for (std::vector<double>* const one : {&x, &y, &z, &squared}) one->resize(2 * (count + more));
     who.resize(2 * (count + more));
   }
+  std::size_t bytes() const { return 4 * squared.capacity() * sizeof(double) + who.capacity() * sizeof(std::int32_t); }
   void add(const Four& at, std::int32_t atom) {
     x[count] = at.x, y[count] = at.y, z[count] = at.z, who[count] = atom;
     ++count;
@@ -73,8 +74,9 @@ class HalfList {
   // Without those that fill up.
   std::int64_t pairs() const { return pairs_; }
   std::size_t bytes() const {
-    return begins_.bytes() + neighbours_.bytes() + (own_.size() + ghosts_.size()) * sizeof(std::int32_t) +
-           (ghost_at_.capacity() + cell_of_.capacity()) * sizeof(std::int32_t);
+    std::size_t numbers = 0;
+    for (const std::vector<std::int32_t>* const one : {&own_, &ghosts_, &next_, &cell_of_, &ghost_at_}) numbers += one->capacity();
+    return begins_.bytes() + neighbours_.bytes() + numbers * sizeof(std::int32_t) + candidates_.bytes();
   }
 
   // Own atoms by their cells; their forces are gone.

@@ -1,5 +1,5 @@
 // Messages of records, as bytes, with a sum over all that was sent and all that has come: over all ranks both are the same,
-// or something was lost on the way.
+// or something was lost on the way, or came to another rank, or as something else.
 #pragma once
 
 #include <mpi.h>
@@ -13,12 +13,19 @@
 
 namespace kiviat::app {
 
-// A sum over bytes: different if any bit is, or where it is.
+// A sum over bytes: different if any bit is, or where it is; and if they came another way.
 class Seal {
  public:
-  void add(const void* data, std::size_t bytes) {
+  struct Way {
+    int source, target, tag;
+  };
+
+  void add(const void* data, std::size_t bytes, const Way& way = {}) {
     const auto* from = static_cast<const unsigned char*>(data);
-    std::uint64_t factor = bytes | 1;  // odd, and so it remains
+    const std::uint64_t ends = static_cast<std::uint64_t>(way.source) << 32 | static_cast<std::uint32_t>(way.target);
+    const std::uint64_t begin = mix(mix(ends) + static_cast<std::uint64_t>(way.tag) * random_step + bytes);
+    sum_ += begin;  // also of what is empty
+    std::uint64_t factor = begin | 1;  // odd, and so it remains
     for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t), factor += random_step - 1) {
       std::uint64_t word = 0;
       std::memcpy(&word, from + at, std::min(sizeof word, bytes - at));
@@ -50,10 +57,10 @@ class SealedPost {
     MPI_Comm_rank(comm, &rank_);
   }
 
-  // Records stay where they are until wait().
+  // Records stay where they are, and as they are, until seal().
   template <class Record>
   void send(const std::vector<Record>& records, int rank, int tag) {
-    if (seals_) sent_.add(records.data(), records.size() * sizeof(Record));
+    if (seals_) unsealed_.push_back({records.data(), records.size() * sizeof(Record), {rank_, rank, tag}, &sent_});
     MPI_Isend(records.data(), bytes_of(records), MPI_BYTE, rank, tag, comm_, &requests_.emplace_back());
   }
   // Up to `most` records.
@@ -74,9 +81,15 @@ class SealedPost {
     MPI_Get_count(&statuses_[number], MPI_BYTE, &bytes);
     return static_cast<std::size_t>(bytes);
   }
+  // What a message has brought; it stays likewise.
   template <class Record>
-  void has_come(const std::vector<Record>& records) {
-    if (seals_) came_.add(records.data(), records.size() * sizeof(Record));
+  void has_come(const std::vector<Record>& records, int rank, int tag) {
+    if (seals_) unsealed_.push_back({records.data(), records.size() * sizeof(Record), {rank, rank_, tag}, &came_});
+  }
+  // Sums over all messages since the last time; apart from them, for that takes time.
+  void seal() {
+    for (const Unsealed& one : unsealed_) one.into->add(one.records, one.bytes, one.way);
+    unsealed_.clear();
   }
 
   // A number for each rank, and one from each. Collective.
@@ -85,9 +98,9 @@ class SealedPost {
     MPI_Alltoall(counts.data(), 1, MPI_INT, come.data(), 1, MPI_INT, comm_);
     return come;
   }
-  // What goes to each rank; returns what comes from all of them, with what stays here. Collective.
+  // What goes to each rank but this one; returns what has come from each. Collective.
   template <class Record>
-  std::vector<Record> exchanged(const std::vector<std::vector<Record>>& outgoing, int tag) {
+  std::vector<std::vector<Record>> exchanged(const std::vector<std::vector<Record>>& outgoing, int tag) {
     std::vector<int> counts;
     for (const std::vector<Record>& records : outgoing) counts.push_back(static_cast<int>(records.size()));
     const std::vector<int> come = exchanged_counts(counts);
@@ -99,12 +112,12 @@ class SealedPost {
     for (std::size_t rank = 0; rank < counts.size(); ++rank)
       if (rank != self && counts[rank] > 0) send(outgoing[rank], static_cast<int>(rank), tag);
     wait();
-    std::vector<Record> all = outgoing[self];
-    for (const std::vector<Record>& records : incoming) has_come(records), all.insert(all.end(), records.begin(), records.end());
-    return all;
+    for (std::size_t rank = 0; rank < come.size(); ++rank)
+      if (!incoming[rank].empty()) has_come(incoming[rank], static_cast<int>(rank), tag);
+    return incoming;
   }
 
-  // Whether what has come, so far and everywhere, is what was sent. Collective.
+  // Whether what has come and was sealed, everywhere, is what was sent. Collective.
   bool all_came() const {
     const std::uint64_t mine = sent_.sum() - came_.sum();
     std::uint64_t all = 0;
@@ -113,11 +126,19 @@ class SealedPost {
   }
 
  private:
+  struct Unsealed {
+    const void* records;
+    std::size_t bytes;
+    Seal::Way way;
+    Seal* into;
+  };
+
   MPI_Comm comm_;
   bool seals_;
   int rank_;
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
+  std::vector<Unsealed> unsealed_;
   Seal sent_, came_;
 };
 
