@@ -16,7 +16,35 @@
 namespace geometry = boost::geometry;
 using Corner = geometry::model::point<float, 3, geometry::cs::cartesian>;
 using TreeBox = geometry::model::box<Corner>;
-using Entry = std::pair<TreeBox, std::uint32_t>;  // with its gear
+using Entry = std::pair<TreeBox, std::uint32_t>;  // with its number
+using Tree = geometry::index::rtree<Entry, geometry::index::rstar<16>>;
+
+template <class Use>
+void each_that_overlaps(const Tree& tree, const TreeBox& box, Use use) {
+  tree.query(geometry::index::intersects(box), boost::make_function_output_iterator([&](const Entry& entry) { use(entry); }));
+}
+
+// Each pair once, for gears do not meet themselves: a tree of the faces of each gear, and one of gears, by which those are
+// found that may meet; then of two such gears the faces of the one that reach into the box of the other.
+void search(const std::vector<std::vector<Entry>>& gears, std::vector<std::pair<std::uint32_t, std::uint32_t>>& found) {
+  std::vector<Tree> trees;
+  std::vector<Entry> boxes;
+  for (const std::vector<Entry>& faces : gears) {
+    trees.emplace_back(faces);  // packed
+    boxes.emplace_back(trees.back().bounds(), static_cast<std::uint32_t>(boxes.size()));
+  }
+  const Tree all(boxes);
+  for (const auto& [box, gear] : boxes)
+    each_that_overlaps(all, box, [&, &box = box, &gear = gear](const Entry& other) {
+      if (other.second <= gear) return;
+      TreeBox common;
+      geometry::intersection(box, other.first, common);
+      each_that_overlaps(trees[gear], common, [&](const Entry& domain) {
+        each_that_overlaps(trees[other.second], domain.first,
+                           [&](const Entry& range) { found.emplace_back(domain.second, range.second); });
+      });
+    });
+}
 
 int main(int count, char** words) {
   if (count != 5) return std::fprintf(stderr, "usage: rtree_gears I J K STEPS\n"), 2;
@@ -27,24 +55,19 @@ int main(int count, char** words) {
   double seconds = 0;
   for (int step = 0; step < steps; ++step) {
     const kiviat::app::Turn turn(2 * std::numbers::pi * step / (steps - 1));
-    std::vector<Entry> entries;
+    std::vector<std::vector<Entry>> gears;
     for (std::int64_t gear = 0; gear < train.gears(); ++gear) {
       const kiviat::app::GearBoxes boxes(train, turn, gear, {0.125f, 0});
+      std::vector<Entry>& faces = gears.emplace_back();
       for (std::size_t face = 0; face < kiviat::app::Gear::faces; ++face) {
         const kiviat::app::Box& box = boxes[face];
         const Corner low(box.low[0], box.low[1], box.low[2]), high(box.high[0], box.high[1], box.high[2]);
-        entries.emplace_back(TreeBox(low, high), static_cast<std::uint32_t>(gear));
+        faces.emplace_back(TreeBox(low, high), static_cast<std::uint32_t>(gear * kiviat::app::Gear::faces + face));
       }
     }
     found.clear();
     const auto start = std::chrono::steady_clock::now();
-    const geometry::index::rtree<Entry, geometry::index::rstar<16>> tree(entries);
-    for (std::uint32_t domain = 0; domain < entries.size(); ++domain) {
-      const auto keep = boost::make_function_output_iterator([&](const Entry& other) {
-        if (other.second > entries[domain].second) found.emplace_back(domain, other.second);
-      });
-      tree.query(geometry::index::intersects(entries[domain].first), keep);
-    }
+    search(gears, found);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     contacts += found.size();
   }
