@@ -9,7 +9,7 @@ Places usual_places() { return {}; }
 
 Found find_sources(const Places&) {
   Found found;
-  found.missing.push_back("a modelled machine has no meters, and its file declares no power.node");
+  found.missing.emplace_back("a modelled machine has no meters, and its file declares no power.node");
   return found;
 }
 
