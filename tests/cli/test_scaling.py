@@ -200,3 +200,10 @@ def test_one_to_sixteen_simulated_ranks(kiviat: Kiviat) -> None:
             assert point["power"]["origin"] == "declared"
         assert curve["points"][1]["speedup"]["value"] > 1
     assert studies["ep"]["curves"][0]["points"][-1]["efficiency"]["value"] > 0.9
+    # A paper speaks of this machine, though not of these programs.
+    told = kiviat("scaling", "last").stdout
+    assert (
+        "  Martin et al., section 8 (S-035): power, power per socket incl. NIC and 4 DIMMs: ~ 115 W\n"
+        "    cannot tell: 115 W a socket, declared and not measured\n"
+    ) in told
+    assert "(S-021): HPCCG, ordering of MFLOPS: Opteron cluster > SC072\n" in told

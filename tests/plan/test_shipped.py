@@ -146,7 +146,10 @@ def test_applications_are_the_plans_of_each(real: list[dict[str, Any]]) -> None:
     def cases_of(name: str) -> set[str]:
         return {case.id for case in load_plan(name, real, 3).cases}
 
-    assert cases_of("applications") == cases_of("hpccg") | cases_of("gears") | cases_of("lj")
+    # And the liquid of 4,194,304 atoms, four a cell: too much for a plan of its own on a small machine.
+    large = {case for case in cases_of("applications") if "nx=128" in case}
+    assert large == {f"lj/ranks={ranks}/nx=128/ny=128/nz=64/scaling=strong" for ranks in (1, 2, 3)}
+    assert cases_of("applications") - large == cases_of("hpccg") | cases_of("gears") | cases_of("lj")
 
 
 def scopes(kernel: dict[str, Any]) -> list[str | None]:

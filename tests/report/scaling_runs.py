@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kiviat.analysis.scaling import Source
 from kiviat.record import Row
 
+from .modelled import ONCE, simulated_run
 from .synthetic import make_run, row
 
 RANKS = (1, 2, 4, 8, 16, 32)
+# Machines that a paper says something of, in its words.
+SICORTEX = "SiCortex SC072"
+CLUSTER = "Sandia commodity cluster (2.2 GHz Opteron, Myri-10G)"
 PER_NODE = 4
 
 
@@ -95,3 +100,42 @@ def source(run: Mapping[str, Any], rows: list[Row], label: str | None = None) ->
     from kiviat.report.runs import labels
 
     return Source(label or labels([run])[0].label, (run,), rows)
+
+
+def modelled(
+    name: str, time: Callable[[int], float], ranks: Iterable[int] = (1, 8, 64), **about: Any
+) -> Source:
+    """Predictions of a program on the model of a paper's machine: sockets of six cores, or of one."""
+    cores, watts = (6, 15.0) if name == SICORTEX else (1, 115.0)
+    named = [{"machine": name, "mode": ""}]
+    run = simulated_run(name, name=name.split()[0], cores=cores, nodes=72 // cores, published=named)
+    declared = {"value": watts, "per": "node", "source": "machine file"}
+    launches = [
+        {**run["launches"][0], "index": at, "world": count, "ranks": []}
+        | {
+            "placement": {
+                **run["launches"][0]["placement"],
+                "nodes": [rank // cores for rank in range(count)],
+            }
+        }
+        for at, count in enumerate(ranks)
+    ]
+    run = {**run, "machine": {**run["machine"], "declared_watts": declared}, "launches": launches}
+    return source(run, program_rows(name, time, ranks, repeats=1, noise=0, count=1, **ONCE, **about))
+
+
+def program_rows(
+    run: str,
+    time: Callable[[int], float],
+    ranks: Iterable[int],
+    benchmark: str = "hpccg",
+    kind: str = "weak",
+    notes: dict[str, str] | None = None,
+    **changes: Any,
+) -> list[Row]:
+    """Of a program of ours that says how it scales."""
+    unit = "flop/s" if benchmark == "hpccg" else "1/s"
+    rows = scaling_rows(
+        run, time, benchmark=benchmark, axes={"scaling": kind}, weak=kind == "weak", ranks=ranks, **changes
+    )
+    return [replace(row, notes=notes or {}, unit=unit if row.metric == "rate" else row.unit) for row in rows]

@@ -11,13 +11,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kiviat.analysis.scaling import Asked, Source, Study, scaling
+from kiviat.analysis.scaling_published import judged
 from kiviat.analysis.scaling_reading import Reading, readings
 from kiviat.record import Row
 from kiviat.report.runs import labels
 from kiviat.report.scaling import render_scaling
 
 from .conftest import VIEWS, Open
-from .scaling_runs import amdahl, scaling_rows, scaling_run
+from .scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, scaling_rows, scaling_run
 from .test_page import SCREENSHOTS, draw_all
 
 SIMULATED: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
@@ -157,3 +158,34 @@ def simulated_looks_simulated(page: Page) -> None:
     expect(page.locator("article.run", has_text="sc072")).to_contain_text(
         "Predicted by a model, not measured"
     )
+
+
+def test_what_was_published_stands_beside_the_figures_that_it_is_of(open_page: Open) -> None:
+    sources = [modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 1 + p / 64)]
+    result = scaling(sources, Asked())
+    html = render_scaling(readings(result, sources), sources, [], judged(result.studies, sources))
+    page = open_page(html, 390)
+    (row,) = page.locator("section", has_text="hpccg: weak scaling").locator("table.said tbody tr").all()
+    expect(row.locator("th")).to_contain_text("HPCCG, ordering of MFLOPS: Opteron cluster > SC072")
+    expect(row.locator("th")).to_contain_text("Martin et al., section 7.1 / Fig 9 (S-021)")
+    expect(row.locator("td")).to_have_text(
+        "agrees, predicted: 2.00 to 3.94 times as much in a second, on 1 to 64 ranks"
+    )
+    expect(row.locator(".simulated")).to_have_count(1)
+    rest = page.locator("#published tbody tr")
+    expect(rest.filter(has_text="S-039")).to_contain_text("agrees, predicted: 11 sockets for 64 ranks")
+    expect(rest.filter(has_text="S-028")).to_have_count(2)
+    expect(rest.filter(has_text="S-021")).to_have_count(0)
+    expect(page.locator("#reading")).to_contain_text("Performance Analysis of the SiCortex SC072")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    # Of other machines there is neither table nor heading.
+    assert "As published" not in everything()[1]
+
+
+def test_marks_without_law_and_bars_are_joined(open_page: Open) -> None:
+    """Hollow marks strewn over a figure are no curve."""
+    sources = [modelled(SICORTEX, lambda p: {1: 1.0, 8: 7.0, 64: 2.0}[p])]
+    result = scaling(sources, Asked())
+    assert result.studies[0].curves[0].choice.chosen is None
+    (marks,) = plotted(open_page(render_scaling(readings(result, sources), sources, [])), "value")
+    assert marks["mode"] == "lines+markers" and marks["x"] == [1, 8, 64]

@@ -48,18 +48,18 @@ def equals(study: Study) -> list[Equal]:
 
 
 def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
-    if different := _different(study, curve, other):
-        yield Equal(curve.label, other.label, other.points[-1].ranks, None, None, None, different)
+    if why := different(study, curve, other):
+        yield Equal(curve.label, other.label, other.points[-1].ranks, None, None, None, why)
         return
     how = "simulated" if curve.clock == "simulated" else "measured"
     for point in other.points:
-        wanted = _work(study, point)[0]
+        wanted = work(study, point)[0]
         found = _reached(study, curve, wanted, 0)
-        low, high = _work(study, point)[1:]
+        low, high = work(study, point)[1:]
         first, last = curve.points[0].ranks, curve.largest
         if found is not None:
             words = three_digits(found)
-        elif wanted < _work(study, curve.points[0])[0]:
+        elif wanted < work(study, curve.points[0])[0]:
             words = f"fewer than {first}, beyond what was {how}"
         else:
             words = f"more than {last} do, beyond what was {how}"
@@ -74,7 +74,7 @@ def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
         )
 
 
-def _different(study: Study, curve: Curve, other: Curve) -> str:
+def different(study: Study, curve: Curve, other: Curve) -> str:
     """Why the two did not solve the same problem, or nothing."""
     a, b = curve.points[0], other.points[0]
     if a.size is None or b.size is None:
@@ -84,18 +84,18 @@ def _different(study: Study, curve: Curve, other: Curve) -> str:
     return "" if same else f"not the same problem: {a.size.words} against {b.size.words}"
 
 
-def _work(study: Study, point: Point) -> tuple[float, float | None, float | None]:
+def work(study: Study, point: Point) -> tuple[float, float | None, float | None]:
     """What is done in a second, in units of the benchmark, with the ends of its 95 % interval."""
     if study.rate:
         return point.value, point.low, point.high
-    work = point.ranks if study.kind == "weak" else 1.0
-    low, high = (None if end is None else work / end for end in (point.high, point.low))
-    return work / point.value, low, high
+    done = point.ranks if study.kind == "weak" else 1.0
+    low, high = (None if end is None else done / end for end in (point.high, point.low))
+    return done / point.value, low, high
 
 
 def _reached(study: Study, curve: Curve, wanted: float, end: int) -> float | None:
     """The smallest number of ranks that does so much; `end` says by which of value, low and high."""
-    works = [(point.ranks, _work(study, point)[end]) for point in curve.points]
+    works = [(point.ranks, work(study, point)[end]) for point in curve.points]
     if works[0][1] == wanted:
         return float(works[0][0])
     for (p, before), (q, after) in pairwise(works):

@@ -78,7 +78,8 @@ def size_of(summary: Summary, metrics: Mapping[str, float]) -> Size | None:
     for name, power in _COUNTS.items():
         noted = summary.notes.get(name, "")
         if value := metrics.get(name) or (float(noted) if noted.isdecimal() and power == 1 else None):
-            return Size(value**power, False, f"{name} {three_digits(value)}")
+            words = f"{value:,.0f} {name}" if power == 1 else f"{name} {three_digits(value)}"
+            return Size(value**power, False, words)
     if isinstance(given := axes.get("class", _CLASSED.get(summary.benchmark)), str):
         return Size(1.0, False, f"class {given}", exact=given)
     alone = axes.get("scope") == "star"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from kiviat.analysis.grids import grids
 from kiviat.analysis.scaling import Asked, Source, joined, scaling
+from kiviat.analysis.scaling_published import judged
 from kiviat.analysis.scaling_reading import readings
 from kiviat.cli.files import write_page
-from kiviat.cli.scaling_words import as_json, flat, print_readings
+from kiviat.cli.scaling_words import as_json, flat, print_readings, published_json
 from kiviat.cli.table import print_csv, print_json
 from kiviat.record import InputError
 from kiviat.report.runs import labels
@@ -26,16 +27,19 @@ def execute(arguments: Namespace) -> int:
     sources = _sources(arguments.runs)
     result = scaling(sources, Asked(tuple(arguments.benchmark), arguments.metric, arguments.kind))
     found = readings(result, sources, at)
+    published = judged(result.studies, sources)
     if arguments.output:
-        write_page(render_scaling(found, sources, result.left_out), Path(arguments.output))
+        write_page(render_scaling(found, sources, result.left_out, published), Path(arguments.output))
     for why in result.left_out:
         print(f"kiviat: left out: {why}", file=sys.stderr)
     if arguments.format == "json":
-        print_json({"studies": [as_json(one) for one in found], "left_out": result.left_out})
+        studies = [as_json(one, published) for one in found]
+        of_no_study = [published_json(one) for one in published if one.study is None]
+        print_json({"studies": studies, "published": of_no_study, "left_out": result.left_out})
     elif arguments.format == "csv":
         print_csv([line for one in found for line in flat(one)])
     else:
-        print_readings(found)
+        print_readings(found, published)
         if arguments.output:
             print(f"\n{arguments.output}")
     return 0

@@ -9,6 +9,7 @@ from typing import Any
 from kiviat.analysis.scaling import Study
 from kiviat.analysis.scaling_curve import Curve, Point
 from kiviat.analysis.scaling_models import Fit
+from kiviat.analysis.scaling_published import Judged
 from kiviat.analysis.scaling_reading import Reading
 from kiviat.cli.table import bold, print_table
 from kiviat.cli.words import counted
@@ -21,22 +22,36 @@ from kiviat.report.scaling_words import (
     known_text,
     law_text,
     per_watt_text,
+    place_text,
     prediction_text,
     ratio_text,
+    statement_text,
+    verdict_text,
 )
 
 # Of the sizes of a benchmark's messages, how many are shown; CSV, JSON and the page have all.
 _MAX_SIZES = 6
 
 
-def print_readings(found: Sequence[Reading]) -> None:
+def print_readings(found: Sequence[Reading], published: Sequence[Judged]) -> None:
     shown = _few(found)
     for place, reading in enumerate(shown):
         if place:
             print()
-        _print(reading)
+        _print(reading, [one for one in published if one.study is reading.study])
     if len(shown) < len(found):
         print(f"\n{len(found) - len(shown)} more message sizes; --format csv or -o FILE.html has all")
+    if of_no_study := [one for one in published if one.study is None]:
+        print()
+        _print_published(of_no_study)
+
+
+def _print_published(found: Sequence[Judged]) -> None:
+    """Two lines for each: what is published, and what these results say to it."""
+    print("as published")
+    for one in found:
+        print(f"  {place_text(one)}: {statement_text(one)}")
+        print(f"    {verdict_text(one)}: {one.words}")
 
 
 def _few(found: Sequence[Reading]) -> list[Reading]:
@@ -53,7 +68,7 @@ def _few(found: Sequence[Reading]) -> list[Reading]:
     ]
 
 
-def _print(reading: Reading) -> None:
+def _print(reading: Reading, published: Sequence[Judged]) -> None:
     study = reading.study
     print(f"{bold(study.title)}: {kind_text(study)}\n")
     for place, curve in enumerate(study.curves):
@@ -73,6 +88,8 @@ def _print(reading: Reading) -> None:
         print()
     for line in equals_text(reading.equals):
         print(line)
+    if published:
+        _print_published(published)
 
 
 def _table(study: Study, curve: Curve) -> None:
@@ -116,7 +133,7 @@ def _remarks(curve: Curve, point: Point) -> str:
     return ", ".join(words)
 
 
-def as_json(reading: Reading) -> dict[str, Any]:
+def as_json(reading: Reading, published: Sequence[Judged]) -> dict[str, Any]:
     study = reading.study
     return {
         **{name: getattr(study, name) for name in ("benchmark", "metric", "unit", "better", "kind", "why")},
@@ -140,6 +157,20 @@ def as_json(reading: Reading) -> dict[str, Any]:
             )
         ],
         "equals": [asdict(one) for one in reading.equals],
+        "published": [published_json(one) for one in published if one.study is study],
+    }
+
+
+def published_json(one: Judged) -> dict[str, Any]:
+    return {
+        "id": one.row.id,
+        "paper": one.paper.citation,
+        "location": one.row.location,
+        "says": statement_text(one),
+        "asks": one.claim.asks,
+        "verdict": one.verdict,
+        "words": one.words,
+        "predicted": one.predicted,
     }
 
 

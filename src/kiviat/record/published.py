@@ -24,12 +24,31 @@ _UNITS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What a fact or statement says of how programs scale, for runs to be held against.
+
+    `asks` is one of what schema/published.schema.json lists. Without `benchmarks`, ours, it is of the machine
+    whatever runs there. `kind` is strong, weak, or empty where both are meant; `size` that of the whole
+    problem; `of` the machine in the paper's words, the system's own if empty, `than` the one it is compared
+    with. `ranks` is their number where the claim names one.
+    """
+
+    asks: str
+    benchmarks: tuple[str, ...] = ()
+    kind: str = ""
+    size: int | None = None
+    of: str = ""
+    than: str = ""
+    ranks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """One number of a paper. `value` is in `unit`, ours; `benchmark` and `metric` are in the paper's words.
 
     `measures` names our quantity, "benchmark.metric", where there is one. `use` is what the value may
     serve for. `balance` names the axis of the balance diagram that the value is; of the largest value of
-    several machines, `holder` is the one that has it, by the paper.
+    several machines, `holder` is the one that has it, by the paper. `scaling` are claims about scaling.
     """
 
     id: str
@@ -46,13 +65,14 @@ class Fact:
     note: str = ""
     balance: str = ""
     holder: str = ""
+    scaling: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """What a paper says in words: an ordering, or that something holds.
 
-    `says` is empty where `metric` is all of it.
+    `says` is empty where `metric` is all of it. `scaling` are the claims about scaling in it.
     """
 
     id: str
@@ -65,6 +85,7 @@ class Statement:
     says: str = ""
     message_size: str = ""
     note: str = ""
+    scaling: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +171,7 @@ def read_paper(path: Path) -> Paper:
 
 def _system(data: dict[str, Any]) -> System:
     facts = tuple(_fact(fact) for fact in data.get("facts", ()))
-    statements = tuple(Statement(**statement) for statement in data.get("statements", ()))
+    statements = tuple(Statement(**_claimed(statement)) for statement in data.get("statements", ()))
     return System(**{**data, "facts": facts, "statements": statements})
 
 
@@ -160,5 +181,11 @@ def _fact(data: dict[str, Any]) -> Fact:
     factor, unit = _UNITS[data["unit"]]
     # IMB before 2019 printed MB/s of 2^20 bytes.
     factor *= data.get("base_bytes", 10**6) / 10**6
-    rest = {key: value for key, value in data.items() if key != "base_bytes"}
+    rest = {key: value for key, value in _claimed(data).items() if key != "base_bytes"}
     return Fact(**{**rest, "value": data["value"] * factor, "unit": unit})
+
+
+def _claimed(data: dict[str, Any]) -> dict[str, Any]:
+    given = data.get("scaling", ())
+    claims = (Claim(**{**claim, "benchmarks": tuple(claim.get("benchmarks", ()))}) for claim in given)
+    return {**data, "scaling": tuple(claims)}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kiviat.analysis.limits import listed
 from kiviat.record.units import format_bytes, format_value
 from kiviat.report.figure import RunLabel
 from kiviat.report.modelled import model_of, network, nodes
@@ -195,7 +196,7 @@ def _ranks(run: Run) -> str:
     if run["clock"] == "simulated":
         asked = [launch["placement"]["nodes"] for launch in run["launches"] if launch["placement"]]
         hosts, noun = max((len(set(nodes)) for nodes in asked), default=hosts), "modelled node"
-    return f"{' and '.join(map(str, worlds))} on {counted(hosts, noun)}" if worlds and hosts else ""
+    return f"{listed([str(world) for world in worlds])} on {counted(hosts, noun)}" if worlds and hosts else ""
 
 
 def _when(run: Run) -> str:

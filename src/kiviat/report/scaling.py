@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kiviat.analysis.scaling import Source, Study
 from kiviat.analysis.scaling_curve import Curve, Point
+from kiviat.analysis.scaling_published import AGREES, DISAGREES, Judged
 from kiviat.analysis.scaling_reading import Reading
 from kiviat.record.units import format_range, format_value
 from kiviat.report import runs as told
@@ -21,8 +22,11 @@ from kiviat.report.scaling_words import (
     off_text,
     parameters_text,
     per_watt_text,
+    place_text,
     prediction_text,
     ratio_text,
+    statement_text,
+    verdict_text,
 )
 from kiviat.report.shell import figure_data, page
 
@@ -66,6 +70,19 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a paper says, and whether it is so here; `about` names the study where it is one of several."""
+
+    statement: str
+    place: str
+    about: str
+    verdict: str
+    mood: str  # "good", "bad" or "" where nothing can be told
+    words: str
+    predicted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A study in tables."""
 
@@ -76,26 +93,36 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The studies of a benchmark that differ in message size or setting: figures have a panel for each."""
+    """A study, or those of a benchmark that differ in message size: figures have a panel for each."""
 
     id: str
     title: str
     lead: str
     figures: list[Figure]
+    published: list[Said]
     studies: list[Told]
 
 
-def render_scaling(readings: Sequence[Reading], sources: Sequence[Source], left_out: Sequence[str]) -> str:
+def render_scaling(
+    readings: Sequence[Reading],
+    sources: Sequence[Source],
+    left_out: Sequence[str],
+    published: Sequence[Judged] = (),
+) -> str:
     """The page; `sources` are where the curves come from, `left_out` what has no curve, and why."""
     first = [source.runs[0] for source in sources]
     labels = told.labels(first)
     by_label = {label.label: (place, label) for place, label in enumerate(labels)}
-    groups: dict[tuple[str, str, str], list[Reading]] = {}
+    groups: dict[tuple[str, ...], list[Reading]] = {}
     for one in readings:
-        groups.setdefault((one.study.benchmark, one.study.metric, one.study.kind), []).append(one)
+        study = one.study
+        problem = study.setting if study.bytes is None else ""
+        groups.setdefault((study.benchmark, study.metric, study.kind, problem), []).append(one)
     sections = [
-        _section(number, group, by_label, len(labels)) for number, group in enumerate(groups.values(), 1)
+        _section(number, group, by_label, len(labels), published)
+        for number, group in enumerate(groups.values(), 1)
     ]
+    of_no_study = [_said(one, "") for one in published if one.study is None]
     clocks = {label.clock for label in labels}
     return page(
         "scaling.html.j2",
@@ -108,7 +135,11 @@ def render_scaling(readings: Sequence[Reading], sources: Sequence[Source], left_
         title=f"Scaling of {told.title(first)}",
         labels=labels,
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
-        contents=[*((section.id, section.title) for section in sections), ("reading", "Reading")],
+        contents=[
+            *((section.id, section.title) for section in sections),
+            *([("published", "As published")] if of_no_study else []),
+            ("reading", "Reading"),
+        ],
         machines=[
             {
                 "name": label.label,
@@ -120,22 +151,46 @@ def render_scaling(readings: Sequence[Reading], sources: Sequence[Source], left_
             for source, label in zip(sources, labels, strict=True)
         ],
         sections=sections,
+        published=of_no_study,
+        papers=list(dict.fromkeys(one.paper.citation for one in published)),
         left_out=left_out,
     )
 
 
 def _section(
-    number: int, group: Sequence[Reading], labels: Mapping[str, tuple[int, RunLabel]], machines: int
+    number: int,
+    group: Sequence[Reading],
+    labels: Mapping[str, tuple[int, RunLabel]],
+    machines: int,
+    published: Sequence[Judged],
 ) -> Section:
     study = group[0].study
     reasons = {one.study.why for one in group}
     lead = kind_text(study) if len(reasons) == 1 else f"{study.kind} scaling of {study.metric}"
     return Section(
         id=f"study-{number}",
-        title=f"{study.benchmark}: {study.kind} scaling",
+        title=f"{study.benchmark}: {study.kind} scaling"
+        + (f", {study.setting}" if study.setting and study.bytes is None else ""),
         lead=f"{lead[:1].upper()}{lead[1:]}.",
         figures=numbered(figures_of(group, labels, machines), f"fig-{number}"),
+        published=[
+            _said(one, one.study.title if len(group) > 1 else "")
+            for one in published
+            if one.study is not None and any(one.study is reading.study for reading in group)
+        ],
         studies=[_told(one, labels) for one in group],
+    )
+
+
+def _said(one: Judged, about: str) -> Said:
+    return Said(
+        statement=statement_text(one),
+        place=place_text(one),
+        about=about,
+        verdict=verdict_text(one),
+        mood={AGREES: "good", DISAGREES: "bad"}.get(one.verdict, ""),
+        words=one.words,
+        predicted=one.predicted,
     )
 
 

@@ -107,8 +107,12 @@ def _values(one: Reading, labels: _LABELS, machines: int) -> tuple[Line, ...]:
     lines = []
     for curve, predictions in zip(one.study.curves, one.predictions, strict=True):
         points = [(point.ranks, (point.value, _extremes(point))) for point in curve.points]
-        lines.append(_marks(curve, labels, machines, points, "least to most sample", "markers"))
-        if fit := curve.choice.chosen:
+        fit = curve.choice.chosen
+        # Where neither a law nor a bar is drawn, a line leads the eye from mark to mark.
+        bare = fit is None and not any(map(_extremes, curve.points))
+        mode = "lines+markers" if bare else "markers"
+        lines.append(_marks(curve, labels, machines, points, "least to most sample", mode))
+        if fit:
             asked = max((prediction.ranks for prediction in predictions), default=0)
             lines += _law(curve, fit, _colour(labels[curve.label][1], machines), asked)
     return tuple(lines)

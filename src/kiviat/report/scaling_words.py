@@ -10,6 +10,8 @@ from kiviat.analysis.scaling_crossover import Equal
 from kiviat.analysis.scaling_curve import Curve, Prediction, Ratio
 from kiviat.analysis.scaling_models import Fit, Parameter
 from kiviat.analysis.scaling_power import Power
+from kiviat.analysis.scaling_published import CANNOT_TELL, Judged
+from kiviat.record.published import Fact
 from kiviat.record.units import UNAVAILABLE, format_range, format_value, three_digits
 from kiviat.report.runs import counted
 
@@ -27,7 +29,18 @@ def energy_text(power: Power) -> str:
 
 def kind_text(study: Study) -> str:
     """ "strong scaling of rate; class A on all"."""
-    return f"{study.kind} scaling of {study.metric.replace('_', ' ')}; {study.why}"
+    return f"{study.kind} scaling of {study.metric.replace('_', ' ')}{_problem(study)}; {study.why}"
+
+
+def _problem(study: Study) -> str:
+    """ ", 32,000 atoms in all", where neither the title nor how the kind was told has it."""
+    first = study.curves[0].points[0]
+    size = first.size
+    if size is None or study.bytes is not None or size.exact or size.words in study.why:
+        return ""
+    if study.kind == "strong":
+        return f", {size.words}" + ("" if size.each else " in all")
+    return f", {size.words} on {'each rank' if size.each else counted(first.ranks, 'rank')}"
 
 
 def ratio_text(ratio: Ratio, unit: str = "1") -> str:
@@ -138,6 +151,33 @@ def _equal(one: Equal) -> str:
     if one.ranks is None or one.low is None or one.high is None:
         return one.words
     return f"{one.words} ({three_digits(one.low)} – {three_digits(one.high)})"
+
+
+def statement_text(one: Judged) -> str:
+    """What the paper says: "HPCCG, ordering of MFLOPS: Opteron cluster > SC072"."""
+    row = one.row
+    said = _fact_text(row) if isinstance(row, Fact) else row.says
+    return f"{row.benchmark}, {row.metric}" + (f": {said}" if said else "")
+
+
+def _fact_text(fact: Fact) -> str:
+    relation = "" if fact.relation == "=" else f"{fact.relation} "
+    if fact.unit == "1":
+        return f"{relation}{fact.value:g}"
+    if fact.unit == "flop/J":
+        return f"{relation}{format_value(fact.value, 'flop/s')} per W"
+    return relation + format_value(fact.value, fact.unit)
+
+
+def place_text(one: Judged) -> str:
+    """Where it stands: "Martin et al., section 7.1 / Fig 9 (S-021)"."""
+    where = one.row.location
+    return f"{one.paper.short}, {'section ' if where[:1].isdigit() else ''}{where} ({one.row.id})"
+
+
+def verdict_text(one: Judged) -> str:
+    """ "agrees", by what was measured; what a model says never stands without that word."""
+    return one.verdict + (", predicted" if one.predicted and one.verdict != CANNOT_TELL else "")
 
 
 def known_text(count: int | None) -> str:

@@ -1,0 +1,150 @@
+"""Published statements about scaling: what runs of the machines that they speak of say to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from report.scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, program_rows, scaling_run
+
+from kiviat.analysis.grids import Grid
+from kiviat.analysis.scaling import Asked, Source, scaling
+from kiviat.analysis.scaling_published import Judged, judged
+from kiviat.record import schema
+from kiviat.record.published import papers
+
+RANKS = (1, 8, 64)
+
+
+def asked_of(*sources: Source) -> dict[tuple[str, str], Judged]:
+    """By row and by what is asked of it."""
+    found = judged(scaling(sources, Asked()).studies, sources)
+    assert len({(one.row.id, one.claim.asks) for one in found}) == len(found)
+    return {(one.row.id, one.claim.asks): one for one in found}
+
+
+def test_a_machine_that_is_always_quicker_is_what_was_published() -> None:
+    found = asked_of(modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 1 + p / 64))
+    one = found["S-021", "quicker"]
+    assert (one.verdict, one.predicted) == ("agrees", True)
+    assert one.words == "2.00 to 3.94 times as much in a second, on 1 to 64 ranks"
+    assert one.study is not None and one.study.benchmark == "hpccg"
+
+
+def test_one_number_of_ranks_on_which_it_is_slower_contradicts() -> None:
+    found = asked_of(modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 5.0 if p == 64 else 1.0))
+    one = found["S-021", "quicker"]
+    assert one.verdict == "disagrees" and one.words.endswith("on 1 to 64 ranks; less on 64")
+
+
+@pytest.mark.parametrize(
+    ("at_64", "ranks", "verdict", "words"),
+    [
+        (1.2, RANKS, "agrees", "4.00 times as long on 1 rank, 1.20 on 64 ranks"),
+        (1.3, RANKS, "disagrees", "4.00 times as long on 1 rank, 1.30 on 64 ranks"),
+        (1.2, (1, 8), "cannot tell", "nothing on 32 ranks or more of both"),
+    ],
+)
+def test_who_nearly_catches_up(at_64: float, ranks: tuple[int, ...], verdict: str, words: str) -> None:
+    about: dict[str, Any] = {
+        "ranks": ranks,
+        "benchmark": "lj",
+        "kind": "strong",
+        "notes": {"atoms": "4194304"},
+    }
+    found = asked_of(
+        modelled(SICORTEX, lambda p: (at_64 if p == 64 else 4) / p, **about),
+        modelled(CLUSTER, lambda p: 1 / p, **about),
+    )
+    one = found["S-028", "nearly"]
+    assert (one.verdict, one.words) == (verdict, words)
+    assert found["S-028", "quicker"].words == "no weak run of lj or lammps-lj or lammps-rhodo on both"
+
+
+@pytest.mark.parametrize(
+    ("atoms", "serial", "verdict"),
+    [("32000", 0.5, "agrees"), ("32000", 0.001, "disagrees"), ("4194304", 0.5, "cannot tell")],
+)
+def test_poor_performance_is_that_of_the_size_it_was_said_of(atoms: str, serial: float, verdict: str) -> None:
+    notes = {"atoms": atoms}
+    found = asked_of(modelled(CLUSTER, amdahl(serial), benchmark="lj", kind="strong", notes=notes))
+    one = found["S-027", "poor"]
+    assert one.verdict == verdict
+    if atoms == "32000":
+        assert one.words == f"parallel efficiency {'3.08' if serial == 0.5 else '94.1'} % on 64 ranks"
+    else:
+        assert one.study is None and one.words == "no strong run of lj or lammps-lj of size 32000"
+
+
+def test_sockets_watts_and_peaks_of_a_machine() -> None:
+    """1e9 operations of a rank in a second: 64 Gflop/s on 11 sockets of 15 W are 388 Mflop/s a watt."""
+    slow, quick = (modelled(SICORTEX, lambda p, s=s: s) for s in (2.0, 1.0))
+    found, too_quick = asked_of(slow), asked_of(quick)
+    sockets = found["S-039", "sockets"]
+    assert (sockets.verdict, sockets.words) == ("agrees", "11 sockets for 64 ranks")
+    for row, asks, words in (
+        ("S-031", "watts", "165 W of 11 sockets, declared and not measured"),
+        ("S-033", "socket_watts", "15.0 W a socket, declared and not measured"),
+    ):
+        assert (found[row, asks].verdict, found[row, asks].words) == ("cannot tell", words)
+    assert (found["S-036", "peak"].verdict, too_quick["S-036", "peak"].verdict) == ("agrees", "disagrees")
+    assert found["S-036", "peak"].words == "194 Mflop/s per W at most: hpccg, weak, on 64 ranks"
+    assert too_quick["S-041", "peak"].verdict == "agrees"
+    assert too_quick["S-041", "peak"].words.startswith("64.0 Gflop/s at most")
+    # Of the other machine nothing is said, and of none of them where no paper knows the machine.
+    for row in ("S-021", "S-027", "S-035", "S-038"):
+        (one,) = [one for (name, _), one in found.items() if name == row]
+        assert (one.verdict, one.words, one.study) == ("cannot tell", f"no run of {CLUSTER}", None)
+    assert len([name for name, _ in found if name == "S-028"]) == 1  # not for each part of what it says
+    assert asked_of(modelled("a laptop", lambda p: 1.0)) == {}
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.5, "agrees"), (1.01, "cannot tell"), (0.5, "disagrees")])
+def test_what_was_measured_counts_beyond_its_scatter(ratio: float, verdict: str) -> None:
+    """Of real machines that were called by the paper's names (--machine)."""
+    sources = []
+    for name, seconds in ((SICORTEX, ratio), (CLUSTER, 1.0)):
+        run = scaling_run(name, RANKS, machine={**scaling_run()["machine"], "name": name})
+        rows = program_rows(name, lambda p, s=seconds: s, RANKS, noise=0.05, seed=len(name))
+        sources.append(Source(name, (run,), rows))
+    one = asked_of(*sources)["S-021", "quicker"]
+    assert (one.verdict, one.predicted) == (verdict, False)
+
+
+@pytest.mark.parametrize(
+    ("node_w", "system", "socket"),
+    [(18.0, "agrees", "agrees"), (25.0, "disagrees", "agrees"), (40.0, "disagrees", "disagrees")],
+)
+def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: str, socket: str) -> None:
+    """64 ranks on 16 nodes of two sockets; meters tell what a node takes. Below 300 W, 15 W a socket."""
+    run = scaling_run(SICORTEX, RANKS, machine={**scaling_run()["machine"], "name": SICORTEX})
+    rows = [
+        replace(row, notes={"energy": "measured: RAPL"})
+        for row in program_rows(SICORTEX, lambda p: 1.0, RANKS)
+    ]
+    case, nodes = "hpccg/ranks=64/scaling=weak", 16
+    dimensions = (("kernel", ("hpccg",)), ("node", tuple(map(str, range(nodes)))))
+    about = (SICORTEX, case, "hpccg", 64, None, {}, "wall", False)
+    power = Grid(*about, "power", "W", "lower", dimensions, 1, np.full((1, nodes), node_w), None, None)
+    found = asked_of(Source(SICORTEX, (run,), rows, [power]))
+    assert (found["S-031", "watts"].verdict, found["S-033", "socket_watts"].verdict) == (system, socket)
+    assert found["S-031", "watts"].words == f"{16 * node_w:.0f} W of 32 sockets, measured"
+
+
+def test_all_that_files_ask_can_be_asked() -> None:
+    """A word of the schema that nobody answers would be found by a user."""
+    from kiviat.analysis import scaling_published as module
+
+    answered = {*module._OF_PROGRAMS, *module._OF_MACHINES}
+    assert set(schema("published")["$defs"]["scaling"]["items"]["properties"]["asks"]["enum"]) == answered
+    claims = [
+        claim
+        for paper in papers()
+        for system in paper.systems
+        for row in (*system.facts, *system.statements)
+        for claim in row.scaling
+    ]
+    assert {claim.asks for claim in claims} == answered
+    assert all(bool(claim.benchmarks) == (claim.asks in module._OF_PROGRAMS) for claim in claims)
