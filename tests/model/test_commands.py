@@ -110,3 +110,29 @@ def test_a_change_that_changes_nothing_says_why(smpi: Toolchain, capsys: pytest.
 def test_what_if_needs_a_change(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["what-if", str(SMALL), "-n", "2", "pingpong"]) == 2
     assert "needs a change" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
+    order: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run on one node, given first, once made the link as quick as the best burst of short messages."""
+    paths = []
+    for name, nodes, latency_s, rate in (("1x2", 1, 1e-6, 4e9), ("2x1,rate=100Mbit", 2, 2e-5, 2.4e7)):
+        machine = MACHINE | {"name": f"emulated:{name}", "sockets": 1, "cores": 2, "memory_bytes": 8 * 10**9}
+        ranks = [{"rank": i, "host": f"n{i % nodes}", "node": i % nodes, "sockets": "0"} for i in range(2)]
+        home = tmp_path / f"on-{nodes}"
+        with RunDirectory.create(home, "made-up", machine=machine, plan=PLAN, substrate="emulated") as run:
+            for index in range(5):
+                run.set_launch(launch(index, index, outcome="ok", exit=0, ranks=ranks))
+                for size in SIZES:
+                    seconds = latency_s + size / rate
+                    found = metric(samples=(seconds,) * 3, p50=seconds, mean=seconds, min=seconds)
+                    case = f"pingpong/ranks=2/bytes={size}"
+                    run.append(record(run.id, case, index, bytes=size, axes={}, metrics=(found,)))
+            run.finish()
+        paths.append(str(run.path))
+    monkeypatch.setattr("kiviat.cli.model._print_agreement", lambda machine, levels: None)
+    file = tmp_path / "both.toml"
+    assert main(["model", "fit", *paths[::order], "-o", str(file)]) == 0
+    assert load_machine(file).numbers["topology.link"].value == pytest.approx(1e8 / 8 * 1448 / 1514, rel=1e-3)

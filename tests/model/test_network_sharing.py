@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from store.made_up import metric, record
 
-from kiviat.machine.model import find_machine
-from kiviat.model.network_sharing import (
+from kiviat.analysis.arrangements import (
     ALONE,
     BLOCKED,
     CO_PROCESSOR,
@@ -17,8 +16,9 @@ from kiviat.model.network_sharing import (
     FOUR,
     SEVEN,
     Arrangement,
-    network_bytes,
 )
+from kiviat.machine.model import find_machine
+from kiviat.model.network_sharing import network_bytes, want
 from kiviat.model.rows import validation
 from kiviat.model.verdict import Verdict, judge
 from kiviat.record.types import Record, Table
@@ -53,9 +53,9 @@ def to_partner(source: int, target: int) -> float:
 def test_ranks_have_the_nodes_that_placement_gives_them() -> None:
     assert [CYCLIC.node(rank) for rank in (0, 1, 16, 17)] == [0, 1, 0, 1]
     assert [BLOCKED.node(rank) for rank in (0, 3, 4, 63)] == [0, 0, 1, 15]
-    want = CO_PROCESSOR.want("bt")
-    assert (want.ranks, want.per_node, want.place, want.bind) == (16, 2, "cyclic", "co-processor")
-    assert want.axes == {"class": "B"}
+    bt = want("bt", CO_PROCESSOR)
+    assert (bt.ranks, bt.per_node, bt.place, bt.bind) == (16, 2, "cyclic", "co-processor")
+    assert bt.axes == {"class": "B"}
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,17 @@ def test_all_stand_beside_the_first_arrangement() -> None:
     (shared,) = _shared("alone", "cyclic", "blocked")
     assert shared.machine == "testbed, class W"
     assert shared.heads == [("4×1", ""), ("2×2", "cyclic"), ("2×2", "blocked")]
-    performance, messages, between = shared.quantities
+    performance, messages, between, within = shared.quantities
     assert performance.lines == [
         ("CG", [Cell("1", "10.0 Gop/s"), Cell("0.80", "8.00 Gop/s", 20), Cell("1.10", "11.0 Gop/s")])
     ]
     assert messages.lines == [("CG", [Cell("50 %", ""), Cell("75 %", "", 25), Cell("75 %", "", 25)])]
+    assert within.lines == [
+        (
+            "CG",
+            [Cell("0 B", "0 % of all"), Cell("0 B", "0 % of all"), Cell("400 B", "67 % of all")],
+        )
+    ]
     assert between.lines == [
         (
             "CG",
@@ -87,6 +93,42 @@ def test_what_a_paper_says_of_the_machine_stands_below() -> None:
     (shared,) = sharings(runs, table, [], lambda run, ranks: NODES[run])
     ((citation, claims),) = shared.published
     assert "Narayanaswamy" in citation
-    gain = ("4.4 / Fig 7a", f"{mode['mode']}, NPB CG class B, performance improvement with blocked", "17.0 %")
+    claim = f"{mode['mode']}, NPB CG class B, performance improvement with blocked"
+    gain = ("4.4 / Fig 7a", claim, "17.0 %", "–")
     assert gain in claims
     assert [quantity.title for quantity in shared.quantities] == ["Performance"]
+
+
+def _study() -> tuple[list[dict[str, Any]], list[Any], list[TableRow]]:
+    """CG on 64 ranks of 16 nodes, cyclic and blocked."""
+    runs, rows, tables = [], [], []
+    ranks = tuple(map(str, range(64)))
+    of_class = {"axes": {"class": "B"}, "ranks": 64}
+    fields = {"case": "cg/ranks=64/class=B", "benchmark": "cg", "bytes": None, **of_class}
+    sent = Table(
+        "message_bytes",
+        "B",
+        "lower",
+        (("kernel", ("cg",)), ("from", ranks), ("to", ranks)),
+        tuple(float((a ^ b) in (1, 2, 4, 8)) for a in range(64) for b in range(64)),
+    )
+    for place, rate in (("cyclic", 1e9), ("blocked", 1.2e9)):
+        runs.append(make_run(place, where={"place": place, "bind": None}))
+        rows += [row(place, "rate", "op/s", "higher", rate, launch=at, **fields) for at in range(5)]
+        tables += [table_row(place, at, fields["case"], sent, **of_class) for at in range(5)]
+    return runs, rows, tables
+
+
+def test_claims_of_the_paper_are_answered_on_other_machines_too() -> None:
+    """Of no machine of the paper: only what there is an answer to."""
+    runs, rows, tables = _study()
+    nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
+    (shared,) = sharings(
+        runs, summarise(rows), grids(tables), lambda run, ranks: Nodes(tuple(nodes[run][:ranks]))
+    )
+    ((_, claims),) = shared.published
+    assert [(place, value, here) for place, _, value, here in claims] == [
+        ("4.4 / Fig 7a", "17.0 %", "20.0 %"),
+        ("4.4 / Fig 8", "0.500", "0.500"),
+    ]
+    assert [cell.text for cell in shared.quantities[-1].lines[0][1] if cell] == ["0 B", "128 B"]

@@ -88,13 +88,13 @@ def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Struc
     core = arguments.core_memory_bandwidth
     nodes, sockets, cores = _shape(runs)
     link_source = ""
-    if rates["link"] is None and (rate := _emulated_link(first)) is not None:
+    if rates["link"] is None and (rate := _emulated_link(runs)) is not None:
         rates["link"], link_source = rate, "what a stream gets of the emulated link's rate: docs/emulated.md"
     return Structure(
         nodes=arguments.nodes or nodes,
         sockets=sockets,
         cores=cores,
-        memory_bytes=max(1, (machine["memory_bytes"] or 0) // _sharing(first, nodes)),
+        memory_bytes=max(1, (machine["memory_bytes"] or 0) // _sharing(runs, nodes)),
         cache_bytes=max(caches, default=1 << 20),
         mpi=mpi,
         source=source,
@@ -113,14 +113,19 @@ def _emulated(run: Mapping[str, Any]) -> str | None:
     return name.partition(":")[2] if run["substrate"] == "emulated" and name.startswith("emulated:") else None
 
 
-def _emulated_link(run: Mapping[str, Any]) -> float | None:
-    spec = _emulated(run)
-    rate = parse_spec(spec).rate_bit_per_s if spec else None
+def _emulated_link(runs: Sequence[Mapping[str, Any]]) -> float | None:
+    """In B/s. A run on one node, emulated or not, says nothing of links, in whatever order they are given."""
+    specs = [parse_spec(spec) for run in runs if (spec := _emulated(run))]
+    rates = {spec.rate_bit_per_s for spec in specs if spec.nodes > 1}
+    if len(rates) > 1:
+        listed = ", ".join(str(_emulated(run)) for run in runs if _emulated(run))
+        raise InputError(f"the runs are of links of several rates: {listed}; fit one machine at a time")
+    rate = rates.pop() if rates else None
     return None if rate is None else rate / 8 * _PAYLOAD
 
 
-def _sharing(run: Mapping[str, Any], nodes: int) -> int:
-    return nodes if _emulated(run) else 1
+def _sharing(runs: Sequence[Mapping[str, Any]], nodes: int) -> int:
+    return nodes if any(map(_emulated, runs)) else 1
 
 
 def _shape(runs: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:

@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from kiviat.analysis.arrangements import Quantity
 from kiviat.analysis.grids import Grid
 from kiviat.analysis.nodes import Nodes
 from kiviat.analysis.summary import Summary
-from kiviat.record.published import Fact, Statement, System, papers
 from kiviat.record.units import format_value
-from kiviat.report.modelled import model_of
 from kiviat.report.programs import DEFAULT_CLASS, PROGRAMS, communicating
-
-_RELATIONS = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> "}
+from kiviat.report.sharing_claims import Said, said_of_programs
 
 NodesOf = Callable[[str, int], Nodes | None]
 
@@ -35,7 +33,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class Block:
     """A block of lines, one for each program: a cell or None for each arrangement."""
 
     title: str
@@ -44,13 +42,13 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Runs of one machine that differ in their arrangement. `published` is what papers say of the same."""
+    """Runs of one machine that differ in their arrangement. `published` is what papers say of such."""
 
     machine: str
     clock: str
     heads: list[tuple[str, str]]
-    quantities: list[Quantity]
-    published: list[tuple[str, list[tuple[str, str, str]]]]
+    quantities: list[Block]
+    published: list[Said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class _Held:
     rate: float
     in_messages: float | None
     between_nodes: float | None
-    sent: float | None
+    within_nodes: float | None
 
 
 def sharings(
@@ -89,13 +87,21 @@ def sharings(
 
 def _held(rate: Summary, grids: Mapping[tuple[str, str, str], Grid], nodes: Nodes | None) -> _Held:
     phases = grids.get((rate.run, rate.case, "phase_time"))
-    sent = grids.get((rate.run, rate.case, "message_bytes"))
     share = None if phases is None else communicating(phases, rate.notes.get("communication", ""))
+    between, within = _bytes(rate, grids, nodes)
+    return _Held(rate.median, share, between, within)
+
+
+def _bytes(
+    rate: Summary, grids: Mapping[tuple[str, str, str], Grid], nodes: Nodes | None
+) -> tuple[float | None, float | None]:
+    """Between nodes and within them, where messages were counted."""
+    sent = grids.get((rate.run, rate.case, "message_bytes"))
     if sent is None or nodes is None:
-        return _Held(rate.median, share, None, None)
+        return None, None
     of_pairs = sent.median.sum(axis=0)  # of all kernels
-    far = [[not nodes.near(a, b) for b in range(rate.ranks)] for a in range(rate.ranks)]
-    return _Held(rate.median, share, float(of_pairs[np.array(far)].sum()), float(of_pairs.sum()))
+    far = np.array([[not nodes.near(a, b) for b in range(rate.ranks)] for a in range(rate.ranks)])
+    return float(of_pairs[far].sum()), float(of_pairs[~far].sum())
 
 
 def _arrangement(run: Mapping[str, Any], ranks: int, nodes_of: NodesOf) -> tuple[str, str]:
@@ -118,30 +124,54 @@ def _sharing(
     first = [next(run["id"] for run in order if ranks[run["id"]] == ranks[one["id"]]) for one in order]
     programs = [name for name in PROGRAMS if any(name in of_run for of_run in held.values())]
 
-    def block(title: str, cell: Callable[[_Held, _Held], Cell | None]) -> Quantity:
+    def block(
+        title: str, cell: Callable[[_Held, _Held], Cell | None], references: Sequence[str | None] = first
+    ) -> Block:
         lines = []
         for name in programs:
             cells = [
                 cell(held[run["id"]][name], held[reference][name])
-                if name in held[run["id"]] and name in held[reference]
+                if reference and name in held[run["id"]] and name in held[reference]
                 else None
-                for run, reference in zip(order, first, strict=True)
+                for run, reference in zip(order, references, strict=True)
             ]
             lines.append((name.upper(), cells))
-        return Quantity(title, lines)
+        return Block(title, lines)
 
+    def known(run: str, program: str, quantity: Quantity) -> float | None:
+        one = held[run].get(program)
+        return None if one is None else one.rate if quantity == "rate" else one.between_nodes
+
+    bound = _bound_otherwise(order, ranks, nodes_of)
     blocks = [
         block("Performance", _performance),
-        block("Time in messages and waiting", _in_messages),
+        block("Performance beside the same placement on other cores", _performance, bound),
+        block("Time in messages and waiting, of an average rank", _in_messages),
         block("Bytes between nodes", _between_nodes),
+        block("Bytes within nodes", _within_nodes),
     ]
     return Sharing(
         machine=f"{machine.removeprefix('simulated:')}, class {problem}",
         clock=clock,
         heads=[_arrangement(run, ranks[run["id"]], nodes_of) for run in order],
         quantities=[one for one in blocks if any(any(cells) for _, cells in one.lines)],
-        published=_published(order[0]),
+        published=said_of_programs(
+            order[0], [(run, nodes_of(run["id"], ranks[run["id"]])) for run in order], known
+        ),
     )
+
+
+def _bound_otherwise(
+    order: Sequence[Mapping[str, Any]], ranks: Mapping[str, int], nodes_of: NodesOf
+) -> list[str | None]:
+    """For each run the first with the same ranks on each node; None where none has them on other cores."""
+    nodes = [nodes_of(run["id"], ranks[run["id"]]) for run in order]
+    found: list[str | None] = []
+    for mine in nodes:
+        alike = [run for run, other in zip(order, nodes, strict=True) if mine is not None and other == mine]
+        binds = {run.get("where", {}).get("bind") for run in alike}
+        found.append(alike[0]["id"] if len(binds) > 1 else None)
+    return found
 
 
 def _performance(one: _Held, first: _Held) -> Cell:
@@ -149,48 +179,37 @@ def _performance(one: _Held, first: _Held) -> Cell:
     below = format_value(one.rate, "op/s")
     if one is first:
         return Cell("1", below)
-    return Cell(f"{ratio:.2f}", below, max(0, round(100 * (1 - ratio))))
+    return Cell(f"{ratio:.2f}", below, _shade(1 - ratio))
 
 
 def _in_messages(one: _Held, first: _Held) -> Cell | None:
     if one.in_messages is None:
         return None
     more = 0.0 if first.in_messages is None else one.in_messages - first.in_messages
-    return Cell(f"{100 * one.in_messages:.0f} %", "", max(0, round(100 * more)))
+    return Cell(f"{100 * one.in_messages:.0f} %", "", _shade(more))
 
 
 def _between_nodes(one: _Held, first: _Held) -> Cell | None:
-    if one.between_nodes is None or not one.sent:
+    if one.between_nodes is None:
         return None
-    words = [f"{100 * one.between_nodes / one.sent:.0f} % of all"]
+    words = [_share(one.between_nodes, one)]
     more = round(one.between_nodes / first.between_nodes - 1, 3) if first.between_nodes else 0.0
     if one is not first and first.between_nodes:
         words.append(f"{100 * more:+.1f} %" if more else "as many")
-    return Cell(format_value(one.between_nodes, "B"), ", ".join(words), max(0, round(100 * more)))
+    return Cell(format_value(one.between_nodes, "B"), ", ".join(words), _shade(more))
 
 
-def _published(run: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """For each paper on this machine: citation, and row, place and claim of what it says of NAS programs."""
-    model = model_of(run)
-    names = {(one["machine"], one["mode"]) for one in model["published"]} if model else set()
-    found = []
-    for paper in papers():
-        systems = [system for system in paper.systems if (system.machine, system.mode) in names]
-        said: list[tuple[System, Fact | Statement]] = [
-            (system, fact) for system in systems for fact in system.facts
-        ]
-        said += [(system, statement) for system in systems for statement in system.statements]
-        claims = [
-            (fact.location, ", ".join(filter(None, (system.mode, fact.benchmark, fact.metric))), _value(fact))
-            for system, fact in said
-            if fact.benchmark.startswith("NPB") and fact.use == "validate"
-        ]
-        if claims:
-            found.append((paper.citation, claims))
-    return found
+def _within_nodes(one: _Held, first: _Held) -> Cell | None:
+    if one.within_nodes is None:
+        return None
+    return Cell(format_value(one.within_nodes, "B"), _share(one.within_nodes, one))
 
 
-def _value(fact: Fact | Statement) -> str:
-    if isinstance(fact, Statement):
-        return "it is so"
-    return f"{_RELATIONS.get(fact.relation, '')}{format_value(fact.value, fact.unit)}"
+def _share(part: float, of: _Held) -> str:
+    whole = (of.between_nodes or 0.0) + (of.within_nodes or 0.0)
+    return f"{100 * part / whole:.0f} % of all" if whole else ""
+
+
+def _shade(more: float) -> int:
+    """Of what is so much more than in the first arrangement: all of it at twice as much."""
+    return min(100, max(0, round(100 * more)))

@@ -1,0 +1,109 @@
+"""What Narayanaswamy, Balaji and Feng say of NAS programs whose ranks share a node's network.
+
+"Impact of Network Sharing in Multi-core Architectures" (2008), sections 4.3 and 4.4: class B of seven
+programs on 16 ranks with one, two or four of them a node, and on 64 ranks with four. Ranks go to nodes
+cyclically unless the row says blocked; two ranks of a node have a socket each unless it says virtual
+(processor).
+
+Performance is the program's rate. A loss is 1 less the quotient of the rates, a gain the quotient less 1; of
+a loss that the paper gives for the worst program the worst of ours counts, whichever that is. Network bytes
+are those of all messages between different nodes, also inside collectives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+SEVEN = ("bt", "cg", "ft", "is", "lu", "mg", "sp")
+_ALL_TO_ALL = ("ft", "is")
+_NEIGHBOURS = ("bt", "cg", "lu", "mg", "sp")
+_ALL_BUT_CG = ("bt", "ft", "is", "lu", "mg", "sp")
+
+Quantity = Literal["rate", "network bytes"]
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """So many nodes with so many ranks each, as the paper writes them: 16X1, 8X2, 4X4, 16X4."""
+
+    nodes: int
+    per_node: int
+    place: str = "cyclic"
+    bind: str | None = None
+
+    @property
+    def ranks(self) -> int:
+        return self.nodes * self.per_node
+
+    def node(self, rank: int) -> int:
+        return rank % self.nodes if self.place == "cyclic" else rank // self.per_node
+
+
+ALONE = Arrangement(16, 1)
+CO_PROCESSOR = Arrangement(8, 2, bind="co-processor")
+VIRTUAL_PROCESSOR = Arrangement(8, 2, bind="virtual-processor")
+FOUR = Arrangement(4, 4)
+CYCLIC = Arrangement(16, 4)
+BLOCKED = Arrangement(16, 4, place="blocked")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Of each program the quantity in every later arrangement over that in the first; `answer` gets them all.
+
+    The answer is a number in the paper's unit, or whether a statement holds.
+    """
+
+    quantity: Quantity
+    programs: tuple[str, ...]
+    arrangements: tuple[Arrangement, ...]
+    answer: Callable[[Sequence[float]], float | bool]
+
+    def answered(self, value: Callable[[str, Arrangement], float | None]) -> float | bool | None:
+        """None where a value is unknown: a part of the programs is no answer."""
+        quotients = []
+        for program in self.programs:
+            found = [value(program, where) for where in self.arrangements]
+            known = [one for one in found if one is not None]
+            if len(known) < len(found) or not known[0]:
+                return None
+            quotients += [one / known[0] for one in known[1:]]
+        return self.answer(quotients)
+
+
+def _farthest(quotients: Sequence[float]) -> float:
+    return max(quotients, key=lambda one: abs(one - 1))
+
+
+def _worst_loss(quotients: Sequence[float]) -> float:
+    return 100 * (1 - min(quotients))
+
+
+def _reduction(quotients: Sequence[float]) -> float:
+    return 100 * (1 - _farthest(quotients))
+
+
+def _gain(quotients: Sequence[float]) -> float:
+    return 100 * (_farthest(quotients) - 1)
+
+
+def _all_lose(quotients: Sequence[float]) -> bool:
+    return max(quotients) < 1
+
+
+# By the row's id in published/.
+CLAIMS: Mapping[str, Claim] = {
+    "V-001": Claim("rate", SEVEN, (ALONE, CO_PROCESSOR), _worst_loss),
+    "V-002": Claim("rate", SEVEN, (ALONE, CO_PROCESSOR), _all_lose),
+    "V-011": Claim("network bytes", _ALL_TO_ALL, (ALONE, CO_PROCESSOR), _reduction),
+    "V-012": Claim("network bytes", _NEIGHBOURS, (ALONE, CO_PROCESSOR), _reduction),
+    "V-016": Claim("network bytes", ("cg",), (ALONE, CO_PROCESSOR, FOUR), _reduction),
+    "V-017": Claim("rate", SEVEN, (CO_PROCESSOR, VIRTUAL_PROCESSOR), _worst_loss),
+    "V-018": Claim("rate", SEVEN, (CO_PROCESSOR, VIRTUAL_PROCESSOR), _all_lose),
+    "V-025": Claim("rate", ("cg",), (CYCLIC, BLOCKED), _gain),
+    "V-026": Claim("rate", _ALL_BUT_CG, (CYCLIC, BLOCKED), lambda quotients: max(quotients) <= 1),
+    "V-031": Claim("network bytes", ("cg",), (CYCLIC, BLOCKED), _farthest),
+    "V-032": Claim("network bytes", _ALL_TO_ALL, (CYCLIC, BLOCKED), _gain),
+}
