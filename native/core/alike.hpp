@@ -14,7 +14,8 @@ namespace kiviat {
 // the difference between seconds and minutes of simulation.
 class Alike {
  public:
-  Alike(MPI_Comm comm, std::int64_t passes);
+  // Of a model's passes `filling` are made until pipelines are full, and `watched` for the others to follow.
+  Alike(MPI_Comm comm, std::int64_t passes, std::int64_t filling = 16, std::int64_t watched = 16);
 
   std::int64_t made() const { return made_; }  // how many passes are made
   // Whether those that are left out are to be as the passes from this one on: what they do has settled.
@@ -27,7 +28,7 @@ class Alike {
 
  private:
   MPI_Comm comm_;
-  std::int64_t passes_, made_, settled_ = 0;
+  std::int64_t passes_, made_, settled_ = 0, watched_ = 0;
   double since_s_ = 0;
   // What this rank had sent by then, told to the simulator only.
   struct Before;

@@ -1,5 +1,5 @@
 // Ranks that send, load memory and compute at the same moment, as the arguments say; rank 0 prints how long each act took.
-//   send FROM TO BYTES, memory RANK BYTES, compute RANK FLOPS
+//   send FROM TO BYTES, memory RANK BYTES, compute RANK FLOPS; wait RANK SECONDS: until so long after the start, for what follows
 #include <mpi.h>
 
 #include <cstdio>
@@ -31,6 +31,9 @@ int main(int argc, char** argv) {
         if (rank == from) MPI_Isend(buffer.data(), bytes, MPI_BYTE, to, i, MPI_COMM_WORLD, &requests.emplace_back());
         if (rank == to) MPI_Irecv(buffer.data() + (1 << 25), bytes, MPI_BYTE, from, i, MPI_COMM_WORLD, &requests.emplace_back());
         i += 4;
+      } else if (act == "wait") {
+        if (rank == std::atoi(argv[i + 1])) kiviat::clock::wait_until(start_s + std::atof(argv[i + 2]));
+        i += 3;
       } else {
         if (rank == std::atoi(argv[i + 1])) (act == "memory" ? cost.bytes : cost.flops) += std::atof(argv[i + 2]);
         i += 3;

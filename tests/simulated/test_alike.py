@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.simulated.conftest import Simulation
+from kiviat.machine.model import load_machine
+from tests.simulated.conftest import SMALL, Simulation, number
 
 CASES = [("bt", 9), ("sp", 16), ("lu", 8), ("lu", 6)]
 
@@ -20,6 +21,11 @@ def of(simulation: Simulation, words: str, ranks: int) -> dict[str, Any]:
 
 def time_s(result: dict[str, Any]) -> float:
     (found,) = (metric for metric in result["metrics"] if metric["name"] == "time")
+    return float(found["samples"][0])
+
+
+def rate(result: dict[str, Any]) -> float:
+    (found,) = (metric for metric in result["metrics"] if metric["name"] == "rate")
     return float(found["samples"][0])
 
 
@@ -43,3 +49,22 @@ def test_steps_that_are_left_out_are_as_those_that_are_made(
     assert table(some, "message_bytes") == table(every, "message_bytes")
     within_s = 5e-3 * time_s(every)
     assert table(some, "phase_time") == pytest.approx(table(every, "phase_time"), abs=within_s)
+
+
+@pytest.mark.parametrize(("words", "ranks"), [("hpl memory=2M nb=64", 12), ("hpl memory=1M nb=48", 6)])
+def test_of_the_pivots_of_a_panel_eight_stand_for_all(wide: Simulation, words: str, ranks: int) -> None:
+    """Small as they are, agreements on pivots are a good part of their time."""
+    some = of(wide, words, ranks)
+    every = of(replace(wide, environment={"KIVIAT_VERIFY": "1"}), words, ranks)
+    assert "are simulated, the others follow from the last 4" in some["notes"]["pivots"]
+    assert "pivots" not in every["notes"]
+    assert rate(some) == pytest.approx(rate(every), rel=0.01)
+
+
+def test_a_transform_in_steps_is_one(wide: Simulation) -> None:
+    """Beyond 64 simulated ranks all begin their messages to the k-th rank after them together."""
+    nodes = replace(wide, machine=load_machine(SMALL, {"node": {"count": number("24")}}))
+    every = of(replace(nodes, environment={"KIVIAT_VERIFY": "1"}), "fft memory=256K", 66)
+    assert every["check"] == "passed"
+    some = of(nodes, "fft memory=256K", 66)
+    assert rate(some) == pytest.approx(rate(every), rel=1e-9)

@@ -42,6 +42,20 @@ def test_two_flows_on_a_link_get_half_of_it_each(small: Simulation, flows: Path)
     assert together[2] == pytest.approx(together[0], rel=1e-9)
 
 
+def test_flows_that_begin_together_take_their_share_of_one_that_was_there(
+    small: Simulation, flows: Path
+) -> None:
+    """One link leads both to nodes 1 and 2; the other link of node 2 was node 3's alone until then."""
+    acts = "wait 1 0.008 wait 2 0.008"
+    alone, late, shared = seconds(
+        *(small, flows, APART, f"send 3 2 {MANY}", f"{acts} send 0 1 {MANY}"),
+        f"send 3 2 {MANY} {acts} send 0 1 {MANY} send 0 2 {MANY}",
+    )
+    begun = late[1] - MANY / 1e9
+    assert shared[3] == pytest.approx(alone[3] + (alone[3] - begun), rel=1e-6)
+    assert shared[:3] == pytest.approx([begun + 2 * MANY / 1e9] * 3, rel=1e-6)
+
+
 def test_opposite_directions_do_not_disturb_each_other(small: Simulation, flows: Path) -> None:
     alone, both = seconds(small, flows, APART, f"send 0 1 {MANY}", f"send 0 1 {MANY} send 1 0 {MANY}")
     assert both[0] == pytest.approx(alone[0], rel=1e-9)

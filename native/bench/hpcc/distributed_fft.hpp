@@ -16,9 +16,11 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "bench/hpcc/roots.hpp"
+#include "core/assembly.hpp"
 #include "core/complex_kernels.hpp"
 #include "core/failure.hpp"
 #include "core/fftw.hpp"
@@ -47,7 +49,7 @@ struct FftTuning {
   std::int64_t columns = 8;  // of a block: so many transforms are in the cache together
   std::int64_t blocks = 1;   // of a slab: its messages carry so many
   int ahead = 2;             // slabs whose messages are under way while one is computed
-  int at_once = 0;           // messages that a rank has under way in each direction; 0: as many as there are
+  bool in_steps = false;     // everybody has one message under way in each direction, to the k-th rank after it, and all begin together
   Reuse reuse = Reuse::late;  // of what the next exchange does not send: soon, where all of it is in the cache
 };
 
@@ -95,6 +97,7 @@ class DistributedFft {
     result_memory_ = out_memory_ + slots_ * out_elements();
     gathered_ = result_memory_ + slots_ * result_elements();
     block_ = gathered_ + block_elements();
+    if (tuning_.in_steps && parts_ > 1) steps_.emplace(comm_);
     if (!fftw) return;
     for (const std::int64_t w : widths(mine2_.size, columns_.width()))
       over_columns_[w] = planned(*fftw, {shape_.n1, w, w, 1, 1, shape_.n1 + padding}, gathered_, planning);
@@ -177,16 +180,14 @@ class DistributedFft {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     requests.clear();
   }
-  // Room for one message more in each direction, where their number is limited.
-  void make_room(Requests& requests) const {
-    if (tuning_.at_once == 0) return;
-    const auto limit = static_cast<std::size_t>(tuning_.at_once);
-    for (std::vector<MPI_Request>* some : {&requests.received, &requests.sent})
-      while (some->size() >= limit) {
-        int done;
-        MPI_Waitany(static_cast<int>(some->size()), some->data(), &done, MPI_STATUS_IGNORE);
-        some->erase(some->begin() + done);
-      }
+  // Sends to all others what `send` has for them. Who takes steps has not said before what is to be received, and does by `expect`.
+  template <class Expect, class Send>
+  void exchange(Requests& in, Requests& out, Expect expect, Send send) {
+    for_others([&](int to, int from) {
+      if (tuning_.in_steps) steps_->meet(), expect(from);
+      send(to);
+      if (tuning_.in_steps) wait(in.received), wait(out.sent);
+    });
   }
 
   // --- steps 1 to 4 -----------------------------------------------------------------------------
@@ -194,12 +195,9 @@ class DistributedFft {
   void columns_to_rows() {
     const std::int64_t slabs = columns_.count();
     Requests middle;
-    if (tuning_.at_once == 0)
+    if (!tuning_.in_steps)
       for (std::int64_t slab = 0; slab < slabs; ++slab)
-        for_others([&](int, int from) {
-          const Share w = columns_.of(from, slab);
-          receive(middle, middle_ + mine1_.size * w.begin, mine1_.size * w.size, from, 2);
-        });
+        for_others([&](int, int from) { receive_rows(middle, from, slab); });
     for (std::int64_t slab = 0; slab < slabs + tuning_.ahead; ++slab) {
       if (slab < slabs) exchange_columns(slab);
       if (slab >= tuning_.ahead) transform_columns(slab - tuning_.ahead, middle);
@@ -215,8 +213,8 @@ class DistributedFft {
     wait(out.sent);
     Complex *const into = in_memory_ + slot * in_elements(), *const from = out_memory_ + slot * out_elements();
     const std::int64_t mine = columns_.of(me_, slab).size;
-    if (tuning_.at_once == 0)
-      for_others([&](int, int source) { receive_columns(in, into, source, mine); });
+    const auto expect = [&](int source) { receive_columns(in, into, source, mine); };
+    if (!tuning_.in_steps) for_others([&](int, int source) { expect(source); });
     std::int64_t width = 0;
     for (int part = 0; part < parts_; ++part) width += columns_.of(part, slab).size;
     work::run({.bytes = 32.0 * static_cast<double>(mine1_.size * width)}, [&] {
@@ -228,13 +226,17 @@ class DistributedFft {
       });
     });
     const Complex* at = from;
-    for_others([&](int to, int source) {
-      if (tuning_.at_once > 0) make_room(in), receive_columns(in, into, source, mine);
-      if (tuning_.at_once > 0) make_room(out);
+    exchange(in, out, expect, [&](int to) {
       const std::int64_t elements = mine1_.size * columns_.of(to, slab).size;
       send(out, at, elements, to, 1);
       at += elements;
     });
+  }
+
+  // What it has of my rows after step 3.
+  void receive_rows(Requests& requests, int from, std::int64_t slab) {
+    const Share columns = columns_.of(from, slab);
+    receive(requests, middle_ + mine1_.size * columns.begin, mine1_.size * columns.size, from, 2);
   }
 
   void receive_columns(Requests& requests, Complex* into, int from, std::int64_t width) {
@@ -267,12 +269,7 @@ class DistributedFft {
         }
       });
     });
-    for_others([&](int to, int from) {
-      if (tuning_.at_once > 0) {
-        const Share w = columns_.of(from, slab);
-        make_room(middle), receive(middle, middle_ + mine1_.size * w.begin, mine1_.size * w.size, from, 2);
-        make_room(result);
-      }
+    exchange(middle, result, [&](int from) { receive_rows(middle, from, slab); }, [&](int to) {
       const Share rows = share_of(shape_.n1, parts_, to);
       send(result, out + rows.begin * mine.size, rows.size * mine.size, to, 2);
     });
@@ -331,7 +328,7 @@ class DistributedFft {
     Requests &in = in_[static_cast<std::size_t>(slot)], &result = result_[static_cast<std::size_t>(slot)];
     Complex *const into = in_memory_ + slot * in_elements(), *const out = result_memory_ + slot * result_elements();
     const auto expect = [&](int from) { receive(in, row_message(into, slab, from), mine2_.size * rows_.of(from, slab).size, from, 3); };
-    if (tuning_.at_once == 0) for_others([&](int, int from) { expect(from); });
+    if (!tuning_.in_steps) for_others([&](int, int from) { expect(from); });
     wait(result.sent);
     const double elements = static_cast<double>(shape_.n2 * mine.size);
     work::run({.flops = elements * 5 * std::log2(static_cast<double>(shape_.n2)), .bytes = 32 * elements}, [&] {
@@ -346,8 +343,7 @@ class DistributedFft {
         }
       });
     });
-    for_others([&](int to, int from) {
-      if (tuning_.at_once > 0) make_room(in), expect(from), make_room(result);
+    exchange(in, result, expect, [&](int to) {
       const Share rows = share_of(shape_.n2, parts_, to);
       send(result, out + rows.begin * mine.size, rows.size * mine.size, to, 3);
     });
@@ -386,6 +382,7 @@ class DistributedFft {
   }
 
   MPI_Comm comm_;
+  std::optional<Assembly> steps_;
   int parts_, me_;
   FftShape shape_;
   int sign_;

@@ -63,8 +63,9 @@ inline FftTuning tuning_of(FftShape shape, int ranks, std::size_t cache_bytes, b
   if (ranks == 1) {
     tuning.blocks = 1, tuning.ahead = 0;
   } else if (simulated && ranks > 64) {
-    // Simulators share out bandwidth among all messages that are under way, which takes most of their time.
-    tuning.blocks = length, tuning.ahead = 0, tuning.at_once = 2;
+    // A simulator works out who gets which bandwidth whenever a message begins or ends: in steps that all ranks begin together
+    // most do so at the same times.
+    tuning.blocks = length, tuning.ahead = 0, tuning.in_steps = true;
   } else {
     const std::int64_t block = element * tuning.columns * length, of_rank = length / ranks / tuning.columns;  // blocks
     tuning.blocks = std::max<std::int64_t>(1, std::min(std::max(slab_bytes, ranks * message_bytes) / block, of_rank / least_slabs));

@@ -29,6 +29,8 @@ class Study {
     t.note("grid", std::to_string(plan_.grid.rows) + " x " + std::to_string(plan_.grid.columns));
     t.note("bcast", route_names[static_cast<std::size_t>(plan_.route)]);
     t.note("swap", swap_names[static_cast<std::size_t>(plan_.swap)]);
+    if (const std::string words = PanelFactorization::agreements(t.comm(), plan_.block).words(); plan_.grid.rows > 1 && !words.empty())
+      t.note("pivots", "agreements on those of a panel: " + words);
   }
 
   void operator()() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/hpcc/block_cyclic.hpp"
+#include "core/alike.hpp"
 #include "core/blas.hpp"
 #include "core/host.hpp"
 #include "core/random.hpp"
@@ -84,9 +85,13 @@ class PanelFactorization {
     words_.resize(2 * static_cast<std::size_t>(header + 2 * panel.width));
     MPI_Type_contiguous(static_cast<int>((header + 2 * panel.width) * sizeof(double)), MPI_BYTE, &offer_);
     MPI_Type_commit(&offer_);
+    if (!computing_) imagine_agreements();
     factor(0, panel.width);
     MPI_Type_free(&offer_);
   }
+
+  // On the pivots of so many columns: on a simulated machine each takes as long as the one before.
+  static Alike agreements(MPI_Comm grid_column, std::int64_t width) { return {grid_column, width, 4, 4}; }
 
   // The first column in which all that was left was zero; -1 where there is none. As far as this rank knows.
   std::int64_t singular_column() const { return singular_; }
@@ -123,7 +128,9 @@ class PanelFactorization {
   void factor(std::int64_t begin, std::int64_t end) {
     const std::int64_t columns = end - begin;
     if (columns <= leaf) {
-      for (std::int64_t j = begin; j < end; ++j) eliminate(begin, j);
+      if (computing_)
+        for (std::int64_t j = begin; j < end; ++j) eliminate(begin, j);
+      else imagine_elimination(begin, end);
       return;
     }
     const std::int64_t half = (columns / 2 + leaf - 1) / leaf * leaf, middle = begin + (half < columns ? half : columns / 2);
@@ -139,14 +146,16 @@ class PanelFactorization {
     factor(middle, end);
   }
 
+  // Of one column, with its division; columns that are eliminated one by one are in a cache.
+  double flops_of(std::int64_t begin, std::int64_t j) const { return static_cast<double>(2 * rows_left(j) * (j - begin + 1)); }
+
   // Column j, of which the columns from `begin` on are still to be taken.
   void eliminate(std::int64_t begin, std::int64_t j) {
     std::int64_t best = 0;
     double magnitude = 0;
     const Matrix all = left(j);
     const std::int64_t rows = rows_left(j), before = j - begin;
-    // With what follows below; columns that are eliminated one by one are in a cache.
-    run(static_cast<double>(2 * rows * (before + 1)), 0, [&] {
+    run(flops_of(begin, j), 0, [&] {
       const Matrix& top = panel_->top;
       for (std::int64_t k = begin; k < j; ++k)
         for (std::int64_t i = k + 1; i < j; ++i) *top.at(i, j) -= *top.at(i, k) * *top.at(k, j);
@@ -163,7 +172,6 @@ class PanelFactorization {
       magnitude = agree(j, best, magnitude);
       pivot = static_cast<std::int64_t>(words_[1]);
     }
-    if (!computing_) return;
     if (!(magnitude > 0)) {
       if (singular_ < 0) singular_ = panel_->first + j;
       return;
@@ -218,11 +226,7 @@ class PanelFactorization {
   double agree(std::int64_t j, std::int64_t best, double magnitude) {
     const std::int64_t width = panel_->width, words = header + 2 * width;
     double *const mine = words_.data(), *const chosen = mine + words;
-    std::int64_t row = rows_left(j) > 0 ? global_row(j, best) : rows_.count;
-    if (!computing_) {
-      row = imagined_pivot(j);
-      magnitude = rows_.owner(row) == rows_.mine ? 1 : 0;
-    }
+    const std::int64_t row = rows_left(j) > 0 ? global_row(j, best) : rows_.count;
     mine[0] = magnitude, mine[1] = static_cast<double>(row), mine[2] = panel_->has_diagonal;
     if (computing_) {
       const Matrix all = left(j);
@@ -244,6 +248,24 @@ class PanelFactorization {
     }
     std::copy_n(chosen, header, mine);
     return chosen[0];
+  }
+
+  // Where nothing is computed ranks agree on the pivots of all columns at once.
+  void imagine_agreements() {
+    Alike columns = agreements(comm_, panel_->width);
+    for (std::int64_t j = 0; j < columns.made(); ++j) {
+      if (columns.settled(j)) columns.watch();
+      agree(j, 0, 0);
+    }
+    columns.leave_out();
+    for (std::int64_t j = 0; j < panel_->width; ++j) panel_->pivots[static_cast<std::size_t>(j)] = imagined_pivot(j);
+  }
+
+  // There they are arithmetic alone, one after the other.
+  void imagine_elimination(std::int64_t begin, std::int64_t end) {
+    double flops = 0;
+    for (std::int64_t j = begin; j < end; ++j) flops += flops_of(begin, j);
+    run(flops, 0, [] {});
   }
 
   // Where nothing is computed rows change places as if they were random, which those of a random matrix do.

@@ -161,6 +161,12 @@ class _Job:
     world: int
     cases: tuple[Case, ...]
 
+    def size(self) -> tuple[int, float, int]:
+        """Greater where it takes longer, as far as can be told beforehand."""
+        memory = [case.axes.get("memory") for case in self.cases]
+        most = max((bytes for bytes in memory if isinstance(bytes, int)), default=0)
+        return self.world, max(case.nominal_s for case in self.cases), most
+
     def parts(self) -> Iterator[_Job]:
         """One for each study, which is long, and for each benchmark with its sizes."""
         key = lambda case: (case.benchmark, case.threads, case.id if case.nominal_s else "")  # noqa: E731
@@ -184,9 +190,9 @@ class _Work:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, jobs: Iterable[_Job]) -> None:
-        """Longest parts first would need an estimate; most ranks first is one."""
+        """The longest parts first, so that none of them is left over for one core at the end."""
         parts = [part for job in jobs for part in self._uncached(job).parts()]
-        parts.sort(key=lambda part: -part.world)
+        parts.sort(key=_Job.size, reverse=True)
         cores = available_cores()
         # A study can be shared out among processes (native/core/pieces.hpp); many parts need no such help.
         self.processes = max(1, cores // max(1, len(parts)))
