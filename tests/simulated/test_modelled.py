@@ -41,8 +41,9 @@ def test_small_problems_tell_what_full_memory_gives(simgrid: Toolchain, bench: P
 
 
 def test_rows_that_change_places_in_several_parts_arrive(wide: Simulation) -> None:
-    """SMPI lets a short message overtake a long one of the same tag: the exchange among 12 rows waited for ever,
-    because ranks beyond the 8 of the power of two send theirs in parts.
+    """SMPI lets a short message overtake a long one of the same tag.
+
+    The exchange among 12 rows waited for ever: ranks beyond the 8 of the power of two send theirs in parts.
     """
     (result,) = wide.cases(wide.places(12), ["hpl n=400 nb=16 p=12 q=1 swap=exchange mode=once seed=1"])
     assert result["outcome"] == "ok", result["reason"]
