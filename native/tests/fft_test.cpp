@@ -78,9 +78,9 @@ RANKED_TEST(roots_of_unity_are_right_to_the_last_digit, 1) {
   }
 }
 
-// Odd lengths, shares of different size, more slabs and fewer than ranks, messages of several blocks, few under way.
+// Odd lengths, shares of different size, more slabs and fewer than ranks, messages of several blocks, one at a time.
 RANKED_TEST(transforms_are_those_of_the_definition, 1, 2, 4) {
-  const FftTuning tunings[] = {{}, {2, 1, 0, 0}, {2, 2, 1, 0, Reuse::soon}, {3, 4, 3, 0}, {1, 1, 5, 1, Reuse::soon}, {4, 100, 0, 2}};
+  const FftTuning tunings[] = {{}, {2, 1, 0}, {2, 2, 1, false, Reuse::soon}, {3, 4, 3}, {1, 1, 5, true, Reuse::soon}, {4, 100, 0, true}};
   const FftShape shapes[] = {{4, 4}, {5, 7}, {16, 12}, {9, 25}, {31, 6}};
   for (int size = 1; size <= world.size; ++size) {
     const Some some(world, size);
@@ -96,7 +96,7 @@ RANKED_TEST(transforms_are_those_of_the_definition, 1, 2, 4) {
 
 RANKED_TEST(the_way_back_ends_at_the_input, 1, 2, 4) {
   for (const FftShape shape : {FftShape{7, 13}, FftShape{64, 32}, FftShape{50, 81}})
-    for (const FftTuning& tuning : {FftTuning{}, FftTuning{2, 3, 1, 0}, FftTuning{8, 100, 0, 2}}) {
+    for (const FftTuning& tuning : {FftTuning{}, FftTuning{2, 3, 1}, FftTuning{8, 100, 0, true}}) {
       const Transformed t(world.comm, shape, tuning, true);
       const Share mine = t.forward.before();
       const double residual = fft_residual(seed, t.data.data(), mine.begin, mine.size, shape.n());

@@ -51,7 +51,9 @@ def test_steps_that_are_left_out_are_as_those_that_are_made(
     assert table(some, "phase_time") == pytest.approx(table(every, "phase_time"), abs=within_s)
 
 
-@pytest.mark.parametrize(("words", "ranks"), [("hpl memory=2M nb=64", 12), ("hpl memory=1M nb=48", 6)])
+@pytest.mark.parametrize(
+    ("words", "ranks"), [("hpl memory=2097152 nb=64", 12), ("hpl memory=1048576 nb=48", 6)]
+)
 def test_of_the_pivots_of_a_panel_eight_stand_for_all(wide: Simulation, words: str, ranks: int) -> None:
     """Small as they are, agreements on pivots are a good part of their time."""
     some = of(wide, words, ranks)
@@ -64,7 +66,7 @@ def test_of_the_pivots_of_a_panel_eight_stand_for_all(wide: Simulation, words: s
 def test_a_transform_in_steps_is_one(wide: Simulation) -> None:
     """Beyond 64 simulated ranks all begin their messages to the k-th rank after them together."""
     nodes = replace(wide, machine=load_machine(SMALL, {"node": {"count": number("24")}}))
-    every = of(replace(nodes, environment={"KIVIAT_VERIFY": "1"}), "fft memory=256K", 66)
+    every = of(replace(nodes, environment={"KIVIAT_VERIFY": "1"}), "fft memory=262144", 66)
     assert every["check"] == "passed"
-    some = of(nodes, "fft memory=256K", 66)
+    some = of(nodes, "fft memory=262144", 66)
     assert rate(some) == pytest.approx(rate(every), rel=1e-9)
