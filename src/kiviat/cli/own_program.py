@@ -13,11 +13,11 @@ from kiviat.cli.words import counted
 from kiviat.launch.build import REPLAYER
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.on_simulated import Simulated
-from kiviat.launch.single import Ended, Found, once, record_of, run_single, setting_of
+from kiviat.launch.single import Ended, Found, record_of, run_single, setting_of
 from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import find_toolchain
 from kiviat.launch.vendors import SIMULATOR
-from kiviat.record import InputError
+from kiviat.record import InputError, Metric
 from kiviat.store import call_run
 
 
@@ -48,7 +48,7 @@ def execute(arguments: Namespace) -> int:
             ended = run_single(setting, directory.set_launch, arguments.timeout, interrupts)
         told = folder / "simulated_s"
         simulated_s = float(told.read_text()) if told.exists() and not ended.reason else None
-        metrics = [] if simulated_s is None else [once("time", "s", simulated_s)]
+        metrics = [] if simulated_s is None else [Metric.once("time", "s", simulated_s)]
         found = Found(program.name, ranks, {}, "a program of the user's", metrics)
         directory.append(record_of(directory.id, found, ended))
         directory.finish("complete" if ended.signal is None else "interrupted")

@@ -26,39 +26,18 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
 
 def metrics(run: LoggedRun) -> Iterator[Metric]:
     """What a record has of a run; `rate` is in atom-steps."""
-    yield _metric("rate", "1/s", "higher", run.atoms * run.steps / run.loop_s, derived=True)
-    yield _metric("time", "s", "lower", run.loop_s)
-    yield _metric("step_rate", "1/s", "higher", run.steps / run.loop_s, derived=True)
+    yield Metric.once("rate", "1/s", run.atoms * run.steps / run.loop_s, "higher", "time")
+    yield Metric.once("time", "s", run.loop_s)
+    yield Metric.once("step_rate", "1/s", run.steps / run.loop_s, "higher", "time")
     if run.speed is not None:
-        yield _metric(f"{run.speed_unit}_per_day", "1", "higher", run.speed, derived=True)
+        yield Metric.once(f"{run.speed_unit}_per_day", "1", run.speed, "higher", "time")
     for phase, times in run.phases.items():
-        yield _metric(f"{phase}_time", "s", "lower", times.mean)
+        yield Metric.once(f"{phase}_time", "s", times.mean)
     if run.memory:
         mean, most = run.memory
-        yield _metric("memory_rank", "B", "lower", mean)
+        yield Metric.once("memory_rank", "B", mean)
         if most is not None:
-            yield _metric("memory_rank_max", "B", "lower", most)
-
-
-def _metric(name: str, unit: str, better: str, value: float, derived: bool = False) -> Metric:
-    """Told once; `derived` from the time."""
-    return Metric(
-        name=name,
-        unit=unit,
-        better=better,
-        per_call=False,
-        count=1,
-        mean=value,
-        min=value,
-        max=value,
-        p50=value,
-        p90=None,
-        p99=None,
-        ci_low=None,
-        ci_high=None,
-        from_="time" if derived else None,
-        samples=None if derived else (value,),
-    )
+            yield Metric.once("memory_rank_max", "B", most)
 
 
 def phase_time(run: LoggedRun) -> Table:

@@ -15,7 +15,7 @@ from kiviat.launch.build import REPLAYER, build
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.native import Options
 from kiviat.launch.on_simulated import Simulated
-from kiviat.launch.single import Ended, Found, once, record_of, run_single, setting_of
+from kiviat.launch.single import Ended, Found, record_of, run_single, setting_of
 from kiviat.launch.toolchain import find_toolchain
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine.model import Machine
@@ -128,16 +128,16 @@ def _metrics(told: Mapping[str, Any]) -> tuple[Metric, ...]:
     total = max(elapsed)
     shares = [100 * part / whole if whole else 0.0 for part, whole in zip(communicated, elapsed, strict=True)]
     return (
-        once("total_time", "s", total),
-        once("computation_median", "s", statistics.median(computed)),
-        once("computation_max", "s", max(computed)),
-        once("communication_median", "s", statistics.median(communicated)),
-        once("communication_max", "s", max(communicated)),
-        once("communication_share", "%", statistics.fmean(shares)),
-        once("network_bytes", "B", told["network_bytes"]),
-        once("network_messages", "1", told["network_messages"]),
-        once("node_bytes", "B", told["node_bytes"]),
-        once("node_messages", "1", told["node_messages"]),
+        Metric.once("total_time", "s", total),
+        Metric.once("computation_median", "s", statistics.median(computed)),
+        Metric.once("computation_max", "s", max(computed)),
+        Metric.once("communication_median", "s", statistics.median(communicated)),
+        Metric.once("communication_max", "s", max(communicated)),
+        Metric.once("communication_share", "%", statistics.fmean(shares)),
+        Metric.once("network_bytes", "B", told["network_bytes"]),
+        Metric.once("network_messages", "1", told["network_messages"]),
+        Metric.once("node_bytes", "B", told["node_bytes"]),
+        Metric.once("node_messages", "1", told["node_messages"]),
     )
 
 

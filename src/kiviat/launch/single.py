@@ -140,27 +140,6 @@ def record_of(run: str, found: Found, ended: Ended) -> Record:
     )
 
 
-def once(name: str, unit: str, value: float) -> Metric:
-    """A quantity of which there is one value; less of it is better."""
-    return Metric(
-        name=name,
-        unit=unit,
-        better="lower",
-        per_call=False,
-        count=1,
-        mean=value,
-        min=value,
-        max=value,
-        p50=value,
-        p90=None,
-        p99=None,
-        ci_low=None,
-        ci_high=None,
-        from_=None,
-        samples=(value,),
-    )
-
-
 def _show(path: Path, shown: int) -> int:
     with path.open("rb") as file:
         file.seek(shown)

@@ -32,6 +32,29 @@ class Metric:
     samples: tuple[float, ...] | None
 
     @classmethod
+    def once(
+        cls, name: str, unit: str, value: float, better: str = "lower", derived_from: str | None = None
+    ) -> Metric:
+        """A quantity of which there is one value; no sample where it follows from another metric's."""
+        return cls(
+            name=name,
+            unit=unit,
+            better=better,
+            per_call=False,
+            count=1,
+            mean=value,
+            min=value,
+            max=value,
+            p50=value,
+            p90=None,
+            p99=None,
+            ci_low=None,
+            ci_high=None,
+            from_=derived_from,
+            samples=None if derived_from else (value,),
+        )
+
+    @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Metric:
         values = {field.name: data[field.name.rstrip("_")] for field in fields(cls)}
         if values["samples"] is not None:
