@@ -30,7 +30,7 @@ std::vector<std::string> gathered(const Assembly& assembly, int rank, int ranks,
 }  // namespace
 
 KernelLog::KernelLog(const Assembly& assembly, Instruments& instruments, std::optional<energy::Watts> declared)
-    : assembly_(assembly), instruments_(instruments), declared_(declared), messages_(assembly) {
+    : assembly_(assembly), instruments_(instruments), declared_(declared), messages_(assembly), interfaces_(assembly) {
   MPI_Comm_rank(assembly.comm(), &rank_);
   MPI_Comm_size(assembly.comm(), &ranks_);
   const host::Place place = host::place();
@@ -66,11 +66,13 @@ void KernelLog::before(std::string_view kernel) {
   if (found == kernels_.end()) kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back(), carried_.emplace_back();
   if (counts_) instruments_.counter_source().prepare();
   // What others still have to do is not of this kernel.
-  if (meets_) assembly_.meet();
+  if (meets_ || interfaces_.reads()) assembly_.meet();
+  interfaces_.before(at_);
   if (meets_ && leads_) instruments_.reader().start();
 }
 
 void KernelLog::after(double slowest_s, bool idle) {
+  interfaces_.after();
   if (rank_ == 0) carried_[at_].add(messages_.now(), begun_);
   if (meets_ && leads_) {
     energy::Reader& reader = instruments_.reader();
@@ -101,9 +103,10 @@ void KernelLog::after(double slowest_s, bool idle) {
 }
 
 void KernelLog::finish(Result& result) {
+  std::vector<std::string> names;
+  std::vector<double> repetitions;
+  for (const auto& kernel : kernels_) names.push_back(kernel.name), repetitions.push_back(static_cast<double>(kernel.repetitions));
   if (rank_ == 0) {
-    std::vector<std::string> names;
-    for (const auto& kernel : kernels_) names.push_back(kernel.name);
     Table& time = result.tables.emplace_back("kernel_time", "s", "lower", std::vector<Table::Axis>{{"kernel", names}});
     for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
       time.at({kernel}) = kernels_[kernel].seconds / kernels_[kernel].repetitions;
@@ -111,6 +114,7 @@ void KernelLog::finish(Result& result) {
   tell_energy(result);
   tell_counters(result);
   if (rank_ == 0 && !carried_.empty() && !carried_.front().bytes.empty()) tell_messages(result);
+  interfaces_.finish(result, names, repetitions);
 }
 
 void KernelLog::tell_energy(Result& result) {

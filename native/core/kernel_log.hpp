@@ -10,6 +10,7 @@
 #include "core/counters.hpp"
 #include "core/energy.hpp"
 #include "core/instruments.hpp"
+#include "core/interface_log.hpp"
 #include "core/message_counter.hpp"
 #include "core/result.hpp"
 
@@ -55,6 +56,7 @@ class KernelLog {
   MessageCounter messages_;
   MessageCount begun_;                      // when the kernel that runs began
   std::vector<MessageCount> carried_;       // of each kernel
+  InterfaceLog interfaces_;
   std::size_t at_ = 0;                      // the kernel that runs
 };
 

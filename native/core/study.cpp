@@ -21,12 +21,13 @@ void Trial::study(const std::function<void()>& procedure) {
   for (const Quantity& quantity : benchmark_.traits.reports)
     add_metric(quantity.name, quantity.unit.c_str(), quantity.better.c_str(), false);
   procedure();
-  if (kernels_) kernels_->finish(result_);
   // What could not be had on this machine or by this number of ranks is absent, not 0.
   std::erase_if(result_.metrics, [](const Metric& metric) { return metric.samples.count() == 0; });
+  const bool nothing = result_.metrics.empty();
+  if (kernels_) kernels_->finish(result_);
   if (result_.check == "failed") {
     result_.outcome = "failed", result_.phase = "check", result_.reason = result_.check_reason;
-  } else if (all_rank_ == 0 && result_.metrics.empty()) {
+  } else if (all_rank_ == 0 && nothing) {
     result_.outcome = "failed", result_.phase = "timing", result_.reason = "the study found nothing";
   }
   result_.elapsed_s = clock::now() - started_s_;

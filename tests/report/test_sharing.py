@@ -132,3 +132,17 @@ def test_claims_of_the_paper_are_answered_on_other_machines_too() -> None:
         ("4.4 / Fig 8", "0.500", "0.500"),
     ]
     assert [cell.text for cell in shared.quantities[-1].lines[0][1] if cell] == ["0 B", "128 B"]
+
+
+def test_where_interfaces_count_the_bytes_between_nodes_are_theirs() -> None:
+    """Of each launch a sample; and what a paper says of the network's bytes is answered by them."""
+    runs, rows, _ = _study()
+    fields = {key: getattr(rows[0], key) for key in ("case", "benchmark", "bytes", "axes", "ranks")}
+    for place, sent in (("cyclic", 2100.0), ("blocked", 1050.0)):
+        rows += [row(place, "interface_bytes", "B", "lower", sent, launch=at, **fields) for at in range(5)]
+    nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
+    (shared,) = sharings(runs, summarise(rows), [], lambda run, ranks: Nodes(tuple(nodes[run][:ranks])))
+    assert shared.quantities[-1].title == "Bytes that interfaces of nodes sent, headers included"
+    assert shared.quantities[-1].lines == [("CG", [Cell("2.05 KiB", ""), Cell("1.03 KiB", "-50.0 %")])]
+    ((_, claims),) = shared.published
+    assert ("4.4 / Fig 8", "0.500", "0.500") in [(place, value, here) for place, _, value, here in claims]

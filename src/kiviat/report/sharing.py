@@ -59,6 +59,12 @@ class _Held:
     in_messages: float | None
     between_nodes: float | None
     within_nodes: float | None
+    by_interfaces: float | None
+
+    @property
+    def network_bytes(self) -> float | None:
+        """Of messages, or of frames with their headers where interfaces alone count."""
+        return self.by_interfaces if self.between_nodes is None else self.between_nodes
 
 
 def sharings(
@@ -68,6 +74,7 @@ def sharings(
     held: dict[tuple[str, str, str], dict[str, dict[str, _Held]]] = {}
     found_grids = {(grid.run, grid.case, grid.name): grid for grid in grids}
     by_id = {run["id"]: run for run in runs}
+    left = {(one.run, one.case): one.median for one in table if one.metric == "interface_bytes"}
     ranks: dict[str, int] = {}
     for rate in table:
         if rate.benchmark not in PROGRAMS or rate.metric != "rate" or rate.median is None:
@@ -76,7 +83,7 @@ def sharings(
         group = run["machine"]["name"], rate.clock, str(rate.axes.get("class", DEFAULT_CLASS))
         if ranks.setdefault(rate.run, rate.ranks) == rate.ranks:
             held.setdefault(group, {}).setdefault(rate.run, {})[rate.benchmark] = _held(
-                rate, found_grids, nodes_of(rate.run, rate.ranks)
+                rate, found_grids, nodes_of(rate.run, rate.ranks), left.get((rate.run, rate.case))
             )
     return [
         _sharing(group, [by_id[run] for run in of_group], of_group, ranks, nodes_of)
@@ -85,11 +92,16 @@ def sharings(
     ]
 
 
-def _held(rate: Summary, grids: Mapping[tuple[str, str, str], Grid], nodes: Nodes | None) -> _Held:
+def _held(
+    rate: Summary,
+    grids: Mapping[tuple[str, str, str], Grid],
+    nodes: Nodes | None,
+    by_interfaces: float | None,
+) -> _Held:
     phases = grids.get((rate.run, rate.case, "phase_time"))
     share = None if phases is None else communicating(phases, rate.notes.get("communication", ""))
     between, within = _bytes(rate, grids, nodes)
-    return _Held(rate.median, share, between, within)
+    return _Held(rate.median, share, between, within, by_interfaces)
 
 
 def _bytes(
@@ -140,7 +152,7 @@ def _sharing(
 
     def known(run: str, program: str, quantity: Quantity) -> float | None:
         one = held[run].get(program)
-        return None if one is None else one.rate if quantity == "rate" else one.between_nodes
+        return None if one is None else one.rate if quantity == "rate" else one.network_bytes
 
     bound = _bound_otherwise(order, ranks, nodes_of)
     blocks = [
@@ -148,6 +160,7 @@ def _sharing(
         block("Performance beside the same placement on other cores", _performance, bound),
         block("Time in messages and waiting, of an average rank", _in_messages),
         block("Bytes between nodes", _between_nodes),
+        block("Bytes that interfaces of nodes sent, headers included", _by_interfaces),
         block("Bytes within nodes", _within_nodes),
     ]
     return Sharing(
@@ -192,11 +205,24 @@ def _in_messages(one: _Held, first: _Held) -> Cell | None:
 def _between_nodes(one: _Held, first: _Held) -> Cell | None:
     if one.between_nodes is None:
         return None
-    words = [_share(one.between_nodes, one)]
-    more = round(one.between_nodes / first.between_nodes - 1, 3) if first.between_nodes else 0.0
-    if one is not first and first.between_nodes:
-        words.append(f"{100 * more:+.1f} %" if more else "as many")
-    return Cell(format_value(one.between_nodes, "B"), ", ".join(words), _shade(more))
+    more, words = _more(one.between_nodes, first.between_nodes, one is first)
+    below = ", ".join(filter(None, (_share(one.between_nodes, one), words)))
+    return Cell(format_value(one.between_nodes, "B"), below, _shade(more))
+
+
+def _by_interfaces(one: _Held, first: _Held) -> Cell | None:
+    if one.by_interfaces is None:
+        return None
+    more, words = _more(one.by_interfaces, first.by_interfaces, one is first)
+    return Cell(format_value(one.by_interfaces, "B"), words, _shade(more))
+
+
+def _more(count: float, first: float | None, reference: bool) -> tuple[float, str]:
+    """By which part it is more than the first, and that in words; none of the first itself."""
+    if reference or not first:
+        return 0.0, ""
+    more = round(count / first - 1, 3)
+    return more, f"{100 * more:+.1f} %" if more else "as many"
 
 
 def _within_nodes(one: _Held, first: _Held) -> Cell | None:

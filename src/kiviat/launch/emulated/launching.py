@@ -33,11 +33,13 @@ def launching(
     `patience.library` built, for MPICH alone.
     """
     major = int(version.split(".")[0])
+    # Ranks have no other way to other nodes, and nobody else has this one: what it counts is theirs.
+    counted = {"KIVIAT_INTERFACE": INTERFACE}
     if family == "openmpi":
         arguments = _openmpi(cluster.folder, major)
-        return Launching(cluster.entering(), arguments, _openmpi_environment(oversubscribed))
+        return Launching(cluster.entering(), arguments, _openmpi_environment(oversubscribed) | counted)
     if family == "mpich":
-        return Launching(cluster.entering(), _mpich(cluster.folder, major, oversubscribed, preload), {})
+        return Launching(cluster.entering(), _mpich(cluster.folder, major, oversubscribed, preload), counted)
     raise InputError(f"emulated clusters do not know the launcher of {family}; take openmpi or mpich")
 
 
