@@ -70,28 +70,34 @@ def main() -> int:
     arguments = _arguments()
     chosen = arguments.rows or list(ROWS)
     load = os.getloadavg()[0]  # before we are a load ourselves
-    found = mpis() if set(chosen) - WITHOUT_MPI else ()
-    setting = Setting(found, arguments.brief, arguments.repetitions, arguments.only)
+    mpis_here = mpis() if set(chosen) - WITHOUT_MPI else ()
+    setting = Setting(mpis_here, arguments.brief, arguments.repetitions, arguments.only)
     if caution := _caution(setting, load):
         print(caution, file=sys.stderr)
     findings: list[Finding] = []
     broken = False
+    machine = _machine(setting, load)
+
+    def found(finding: Finding) -> None:
+        """A run that is cut off has said what it knew."""
+        findings.append(finding)
+        print(f"{finding.row}: {finding.what}: {finding.figure}", file=sys.stderr, flush=True)
+        write_json(BUILD / "bench.json", findings, machine)
+
     for name in chosen:
         before = len(findings)
         try:
             for finding in ROWS[name](setting):
-                findings.append(finding)
+                found(finding)
         except Exception as error:
             broken = True
-            findings.append(not_measured(name, "could not run", "", f"{type(error).__name__}: {error}"))
+            found(not_measured(name, "could not run", "", f"{type(error).__name__}: {error}"))
         if len(findings) == before:
-            findings.append(not_measured(name, "all of it", "", "no MPI found"))
-    machine = _machine(setting, load)
+            found(not_measured(name, "all of it", "", "no MPI found"))
     print(f"{machine['cpu']}, {machine['cores']} cores{caution and ': '}{caution}\n")
     print(table(findings))
     if below := details(findings):
         print(f"\n{below}")
-    write_json(BUILD / "bench.json", findings, machine)
     print(f"\nAll values: {BUILD / 'bench.json'}")
     return 1 if broken else 0
 

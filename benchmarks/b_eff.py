@@ -23,7 +23,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
 def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
     took: dict[str, list[float]] = {"full": [], "quick": []}
     found: dict[str, list[float]] = {"full": [], "quick": []}
-    for _ in setting.progress(range(setting.times(7, least=3)), f"{ROW}: {mpi.name}"):
+    for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {mpi.name}"):
         events = mpi.measure([f"{version} b_eff version={version}" for version in took])
         for version in took:
             took[version].append(events.results[version]["elapsed_s"])

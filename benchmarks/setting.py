@@ -12,6 +12,9 @@ from benchmarks.mpi import Mpi
 
 T = TypeVar("T")
 
+# Where no terminal shows the count as it grows.
+_SAID_EVERY_S = 20.0
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -28,9 +31,13 @@ class Setting:
     def progress(self, items: Sequence[T], title: str) -> Iterator[T]:
         """The items, with a line on standard error that says how many are done."""
         begin, live = time.monotonic(), sys.stderr.isatty()
+        said = begin
         for index, item in enumerate(items):
             if live:
                 print(f"\r{title}: {index}/{len(items)}", end="", file=sys.stderr, flush=True)
+            elif time.monotonic() - said > _SAID_EVERY_S:
+                print(f"{title}: {index}/{len(items)}", file=sys.stderr, flush=True)
+                said = time.monotonic()
             yield item
         start = "\r" if live else ""
         print(

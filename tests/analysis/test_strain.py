@@ -76,6 +76,14 @@ def test_what_is_left_for_work() -> None:
     assert "how processes share processors" in crowded.detail and crowded.importance < finding.importance
 
 
+def test_messages_that_cost_more_than_their_time() -> None:
+    """The story: eight ranks on two cores that looked like eight; the first finding was that -160 % are left."""
+    (none,) = told([study("hpo_recv", "availability", -12.0, "%", bytes=1 << 20)])
+    assert "1 MiB message nothing when receiving is left" in none.headline and "hides little" in none.detail
+    (lost,) = told([study("hpo_recv", "availability", -160.0, "%", bytes=1 << 20)])
+    assert "2.60 times what it takes alone" in lost.detail and lost.importance < none.importance
+
+
 def test_threads() -> None:
     single = times("pingpong", 1e-6)
     one = times("latency_mt", 1.5e-6, case="latency_mt/threads=1", axes={"threads": "1"})

@@ -14,6 +14,7 @@ import pytest
 
 from kiviat.cli import cluster as command
 from kiviat.launch.emulated import journal, removal, rights, scripts
+from kiviat.launch.emulated.ceiling import highest_rate
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.leftovers import clean_dead
@@ -185,6 +186,19 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert kiviat("down", name=None) == "lab is down\n"
     with pytest.raises(InputError, match="0 kept clusters"):
         kiviat("down", name=None)
+
+
+def test_how_fast_links_can_be(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert highest_rate([9.9e9, 2.05e10, 2.1e10]) == 10_200_000_000
+    assert highest_rate([1.9e8]) == 95_000_000
+    monkeypatch.setattr(command, "unshaped_rates", lambda: [9.9e9, 2.05e10, 2.1e10])
+    assert command.execute(Namespace(action="ceiling", format="table")) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "plain TCP between two nodes without a limit: 9.90, 20.50, 21.00 Gbit/s",
+        "believe links up to half of the median: rate=10.2Gbit",
+    ]
+    assert command.execute(Namespace(action="ceiling", format="json")) == 0
+    assert '"highest_rate_bit_per_s": 10200000000' in capsys.readouterr().out
 
 
 def test_what_is_not_whole_is_said_and_can_go(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from kiviat.cli.main import main
 from kiviat.launch import processes
+from kiviat.launch.build import PROGRAM, build
 from kiviat.launch.emulated import commands, journal
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.spec import Spec
@@ -22,7 +26,7 @@ from kiviat.launch.leftovers import clean_dead
 from kiviat.launch.processes import Marker
 from kiviat.launch.toolchain import Toolchain
 
-from .conftest import in_child, wait_until
+from .conftest import in_child, system, wait_until
 from .test_mpi import command
 
 # From the first file of a cluster to the last that is removed takes about 0.1 s.
@@ -109,6 +113,57 @@ def test_killed_while_ranks_run(
     assert "removed emulated cluster run (2x2) of a kiviat that is dead" in clean_dead()
     assert not any(program in processes.mapped(pid) for pid in ranks)
     assert list(state.iterdir()) == []
+
+
+@pytest.mark.full
+def test_after_twenty_crashes_nothing_is_left(toolchain: Toolchain, state: Path, tmp_path: Path) -> None:
+    """Anything dies at any moment of `kiviat run`, itself included; what the next command leaves is counted.
+
+    A run that outlives its launcher or its ranks cleans up after them, and goes on.
+    """
+    build(toolchain)
+    chance = random.Random(f"crashes {toolchain.family}")
+    before = system(tmp_path)
+    for crash in range(20):
+        what = ["allreduce", "-m", "8", "--budget", "0.2", "--launches", "2"]
+        where = ["--on", "emulated:2x2,rate=1Gbit", "--mpi", str(toolchain.mpicxx)]
+        run = subprocess.Popen(
+            [sys.executable, "-m", "kiviat.cli.main", "run", *what, *where, "-o", str(tmp_path / f"{crash}")],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_until(lambda run=run: any(state.glob("*")) or run.poll() is not None)
+        time.sleep(chance.uniform(0, 4))
+        victim = chance.choice(["kiviat", "launcher", "rank", "all three"])
+        for pid in _victims(run.pid, victim):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        run.wait(120)
+        assert main(["cluster", "status"]) == 0
+        assert list(state.iterdir()) == [], (crash, victim)
+        assert system(tmp_path) == before, (crash, victim)
+
+
+def _victims(kiviat: int, victim: str) -> list[int]:
+    """Kiviat itself where nothing of the kind has been started yet."""
+    started = {
+        pid: name
+        for pid in processes.our_processes()
+        if (marker := processes.marker_of(pid)) and marker.owner == kiviat and (name := _name(pid))
+    }
+    ranks = [pid for pid, name in started.items() if name == PROGRAM]
+    launchers = [pid for pid, name in started.items() if name.startswith(("mpiexec", "mpirun", "orterun"))]
+    if victim == "all three":
+        return [kiviat, *launchers, *ranks[:1]]
+    return {"launcher": launchers[:1], "rank": ranks[-1:]}.get(victim) or [kiviat]
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def test_a_folder_without_a_journal_is_removed(state: Path) -> None:

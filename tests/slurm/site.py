@@ -1,6 +1,6 @@
 """A real Slurm on an emulated cluster: a slurmd in each node, slurmctld on the head, one munged for all.
 
-python -m slurm.site 4x2,rate=1Gbit COMMAND...     (in tests/) runs COMMAND where sbatch works
+PYTHONPATH=tests python -m slurm.site 4x2,rate=1Gbit COMMAND...     runs COMMAND where sbatch works
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 
+from kiviat.launch.emulated import patience
 from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.scripts import INTERFACE
 from kiviat.launch.emulated.spec import parse_spec
+from kiviat.launch.toolchain import find_toolchain
+from kiviat.record import InputError
 
 _UP_TIMEOUT_S = 60.0
 
@@ -57,6 +61,7 @@ class Slurm:
         for node in self._nodes():
             self._start([*self._cluster.entering(node), "slurmd", "-D", "-N", node], node)
         self._wait()
+        self.environment |= _of_shared_cores()
         return self
 
     def __exit__(
@@ -150,6 +155,18 @@ MinJobAge=2
 SlurmctldParameters=idle_on_node_suspend
 {nodes}PartitionName=all Nodes={",".join(addresses)} Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 """
+
+
+def _of_shared_cores() -> dict[str, str]:
+    """What jobs need where nodes share the cores of one machine: ranks that wait give their core away."""
+    variables = {"OMPI_MCA_mpi_yield_when_idle": "1", "UCX_NET_DEVICES": INTERFACE, "KIVIAT_UCX_YIELD": "1"}
+    try:
+        mpich = find_toolchain("mpich")
+    except InputError:
+        return variables
+    if mpich.version.startswith("4."):
+        variables["KIVIAT_UCX_NO_FLUSH"] = "1"
+    return variables | {"LD_PRELOAD": str(patience.library(mpich))}
 
 
 def main() -> int:

@@ -14,7 +14,6 @@ import pytest
 
 from kiviat.launch.build import build
 from kiviat.launch.emulated.cluster import Cluster
-from kiviat.launch.emulated.patience import library
 from kiviat.launch.emulated.spec import parse_spec
 from kiviat.launch.toolchain import Toolchain
 from slurm.site import Slurm
@@ -39,7 +38,6 @@ def slurm() -> Iterator[Slurm]:
         TemporaryDirectory(prefix="slurm-") as folder,
         Slurm(cluster, Path(folder)) as running,
     ):
-        running.environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # the nodes share the cores of this machine
         yield running
 
 
@@ -85,11 +83,8 @@ def test_ranks_are_where_they_were_asked_to_be(
 
 
 def test_an_mpi_that_srun_cannot_start_is_started_by_its_own_launcher(
-    slurm: Slurm, tmp_path: Path, mpich: Toolchain, monkeypatch: pytest.MonkeyPatch
+    slurm: Slurm, tmp_path: Path, mpich: Toolchain
 ) -> None:
-    # MPICH spins: without this, three ranks on two cores take more than a minute.
-    monkeypatch.setitem(slurm.environment, "LD_PRELOAD", str(library(mpich)))
-    monkeypatch.setitem(slurm.environment, "KIVIAT_UCX_YIELD", "1")
     launch = run(slurm, tmp_path, mpich, "-n", "3", "--ppn", "2", "--place", "cyclic")
     speaks = slurm.run("srun", "--mpi=list")
     assert (launch["command"][0] == "srun") == ("pmi2" in (speaks.stdout + speaks.stderr).split())

@@ -17,6 +17,8 @@ HostOf = Callable[[int], str | None]  # of a rank
 
 # Less than this of a message's time left for work is worth a warning of what does not overlap.
 _LITTLE_LEFT = 50.0
+# Beside work messages may be a little slower; so much slower they are where somebody else has the processor.
+_DISTURBED = -20.0
 _ALIKE = 1.15
 # Per cent of a processor's time; more is worth a warning.
 _NOISY = 2.0
@@ -119,12 +121,22 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
     }
     if not left:
         return
-    words = " and ".join(f"{_value(available)} when {side}" for side, available in left.items())
+    words = " and ".join(
+        f"{_value(available) if available.median > 0 else 'nothing'} when {side}"
+        for side, available in left.items()
+    )
     least = min(left.values(), key=lambda available: available.median)
     size = format_bytes(least.bytes)
     detail = "The barrier's bias of the method is corrected. "
+    disturbed = least.median < _DISTURBED
     if least.oversubscribed:
         detail += "With more ranks than cores this tells how processes share processors."
+    elif disturbed:
+        detail += (
+            f"Beside work a message costs {three_digits(1 - least.median / 100)} times what it takes alone: "
+            "others want these processors, and what a message costs them cannot be told. Measure where each "
+            "rank has one for itself."
+        )
     elif (least.high if least.high is not None else least.median) < _LITTLE_LEFT:
         detail += (
             "Either the processor moves the data, or messages get on only within calls of MPI: which it is, "
@@ -132,7 +144,8 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
         )
     else:
         detail += "Computation beside such messages costs little."
-    importance = 0.35 + 0.25 * max(0.0, 1 - least.median / 100) * (not least.oversubscribed)
+    told = not (least.oversubscribed or disturbed)
+    importance = 0.35 + 0.25 * min(1.0, max(0.0, 1 - least.median / 100)) * told
     yield Finding(
         "availability",
         importance,

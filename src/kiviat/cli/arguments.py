@@ -453,6 +453,8 @@ def _cluster(command: argparse.ArgumentParser) -> None:
     status.add_argument("--format", choices=("table", "json"), default="table")
     down = actions.add_parser("down", help="take one down")
     down.add_argument("name", nargs="?", metavar="NAME", help="(default: the only one)")
+    ceiling = actions.add_parser("ceiling", help="measure up to which rate links can be believed here")
+    ceiling.add_argument("--format", choices=("table", "json"), default="table")
 
 
 def _model(command: argparse.ArgumentParser) -> None:

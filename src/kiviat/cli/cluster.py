@@ -1,4 +1,6 @@
-"""`kiviat cluster`: keeps an emulated cluster between runs, shows what there is, takes it down."""
+"""`kiviat cluster`: keeps an emulated cluster between runs, shows what there is, takes it down; how fast
+links can be.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,10 @@ from typing import Any
 
 from kiviat.cli.table import print_json, print_table
 from kiviat.launch.emulated import journal, removal
+from kiviat.launch.emulated.ceiling import highest_rate, unshaped_rates
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.journal import Journal
-from kiviat.launch.emulated.spec import parse_spec
+from kiviat.launch.emulated.spec import parse_spec, written_rate
 from kiviat.launch.leftovers import clean_dead
 from kiviat.record import InputError
 from kiviat.record.units import format_bytes
@@ -23,6 +26,8 @@ def execute(arguments: Namespace) -> int:
         _up(arguments.spec, arguments.name)
     elif arguments.action == "down":
         _down(arguments.name)
+    elif arguments.action == "ceiling":
+        _ceiling(arguments.format)
     else:
         _status(arguments.format)
     return 0
@@ -72,6 +77,18 @@ def _status(form: str) -> None:
             for entry in found
         ]
         print_table("<<<<>", ["cluster", "spec", "state", "owner", "sent by its nodes"], rows)
+
+
+def _ceiling(form: str) -> None:
+    """Brings a cluster up without a limit, and takes it down."""
+    rates = unshaped_rates()
+    highest = highest_rate(rates)
+    if form == "json":
+        print_json({"unshaped_bit_per_s": rates, "highest_rate_bit_per_s": highest})
+        return
+    gbit = [f"{rate / 1e9:.2f}" for rate in sorted(rates)]
+    print(f"plain TCP between two nodes without a limit: {', '.join(gbit)} Gbit/s")
+    print(f"believe links up to half of the median: rate={written_rate(highest)}")
 
 
 def _sent(nodes: dict[str, dict[str, int]] | None) -> str:

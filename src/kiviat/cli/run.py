@@ -81,13 +81,13 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
     )
     refuse_beyond_memory(plan, substrate)
     expected = estimate(plan)
-    if arguments.dry_run:
-        _print_dry_run(plan, toolchain, binary, expected, options, substrate, others)
-        return 0, None
     for world in plan.worlds():  # what cannot be placed is refused before anything starts
         substrate.start(
             toolchain, world, Path(), replace(options, oversubscribed=substrate.oversubscribes(world))
         )
+    if arguments.dry_run:
+        _print_dry_run(plan, toolchain, binary, expected, options, substrate, others)
+        return 0, None
     with substrate, _directory(arguments, plan, resumed, substrate, declared) as directory:
         _announce(plan, toolchain, expected)
         outcome = _run(
@@ -210,7 +210,8 @@ def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
         f"with {toolchain.name}, "
         f"about {duration(expected.likely_s)}, at most {duration(expected.at_most_s)}"
     )
-    if summary := plan.definition.get("summary"):
+    summary, chosen = plan.definition.get("summary"), plan.definition["command_line"].get("benchmarks")
+    if summary and not chosen:  # it speaks of all that the plan has
         print(summary)
     if toolchain.embedded:
         print("the MPI is that of a Python wheel: results are not for publication")

@@ -10,9 +10,9 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from kiviat.cli.words import duration
+from kiviat.cli.words import counted, duration
 from kiviat.launch.interrupts import Interrupts
-from kiviat.launch.scheduler import Request, Scheduler, render
+from kiviat.launch.scheduler import Request, Scheduler, State, render
 from kiviat.plan import Estimate, Plan
 from kiviat.record import InputError
 from kiviat.store import call_run, forget_writer, read_run
@@ -21,6 +21,7 @@ SCRIPT_FILE = "job.sh"
 JOB_FILE = "job.json"
 
 _FIRST_POLL_S, _LAST_POLL_S, _BACK_OFF = 1.0, 60.0, 1.5
+_LOOK_S, _TELL_S = 1.0, 10.0
 _MOST_BARREN = 2
 _MOST_SILENT = 5
 
@@ -100,30 +101,43 @@ class Job:
         _say(f"{self._scheduler.title} job {self._job}, script {self._folder / SCRIPT_FILE}")
 
     def _watch(self, interrupts: Interrupts) -> None:
-        """Until the job is gone. Asks more and more seldom, sooner again when something has changed."""
-        pause_s, silent = _FIRST_POLL_S, 0
-        last: tuple[str, int] | None = None
+        """Until the run is complete, or the job is gone.
+
+        The run is looked at all the time; the scheduler, which others need too, is asked more and more
+        seldom, sooner again when the job's state has changed.
+        """
+        state: State | None = None
+        told: tuple[State | None, int] = (None, 0)
+        silent, pause_s = 0, _FIRST_POLL_S
         began = time.monotonic()
+        ask_at, tell_at = began + pause_s, began
         while interrupts.signal is None:
-            _sleep(pause_s, interrupts)
-            try:
-                state = self._scheduler.state_of(self._job or "")
-                silent = 0
-            except InputError as error:
-                # A scheduler that is being restarted answers nonsense for a while.
-                silent += 1
-                if silent >= _MOST_SILENT:
-                    raise InputError(
-                        f"{error}; job {self._job} may still run: look for it yourself"
-                    ) from None
-                continue
-            if state == "gone":
+            _sleep(_LOOK_S, interrupts)
+            now = time.monotonic()
+            if read_run(self._folder)["state"] == "complete":
                 return
-            seen = (state, self._results())
-            pause_s = _FIRST_POLL_S if seen != last else min(_LAST_POLL_S, pause_s * _BACK_OFF)
-            if seen != last:
-                _say(f"job {self._job} {state}, {seen[1]} results, {duration(time.monotonic() - began)}")
-            last = seen
+            if now >= ask_at:
+                asked, silent = self._ask(silent)
+                if asked == "gone":
+                    return
+                pause_s = min(_LAST_POLL_S, pause_s * _BACK_OFF) if asked == state else _FIRST_POLL_S
+                ask_at, state = now + pause_s, asked or state
+            if state and (now >= tell_at or state != told[0]):
+                tell_at = now + _TELL_S
+                if (seen := (state, self._results())) != told:
+                    _say(f"job {self._job} {state}, {counted(seen[1], 'result')}, {duration(now - began)}")
+                told = seen
+
+    def _ask(self, silent: int) -> tuple[State | None, int]:
+        """None, and how often in a row, where there is no answer: a scheduler that is being restarted answers
+        nonsense for a while.
+        """
+        try:
+            return self._scheduler.state_of(self._job or ""), 0
+        except InputError as error:
+            if silent + 1 >= _MOST_SILENT:
+                raise InputError(f"{error}; job {self._job} may still run: look for it yourself") from None
+            return None, silent + 1
 
     def _cancel(self) -> None:
         if self._job is not None:

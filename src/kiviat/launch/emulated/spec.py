@@ -41,7 +41,7 @@ class Spec:
         """As one writes it; `parse_spec` reads it back."""
         words = [f"{self.nodes}x{self.slots}"]
         if self.rate_bit_per_s is not None:
-            words.append(f"rate={_written(Fraction(self.rate_bit_per_s), _RATE_UNITS)}")
+            words.append(f"rate={written_rate(self.rate_bit_per_s)}")
         if self.delay_s is not None:
             words.append(f"delay={_written(Fraction(round(self.delay_s * 1e9), 10**9), _DELAY_UNITS)}")
         return ",".join(words)
@@ -70,6 +70,10 @@ def parse_spec(text: str) -> Spec:
         _rate(given["rate"], where) if "rate" in given else None,
         _delay(given["delay"], where) if "delay" in given else None,
     )
+
+
+def written_rate(bit_per_s: int) -> str:
+    return _written(Fraction(bit_per_s), _RATE_UNITS)
 
 
 def _between(number: int, most: int, what: str, where: str) -> int:

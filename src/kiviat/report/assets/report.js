@@ -200,7 +200,7 @@
     const shown = log ? values.filter((value) => value > 0).map(Math.log10) : values;
     if (!shown.length) return [0, 1];
     const low = Math.min(...shown), high = Math.max(...shown);
-    if (zero) return [Math.min(0, low * 1.05), Math.max(1, high * 1.05)];
+    if (zero) return [Math.max(-100, Math.min(0, low * 1.05)), Math.max(1, high * 1.05)]; // or the worst share hides all others
     const margin = Math.max((high - low) * 0.04, log ? 0.08 : Math.abs(high) * 0.01, 1e-12);
     return [low - margin, high + margin];
   }
