@@ -245,6 +245,19 @@ def test_overhead_and_availability(open_page: Open) -> None:
         assert available[name]["line"]["color"] == available[f"{name}, uncorrected"]["line"]["color"]
 
 
+def test_the_worst_availability_does_not_hide_the_others(open_page: Open) -> None:
+    rows = [
+        replace(row, p50=-15000.0)
+        if (row.case, row.metric) == ("hpo_send/ranks=8/bytes=8", "availability")
+        else row
+        for row in study_rows()
+    ]
+    page = open_page(render([study_run()], rows, grids(study_tables())))
+    draw_all(page)
+    drawn = figure(page, "Availability for work meanwhile against message size").locator(".js-plotly-plot")
+    assert drawn.evaluate("node => node.layout.yaxis.range[0]") == -100
+
+
 def test_noise_of_each_core(open_page: Open) -> None:
     tables = study_tables()
     page = open_page(page_of_one())
