@@ -42,7 +42,7 @@ def distance(near_s: float, far_s: float) -> list[Summary]:
         (BLOCKED, "the difference is the network"),
         (OWN_NODES, "Already ranks 0 and 1 are on different nodes"),
         (ONE_NODE, "no network takes part"),
-        (CYCLIC, "Already ranks 0 and 1 are on different nodes"),
+        (CYCLIC, "The farthest rank shares the node of rank 0, rank 1 does not"),
         ((0, 0, 1, 1, 0, 2, 3, 3), "this is no distance in the network"),
         (None, "not known which of them share a node"),
     ],
@@ -77,7 +77,7 @@ def test_what_is_left_for_work() -> None:
 
 
 def test_messages_that_cost_more_than_their_time() -> None:
-    """The story: eight ranks on two cores that looked like eight; the first finding was that -160 % are left."""
+    """The story: eight ranks on two cores that looked like eight; -160 % of the time were left for work."""
     (none,) = told([study("hpo_recv", "availability", -12.0, "%", bytes=1 << 20)])
     assert "1 MiB message nothing when receiving is left" in none.headline and "hides little" in none.detail
     (lost,) = told([study("hpo_recv", "availability", -160.0, "%", bytes=1 << 20)])

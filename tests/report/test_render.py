@@ -163,6 +163,13 @@ def test_no_panel_holds_more_curves_than_can_be_told_apart() -> None:
 def test_equal_runs_are_told_apart() -> None:
     names = [label.label for label in labels([make_run(), make_run("run-b")])]
     assert names == ["hermes · Open MPI 4.1.4 · run-a", "hermes · Open MPI 4.1.4 · run-b"]
+    placed = [
+        {**make_run(f"run-{how}"), "where": {"place": how, "bind": None}} for how in ("cyclic", "blocked")
+    ]
+    names = [label.label for label in labels([*placed, make_run("run-c")])]
+    assert names == [f"hermes · Open MPI 4.1.4{rest}" for rest in (" · cyclic", " · blocked", "")]
+    names = [label.label for label in labels([*placed, placed[0] | {"id": "run-c"}])]
+    assert names == [f"hermes · Open MPI 4.1.4 · run-{end}" for end in ("cyclic", "blocked", "c")]
 
 
 def test_launches_that_differ_are_told_apart() -> None:

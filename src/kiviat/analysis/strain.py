@@ -105,11 +105,13 @@ def _where(nodes_of: NodesOf, ranks: int) -> str:
         return "It is not known which of them share a node."
     if nodes.count(ranks) == 1:
         return "All ranks are on one node: this is distance within it, no network takes part."
-    if nodes.near(0, 1) and not nodes.near(0, ranks // 2):
+    if nodes.near(0, 1):
+        if nodes.near(0, ranks // 2):
+            return "Ranks 0 and the farthest share a node, so that this is no distance in the network."
         return "Ranks 0 and 1 share a node, the farthest is on another: the difference is the network."
-    if not nodes.near(0, 1):
-        return "Already ranks 0 and 1 are on different nodes: the difference is the way through the network."
-    return "Ranks 0 and the farthest share a node, so that this is no distance in the network."
+    if nodes.near(0, ranks // 2):
+        return "The farthest rank shares the node of rank 0, rank 1 does not: the difference is the network."
+    return "Already ranks 0 and 1 are on different nodes: the difference is the way through the network."
 
 
 def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:

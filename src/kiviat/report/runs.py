@@ -21,18 +21,27 @@ _CLOCK_WORDS = {"wall": "", "simulated": " (simulated)", "reported": " (as repor
 
 
 def labels(runs: Sequence[Run]) -> list[RunLabel]:
-    """Names short enough for a legend, and different: machine and MPI, with the identifier if needed."""
-    names = [_label(run) for run in runs]
-    seen, palettes = Counter(names), Counter[str]()
+    """Names short enough for a legend, and different: machine and MPI, with the placement or the identifier
+    if needed.
+    """
+    plain, palettes = [_label(run) for run in runs], Counter[str]()
+    placed = [" · ".join(filter(None, (name, _placed(run)))) for run, name in zip(runs, plain, strict=True)]
+    full = [f"{name} · {run['id']}" for run, name in zip(runs, plain, strict=True)]
     found = []
-    for run, name in zip(runs, names, strict=True):
+    for place, run in enumerate(runs):
+        same = [at for at, name in enumerate(plain) if name == plain[place]]
+        names = plain if len(same) == 1 else placed if len({placed[at] for at in same}) == len(same) else full
         palette = "simulated" if run["clock"] == "simulated" else "categorical"
         colour = palette, palettes[palette]
         palettes[palette] += 1
-        found.append(
-            RunLabel(run["id"], name if seen[name] == 1 else f"{name} · {run['id']}", run["clock"], colour)
-        )
+        found.append(RunLabel(run["id"], names[place], run["clock"], colour))
     return found
+
+
+def _placed(run: Run) -> str:
+    """How ranks were placed and bound as asked for, in few words."""
+    asked = run.get("where") or {}
+    return ", ".join(str(asked[name]) for name in ("place", "bind") if asked.get(name))
 
 
 def _label(run: Run) -> str:
