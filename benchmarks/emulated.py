@@ -6,7 +6,6 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -120,7 +119,7 @@ def _of(mpi: Mpi, rate: int | None, times: int, setting: Setting) -> list[tuple[
     """One way in bit/s, so many times: of MPI's uniband, and of plain TCP over the same link around it."""
     spec = Spec(2, 1, rate)
     seen = []
-    with _kept(spec) as cluster:
+    with Cluster.up(spec) as cluster:
         before = sum(stream_rates(cluster, _ONE_WAY))
         for _ in setting.progress(range(times), f"{ROW}: streams, {spec.label}, {mpi.name}"):
             ours = _uniband(mpi, cluster)
@@ -139,12 +138,3 @@ def _uniband(mpi: Mpi, cluster: Cluster) -> float:
     if metric is None or metric.p50 is None:
         raise RuntimeError(f"uniband on {cluster.spec.label} has no result")
     return 8 * metric.p50
-
-
-@contextmanager
-def _kept(spec: Spec) -> Iterator[Cluster]:
-    cluster = Cluster.up(spec, kept=True)
-    try:
-        yield cluster
-    finally:
-        cluster.down()

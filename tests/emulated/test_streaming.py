@@ -37,15 +37,12 @@ def test_mpi_streams_as_fast_as_plain_tcp(rate: int | None, mpi: str, tmp_path: 
 
 def beside_tcp(rate: int, mpi: str, folder: Path) -> float:
     """Relative difference of uniband's rate, 1 MiB and eight messages under way, one way."""
-    cluster = Cluster.up(Spec(2, 1, rate), kept=True)
-    try:
+    with Cluster.up(Spec(2, 1, rate)) as cluster:
         before = sum(stream_rates(cluster, (("n1", "n2"),)))
         where = ["--on", f"emulated:{cluster.name}", "--mpi", mpi, "-n", "2x1", "--launches", "1"]
         what = ["uniband", "-m", "1M", "--set", "window=8", "--budget", "1"]
         assert main(["run", *what, *where, "--output", str(folder)]) == 0
         after = sum(stream_rates(cluster, (("n1", "n2"),)))
-    finally:
-        cluster.down()
     (file,) = folder.glob("*/records.jsonl")
     (bandwidth,) = (one for one in json.loads(file.read_text())["metrics"] if one["name"] == "bandwidth")
     return float(8 * bandwidth["p50"] / ((before + after) / 2) - 1)
