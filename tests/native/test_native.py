@@ -403,12 +403,12 @@ def test_every_benchmark_gives_a_valid_record(driven: Driven) -> None:
 
 
 def test_studies_at_all_numbers_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
-    """Even, odd, prime, a power of two; and those in groups. One rank alone is too few, and says so."""
+    """Even, odd, prime, a power of two, with an odd size; and those in groups. One rank alone is too few, and says so."""
     driven = Driven(native_openmpi, tmp_path)
     studies = {name: one for name, one in native_openmpi.described().items() if one["sampling"] == "study"}
     driven(
         8,
-        *(f"{name}/{ranks} {name} ranks={ranks} bytes=512 {one['brief']}" for ranks in (1, 2, 3, 5, 8)
+        *(f"{name}/{ranks} {name} ranks={ranks} bytes=513 {one['brief']}" for ranks in (1, 2, 3, 5, 8)
           for name, one in studies.items()),
         *(f"{name}/groups {name} group=4 bytes=512 {one['brief']}" for name, one in studies.items()),
     )  # fmt: skip

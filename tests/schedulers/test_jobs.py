@@ -8,10 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from kiviat.cli import submit
 from kiviat.launch.build import build
 from kiviat.launch.scheduler import Request, render, schedulers
 from kiviat.launch.toolchain import Toolchain
@@ -167,6 +171,32 @@ def test_an_interrupt_cancels_the_job(site: Path) -> None:
     code, _, error = finished(process)
     assert code == 130 and "cancelled job 1" in error and "--resume" in error
     assert (site / "jobs" / "1.cancelled").exists()
+
+
+def test_the_scheduler_is_asked_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The story: each result that came had the queue asked a second later, for hours."""
+    now, asked = [0.0], []
+
+    def slept(seconds: float, interrupts: object) -> None:
+        now[0] += seconds
+
+    def state_of(job: str) -> str:
+        asked.append(now[0])
+        return "waiting" if now[0] < 100 else "running"
+
+    monkeypatch.setattr(submit, "_sleep", slept)
+    monkeypatch.setattr(submit, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(
+        submit, "read_run", lambda folder: {"state": "complete" if now[0] > 3600 else "running"}
+    )
+    job: Any = submit.Job(SimpleNamespace(state_of=state_of), tmp_path, "")  # type: ignore[arg-type]
+    job._results = lambda: int(now[0])
+    job._watch(SimpleNamespace(signal=None))
+    pauses = [later - earlier for earlier, later in pairwise(asked)]
+    assert len(asked) < 80 and max(pauses) <= 61 and asked[0] <= 1
+    assert capsys.readouterr().err.count("\n") < 400
 
 
 def test_a_job_that_ends_without_results_is_not_sent_for_ever(site: Path) -> None:
