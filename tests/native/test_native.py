@@ -403,7 +403,7 @@ def test_every_benchmark_gives_a_valid_record(driven: Driven) -> None:
 
 
 def test_studies_at_all_numbers_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
-    """Even, odd, prime, a power of two, with an odd size; and those in groups. One rank alone is too few, and says so."""
+    """Even, odd, prime, a power of two, odd sizes; and groups. One rank alone is too few, and says so."""
     driven = Driven(native_openmpi, tmp_path)
     studies = {name: one for name, one in native_openmpi.described().items() if one["sampling"] == "study"}
     driven(
