@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from benchmarks.finding import Finding, judged
-from benchmarks.mpi import Mpi
+from benchmarks.finding import Finding, judged, not_measured
+from benchmarks.mpi import LaunchError, Mpi
 from benchmarks.setting import Setting
 
 ROW = "b-eff"
@@ -17,15 +17,20 @@ _QUICK_S = 30.0
 
 def measure(setting: Setting) -> Iterator[Finding]:
     for mpi in setting.mpis:
-        yield from _of(mpi, setting)
+        try:
+            yield from _of(mpi, setting)
+        except LaunchError as error:
+            yield not_measured(
+                ROW, f"b_eff, 2 ranks, {mpi.name}", f"nominal {_NOMINAL_S:.0f} s at most", str(error)
+            )
 
 
 def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
     took: dict[str, list[float]] = {"full": [], "quick": []}
     found: dict[str, list[float]] = {"full": [], "quick": []}
     for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {mpi.name}"):
-        events = mpi.measure([f"{version} b_eff version={version}" for version in took])
         for version in took:
+            events = mpi.measure([f"{version} b_eff version={version}"], timeout_s=5 * _NOMINAL_S)
             took[version].append(events.results[version]["elapsed_s"])
             found[version].append(events.metric(version, "b_eff")["p50"])
     full_s, quick_s = median(took["full"]), median(took["quick"])

@@ -148,10 +148,10 @@ def test_time_is_over_and_the_run_goes_on_in_another_job(site: Path) -> None:
 
 
 def test_a_requeued_job_goes_on(site: Path) -> None:
-    """Killed without a warning, it finds the writer's file of its earlier self."""
+    """Killed without a warning, it finds the writer's file of its earlier self; and its MPI, here by name."""
     (site / "jobs" / "requeue").write_text("1.5")
     (site / "tiny.toml").write_text(PLAN.replace("launches = 2", "launches = 12"))
-    code, _, error = finished(started("--on", "slurm"))
+    code, _, error = finished(started("--on", "slurm", "--mpi", "openmpi"))
     assert code == 0, error + (site / "jobs" / "1.out").read_text()
     run, records = the_run(site)
     assert run["state"] == "complete" and records == 24

@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from kiviat.launch.toolchain import find_toolchain
 from kiviat.plan import (
     COMMAND_LINE,
     Benchmark,
@@ -109,7 +110,7 @@ def mpi_of(path: Path, mpi: str | None) -> str | None:
     """The MPI that an interrupted run began with, which no other may replace; `mpi` if it began with none."""
     for launch in read_run(path)["launches"]:
         wrapper: str | None = launch["toolchain"].get("mpicxx")
-        if wrapper and mpi not in (None, wrapper):
+        if wrapper and mpi not in (None, wrapper) and str(find_toolchain(mpi).mpicxx) != wrapper:
             raise InputError(f"--resume goes on with the MPI of the run, {wrapper}; leave --mpi {mpi} out")
         if wrapper:
             return wrapper
