@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks.finding import Finding, judged
+from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.setting import Setting
+from kiviat.launch.build import PROFILER
+from kiviat.launch.native import Options
+from kiviat.launch.on_simulated import Simulated
+from kiviat.launch.profiled_simulation import SimulatedProgram, profiling_simulated
 from kiviat.launch.profiling import TOOL, profiling
 from kiviat.launch.substrate import Start
+from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.vendors import SIMULATOR
+from kiviat.machine.model import find_machine, load_machine
 from kiviat.profile import read_profile
+from kiviat.record import InputError
 
 ROW = "profiler"
 SOURCE = Path(__file__).with_name("small_calls.cpp")
-_CALL_NS, _LU, _MEMORY = 60, 0.005, 64 << 10
+SIMULATED = Path(__file__).with_name("neighbours.c")
+_PEAK = Path(__file__).with_name("peak.py")
+_CALL_NS, _LU, _MEMORY, _MERGE_S = 60, 0.005, 64 << 10, 10
+_RANKS, _MACHINE = 4096, "vt-myri10g"
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
@@ -25,6 +41,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
         library = TOOL.library(mpi.toolchain)
         yield from _calls(mpi, library, setting)
         yield _program(mpi, library, setting)
+    yield from _many(setting)
 
 
 def _calls(mpi: Mpi, library: Path, setting: Setting) -> Iterator[Finding]:
@@ -96,3 +113,78 @@ def _lu(mpi: Mpi, variables: Mapping[str, str], brief: bool) -> float:
 
 def _range(times: Sequence[float]) -> str:
     return f"{min(times):.4f} to {max(times):.4f} s for 10^9 operations"
+
+
+def _many(setting: Setting) -> Iterator[Finding]:
+    """Some thousands of simulated ranks, which one process counts for, and merges."""
+    ranks = 256 if setting.brief else _RANKS
+    what = f"Merging {ranks:,} simulated ranks"
+    try:
+        toolchain = find_toolchain(SIMULATOR)
+    except InputError as error:
+        yield not_measured(ROW, what, f"at most {_MERGE_S} s", str(error))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        program = folder / "neighbours"
+        subprocess.run([toolchain.mpicxx.with_name("smpicc"), "-O1", SIMULATED, "-o", program], check=True)
+        asked = _neighbours(program, ranks, toolchain)
+        start = asked.starting(folder)
+        start.write(folder)
+        bare_s, bare_bytes = _simulation(start, folder)
+        counted_s, counted_bytes = _simulation(
+            profiling_simulated(asked, TOOL.library(toolchain), folder), folder
+        )
+        (path,) = folder.glob("world-*.profile")
+        merged_s = float(json.loads(path.read_bytes().split(b"\n", 2)[1])["merged_s"])
+        profile = read_profile(path)
+        size = path.stat().st_size
+    yield Finding(
+        ROW,
+        what,
+        f"{merged_s:.2f} s",
+        f"at most {_MERGE_S} s",
+        judged(bool(profile.ended.all()) and merged_s <= _MERGE_S),
+        detail=[
+            f"three halo exchanges and sums, {int(profile.calls.calls.sum()):,} calls; the profile has "
+            f"{size:,} B; simulated in {counted_s:.1f} s, without the profiler in {bare_s:.1f} s"
+        ],
+        data={"merged_s": merged_s, "bare_s": bare_s, "counted_s": counted_s},
+    )
+    each = (counted_bytes - bare_bytes) / ranks
+    yield Finding(
+        ROW,
+        f"Memory of each of {ranks:,} simulated ranks",
+        f"{profile.memory_bytes / 1024:.1f} KiB, and rows of the matrix",
+        f"at most {_MEMORY >> 10} KiB + rows",
+        judged(0 < profile.memory_bytes <= _MEMORY),
+        detail=[f"the simulator's memory grew by {each / 1024:.1f} KiB a rank, rows included"],
+        data={"bare_bytes": bare_bytes, "counted_bytes": counted_bytes},
+    )
+
+
+def _neighbours(program: Path, ranks: int, toolchain: Toolchain) -> SimulatedProgram:
+    known = find_machine(_MACHINE)
+    nodes = {"value": str(-(-ranks // known.cores_per_node)), "source": "test", "confidence": "low"}
+    machine = load_machine(known.path, {"node": {"count": nodes}})
+    substrate = Simulated(machine, PROFILER)
+
+    def starting(folder: Path) -> Start:
+        start = substrate.start(toolchain, ranks, folder, Options())
+        return Start(start.command([program]), start.environment, start.files, start.layout)
+
+    return SimulatedProgram(machine, starting, 0)
+
+
+def _simulation(start: Start, folder: Path) -> tuple[float, float]:
+    """Seconds that it took, and the most memory that a process of it had."""
+    peaks = folder / "peak"
+    peaks.mkdir(exist_ok=True)
+    begun = time.monotonic()
+    environment = {**os.environ, **start.environment}
+    subprocess.run([sys.executable, _PEAK, peaks, *start.words], env=environment, check=True, cwd=folder)
+    seconds = time.monotonic() - begun
+    most = max(float(path.read_text()) for path in peaks.iterdir())
+    for path in peaks.iterdir():
+        path.unlink()
+    return seconds, most

@@ -61,7 +61,7 @@ def everything() -> None:
     """What cannot be built is left to the test that needs it, which then says why."""
     with suppress(InputError):
         simulator = find_toolchain(SIMULATOR)
-        for product in (PROGRAM, REPLAYER):
+        for product in (PROGRAM, REPLAYER, PROFILER):
             build(simulator, product=product)
     for name in ("openmpi", "mpich"):
         with suppress(InputError, Failed):

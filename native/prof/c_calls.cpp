@@ -38,26 +38,26 @@ namespace large {
 #endif
 
 KIVIAT_EXPORT int MPI_Init(int* argc, char*** argv) {
-  ++nested;
+  ++nested();
   const int result = KIVIAT_BEHIND(Init)(argc, argv);
   if (result == MPI_SUCCESS) begin();
-  --nested;
+  --nested();
   return result;
 }
 
 KIVIAT_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  ++nested;
+  ++nested();
   const int result = KIVIAT_BEHIND(Init_thread)(argc, argv, required, provided);
   if (result == MPI_SUCCESS) begin();
-  --nested;
+  --nested();
   return result;
 }
 
 KIVIAT_EXPORT int MPI_Finalize() {
-  ++nested;
+  ++nested();
   end();
   const int result = KIVIAT_BEHIND(Finalize)();
-  --nested;
+  --nested();
   return result;
 }
 

@@ -21,24 +21,25 @@ namespace kiviat::prof {
 
 class Event {
  public:
-  explicit Event(Call call) : slot_(profiler.slot(call)) {
-    nested = 1;
-    Header& header = profiler.state->header;
-    begin_ = clock::ticks(profiler.counter);
+  explicit Event(Call call) : slot_(profiler().slot(call)) {
+    nested() = 1;
+    Header& header = profiler().state->header;
+    begin_ = clock::ticks(profiler().counter);
     header.inside = 1 + static_cast<Word>(call), header.inside_since = begin_;
   }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  void over() { end_ = clock::ticks(profiler.counter); }
+  void over() { end_ = clock::ticks(profiler().counter); }
   ~Event() {
+    nested() = 0;
+    if (end_ == never) return;  // a simulated rank was ended within the call, which it is still inside of
     const int distance = distance_ < 0 ? unknown : distance_;
     const Word took = end_ - begin_;
-    profiler.add(slot_.calls[distance], 1);
-    profiler.add(slot_.ticks[distance], took);
+    profiler().add(slot_.calls[distance], 1);
+    profiler().add(slot_.ticks[distance], took);
     if (took > slot_.longest) slot_.longest = took;
-    profiler.state->header.inside = 0, profiler.state->header.latest = end_;
-    if (end_ > profiler.refresh_at) profiler.refresh(end_);
-    nested = 0;
+    profiler().state->header.inside = 0, profiler().state->header.latest = end_;
+    if (end_ > profiler().refresh_at) profiler().refresh(end_);
   }
 
   template <class Type>
@@ -53,12 +54,12 @@ class Event {
   void send(Comm comm, int to, std::int64_t bytes) {
     if (to == MPI_PROC_NULL) return reaches(same_socket);
     const int target = members(comm)->of_world(to);
-    give(sent, target, profiler.distance(target), bytes);
+    give(sent, target, profiler().distance(target), bytes);
     one_of(bytes);
   }
   template <class Comm>
   void receive(Comm comm, int from) {
-    if (from >= 0) reaches(profiler.distance(members(comm)->of_world(from)));
+    if (from >= 0) reaches(profiler().distance(members(comm)->of_world(from)));
     else if (from == MPI_PROC_NULL) reaches(same_socket);
   }
   template <class Comm>
@@ -72,16 +73,16 @@ class Event {
 
   template <class Requested>
   void remember(Requested requests) {
-    profiler.requests.remember(request_key(requests, 0), distance_ < 0 ? unknown : distance_);
+    profiler().requests.remember(request_key(requests, 0), distance_ < 0 ? unknown : distance_);
   }
   template <class Requested>
   void recall(Requested requests, int count) {
-    for (int at = 0; at < count; ++at) distance_ = std::max(distance_, profiler.requests.distance(request_key(requests, at)));
+    for (int at = 0; at < count; ++at) distance_ = std::max(distance_, profiler().requests.distance(request_key(requests, at)));
   }
   template <class Comm, class Requested>
   void prepare(Comm comm, int to, std::int64_t bytes, Requested requests) {
     const int target = to == MPI_PROC_NULL ? -1 : members(comm)->of_world(to);
-    const int distance = to == MPI_PROC_NULL ? same_socket : profiler.distance(target);
+    const int distance = to == MPI_PROC_NULL ? same_socket : profiler().distance(target);
     prepared({request_key(requests, 0), bytes, target, distance});
   }
   template <class Comm, class Requested>
@@ -93,8 +94,8 @@ class Event {
   void start(Requested requests, int count) {
     for (int at = 0; at < count; ++at) {
       PersistentSends::Entry entry;
-      if (!profiler.persistent.find(request_key(requests, at), entry)) {
-        ++profiler.state->header.unseen_sends;
+      if (!profiler().persistent.find(request_key(requests, at), entry)) {
+        ++profiler().state->header.unseen_sends;
       } else if (entry.target < 0) {
         reaches(entry.distance);
       } else {
@@ -105,7 +106,7 @@ class Event {
   }
   template <class Requested>
   void forget(Requested requests) {
-    profiler.persistent.forget(request_key(requests, 0));
+    profiler().persistent.forget(request_key(requests, 0));
   }
 
   // --- collectives --------------------------------------------------------------------------------------
@@ -167,11 +168,11 @@ class Event {
     const std::int64_t part = 2 * bytes / all.size;
     for (int distance = 0; distance < distances; ++distance)
       if (all.others[distance])
-        profiler.add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
-    profiler.add(slot_.messages, 2 * static_cast<Word>(all.size - 1));
+        profiler().add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
+    profiler().add(slot_.messages, 2 * static_cast<Word>(all.size - 1));
     if (all.group) {
-      profiler.add(all.group->messages, 2);
-      profiler.add(all.group->reduced, static_cast<Word>(bytes));
+      profiler().add(all.group->messages, 2);
+      profiler().add(all.group->reduced, static_cast<Word>(bytes));
     } else {
       each_row(all, 2, part);
     }
@@ -188,7 +189,7 @@ class Event {
     Members& all = neighbours(comm);
     one_of(bytes);
     reaches(all.farthest);
-    for (int at = 0; at < all.degree; ++at) give(collective, all.neighbours[at], profiler.distance(all.neighbours[at]), bytes);
+    for (int at = 0; at < all.degree; ++at) give(collective, all.neighbours[at], profiler().distance(all.neighbours[at]), bytes);
   }
   template <class Comm, class Count, class Type>
   void to_neighbours(Comm comm, const Count* counts, Type types) {
@@ -198,7 +199,7 @@ class Event {
     for (int at = 0; at < all.degree; ++at) {
       const std::int64_t part = bytes(counts[at], type_at(types, at));
       whole += part;
-      give(collective, all.neighbours[at], profiler.distance(all.neighbours[at]), part);
+      give(collective, all.neighbours[at], profiler().distance(all.neighbours[at]), part);
     }
     one_of(whole);
   }
@@ -212,7 +213,7 @@ class Event {
   void put(Win win, int to, std::int64_t bytes) {
     if (to == MPI_PROC_NULL) return reaches(same_socket);
     const int target = window(win)->of_world(to);
-    give(sent, target, profiler.distance(target), bytes);
+    give(sent, target, profiler().distance(target), bytes);
     one_of(bytes);
   }
   // What comes from there; the other side does not know.
@@ -220,12 +221,12 @@ class Event {
   void get(Win win, int from, std::int64_t bytes) {
     if (from == MPI_PROC_NULL) return reaches(same_socket);
     const int source = window(win)->of_world(from);
-    give(fetched, source, profiler.distance(source), bytes);
+    give(fetched, source, profiler().distance(source), bytes);
     one_of(bytes);
   }
   template <class Win>
   void reach(Win win, int rank) {
-    reaches(rank < 0 ? int{same_socket} : profiler.distance(window(win)->of_world(rank)));
+    reaches(rank < 0 ? int{same_socket} : profiler().distance(window(win)->of_world(rank)));
   }
   template <class Win>
   void synchronise(Win win) {
@@ -236,13 +237,13 @@ class Event {
   template <class Comm>
   static Members* members(Comm comm) {
     const MPI_Comm here = in_c(comm);
-    Members* known = profiler.communicators.find(key_of(here));
+    Members* known = profiler().communicators.find(key_of(here));
     return known ? known : learn(here);
   }
   template <class Win>
   static Members* window(Win win) {
     const MPI_Win here = window_in_c(win);
-    Members* known = profiler.windows.find(key_of(here));
+    Members* known = profiler().windows.find(key_of(here));
     return known ? known : learn_window(here);
   }
   template <class Comm>
@@ -255,30 +256,30 @@ class Event {
   // What a call is about, once for each message or collective.
   void one_of(std::int64_t bytes) {
     const int size = std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes))), size_classes - 1);
-    profiler.add(slot_.sizes[size], 1);
+    profiler().add(slot_.sizes[size], 1);
   }
   void give(Row row, int target, int distance, std::int64_t bytes) {
     reaches(distance);
-    profiler.add(slot_.messages, 1);
-    profiler.add(slot_.bytes[distance], static_cast<Word>(bytes));
+    profiler().add(slot_.messages, 1);
+    profiler().add(slot_.bytes[distance], static_cast<Word>(bytes));
     if (target < 0) return;
-    Cell& cell = profiler.row[row][target];
-    profiler.add(cell.messages, 1);
-    profiler.add(cell.bytes, static_cast<Word>(bytes));
+    Cell& cell = profiler().row[row][target];
+    profiler().add(cell.messages, 1);
+    profiler().add(cell.bytes, static_cast<Word>(bytes));
   }
   void give_member(const Members& all, int member, std::int64_t bytes) {
     const int target = all.of_world(member);
-    give(collective, target, profiler.distance(target), bytes);
+    give(collective, target, profiler().distance(target), bytes);
   }
   void to_each(const Members& all, std::int64_t bytes) {
     if (all.size < 2) return;
     for (int distance = 0; distance < distances; ++distance)
       if (all.others[distance])
-        profiler.add(slot_.bytes[distance], static_cast<Word>(bytes) * static_cast<Word>(all.others[distance]));
-    profiler.add(slot_.messages, static_cast<Word>(all.size - 1));
+        profiler().add(slot_.bytes[distance], static_cast<Word>(bytes) * static_cast<Word>(all.others[distance]));
+    profiler().add(slot_.messages, static_cast<Word>(all.size - 1));
     if (all.group) {
-      profiler.add(all.group->messages, 1);
-      profiler.add(all.group->bytes, static_cast<Word>(bytes));
+      profiler().add(all.group->messages, 1);
+      profiler().add(all.group->bytes, static_cast<Word>(bytes));
     } else {
       each_row(all, 1, bytes);
     }
@@ -287,19 +288,20 @@ class Event {
     for (int other = 0; other < all.size; ++other) {
       const int target = all.of_world(other);
       if (other == all.rank || target < 0) continue;
-      Cell& cell = profiler.row[collective][target];
-      profiler.add(cell.messages, messages);
-      profiler.add(cell.bytes, static_cast<Word>(bytes));
+      Cell& cell = profiler().row[collective][target];
+      profiler().add(cell.messages, messages);
+      profiler().add(cell.bytes, static_cast<Word>(bytes));
     }
   }
   void prepared(const PersistentSends::Entry& entry) {
     reaches(entry.distance);
-    profiler.requests.remember(entry.key, entry.distance);
-    if (!profiler.persistent.add(entry)) ++profiler.state->header.lost_persistent;
+    profiler().requests.remember(entry.key, entry.distance);
+    if (!profiler().persistent.add(entry)) ++profiler().state->header.lost_persistent;
   }
 
   Slot& slot_;
-  Word begin_, end_ = 0;
+  static constexpr Word never = ~Word{0};
+  Word begin_, end_ = never;
   int distance_ = -1;
 };
 

@@ -44,11 +44,11 @@ namespace kiviat::prof {
 #define KIVIAT_LIFE(name, parameters, arguments, before, after)                            \
   KIVIAT_EXPORT void name parameters {                                                     \
     static auto* const next = reinterpret_cast<decltype(&name)>(real(#name));              \
-    ++nested;                                                                              \
+    ++nested();                                                                            \
     before;                                                                                \
     next arguments;                                                                        \
     after;                                                                                 \
-    --nested;                                                                              \
+    --nested();                                                                            \
   }
 
 KIVIAT_LIFE(mpi_init_, (MPI_Fint * error), (error), , begin())

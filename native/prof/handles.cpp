@@ -4,6 +4,7 @@ namespace kiviat::prof {
 
 bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
+#ifndef KIVIAT_SIMULATED
 bool is_in_place(FortranBuffer buffer) {
   // Open MPI has a common block for it, MPICH the address of one, and one more for mpi_f08.
   static const void* const block = find_variable("mpi_fortran_in_place_");
@@ -12,5 +13,6 @@ bool is_in_place(FortranBuffer buffer) {
   const void* const at = buffer.described ? *static_cast<const void* const*>(buffer.at) : buffer.at;
   return at && (at == block || at == described || (pointer && at == *pointer));
 }
+#endif
 
 }  // namespace kiviat::prof

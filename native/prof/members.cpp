@@ -13,47 +13,51 @@
 namespace kiviat::prof {
 namespace {
 
+#ifdef KIVIAT_SIMULATED
+// A rank's knowledge is its own, and of those of a simulation one runs at a time.
+struct Learning {};
+#else
 std::mutex learning;
+struct Learning {
+  const std::lock_guard<std::mutex> guard{learning};
+};
+#endif
+
+// Every rank of a simulation has a key of its own: they may have the handle of a communicator in common.
 
 int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
 int no_window_copy(MPI_Win, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
 
-int forget(MPI_Comm, int, void* value, void*) {
+int forget(MPI_Comm, int, void* value, void* whose) {
   auto* members = static_cast<Members*>(value);
-  profiler.communicators.forget(members);
+  static_cast<Profiler*>(whose)->communicators.forget(members);
   delete members;
   return MPI_SUCCESS;
 }
 
-int forget_window(MPI_Win, int, void* value, void*) {
+int forget_window(MPI_Win, int, void* value, void* whose) {
   auto* members = static_cast<Members*>(value);
-  profiler.windows.forget(members);
+  static_cast<Profiler*>(whose)->windows.forget(members);
   delete members;
   return MPI_SUCCESS;
 }
 
 int communicator_key() {
-  static const int key = [] {
-    int made = MPI_KEYVAL_INVALID;
-    KIVIAT_PMPI(Comm_create_keyval)(no_copy, forget, &made, nullptr);
-    return made;
-  }();
+  int& key = profiler().communicator_key;
+  if (key == MPI_KEYVAL_INVALID) KIVIAT_PMPI(Comm_create_keyval)(no_copy, forget, &key, &profiler());
   return key;
 }
 
 int window_key() {
-  static const int key = [] {
-    int made = MPI_KEYVAL_INVALID;
-    KIVIAT_PMPI(Win_create_keyval)(no_window_copy, forget_window, &made, nullptr);
-    return made;
-  }();
+  int& key = profiler().window_key;
+  if (key == MPI_KEYVAL_INVALID) KIVIAT_PMPI(Win_create_keyval)(no_window_copy, forget_window, &key, &profiler());
   return key;
 }
 
 // The entry of members that lie at equal distances; null where they do not, or where the room is used up.
 Group* group_of(const Members& members) {
   if (members.table || members.size < 2) return nullptr;
-  Group* const groups = profiler.state->groups;
+  Group* const groups = profiler().state->groups;
   for (Group* group = groups; group != groups + most_groups; ++group) {
     if (group->size == 0) {
       group->base = members.base, group->stride = members.stride;
@@ -63,7 +67,7 @@ Group* group_of(const Members& members) {
     if (group->size == static_cast<Word>(members.size) && group->base == members.base && group->stride == members.stride)
       return group;
   }
-  ++profiler.state->header.lost_groups;
+  ++profiler().state->header.lost_groups;
   return nullptr;
 }
 
@@ -88,7 +92,7 @@ std::unique_ptr<Members> described(MPI_Group group, std::uintptr_t key, int rank
     std::ranges::copy(ranks, members->table);
   }
   for (int at = 0; at < members->size; ++at)
-    if (at != rank) ++members->others[profiler.distance(members->of_world(at))];
+    if (at != rank) ++members->others[profiler().distance(members->of_world(at))];
   for (int distance = 0; distance < distances; ++distance)
     if (members->others[distance]) members->farthest = distance;
   return members;
@@ -97,8 +101,8 @@ std::unique_ptr<Members> described(MPI_Group group, std::uintptr_t key, int rank
 }  // namespace
 
 Members* learn(MPI_Comm comm) {
-  const std::lock_guard guard(learning);
-  if (Members* known = profiler.communicators.find(key_of(comm))) return known;
+  const Learning guard;
+  if (Members* known = profiler().communicators.find(key_of(comm))) return known;
   void* value = nullptr;
   int found = 0;
   KIVIAT_PMPI(Comm_get_attr)(comm, communicator_key(), &value, &found);
@@ -119,13 +123,13 @@ Members* learn(MPI_Comm comm) {
     value = members.release();
   }
   auto* const members = static_cast<Members*>(value);
-  profiler.communicators.add(members);
+  profiler().communicators.add(members);
   return members;
 }
 
 Members* learn_window(MPI_Win win) {
-  const std::lock_guard guard(learning);
-  if (Members* known = profiler.windows.find(key_of(win))) return known;
+  const Learning guard;
+  if (Members* known = profiler().windows.find(key_of(win))) return known;
   void* value = nullptr;
   int found = 0;
   KIVIAT_PMPI(Win_get_attr)(win, window_key(), &value, &found);
@@ -140,12 +144,12 @@ Members* learn_window(MPI_Win win) {
     value = members.release();
   }
   auto* const members = static_cast<Members*>(value);
-  profiler.windows.add(members);
+  profiler().windows.add(members);
   return members;
 }
 
 void find_neighbours(Members& members, MPI_Comm comm) {
-  const std::lock_guard guard(learning);
+  const Learning guard;
   if (members.degree >= 0) return;
   const std::vector<int> to = neighbours_of(comm).to;
   members.neighbours = new int[to.size()];

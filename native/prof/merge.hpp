@@ -1,8 +1,6 @@
 // One file of what all ranks counted.
 #pragma once
 
-#include <string>
-
 namespace kiviat::prof {
 
 // The words of all ranks go up a binomial tree to rank 0, which writes them to FOLDER/world-HOST-PID.profile:
@@ -13,9 +11,6 @@ namespace kiviat::prof {
 //   one before, and its value; all as LEB128 numbers
 //
 // Collective; at the end the files of the ranks are removed.
-void merge(const char* folder, const std::string& description);
-
-// What words mean, in JSON, with a line feed at the end.
-std::string description();
+void merge(const char* folder);
 
 }  // namespace kiviat::prof

@@ -5,11 +5,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/ticks.hpp"
 #include "prof/call.hpp"
 #include "prof/members.hpp"
 #include "prof/state.hpp"
+#include "prof/where.hpp"
 
 namespace kiviat::prof {
 
@@ -79,6 +82,11 @@ struct Profiler {
   Requests requests;
   PersistentSends persistent;
   Phases* phases = nullptr;  // where somebody asked
+  int communicator_key = MPI_KEYVAL_INVALID, window_key = MPI_KEYVAL_INVALID;
+#ifdef KIVIAT_SIMULATED
+  int inside = 0;
+  std::vector<Word> watched;  // what was counted when the program began to watch
+#endif
 
   int distance(int of_world) const {
     if (of_world < 0) return unknown;
@@ -98,13 +106,24 @@ struct Profiler {
   Slot& new_slot(Call call);
   // Notes the time, so that also a profile without an end says how long a tick is.
   void refresh(std::uint64_t now_ticks);
+  void note_time(std::uint64_t now_ticks);
+  // Counts in `room`, whose words are 0, from start() on.
+  void take(State* room, const Where& mine, const std::string& program);
+  void start();
 };
 
-extern Profiler profiler;
-// Whether this thread is inside of a call that is counted: MPIs call themselves, Fortran's by way of C's.
-extern constinit thread_local int nested __attribute__((tls_model("initial-exec")));
+// What counts, and whether one is inside of a call that is counted: MPIs call themselves, Fortran's by way of C's.
+#ifdef KIVIAT_SIMULATED
+Profiler& profiler();  // of the simulated rank that runs now: all are in one process
+inline int& nested() { return profiler().inside; }
+#else
+extern Profiler the_profiler;
+extern constinit thread_local int nested_here __attribute__((tls_model("initial-exec")));
+inline Profiler& profiler() { return the_profiler; }
+inline int& nested() { return nested_here; }
+#endif
 
-inline bool counts() { return profiler.counting.load(std::memory_order_relaxed) && nested == 0; }
+inline bool counts() { return profiler().counting.load(std::memory_order_relaxed) && nested() == 0; }
 
 // After MPI_Init and before MPI_Finalize; collective.
 void begin();

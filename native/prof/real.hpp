@@ -19,8 +19,16 @@ void* behind(const char* symbol);
 }  // namespace kiviat::prof
 
 #ifdef KIVIAT_SIMULATED
+namespace kiviat::prof {
+
+// What the program has instead of a function of the simulator's, or that one.
+void* instead_of(void* simulators);
+
+}  // namespace kiviat::prof
+
 #define KIVIAT_PMPI(name) PMPI_##name
-#define KIVIAT_BEHIND(name) PMPI_##name
+#define KIVIAT_BEHIND(name) \
+  (reinterpret_cast<decltype(&PMPI_##name)>(::kiviat::prof::instead_of(reinterpret_cast<void*>(&PMPI_##name))))
 #else
 // What the program's own call goes on to.
 #define KIVIAT_BEHIND(name)                                                                 \

@@ -1,6 +1,7 @@
 // Pipelines fill in the first passes; the next ones stand for all others. Whoever is behind the others then stays it.
 #include "core/alike.hpp"
 
+#include <dlfcn.h>
 #include <simgrid/s4u/Actor.hpp>
 
 #include <algorithm>
@@ -13,6 +14,12 @@ namespace kiviat {
 namespace {
 
 Sent& sent() { return *simgrid::s4u::this_actor::get_host()->get_data<Sent>(); }
+
+// Of the profiler, where it is preloaded: what it counts of this rank is extrapolated as messages are.
+template <class Function>
+Function* of_profiler(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
 
 }  // namespace
 
@@ -28,6 +35,8 @@ Alike::Alike(MPI_Comm comm, std::int64_t passes, std::int64_t filling, std::int6
 void Alike::watch() {
   since_s_ = clock::now();
   before_ = std::make_shared<Before>(Before{sent()});
+  static auto* const watch = of_profiler<void()>("kiviat_profiler_watch");
+  if (watch) watch();
 }
 
 double Alike::leave_out() {
@@ -46,8 +55,10 @@ double Alike::leave_out() {
   int ranks;
   double duration_s = until_s - since_s_;
   MPI_Comm_size(comm_, &ranks);
-  MPI_Allreduce(MPI_IN_PLACE, &duration_s, 1, MPI_DOUBLE, MPI_SUM, comm_);
+  PMPI_Allreduce(MPI_IN_PLACE, &duration_s, 1, MPI_DOUBLE, MPI_SUM, comm_);
   sent() = after;
+  static auto* const repeat = of_profiler<void(double)>("kiviat_profiler_repeat");
+  if (repeat) repeat(left / watched);
   clock::wait_until(until_s + left * duration_s / ranks / watched);
   return left / watched;
 }

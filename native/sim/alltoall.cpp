@@ -5,7 +5,12 @@
 
 #include <stdexcept>
 
-int MPI_Alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
+#include "sim/replaced.hpp"
+
+namespace {
+
+int alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count, MPI_Datatype receive_type,
+             MPI_Comm comm) {
   try {
     return PMPI_Alltoall(send, count, type, receive, receive_count, receive_type, comm);
   } catch (const std::invalid_argument&) {
@@ -24,4 +29,12 @@ int MPI_Alltoall(const void* send, int count, MPI_Datatype type, void* receive, 
                  MPI_STATUS_IGNORE);
   }
   return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int MPI_Alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count, MPI_Datatype receive_type,
+                 MPI_Comm comm) {
+  static auto* const first = kiviat::sim::first_of("MPI_Alltoall", &PMPI_Alltoall, &alltoall);
+  return first(send, count, type, receive, receive_count, receive_type, comm);
 }

@@ -7,16 +7,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/replaced.hpp"
+
 namespace {
 
 bool for_everybody(const int* counts, int ranks, int self) {
   return std::count(counts, counts + ranks, 0) == (counts[self] == 0);
 }
 
-}  // namespace
-
-int MPI_Alltoallv(const void* send, const int* counts, const int* at, MPI_Datatype type, void* receive,
-                  const int* receive_counts, const int* receive_at, MPI_Datatype receive_type, MPI_Comm comm) {
+int alltoallv(const void* send, const int* counts, const int* at, MPI_Datatype type, void* receive, const int* receive_counts,
+              const int* receive_at, MPI_Datatype receive_type, MPI_Comm comm) {
   constexpr int tag = 7711;
   int ranks, rank;
   MPI_Comm_size(comm, &ranks);
@@ -35,4 +35,12 @@ int MPI_Alltoallv(const void* send, const int* counts, const int* at, MPI_Dataty
     if (const int to = (rank + i) % ranks; counts[to])
       MPI_Isend(static_cast<const char*>(send) + at[to] * extent, counts[to], type, to, tag, comm, &requests.emplace_back());
   return MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
+}  // namespace
+
+int MPI_Alltoallv(const void* send, const int* counts, const int* at, MPI_Datatype type, void* receive,
+                  const int* receive_counts, const int* receive_at, MPI_Datatype receive_type, MPI_Comm comm) {
+  static auto* const first = kiviat::sim::first_of("MPI_Alltoallv", &PMPI_Alltoallv, &alltoallv);
+  return first(send, counts, at, type, receive, receive_counts, receive_at, receive_type, comm);
 }

@@ -19,7 +19,7 @@
 namespace kiviat::prof {
 
 Recorder recorder;
-constinit thread_local int nested __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local int nested_here __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
 
@@ -200,7 +200,7 @@ void Recorder::release(Word number) {
 }
 
 Event::Event(Call call) : call_(call), mine_(is_mine()) {
-  nested = 1;
+  nested() = 1;
   if (!mine_)
     std::atomic_ref(recorder.header->other_threads).fetch_add(1, std::memory_order_relaxed);
   else if (recorder.stamps)
@@ -217,7 +217,7 @@ Event::~Event() {
     recorder.written = false;
     if (!recorder.stamps) go_on();
   }
-  nested = 0;
+  nested() = 0;
 }
 
 void begin() {

@@ -121,9 +121,10 @@ struct Recorder {
 
 extern Recorder recorder;
 // Whether this thread is inside of a call that is recorded: MPIs call themselves, Fortran's by way of C's.
-extern constinit thread_local int nested __attribute__((tls_model("initial-exec")));
+extern constinit thread_local int nested_here __attribute__((tls_model("initial-exec")));
+inline int& nested() { return nested_here; }
 
-inline bool counts() { return recorder.recording.load(std::memory_order_relaxed) && nested == 0; }
+inline bool counts() { return recorder.recording.load(std::memory_order_relaxed) && nested() == 0; }
 
 // After MPI_Init and before MPI_Finalize; collective.
 void begin();

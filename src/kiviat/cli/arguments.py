@@ -251,7 +251,14 @@ def _list(command: argparse.ArgumentParser) -> None:
 
 
 def _profile(command: argparse.ArgumentParser) -> None:
-    command.usage = "kiviat profile [-o FILE] [--mpi MPI] [--on WHERE] [--waits] [--counters] -- mpirun ..."
+    command.usage = (
+        "kiviat profile [-o FILE] [--mpi MPI] [--on WHERE] [--waits] [--counters] -- mpirun ...\n"
+        "       kiviat profile --on simulated:MACHINE [-n RANKS] -- ./program ...\n"
+        "       kiviat profile --on simulated:MACHINE [-n RANKS] [-m SIZE] BENCH"
+    )
+    command.add_argument(
+        "benchmarks", nargs="*", metavar="BENCH", help="one of our benchmarks, on a simulated machine"
+    )
     command.add_argument(
         "-o", "--output", metavar="FILE", help="the profile (default: the program's name and .profile)"
     )
@@ -264,10 +271,26 @@ def _profile(command: argparse.ArgumentParser) -> None:
         help="where ranks count while they run, a folder that all nodes see (default: where FILE is)",
     )
     _started(command)
+    simulated = command.add_argument_group("on a simulated machine")
+    simulated.add_argument("-n", "--ranks", help="ranks, or nodes x ranks on each: 64 or 8x2")
+    simulated.add_argument("-m", "--sizes", metavar="SIZE", help="message size of the benchmark: 64K")
+    simulated.add_argument(
+        "--class", dest="problem_class", metavar="CLASS", help="of a NAS program: S, W, A, B, C"
+    )
+    simulated.add_argument(
+        "--set", action="append", default=[], metavar="AXIS=VALUE", help="an axis of the benchmark"
+    )
+    simulated.add_argument(
+        "--compute",
+        type=float,
+        metavar="FACTOR",
+        help="how many times as long as here a program's computation takes (default: 0, no time)",
+    )
     command.add_argument(
         "--crossing",
         action="store_true",
-        help="also what the MPI itself sends, for collectives too, by Open MPI's monitoring; costs time",
+        help="also what the MPI itself sends, for collectives too, by Open MPI's monitoring, costing time; "
+        "simulators always tell, but of more than 1,024 ranks only with this",
     )
     command.add_argument(
         "--waits",

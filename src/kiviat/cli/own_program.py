@@ -22,7 +22,7 @@ from kiviat.store import call_run
 
 
 def execute(arguments: Namespace) -> int:
-    program = _program(arguments.program)
+    program = built_program(arguments.program)
     refuse_benchmarks(arguments, "a program after --")
     if arguments.compute < 0:
         raise InputError(f"--compute is {arguments.compute:g}; give 0 or a factor above it")
@@ -35,12 +35,14 @@ def execute(arguments: Namespace) -> int:
         )
     substrate = Simulated(substrate.machine, REPLAYER)  # built in seconds: kiviat-bench is not needed here
     options = options_of(arguments)
-    ranks = _ranks(arguments.ranks) or substrate.default_ranks(options)
+    ranks = ranks_of(arguments.ranks) or substrate.default_ranks(options)
     toolchain = find_toolchain(SIMULATOR)
     substrate.start(toolchain, ranks, Path(), options)  # what cannot be placed is refused before a run begins
     with new_run(arguments, program.name, substrate) as directory:
         folder = new_folder(directory.path)
-        start = _own(substrate.start(toolchain, ranks, folder, options), substrate, folder, arguments.compute)
+        start = simulated_start(
+            substrate.start(toolchain, ranks, folder, options), substrate, folder, arguments.compute
+        )
         start.write(folder)
         words = [str(program), *arguments.program[1:]]
         setting = setting_of(directory.id, toolchain, start, words, ranks, folder)
@@ -55,7 +57,8 @@ def execute(arguments: Namespace) -> int:
     return _tell(directory.path, substrate, words, ranks, arguments.compute, simulated_s, ended)
 
 
-def _program(words: list[str]) -> Path:
+def built_program(words: list[str]) -> Path:
+    """What `kiviat cc` built. InputError where it did not, or where a word has blanks."""
     if not words:
         raise InputError("there is nothing after --; give a program and its arguments")
     path = Path(words[0]).absolute()
@@ -71,7 +74,8 @@ def _program(words: list[str]) -> Path:
     return path
 
 
-def _ranks(text: str | None) -> int | None:
+def ranks_of(text: str | None) -> int | None:
+    """The one number that `-n` gives; None where it is not given."""
     if text is None:
         return None
     if not text.isdigit() or int(text) < 1:
@@ -79,7 +83,7 @@ def _ranks(text: str | None) -> int | None:
     return int(text)
 
 
-def _own(start: Start, substrate: Simulated, folder: Path, compute: float) -> Start:
+def simulated_start(start: Start, substrate: Simulated, folder: Path, compute: float) -> Start:
     """Every rank has variables of its own, and payload matters; `compute` says how computation counts."""
     flops = substrate.machine.numbers["core.flops"].value
     config = {

@@ -51,7 +51,10 @@ def _of_profile(profile: Profile) -> Program:
         )
     nodes = tuple(int(node) for node in profile.node)
     if profile.crossed is not None:
-        traffic, counted = profile.crossed, "as the MPI itself counted"
+        traffic, counted = (
+            profile.crossed,
+            f"as the {'simulator' if profile.simulated else 'MPI itself'} counted",
+        )
     else:
         traffic, counted = profile.traffic(), "collectives by their participants"
     return Program(profile.program, traffic, None if min(nodes) < 0 else nodes, counted)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from argparse import Namespace
 from pathlib import Path
 
-from kiviat.cli.show_profile import in_one_line
+from kiviat.cli import simulated_profile
+from kiviat.cli.profiled import say, tell
 from kiviat.cli.started import started
 from kiviat.launch.linked import linked, toolchain_for
 from kiviat.launch.profiling import TOOL, Asked, profiled, profiling, recorder_of
-from kiviat.profile import read_profile
 from kiviat.record import InputError
 
 
 def execute(arguments: Namespace) -> int:
+    if (arguments.on or "").partition(":")[0] == "simulated":
+        return simulated_profile.execute(arguments)
+    _refuse_what_is_simulated(arguments)
     words: list[str] = arguments.program or []
     if not words:
         raise InputError("there is nothing to profile; give the command after --: -- mpirun -n 4 ./program")
@@ -35,23 +36,34 @@ def execute(arguments: Namespace) -> int:
     state = Path(arguments.state) if arguments.state else None
     with substrate:
         ended = profiled(starting, library, output, state, asked)
-    for path in ended.profiles:
-        profile = read_profile(path)
-        _say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")
-        if ended.unfinished:
-            missing = profile.ranks - int(profile.seen.sum())
-            nothing = f", and {missing} left nothing" if missing else ""
-            _say(f"ranks ended without MPI_Finalize; this is what they counted until then{nothing}")
+    tell(ended)
     if arguments.counters and len(ended.profiles) > 1:
-        _say("--counters: several programs were profiled at once, none of whose phases could be told apart")
+        say("--counters: several programs were profiled at once, none of whose phases could be told apart")
     if not ended.profiles:
-        _say(
+        say(
             f"no MPI call of {found.program} was seen: it never came to the end of MPI_Init, or its first "
             "rank does not see the folder of -o (give --state), or it loads its MPI in a way that hides it"
         )
     return ended.status
 
 
-def _say(line: str) -> None:
-    sys.stdout.flush()
-    print(f"kiviat: {line}", file=sys.stderr)
+_OF_SIMULATIONS = {
+    "ranks": "-n",
+    "sizes": "-m",
+    "problem_class": "--class",
+    "set": "--set",
+    "compute": "--compute",
+}
+
+
+def _refuse_what_is_simulated(arguments: Namespace) -> None:
+    if arguments.benchmarks:
+        raise InputError(
+            f"{arguments.benchmarks[0]}: benchmarks are profiled by name on simulated machines only (--on "
+            "simulated:MACHINE); give the command after --: -- mpirun -n 4 ./program"
+        )
+    for name, option in _OF_SIMULATIONS.items():
+        if getattr(arguments, name) not in (None, []):
+            raise InputError(
+                f"{option} is for simulated machines (--on simulated:MACHINE); the command after -- says it"
+            )

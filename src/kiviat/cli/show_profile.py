@@ -31,6 +31,7 @@ def show(path: Path, form: str) -> int:
             "pattern": pattern_of(profile),
             "waits": facts_of(profile),
             "counted": asdict(phases) if phases else None,
+            "simulated": asdict(profile.simulated) if profile.simulated else None,
         }
         print_json(_known(_labelled(use) | told))
     else:
@@ -56,7 +57,8 @@ def _known(value: Any) -> Any:
 def in_one_line(profile: Profile) -> str:
     use = use_of(profile)
     most = f", {use.calls[0].name} most of it" if use.calls and use.calls[0].of_mpi > 0.5 else ""
-    return f"{format_part(use.share)} of the time in MPI{most}"
+    clock = "simulated time" if profile.simulated else "time"
+    return f"{format_part(use.share)} of the {clock} in MPI{most}"
 
 
 def _print(profile: Profile, use: Use) -> None:
@@ -64,8 +66,11 @@ def _print(profile: Profile, use: Use) -> None:
     if use.nodes is not None:
         where += f" on {counted(use.nodes, 'node')}"
     print(bold(f"{profile.program} on {where}"), dim(profile.library))
+    if profile.simulated:
+        print(profile.simulated.words)
+    clock = "simulated time" if profile.simulated else "time"
     print(
-        f"\n{format_part(use.share)} of the time is MPI ({format_part(use.least)} to "
+        f"\n{format_part(use.share)} of the {clock} is MPI ({format_part(use.least)} to "
         f"{format_part(use.most)} on the ranks): {format_value(use.mpi_s, 's')} of "
         f"{format_value(use.elapsed_s, 's')} on average"
     )
@@ -82,7 +87,7 @@ def _print(profile: Profile, use: Use) -> None:
         if amount
     ]
     print(f"sent: {', '.join(sent) or 'nothing'}" + (" (collectives by participants)" if sent else ""))
-    for line in _crossing(use):
+    for line in _crossing(use, profile):
         print(line)
     print()
     _print_calls(use)
@@ -122,14 +127,16 @@ def _print_calls(use: Use) -> None:
         print(dim(f"and {counted(len(use.calls) - _MOST_CALLS, 'call')} more; --format csv has all"))
 
 
-def _crossing(use: Use) -> list[str]:
+def _crossing(use: Use, profile: Profile) -> list[str]:
     lines = []
     if use.crossed is not None:
         inside, across = use.crossed
-        lines.append(
-            f"what the MPI itself sent, by its own count: {format_bytes(inside)} on nodes, "
-            f"{format_bytes(across)} between them"
+        who = (
+            "what the simulated MPI sent, by the simulator's"
+            if profile.simulated
+            else "what the MPI itself sent, by its own"
         )
+        lines.append(f"{who} count: {format_bytes(inside)} on nodes, {format_bytes(across)} between them")
     if use.carried is not None and use.nodes is not None and use.nodes > 1:
         lines.append(
             f"what the nodes' interfaces sent meanwhile, whoever's it was: {format_bytes(use.carried)}"

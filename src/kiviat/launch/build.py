@@ -28,7 +28,7 @@ _PROJECTS = {PROGRAM: ".", PROFILER: "prof", RECORDER: "trace", REPLAYER: "trace
 # What each is made of, below native/; the rest is none of its business.
 _NOT_OF = {
     PROGRAM: ("tests", "prof", "trace", "preloaded.cmake"),
-    PROFILER: ("tests", "bench", "sim", "emulated", "trace"),
+    PROFILER: ("tests", "bench", "emulated", "trace"),
     RECORDER: ("tests", "bench", "sim", "emulated"),
     REPLAYER: ("tests", "bench", "prof", "emulated"),
 }

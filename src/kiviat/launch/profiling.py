@@ -64,7 +64,7 @@ def profiled(
     """
     folder = TOOL.folder_for(output, state)
     status = run(profiling(starting(folder), library, folder, asked), folder)
-    return _collected(folder, output, status, asked)
+    return collected(folder, output, status, asked)
 
 
 def recorder_of(toolchain: Toolchain) -> Path:
@@ -83,7 +83,7 @@ def profiling(start: Start, library: Path, folder: Path, asked: Asked = _NOTHING
     return replace(preloaded, environment={**preloaded.environment, **monitoring(folder, layers)})
 
 
-def _collected(folder: Path, output: Path, status: int, asked: Asked) -> Ended:
+def collected(folder: Path, output: Path, status: int, asked: Asked = _NOTHING) -> Ended:
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
     left = any(folder.glob("rank-*.state"))
     others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))

@@ -6,11 +6,13 @@ from kiviat.profile.profile import Calls, Interfaces, Profile
 from kiviat.profile.read import (
     add_crossing,
     add_phases,
+    add_simulated,
     add_waits,
     is_profile,
     read_profile,
     write_merged,
 )
+from kiviat.profile.simulated import Simulated
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits
 
@@ -20,10 +22,12 @@ __all__ = [
     "Interfaces",
     "Profile",
     "RankPhases",
+    "Simulated",
     "Traffic",
     "Waits",
     "add_crossing",
     "add_phases",
+    "add_simulated",
     "add_waits",
     "is_profile",
     "read_profile",

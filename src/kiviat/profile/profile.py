@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kiviat.profile.layout import DISTANCES, ROWS, Layout
 from kiviat.profile.phases import RankPhases
+from kiviat.profile.simulated import Simulated
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits
 from kiviat.record import InputError
@@ -93,7 +94,8 @@ class Profile:
     (of `rows`, pair by pair, and `groups`) what participants of collectives give each other by definition,
     `crossed` what the MPI says that it sent, if it counts at all. `memory_bytes` is what a rank needed to
     count, rows of the matrix left out. `waits` is who waited for whom, `phases` what machines
-    counted in each phase, None where nobody asked.
+    counted in each phase, None where nobody asked. `simulated` says on which modelled machine all
+    that was, None where it was a real one.
     """
 
     path: str
@@ -121,6 +123,7 @@ class Profile:
     remarks: tuple[str, ...]
     waits: Waits | None = None
     phases: tuple[RankPhases, ...] | None = None
+    simulated: Simulated | None = None
 
     def traffic(self, collectives: bool = True) -> Traffic:
         """Who sends how much to whom: messages, what is put and got, and collectives by participants."""

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from kiviat.profile.layout import FORMAT, ROWS, Layout, layout_of
 from kiviat.profile.phases import RankPhases, as_words, read_back
 from kiviat.profile.profile import Profile, assembled
+from kiviat.profile.simulated import Simulated
+from kiviat.profile.simulated import as_words as simulated_words
+from kiviat.profile.simulated import read_back as simulated_in
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits, packed, unpacked
 from kiviat.record import InputError
@@ -53,6 +56,7 @@ def _merged(path: Path) -> Profile:
             profile,
             waits=unpacked(told["waits"]) if "waits" in told else None,
             phases=read_back(told["phases"]) if "phases" in told else None,
+            simulated=simulated_in(told),
         )
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{path} is damaged: its second line is torn; profile the program again") from None
@@ -174,6 +178,11 @@ def add_waits(path: Path, waits: Waits) -> None:
 def add_phases(path: Path, each: Sequence[RankPhases]) -> None:
     """Adds what machines counted in each phase to a merged file."""
     _add(path, "phases", as_words(each))
+
+
+def add_simulated(path: Path, simulated: Simulated) -> None:
+    """Adds to a merged file of a simulation which machine it was of."""
+    _add(path, "simulated", simulated_words(simulated))
 
 
 def _add(path: Path, name: str, word: Any) -> None:

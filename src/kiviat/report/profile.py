@@ -70,7 +70,8 @@ def render_profile(profile: Profile) -> str:
     pattern = pattern_of(profile)
     waits, counted_phases = wait_use_of(profile), phases_use_of(profile)
     figures: list[Figure | HeatMap] = [_shares(profile), *_waiting(profile), *_maps(profile, pattern)]
-    label = RunLabel("profile", profile.program, "wall", ("categorical", 0))
+    clock = "simulated" if profile.simulated else "wall"
+    label = RunLabel("profile", profile.program, clock, ("categorical", 0))
     return page(
         "profile.html.j2",
         {
@@ -80,7 +81,7 @@ def render_profile(profile: Profile) -> str:
         },
         title=f"{profile.program} on {counted(profile.ranks, 'rank')}",
         labels=[label],
-        simulated="",
+        simulated="all" if profile.simulated else "",
         contents=[
             ("calls", "Calls"),
             *([("waits", "Waiting")] if waits else []),
@@ -91,14 +92,14 @@ def render_profile(profile: Profile) -> str:
             ("reading", "Reading"),
         ],
         facts=_facts(profile, use),
-        numbers=_numbers(use),
+        numbers=_numbers(use, profile.simulated is not None),
         calls=[_line(call) for call in use.calls],
         waits=waits,
         wait_lines=_wait_lines(waits) if waits else [],
         wait_pairs=_wait_pairs(waits) if waits else [],
         waiting=_waiting_words(waits) if waits else [],
         parts=_parts(use),
-        crossing=_crossing(use),
+        crossing=_crossing(use, profile.simulated is not None),
         phases=use.phases,
         counted_phases=counted_phases,
         counted_table=_table(counted_phases) if counted_phases else None,
@@ -118,16 +119,20 @@ def _facts(profile: Profile, use: Use) -> list[tuple[str, str]]:
         ("Ranks", f"{profile.ranks:,}{nodes}"),
         ("Hosts", few or "unavailable"),
         ("MPI", profile.library),
+        *([("Simulated", profile.simulated.words)] if profile.simulated else []),
         ("Started", started),
-        ("Time", f"{format_value(use.elapsed_s, 's')} from MPI_Init to MPI_Finalize, on average"),
+        (
+            "Simulated time" if profile.simulated else "Time",
+            f"{format_value(use.elapsed_s, 's')} from MPI_Init to MPI_Finalize, on average",
+        ),
     ]
 
 
-def _numbers(use: Use) -> list[tuple[str, str, str]]:
+def _numbers(use: Use, simulated: bool) -> list[tuple[str, str, str]]:
     """Title, value, and what to know about it."""
     numbers = [
         (
-            "Time in MPI",
+            "Simulated time in MPI" if simulated else "Time in MPI",
             format_part(use.share),
             f"{format_value(use.mpi_s, 's')} of each rank; {format_part(use.least)} to "
             f"{format_part(use.most)}",
@@ -247,11 +252,14 @@ def _parts(use: Use) -> list[Part]:
     ]
 
 
-def _crossing(use: Use) -> list[str]:
+def _crossing(use: Use, simulated: bool) -> list[str]:
     said = []
     if use.crossed is not None:
         inside, across = map(format_bytes, use.crossed)
-        said.append(f"By the MPI’s own count it sent {inside} on nodes and {across} between them.")
+        who = "the simulator’s count the MPI" if simulated else "the MPI’s own count it"
+        said.append(f"By {who} sent {inside} on nodes and {across} between them.")
+    elif simulated:
+        said.append("What the simulator moved between ranks is unavailable: it was not asked to count.")
     else:
         said.append("What the MPI itself sent for collectives is unavailable: it was not asked to count.")
     if use.carried is not None and use.nodes is not None and use.nodes > 1:

@@ -1,0 +1,146 @@
+// How a process begins to count, and ends.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "prof/meeting.hpp"
+#include "prof/merge.hpp"
+#include "prof/packed.hpp"
+#include "prof/phases.hpp"
+#include "prof/profiler.hpp"
+#include "prof/real.hpp"
+#include "prof/where.hpp"
+
+namespace kiviat::prof {
+
+Profiler the_profiler;
+constinit thread_local int nested_here __attribute__((tls_model("initial-exec"))) = 0;
+
+namespace {
+
+// A file of its own in the folder, or memory where that cannot be: a full disk must not end a program.
+State* room(const std::string& folder, const std::string& description) {
+  const std::size_t bytes = words_of(static_cast<std::size_t>(profiler().ranks)) * sizeof(Word);
+  const std::string path = folder + "/rank-" + std::to_string(profiler().rank) + "-" + std::to_string(getpid()) + ".state";
+  void* memory = MAP_FAILED;
+  if (const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644); file >= 0) {
+    const auto end = static_cast<off_t>(bytes);
+    const auto length = static_cast<ssize_t>(description.size());
+    if (posix_fallocate(file, 0, end) == 0 && pwrite(file, description.data(), description.size(), end) == length)
+      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (memory == MAP_FAILED) unlink(path.c_str());
+  }
+  const bool in_memory = memory == MAP_FAILED;
+  if (in_memory) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* state = static_cast<State*>(memory);
+  state->header.in_memory = in_memory;
+  return state;
+}
+
+// Ranks of a node whose counters of the network one of them reads: the first.
+bool first_of_node = false;
+// Likewise of a machine, which several nodes may share, if they are emulated.
+bool first_of_machine = false;
+
+// False if a rank has no room to count.
+bool find_distances(const Where& mine, bool has_room) {
+  struct Told {
+    std::uint64_t node, machine;
+    std::int64_t socket, has_room;
+  };
+  const Told own{mine.node, clock::domain(), mine.socket, has_room};
+  std::vector<Told> all(static_cast<std::size_t>(profiler().ranks));
+  KIVIAT_PMPI(Allgather)(&own, sizeof own, byte(), all.data(), sizeof own, byte(), world());
+  profiler().distances_of_world = new std::uint8_t[all.size() / 4 + 1]();
+  first_of_node = first_of_machine = true;
+  bool all_have = true;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].machine == own.machine && static_cast<int>(rank) < profiler().rank) first_of_machine = false;
+    int distance = other_node;
+    all_have = all_have && all[rank].has_room;
+    if (all[rank].node == own.node) {
+      distance = all[rank].socket == own.socket && own.socket >= 0 ? same_socket
+                 : mine.sockets == 1                                ? same_socket
+                 : own.socket < 0 || all[rank].socket < 0           ? unknown
+                                                                    : same_node;
+      if (static_cast<int>(rank) < profiler().rank) first_of_node = false;
+    }
+    if (static_cast<int>(rank) == profiler().rank) distance = same_socket;
+    profiler().distances_of_world[rank / 4] |= static_cast<std::uint8_t>(distance << (2 * (rank % 4)));
+  }
+  return all_have;
+}
+
+void in_child() { profiler().counting = false; }
+
+// What a rank's machine counted, for who reads the profile.
+void write_phases(const std::string& folder) {
+  profiler().phases->enter(0);
+  const std::string path = folder + "/phases-" + std::to_string(profiler().rank) + ".json";
+  if (std::FILE* file = std::fopen(path.c_str(), "w")) {
+    std::fprintf(file, "%s\n", profiler().phases->json().c_str());
+    std::fclose(file);
+  }
+}
+
+}  // namespace
+
+void begin() {
+  const char* const folder = std::getenv("KIVIAT_PROFILE");
+  if (profiler().state || !folder || !*folder || std::getenv("KIVIAT_PROFILE_TAKEN")) return;
+  // What this process starts is another program.
+  setenv("KIVIAT_PROFILE_TAKEN", "1", 1);
+  KIVIAT_PMPI(Comm_rank)(world(), &profiler().rank);
+  KIVIAT_PMPI(Comm_size)(world(), &profiler().ranks);
+  if (!all_are_here()) {
+    if (profiler().rank == 0 || std::getenv("KIVIAT_DEBUG"))
+      std::fputs("kiviat: not all ranks have the profiler preloaded; nothing is counted\n", stderr);
+    return;
+  }
+  profiler().counter = clock::counter_is_a_clock();
+  const Where mine = where();
+  State* const state = room(folder, description());
+  // Before ranks meet: nobody can have sent anything of the program's yet.
+  std::uint64_t sent = 0, received = 0;
+  const bool has_interfaces = read_interfaces(sent, received);
+  if (!find_distances(mine, state)) return;
+  profiler().take(state, mine, program());
+  Header& header = state->header;
+  pthread_atfork(nullptr, nullptr, in_child);
+  header.interfaces = first_of_node && has_interfaces;
+  header.sent_before = sent, header.received_before = received;
+  if (std::getenv("KIVIAT_COUNTERS")) {
+    profiler().phases = new Phases(
+        open_counters(),
+        first_of_machine ? std::make_unique<energy::Reader>(energy::find_sources(energy::usual_places())) : nullptr);
+    profiler().phases->enter(1);
+  }
+  profiler().start();
+}
+
+void end() {
+  State* const state = profiler().state;
+  if (!state || state->header.stage != static_cast<Word>(Stage::counting)) return;
+  profiler().counting = false;
+  Header& header = state->header;
+  profiler().note_time(clock::ticks(profiler().counter));
+  if (profiler().phases) write_phases(std::getenv("KIVIAT_PROFILE"));
+  KIVIAT_PMPI(Barrier)(world());  // until then some may still be sending
+  if (header.interfaces) header.interfaces = read_interfaces(header.sent_after, header.received_after);
+  header.stage = static_cast<Word>(Stage::ended);
+  merge(std::getenv("KIVIAT_PROFILE"));
+}
+
+}  // namespace kiviat::prof

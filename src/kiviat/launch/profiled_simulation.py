@@ -1,0 +1,64 @@
+"""Profiles what runs on a modelled machine: a library preloaded into the simulator sees all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kiviat.launch.preloading import run
+from kiviat.launch.profiling import TOOL, Ended, collected
+from kiviat.launch.substrate import Start
+from kiviat.machine.model import Machine
+from kiviat.profile import Simulated, add_simulated, read_profile
+from kiviat.record import InputError
+
+_ALL_CROSSING = "KIVIAT_CROSSING"
+
+
+@dataclass(frozen=True)
+class SimulatedProgram:
+    """`starting` gives the whole command for a folder, in which it has its files. `compute` is that
+    of kiviat.profile.Simulated. With `crossing` the simulator says between which ranks it moved what, however
+    many they are.
+    """
+
+    machine: Machine
+    starting: Callable[[Path], Start]
+    compute: float | None
+    crossing: bool = False
+
+
+def profiling_simulated(program: SimulatedProgram, library: Path, folder: Path) -> Start:
+    """The command, profiled. smpirun is a script of many small programs, none of which preloads anything."""
+    if any(character.isspace() for character in str(library)):
+        raise InputError(
+            f"{library} contains blanks, on which smpirun stumbles; set XDG_CACHE_HOME to another folder"
+        )
+    start = program.starting(folder)
+    words = (start.words[0], "-wrapper", f"env LD_PRELOAD={library}", *start.words[1:])
+    told = {TOOL.variable: str(folder), **({_ALL_CROSSING: "1"} if program.crossing else {})}
+    return replace(start, words=words, environment={**start.environment, **told})
+
+
+def profiled_simulation(
+    program: SimulatedProgram,
+    library: Path,
+    output: Path,
+    state: Path | None = None,
+    look: Callable[[Path], None] = lambda folder: None,
+) -> Ended:
+    """As kiviat.launch.profiling.profiled; `look` sees the folder before it is gone."""
+    folder = TOOL.folder_for(output, state)
+    status = run(profiling_simulated(program, library, folder), folder)
+    try:
+        look(folder)
+    finally:
+        ended = collected(folder, output, status)
+    machine = program.machine
+    for path in ended.profiles:
+        add_simulated(
+            path, Simulated(f"simulated:{machine.name}", machine.title, machine.version, program.compute)
+        )
+    unfinished = any(not read_profile(path).ended.all() for path in ended.profiles)
+    return replace(ended, unfinished=unfinished)

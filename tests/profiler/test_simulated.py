@@ -1,0 +1,197 @@
+"""Profiles of simulated ranks, against what a program's shape says and what the simulator itself moved."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kiviat.launch.toolchain import find_toolchain
+from kiviat.launch.vendors import SIMULATOR
+from kiviat.profile import DISTANCES, Profile, Traffic, read_profile
+from kiviat.record import InputError
+
+from .conftest import PROGRAMS
+
+SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
+BYTES, TIMES = 4096, 3
+
+
+@pytest.fixture(scope="module", autouse=True)
+def simulator() -> None:
+    try:
+        find_toolchain(SIMULATOR)
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def kiviat(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kiviat.cli.main", *map(str, arguments)]
+    environment = {**os.environ, "KIVIAT_RUNS": str(folder / "runs")}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program."""
+    folder = tmp_path_factory.mktemp("shapes")
+    built = kiviat(folder, "cc", "-O1", PROGRAMS / "shapes.c", "-o", "shapes")
+    assert built.returncode == 0, built.stderr
+    return folder / "shapes"
+
+
+def profiled(shapes: Path, folder: Path, ranks: int, shape: str, *where: str, times: int = TIMES) -> Profile:
+    words = ("--on", f"simulated:{SMALL}", "-n", str(ranks), "-o", folder / f"{shape}.profile", *where)
+    done = kiviat(folder, "profile", *words, "--", shapes, shape, str(times), str(BYTES))
+    assert done.returncode == 0, done.stderr
+    return read_profile(folder / f"{shape}.profile")
+
+
+def by_distance(profile: Profile) -> dict[str, int]:
+    return dict(zip(DISTANCES, profile.calls.bytes.sum(axis=0).tolist(), strict=True))
+
+
+def pairs(traffic: Traffic) -> dict[tuple[int, int], tuple[int, int]]:
+    columns = (traffic.source, traffic.target, traffic.messages, traffic.bytes)
+    return {(a, b): (m, n) for a, b, m, n in zip(*(one.tolist() for one in columns), strict=True)}
+
+
+def ring(ranks: int) -> Iterator[tuple[int, int]]:
+    return ((rank, (rank + 1) % ranks) for rank in range(ranks))
+
+
+def halo(ranks: int) -> Iterator[tuple[int, int]]:
+    for rank in range(ranks):
+        beside = [rank + one for one in (-1, 1) if (rank + one) // 4 == rank // 4 and rank + one >= 0]
+        yield from ((rank, other) for other in (rank - 4, rank + 4, *beside) if 0 <= other < ranks)
+
+
+def everybody(ranks: int) -> Iterator[tuple[int, int]]:
+    return ((rank, other) for rank in range(ranks) for other in range(ranks) if rank != other)
+
+
+def distance(one: int, other: int, place: str) -> str:
+    """On nodes with two sockets of two cores; of ranks dealt out cyclically each fourth is on a node."""
+    places = [divmod(rank, 4) if place == "blocked" else (rank % 4, rank // 4) for rank in (one, other)]
+    if places[0][0] != places[1][0]:
+        return "other node"
+    return "same socket" if places[0][1] // 2 == places[1][1] // 2 else "same node"
+
+
+@pytest.mark.parametrize("place", ["blocked", "cyclic"])
+@pytest.mark.parametrize(("shape", "sends"), [("ring", ring), ("halo", halo), ("alltoall", everybody)])
+def test_bytes_are_those_of_the_shape_and_those_that_the_simulator_moved(
+    shapes: Path, tmp_path: Path, shape: str, sends: object, place: str
+) -> None:
+    profile = profiled(shapes, tmp_path, 16, shape, "--place", place)
+    expected = list(sends(16))  # type: ignore[operator]
+    known = dict.fromkeys(DISTANCES, 0)
+    for pair in expected:
+        known[distance(*pair, place)] += TIMES * BYTES
+    assert by_distance(profile) == known
+    assert pairs(profile.traffic()) == dict.fromkeys(expected, (TIMES, TIMES * BYTES))
+    assert profile.crossed is not None
+    assert pairs(profile.crossed) == pairs(profile.traffic())
+    between = profile.crossed.between(profile.node.tolist())[1]
+    assert between == known["other node"] > 0
+
+
+def test_every_rank_has_communicators_and_phases_of_its_own(shapes: Path, tmp_path: Path) -> None:
+    profile = profiled(shapes, tmp_path, 8, "rows")
+    lines = profile.calls
+    gathered = lines.name == "MPI_Allgather"
+    assert sorted(zip(lines.rank[gathered].tolist(), lines.phase[gathered].tolist(), strict=True)) == [
+        (rank, 2) for rank in range(8)
+    ]
+    assert lines.bytes[gathered].sum() == 8 * 3 * TIMES * BYTES
+    rows = {(a, b): (TIMES, TIMES * BYTES) for a, b in everybody(8) if a // 4 == b // 4}
+    assert pairs(profile.collective) == rows
+    assert int(lines.calls[lines.name == "MPI_Comm_free"].sum()) == 8 * TIMES
+
+
+def test_a_simulation_is_the_same_with_the_profiler_and_says_that_it_is_one(
+    shapes: Path, tmp_path: Path
+) -> None:
+    words = ("--on", f"simulated:{SMALL}", "-n", "16")
+    program = ("--", shapes, "halo", str(TIMES), str(BYTES))
+    bare = kiviat(tmp_path, "run", *words, *program)
+    counted = kiviat(tmp_path, "profile", *words, "-o", "out.profile", *program)
+    assert bare.returncode == counted.returncode == 0, bare.stderr + counted.stderr
+    assert bare.stdout.splitlines()[0] == counted.stdout.splitlines()[0]
+    profile = read_profile(tmp_path / "out.profile")
+    assert profile.seconds[0] == pytest.approx(float(counted.stdout), rel=1e-9, abs=2e-9)
+    assert profile.simulated is not None
+    assert (profile.simulated.machine, profile.simulated.compute) == ("simulated:small", 0)
+    assert "% of the simulated time in MPI" in counted.stderr
+    shown = kiviat(tmp_path, "show", "out.profile").stdout
+    assert "simulated on simulated:small (version 1): all times are simulated" in shown
+    assert "computation takes no time" in shown
+    assert "by the simulator's count" in shown
+    placed = kiviat(tmp_path, "place", "out.profile", "--machine", SMALL)
+    assert "as the simulator counted" in placed.stdout, placed.stderr
+    page = tmp_path / "out.html"
+    assert kiviat(tmp_path, "report", "out.profile", "-o", page).returncode == 0
+    assert "Simulated time in MPI" in page.read_text()
+
+
+def test_many_ranks_take_little_memory(shapes: Path, tmp_path: Path) -> None:
+    """Some thousands are in the bench; here as many as are quick."""
+    big = tmp_path / "big.toml"
+    big.write_text(SMALL.read_text().replace("count = { value = 4,", "count = { value = 64,", 1))
+    words = ("--on", f"simulated:{big}", "-n", "256", "-o", "many.profile", "--", shapes, "halo", "1", "64")
+    done = kiviat(tmp_path, "profile", *words)
+    assert done.returncode == 0, done.stderr
+    profile = read_profile(tmp_path / "many.profile")
+    assert profile.ended.all()
+    assert pairs(profile.traffic()) == dict.fromkeys(halo(256), (1, 64))
+    assert 0 < profile.memory_bytes <= 64 << 10
+    assert len(np.unique(profile.node)) == 64
+
+
+@pytest.mark.parametrize("how", ["stuck", "abort"])
+def test_what_was_counted_survives_the_simulation(shapes: Path, tmp_path: Path, how: str) -> None:
+    words = ("--on", f"simulated:{SMALL}", "-n", "4", "-o", "out.profile")
+    done = kiviat(tmp_path, "profile", *words, "--", shapes, how)
+    assert done.returncode == 1
+    assert "ended without MPI_Finalize" in done.stderr
+    profile = read_profile(tmp_path / "out.profile")
+    assert profile.seen.all()
+    assert not profile.ended[1]
+    assert profile.inside == ({1: "MPI_Recv"} if how == "stuck" else {})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--waits", "--", "PROGRAM"], "who waits for whom is not found out on simulated machines"),
+        (["--counters", "--", "PROGRAM"], "a modelled processor has no counters"),
+        (["--", "/bin/ls"], "not built for simulation; compile it with `kiviat cc`"),
+        (["-m", "8", "--", "PROGRAM"], "-m is for benchmarks"),
+        (["--compute", "-1", "--", "PROGRAM"], "--compute is -1"),
+        (["-n", "500", "--", "PROGRAM"], "500"),
+        (["--mpi", "openmpi", "--", "PROGRAM"], "leave it out"),
+        ([], "nothing to profile"),
+        (["cg", "--", "PROGRAM"], "give one of both"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    shapes: Path, tmp_path: Path, words: list[str], said: str
+) -> None:
+    named = [str(shapes) if word == "PROGRAM" else word for word in words]
+    done = kiviat(tmp_path, "profile", "--on", f"simulated:{SMALL}", *named)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert said in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_benchmarks_are_profiled_by_name_there_only(tmp_path: Path) -> None:
+    done = kiviat(tmp_path, "profile", "cg")
+    assert done.returncode == 2
+    assert "on simulated machines only" in done.stderr
+    done = kiviat(tmp_path, "profile", "-n", "4", "--", "true")
+    assert "-n is for simulated machines" in done.stderr
