@@ -165,8 +165,9 @@ def _many(setting: Setting) -> Iterator[Finding]:
 
 def _neighbours(program: Path, ranks: int, toolchain: Toolchain) -> SimulatedProgram:
     known = find_machine(_MACHINE)
-    nodes = {"value": str(-(-ranks // known.cores_per_node)), "source": "test", "confidence": "low"}
-    machine = load_machine(known.path, {"node": {"count": nodes}})
+    nodes = {"value": -(-ranks // known.cores_per_node), "source": "bench", "confidence": "low"}
+    sources = {"bench": "as many nodes as the ranks need"}
+    machine = load_machine(known.path, {"sources": sources, "node": {"count": nodes}})
     substrate = Simulated(machine, PROFILER)
 
     def starting(folder: Path) -> Start:
