@@ -146,7 +146,7 @@ def _many(setting: Setting) -> Iterator[Finding]:
         f"at most {_MERGE_S} s",
         judged(bool(profile.ended.all()) and merged_s <= _MERGE_S),
         detail=[
-            f"three halo exchanges and sums, {int(profile.calls.calls.sum()):,} calls; the profile has "
+            f"three halo exchanges, {int(profile.calls.calls.sum()):,} calls; the profile has "
             f"{size:,} B; simulated in {counted_s:.1f} s, without the profiler in {bare_s:.1f} s"
         ],
         data={"merged_s": merged_s, "bare_s": bare_s, "counted_s": counted_s},
