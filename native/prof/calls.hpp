@@ -170,7 +170,7 @@ KIVIAT_CALL(Fetch_and_op, fetch_and_op, ,
             (e.put(win, target, e.bytes(1, type)), e.get(win, target, e.bytes(1, type))), (in, origin), (out, result),
             (type, type), (number, target), (address, target_disp), (op, op), (win, win))
 KIVIAT_CALL(Compare_and_swap, compare_and_swap, ,
-            (e.put(win, target, 2 * e.bytes(1, type)), e.get(win, target, e.bytes(1, type))), (in, origin), (compared, compare),
+            (e.put(win, target, 2 * e.bytes(1, type)), e.get(win, target, e.bytes(1, type))), (in, origin), (in, compare),
             (out, result), (type, type), (number, target), (address, target_disp), (win, win))
 KIVIAT_CALL(Win_fence, win_fence, , e.synchronise(win), (number, assertion), (win, win))
 KIVIAT_CALL(Win_start, win_start, , e.synchronise(win), (group, group), (number, assertion), (win, win))

@@ -11,11 +11,6 @@ namespace kiviat::prof {
 
 using c_in = const void*;
 using c_out = void*;
-#ifdef KIVIAT_SIMULATED
-using c_compared = void*;  // SimGrid's has lost the const
-#else
-using c_compared = const void*;
-#endif
 using c_type = MPI_Datatype;
 using c_types = const MPI_Datatype*;
 using c_number = int;
@@ -53,7 +48,6 @@ using c_unit = MPI_Aint;
 // Fortran hands over addresses; handles are numbers, also those of mpi_f08, whose types have one member.
 using f_in = const void*;
 using f_out = void*;
-using f_compared = const void*;
 using f_count = const MPI_Fint*;
 using f_counts = const MPI_Fint*;
 using f_displacements = const MPI_Fint*;
@@ -83,7 +77,6 @@ struct Unneeded {};
 struct Fortran {
   bool described;
   FortranBuffer in(f_in at) const { return {at, described}; }
-  FortranBuffer compared(f_compared at) const { return {at, described}; }
   FortranBuffer out(f_out at) const { return {at, described}; }
   static int count(f_count at) { return *at; }
   static const MPI_Fint* counts(f_counts at) { return at; }

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <type_traits>
+
 namespace kiviat::prof {
 
 // A function of the MPI that the program has loaded, also where only a module of it has (Python); null if nobody has it.
@@ -24,11 +26,25 @@ namespace kiviat::prof {
 // What the program has instead of a function of the simulator's, or that one.
 void* instead_of(void* simulators);
 
+// Some of the simulator's prototypes have lost a const.
+template <class To, class From>
+To loosely(From given) {
+  if constexpr (std::is_same_v<To, void*> && std::is_same_v<From, const void*>)
+    return const_cast<void*>(given);
+  else
+    return given;
+}
+template <class... Parameters>
+auto called(int (*function)(Parameters...)) {
+  return [function](auto... given) { return function(loosely<Parameters>(given)...); };
+}
+
 }  // namespace kiviat::prof
 
 #define KIVIAT_PMPI(name) PMPI_##name
 #define KIVIAT_BEHIND(name) \
-  (reinterpret_cast<decltype(&PMPI_##name)>(::kiviat::prof::instead_of(reinterpret_cast<void*>(&PMPI_##name))))
+  ::kiviat::prof::called(                 \
+      reinterpret_cast<decltype(&PMPI_##name)>(::kiviat::prof::instead_of(reinterpret_cast<void*>(&PMPI_##name))))
 #else
 // What the program's own call goes on to.
 #define KIVIAT_BEHIND(name)                                                                 \

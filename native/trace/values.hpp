@@ -96,8 +96,6 @@ inline Buffer in(const void* at) { return {is_in_place(at)}; }
 inline Buffer in(FortranBuffer at) { return {is_in_place(at)}; }
 inline Buffer out(const void* at) { return {is_in_place(at)}; }
 inline Buffer out(FortranBuffer at) { return {is_in_place(at)}; }
-inline Buffer compared(const void* at) { return {is_in_place(at)}; }
-inline Buffer compared(FortranBuffer at) { return {is_in_place(at)}; }
 inline Count count(std::int64_t value) { return {value}; }
 inline Counts counts(const int* at) { return {at, false}; }
 #if MPI_VERSION >= 3
