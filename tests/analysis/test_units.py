@@ -2,7 +2,7 @@
 
 import pytest
 
-from kiviat.record.units import format_bytes, format_value
+from kiviat.record.units import counted, format_bytes, format_value
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,12 @@ def test_values(value: float | None, unit: str, text: str) -> None:
 )
 def test_bytes(count: int | None, text: str) -> None:
     assert format_bytes(count) == text
+
+
+def test_counts() -> None:
+    assert [counted(1, "rank"), counted(0, "rank"), counted(1024, "rank")] == [
+        "1 rank",
+        "0 ranks",
+        "1,024 ranks",
+    ]
+    assert [counted(1, "launch"), counted(2, "launch")] == ["1 launch", "2 launches"]

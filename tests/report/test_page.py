@@ -194,7 +194,7 @@ def test_many_curves_have_a_selector(open_page: Open) -> None:
     caption = "allreduce: time against message size"
     figure = page.locator("figure", has=page.get_by_text(caption, exact=True))
     overview = [trace["legendgroup"] for trace in plotted(page, caption)]
-    assert overview[0] == "2 ranks" and overview[-1] == "1024 ranks" and len(set(overview)) == 8
+    assert overview[0] == "2 ranks" and overview[-1] == "1,024 ranks" and len(set(overview)) == 8
     figure.locator("select").select_option(label="4 ranks")
     single = plotted(page, caption)[-1]["y"]
     figure.get_by_text("Values").click()

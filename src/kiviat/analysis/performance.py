@@ -12,7 +12,7 @@ from kiviat.analysis.curves import bandwidth, curve, half_bandwidth_size, size_o
 from kiviat.analysis.finding import Finding
 from kiviat.analysis.loggp import protocol_switches
 from kiviat.analysis.summary import Summary
-from kiviat.record.units import format_bytes, format_value, three_digits
+from kiviat.record.units import counted, format_bytes, format_value, three_digits
 
 # A collective is told of if it takes this many times the messages of its textbook algorithm: the model
 # knows neither contention nor arithmetic, so a factor of two proves nothing.
@@ -141,8 +141,9 @@ def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) 
         min(0.75, 0.5 + 0.1 * math.log2(factor / _SLOW_COLLECTIVE)),
         f"{_name(worst)} takes {_times(factor)} as long as the ping-pong suggests",
         f"{_time(worst.median)} {_how(worst)}; the {messages} messages of a textbook algorithm in a row "
-        f"would take {_time(messages * one)}. {_cases(len(slow))} beyond {_times(_SLOW_COLLECTIVE)}. "
-        "The model knows no contention and no arithmetic; try another algorithm or another binding.",
+        f"would take {_time(messages * one)}. {counted(len(slow), 'case')} beyond "
+        f"{_times(_SLOW_COLLECTIVE)}. The model knows no contention and no arithmetic; try another algorithm "
+        "or another binding.",
         _evidence(*(entry[1] for entry in slow)),
         "warning",
     )
@@ -171,7 +172,7 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
         min(0.7, 0.4 + 0.2 * math.log2(factor)),
         f"{_name(worst)} takes {_times(factor)} as long as on {power.ranks}",
         f"{_time(worst.median)} against {_time(power.median)}: its algorithm prefers powers of two. "
-        f"{_cases(len(odd))} of this kind.",
+        f"{counted(len(odd), 'case')} of this kind.",
         _evidence(*(entry[1] for entry in odd)),
     )
 
@@ -204,7 +205,3 @@ def _rate(point: Summary) -> str:
 
 def _times(factor: float) -> str:
     return f"{three_digits(factor)} times"
-
-
-def _cases(count: int) -> str:
-    return f"{count} case" if count == 1 else f"{count} cases"

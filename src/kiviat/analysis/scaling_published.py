@@ -15,7 +15,7 @@ from kiviat.analysis.scaling import Source, Study
 from kiviat.analysis.scaling_crossover import different, work
 from kiviat.analysis.scaling_curve import Curve, Point
 from kiviat.record.published import Claim, Fact, Paper, Statement, System, papers
-from kiviat.record.units import format_value, three_digits
+from kiviat.record.units import counted, format_value, three_digits
 
 LARGE = 32  # ranks: a "large count" is so many and more
 POOR = 0.5  # of the work that so many ranks could do
@@ -171,8 +171,8 @@ def _nearly(study: Study, curve: Curve, other: Curve) -> Answer:
     if not pairs or pairs[-1][0].ranks < LARGE:
         return CANNOT_TELL, f"nothing on {LARGE} ranks or more of both", predicted
     first, last = (work(study, two)[0] / work(study, one)[0] for one, two in (pairs[0], pairs[-1]))
-    words = f"{three_digits(first)} times as long on {_counted(pairs[0][0].ranks)}, {three_digits(last)} on "
-    words += _counted(pairs[-1][0].ranks)
+    few, many = (counted(one.ranks, "rank") for one, _ in (pairs[0], pairs[-1]))
+    words = f"{three_digits(first)} times as long on {few}, {three_digits(last)} on {many}"
     return AGREES if last <= NEARLY and last < first else DISAGREES, words, predicted
 
 
@@ -182,7 +182,8 @@ def _poor(study: Study, curve: Curve) -> Answer:
     if not fair or fair[-1].ranks < LARGE:
         return CANNOT_TELL, f"nothing on {LARGE} ranks or more", predicted
     last = fair[-1]
-    words = f"parallel efficiency {three_digits(100 * last.efficiency.value)} % on {_counted(last.ranks)}"
+    efficiency = three_digits(100 * last.efficiency.value)
+    words = f"parallel efficiency {efficiency} % on {counted(last.ranks, 'rank')}"
     return AGREES if last.efficiency.value < POOR else DISAGREES, words, predicted
 
 
@@ -206,11 +207,7 @@ def _span(values: Sequence[float]) -> str:
 
 def _on(pairs: Sequence[tuple[Point, Point]]) -> str:
     first, last = (pair[0].ranks for pair in (pairs[0], pairs[-1]))
-    return f"on {first} to {_counted(last)}" if first < last else f"on {_counted(last)}"
-
-
-def _counted(ranks: int) -> str:
-    return "1 rank" if ranks == 1 else f"{ranks} ranks"
+    return f"on {first} to {counted(last, 'rank')}" if first < last else f"on {counted(last, 'rank')}"
 
 
 # ---- Of a machine, whatever runs there
@@ -253,7 +250,7 @@ def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
         return CANNOT_TELL, "nothing in flop/s here", False
     value, study, curve, point = max(rates, key=lambda one: one[0])
     most = format_value(value, "flop/s") + (" per W" if per_watt else "")
-    words = f"{most} at most: {study.title}, {study.kind}, on {_counted(point.ranks)}"
+    words = f"{most} at most: {study.title}, {study.kind}, on {counted(point.ranks, 'rank')}"
     return AGREES if value <= fact.value else DISAGREES, words, _predicted(curve)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison, compare
 from kiviat.analysis.summary import Summary, summarise
 from kiviat.cli.table import bold, print_csv, print_json, print_table
-from kiviat.cli.words import counted, order
+from kiviat.cli.words import order
 from kiviat.record import InputError
-from kiviat.record.units import format_value
+from kiviat.record.units import counted, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
 

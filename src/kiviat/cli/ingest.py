@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kiviat.cli.words import counted
 from kiviat.ingest import parse
 from kiviat.record import InputError
+from kiviat.record.units import counted
 from kiviat.store import RunDirectory, call_run, runs_home
 
 

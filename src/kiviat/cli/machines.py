@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.cli.table import bold, dim, print_json, print_table
-from kiviat.cli.words import counted
 from kiviat.machine.model import LEVELS, Machine, about, find_machine, load_machine, machines, places
 from kiviat.machine.quantity import Quantity
 from kiviat.record import InputError
 from kiviat.record.published import Fact, papers
-from kiviat.record.units import format_value
+from kiviat.record.units import counted, format_value
 from kiviat.report.topology_words import Shape, described, sketch
 
 _NARROW, _WIDE = 72, 110

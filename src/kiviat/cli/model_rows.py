@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 
 from kiviat.cli.table import bold, print_table
-from kiviat.cli.words import counted
 from kiviat.launch.simulating import Asked, simulate
 from kiviat.machine.model import Machine, find_machine, machines
 from kiviat.model.page import Judged, columns, effect_text, errors, page, what
@@ -20,6 +19,7 @@ from kiviat.model.rows import calibration, validation
 from kiviat.model.sensitivity import Variant, effects, variants
 from kiviat.model.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
 from kiviat.record import InputError, Record
+from kiviat.record.units import counted
 
 _PAGE = Path("docs/validation.md")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from kiviat.cli.run_directory import new_run
 from kiviat.cli.single import failed, new_folder, refuse_benchmarks
 from kiviat.cli.where import options_of, settle_shape, substrate_of
-from kiviat.cli.words import counted
 from kiviat.launch.build import REPLAYER
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.on_simulated import Simulated
@@ -18,6 +17,7 @@ from kiviat.launch.substrate import Start
 from kiviat.launch.toolchain import find_toolchain
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.record import InputError, Metric
+from kiviat.record.units import counted
 from kiviat.store import call_run
 
 

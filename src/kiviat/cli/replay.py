@@ -9,11 +9,10 @@ from kiviat.cli.report import write_report
 from kiviat.cli.run_directory import new_run
 from kiviat.cli.single import failed, new_folder, refuse_benchmarks
 from kiviat.cli.where import options_of, settle_shape, substrate_of
-from kiviat.cli.words import counted
 from kiviat.launch.on_simulated import Simulated
 from kiviat.launch.replaying import Replayed, Speed, refuse_unplaceable, replay, speed_of
 from kiviat.record import InputError
-from kiviat.record.units import format_value
+from kiviat.record.units import counted, format_value
 from kiviat.store import call_run
 from kiviat.store.read import load
 from kiviat.trace import Trace, read_trace

@@ -28,7 +28,7 @@ from kiviat.cli.where import (
     settle_shape,
     substrate_of,
 )
-from kiviat.cli.words import counted, duration
+from kiviat.cli.words import duration
 from kiviat.launch.lammps_cases import costed
 from kiviat.launch.native import Options
 from kiviat.launch.on_simulated import Simulated
@@ -41,6 +41,7 @@ from kiviat.launch.toolchain import Toolchain
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
 from kiviat.record import InputError, Record
 from kiviat.record.types import Scalar
+from kiviat.record.units import counted
 from kiviat.store import RunDirectory, call_run, find_run
 from kiviat.store.read import load
 

@@ -12,8 +12,7 @@ from kiviat.analysis.scaling_models import Fit
 from kiviat.analysis.scaling_published import Judged
 from kiviat.analysis.scaling_reading import Reading
 from kiviat.cli.table import bold, print_table
-from kiviat.cli.words import counted
-from kiviat.record.units import format_range, format_value
+from kiviat.record.units import counted, format_range, format_value
 from kiviat.report.panels import evenly
 from kiviat.report.scaling_words import (
     energy_text,

@@ -14,9 +14,9 @@ from kiviat.analysis.summary import Summary, studies, summarise
 from kiviat.cli import show_profile, show_trace
 from kiviat.cli.files import names_profile, names_trace
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
-from kiviat.cli.words import counted, failures, interval, notes, order
+from kiviat.cli.words import failures, interval, notes, order
 from kiviat.record import InputError, Row
-from kiviat.record.units import format_bytes, format_value
+from kiviat.record.units import counted, format_bytes, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kiviat.analysis.phase_use import PhasesUse, counted_table
 from kiviat.cli.table import dim, print_table
-from kiviat.cli.words import counted
+from kiviat.record.units import counted
 
 
 def print_phases(use: PhasesUse) -> None:

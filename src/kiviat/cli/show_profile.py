@@ -13,9 +13,8 @@ from kiviat.analysis.wait_use import wait_use_of
 from kiviat.cli.show_phases import print_phases
 from kiviat.cli.show_waits import facts_of, print_waits
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
-from kiviat.cli.words import counted
 from kiviat.profile import DISTANCES, Profile, read_profile
-from kiviat.record.units import format_bytes, format_part, format_range, format_value
+from kiviat.record.units import counted, format_bytes, format_part, format_range, format_value
 
 _MOST_CALLS = 20
 

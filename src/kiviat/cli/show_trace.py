@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.cli.table import bold, dim, print_csv, print_json, print_table
-from kiviat.cli.words import counted
-from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
+from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.trace import Trace, read_trace
 
 

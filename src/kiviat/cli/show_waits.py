@@ -7,10 +7,9 @@ from typing import Any
 
 from kiviat.analysis.wait_use import WaitUse, causes_in_words, wait_use_of
 from kiviat.cli.table import dim, print_table
-from kiviat.cli.words import counted
 from kiviat.profile import Profile
 from kiviat.profile.waits import COLUMNS
-from kiviat.record.units import UNAVAILABLE, format_part, format_value
+from kiviat.record.units import UNAVAILABLE, counted, format_part, format_value
 
 _MOST_PAIRS = 8
 

@@ -9,7 +9,8 @@ from kiviat.analysis.findings import findings, top
 from kiviat.analysis.grids import grids
 from kiviat.analysis.summary import summarise
 from kiviat.cli.report import write_report
-from kiviat.cli.words import counted, failures
+from kiviat.cli.words import failures
+from kiviat.record.units import counted
 from kiviat.store import call_run
 from kiviat.store.read import load
 from kiviat.store.tables import load_tables

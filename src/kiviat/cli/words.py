@@ -56,12 +56,6 @@ def failures(rows: Sequence[Row], most: int = 5) -> list[str]:
     return lines
 
 
-def counted(number: int, noun: str) -> str:
-    """ "1 case", "2 cases"; "launch" has its own plural."""
-    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
-    return f"{number} {noun}{ending}"
-
-
 def duration(seconds: float) -> str:
     """ "45 s", "2 min 10 s", "1 h 05 min"."""
     whole = round(seconds)

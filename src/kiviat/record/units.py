@@ -60,6 +60,12 @@ def format_bytes(count: int | None) -> str:
     return f"{number} {_BINARY[power]}"
 
 
+def counted(number: int, noun: str) -> str:
+    """ "1 launch", "2 launches", "1,024 ranks"; the plural of nouns in -ch has its own ending."""
+    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
 def three_digits(value: float) -> str:
     """Three significant digits: 1.23, 12.3, 123, 1230; 1.23e-7 where zeros would be many; 0 is "0"."""
     if value == 0 or not math.isfinite(value):

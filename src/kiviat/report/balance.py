@@ -11,6 +11,7 @@ from markupsafe import Markup
 from kiviat.analysis.balance import AXES, Balance, Cell
 from kiviat.analysis.roofline import FORMULAS
 from kiviat.analysis.systems import System
+from kiviat.record.units import counted
 from kiviat.report import runs as told
 from kiviat.report.balance_figures import against_hpl, rooflines
 from kiviat.report.balance_tables import energy, evidence, quantities
@@ -179,7 +180,7 @@ def _facts(system: System, run: Mapping[str, Any] | None) -> list[tuple[str, str
         where = "; ".join(dict.fromkeys(value.case for value in values))
         return [("Published", system.source), ("In", where)]
     known = [(name, value) for name, value in told.facts(run) if name in _TOLD]
-    nodes = f" on {told.counted(whole.nodes, 'node')}" if whole.nodes else ""
+    nodes = f" on {counted(whole.nodes, 'node')}" if whole.nodes else ""
     known.append(("Compared", f"{whole.processes or 1:,} processes{nodes}"))
     return [*known, ("Run", system.id)]
 

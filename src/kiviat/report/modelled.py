@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from kiviat.record.units import format_bytes
+from kiviat.record.units import counted, format_bytes
 from kiviat.report.figure import RunLabel
 from kiviat.report.topology_picture import picture
 from kiviat.report.topology_words import Shape, described, name
@@ -88,9 +88,7 @@ def _facts(run: Run, model: Run) -> Facts:
 def nodes(model: Run) -> str:
     """ "63, each of 2 sockets of 1 core"."""
     sockets, cores = model["sockets"], model["cores"]
-    of_sockets = "1 socket" if sockets == 1 else f"{sockets} sockets"
-    of_cores = "1 core" if cores == 1 else f"{cores} cores"
-    return f"{model['nodes']:,}, each of {of_sockets} of {of_cores}"
+    return f"{model['nodes']:,}, each of {counted(sockets, 'socket')} of {counted(cores, 'core')}"
 
 
 def network(model: Run) -> str:

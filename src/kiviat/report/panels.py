@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kiviat.record.units import format_bytes
+from kiviat.record.units import counted, format_bytes
 from kiviat.report.figure import Colour, Look, RunLabel
 
 MAX_TRACES = 8  # more in one figure cannot be told apart
@@ -122,7 +122,7 @@ def word(dimension: str, value: object, runs: Sequence[RunLabel]) -> str:
     if dimension == "run":
         return runs[int(str(value))].label
     if dimension == "ranks":
-        return "1 rank" if value == 1 else f"{value} ranks"
+        return counted(int(str(value)), "rank")
     if dimension == "bytes":
         return "no size" if value is None else format_bytes(int(str(value)))
     return f"default {dimension}" if value is None else f"{dimension} {value}"

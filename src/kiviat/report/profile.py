@@ -15,9 +15,8 @@ from kiviat.analysis.phase_use import PhasesUse, counted_table, phases_use_of
 from kiviat.analysis.wait_use import WaitUse, causes_in_words, wait_use_of
 from kiviat.profile import DISTANCES, Profile
 from kiviat.profile.waits import KINDS
-from kiviat.record.units import format_bytes, format_part, format_range, format_value
+from kiviat.record.units import counted, format_bytes, format_part, format_range, format_value
 from kiviat.report.figure import Cells, Figure, HeatMap, Line, Panel, RunLabel
-from kiviat.report.runs import counted
 from kiviat.report.shell import figure_data, page
 
 _WITHIN = {

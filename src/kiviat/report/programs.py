@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from kiviat.analysis.grids import Grid
 from kiviat.analysis.summary import Summary
-from kiviat.record.units import format_range, format_value
-from kiviat.report.runs import counted
+from kiviat.record.units import counted, format_range, format_value
 
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 DEFAULT_CLASS = "A"

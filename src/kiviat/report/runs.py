@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kiviat.analysis.limits import listed
-from kiviat.record.units import format_bytes, format_value
+from kiviat.record.units import counted, format_bytes, format_value
 from kiviat.report.figure import RunLabel
 from kiviat.report.modelled import model_of, network, nodes
 
@@ -184,12 +184,6 @@ class LaunchGroup:
 def launch_groups(run: Run) -> list[LaunchGroup]:
     groups = _alike(run["launches"], lambda launch: [_command(launch), _launch_facts(launch)])
     return [LaunchGroup(_numbers(group), _command(group[0]), _launch_facts(group[0])) for group in groups]
-
-
-def counted(number: int, noun: str) -> str:
-    """ "1 launch", "2 launches", "1,024 ranks"."""
-    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def _interface(interface: Run) -> str:

@@ -9,7 +9,7 @@ from kiviat.analysis.scaling import Source, Study
 from kiviat.analysis.scaling_curve import Curve, Point
 from kiviat.analysis.scaling_published import AGREES, DISAGREES, Judged
 from kiviat.analysis.scaling_reading import Reading
-from kiviat.record.units import format_range, format_value
+from kiviat.record.units import counted, format_range, format_value
 from kiviat.report import runs as told
 from kiviat.report.figure import Figure, RunLabel, numbered
 from kiviat.report.scaling_figures import figures_of
@@ -208,7 +208,7 @@ def _told(one: Reading, labels: Mapping[str, tuple[int, RunLabel]]) -> Told:
                 choice=curve.choice.words,
                 laws=_laws(study, curve),
                 predictions=[prediction_text(study, curve, prediction) for prediction in predictions],
-                missing=[f"{told.counted(ranks, 'rank')} {why}" for ranks, why in curve.missing],
+                missing=[f"{counted(ranks, 'rank')} {why}" for ranks, why in curve.missing],
                 energy=list(dict.fromkeys(energy_text(point.power) for point in curve.points)),
                 doubts=doubts,
             )

@@ -12,8 +12,7 @@ from kiviat.analysis.scaling_models import Fit, Parameter
 from kiviat.analysis.scaling_power import Power
 from kiviat.analysis.scaling_published import CANNOT_TELL, Judged
 from kiviat.record.published import Fact
-from kiviat.record.units import UNAVAILABLE, format_range, format_value, three_digits
-from kiviat.report.runs import counted
+from kiviat.record.units import UNAVAILABLE, counted, format_range, format_value, three_digits
 
 _FAR = 100  # what a law says of so many times the ranks that were measured is not worth a word
 

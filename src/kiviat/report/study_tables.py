@@ -10,8 +10,7 @@ from kiviat.analysis.congestion import Impact, impacts
 from kiviat.analysis.grids import Grid
 from kiviat.analysis.patterns import Sick, sick
 from kiviat.analysis.summary import Summary
-from kiviat.record.units import format_value, three_digits
-from kiviat.report.runs import counted
+from kiviat.record.units import counted, format_value, three_digits
 
 
 @dataclass(frozen=True, slots=True)

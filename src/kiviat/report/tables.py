@@ -10,9 +10,8 @@ from itertools import groupby
 from kiviat.analysis.finding import Finding
 from kiviat.analysis.summary import Summary
 from kiviat.record import Row
-from kiviat.record.units import format_bytes, format_range
+from kiviat.record.units import counted, format_bytes, format_range
 from kiviat.report.figure import Figure
-from kiviat.report.runs import counted
 from kiviat.report.study_sections import StudySection
 
 
