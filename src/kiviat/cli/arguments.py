@@ -12,7 +12,7 @@ from kiviat import __version__
 _NAME = "an identifier or the beginning of one, a path, or 'last'"
 _EXAMPLES = """\
 examples:
-  kiviat run                          the quick plan on this machine, then a report
+  kiviat run --report report.html     the quick plan on this machine, and a page about it
   kiviat run pingpong allreduce -n 2  two benchmarks on two ranks
   kiviat run --plan standard -n 8 --dry-run
   kiviat run hpcc-quick               the kernels of HPC Challenge, small: a plan by its name
@@ -26,6 +26,14 @@ examples:
 
 Runs are kept in ./runs, or in $KIVIAT_RUNS.
 """
+
+
+class _Commands(argparse.RawDescriptionHelpFormatter):
+    """Leaves room for the longest name of a command, where argparse forgets that they are indented."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = 14
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,9 +66,9 @@ def parser(replays: bool = False) -> Parser:
     """`replays`: a trace is named, where else benchmarks are needed."""
     top = Parser(
         prog="kiviat",
-        description="Measures what the MPI communication of this machine delivers, and explains it.",
+        description="Evaluates how balanced a parallel machine is, its interconnect above all.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Commands,
     )
     top.add_argument("--version", action="version", version=f"kiviat {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -189,8 +197,8 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--on",
         metavar="WHERE",
         help="native (default), or emulated:NODESxSLOTS[,rate=1Gbit][,delay=50us]: a cluster of network "
-        "namespaces on this machine, brought up for the run; slurm, pbs, lsf or flux, with options of theirs "
-        "as slurm:partition=debug: as a job",
+        "namespaces on this machine, brought up for the run; simulated:MACHINE, one of `kiviat machines`; "
+        "slurm, pbs, lsf or flux, with options of theirs as slurm:partition=debug: as a job",
     )
     where.add_argument("--script", metavar="FILE", help="template of the job script instead of ours")
     where.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
@@ -456,7 +464,8 @@ def _ingest(command: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="output of IMB-MPI1, OSU micro-benchmarks, hpcc (hpccoutf.txt), HPL, STREAM or HPCG",
+        help="output of IMB-MPI1, OSU micro-benchmarks, hpcc (hpccoutf.txt), HPL, STREAM or HPCG, or "
+        "log.lammps",
     )
     command.add_argument(
         "-n", "--ranks", type=int, help="number of ranks, where the output does not tell (OSU)"

@@ -42,7 +42,7 @@
     for (; count >= 1024 && power < BINARY.length - 1; power += 1) count /= 1024;
     return `${Number.isInteger(count) ? count : threeDigits(count)} ${BINARY[power]}`;
   }
-  const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
+  const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
   const simulated = (place) => page.runs[table.run[place]].clock === "simulated";
   const interval = (place, unit) => (table.low[place] === null ? "–"
     : `${quantity(table.low[place], unit)} – ${quantity(table.high[place], unit)}`);
