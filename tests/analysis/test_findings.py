@@ -113,11 +113,13 @@ def test_two_modes() -> None:
     bimodal = case([1.0e-6, 1.01e-6, 0.5e-6, 1.02e-6, 1.0e-6])
     (finding,) = found([bimodal], "two-modes")
     assert (
-        finding.headline == "1 of 5 launches is 2.00 times as fast as the others (pingpong/ranks=2/bytes=8)"
+        finding.headline == "1 of 5 launches is 2.00 times as fast as the others: pingpong of 8 B on 2 ranks"
     )
     assert "kiviat run --bind" in finding.detail
     assert not found([bimodal], "unstable")
-    (finding,) = found([case([1e-6, 1e-6, 3e-6, 1e-6, 1e-6])], "two-modes")
+    worse = case([1e-6, 1e-6, 3e-6, 1e-6, 1e-6], case="bcast/ranks=2/bytes=8", benchmark="bcast")
+    (finding,) = found([bimodal, worse], "two-modes")
+    assert [name for name, _ in finding.evidence] == ["bcast/ranks=2/bytes=8", "pingpong/ranks=2/bytes=8"]
     assert finding.headline.startswith("1 of 5 launches is 3.00 times as slow as the others")
 
 

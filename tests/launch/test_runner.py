@@ -220,7 +220,7 @@ def test_a_full_disk_is_one_line(run: Run) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "records.jsonl")
 
     with pytest.raises(
-        InputError, match=r"cannot write records\.jsonl: No space left on device; .* --resume r"
+        InputError, match=r"cannot write records\.jsonl: No space left on device; .* --resume /"
     ):
         run(plan(case("a/1"), case("b/1", "hang")), on_record=append)
     assert run.launches[0]["outcome"] == "failed"
@@ -231,7 +231,7 @@ def test_a_disk_that_fills_up_under_kiviat_bench(run: Run, monkeypatch: pytest.M
     full = os.statvfs_result((4096, 4096, 100, 0, 0, 9, 9, 9, 0, 255))
     room = iter([os.statvfs("/"), full])
     monkeypatch.setattr("kiviat.launch.runner.os.statvfs", lambda path: next(room))
-    with pytest.raises(InputError, match=r"disk of .* is full; .* --resume r"):
+    with pytest.raises(InputError, match=r"disk of .* is full; .* --resume /"):
         run(plan(case("a/1"), case("b/1", "kill"), case("c/1")), timeout_s=5)
     assert run.outcomes() == [("a/1", "ok")], "b/1 has no record: it will be run again"
     assert len(run.launches) == 1

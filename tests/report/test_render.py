@@ -112,6 +112,15 @@ def test_what_a_reader_must_know_first(changes: dict[str, Any], warning: str) ->
     assert warning not in words(render([make_run()], make_rows(sizes=SIZES)))
 
 
+def test_on_one_node_no_rank_is_far() -> None:
+    """It said "unavailable", as if something could not be found out."""
+    unknown = {"near": "vader", "far": None, "fallback_to_tcp": False, "evidence": "log"}
+    ranks = make_run()["launches"][0]["ranks"]
+    alone = words(render([make_run(launch={"transport": unknown, "ranks": ranks[:2]})], []))
+    apart = words(render([make_run(launch={"transport": unknown})], []))
+    assert "vader none: one node" in alone and "vader unavailable" in apart
+
+
 def test_simulated_times_are_never_called_measured() -> None:
     simulated = make_run("sim", substrate="simulated", clock="simulated")
     rows = [*make_rows(sizes=SIZES), *make_rows("sim", sizes=SIZES, substrate="simulated", clock="simulated")]
@@ -176,7 +185,7 @@ def test_launches_that_differ_are_told_apart() -> None:
     run = make_run(launches=5)
     run["launches"][3]["command"] = ["mpiexec", "--bind-to", "core", "-n", "4", "kiviat-bench"]
     text = words(render([run], []))
-    assert "Launches 0–2, 4" in text and "Launches 3 " in text
+    assert "Launches 0–2, 4" in text and "Launch 3 " in text
 
 
 def test_placement_is_told_with_what_was_observed_instead() -> None:

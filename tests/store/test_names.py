@@ -47,6 +47,10 @@ def test_what_is_not_unique_is_told(home: Path, three: list[Path]) -> None:
         find_run("x", home)
     with pytest.raises(InputError, match=r"holds none; `kiviat run` makes one"):
         find_run("last", home / "nothing")
+    (home / "letter").write_text("hello")
+    for there in (home / "letter", home):
+        with pytest.raises(InputError, match="is there but no run: a run is a folder with run"):
+            find_run(str(there), home)
 
 
 def test_where_runs_live(monkeypatch: pytest.MonkeyPatch) -> None:

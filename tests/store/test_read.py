@@ -124,7 +124,10 @@ def test_only_a_torn_first_line(run: RunDirectory) -> None:
         ("hello", "line 5: not JSON"),
         ("\0\0\0", "line 5: not JSON"),
         ("[1, 2]", "line 5: list instead of a record"),
-        ('{"other": "tool"}', "line 5: schema None cannot be read"),
+        (
+            '{"other": "tool"}',
+            "line 5: it names no schema, where 'kiviat.record/1' is expected: kiviat did not write it",
+        ),
         (
             '{"schema": "kiviat.record/2"}',
             "line 5: schema 'kiviat.record/2' cannot be read: .* reads 'kiviat.record/1'",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kiviat.analysis.summary import Summary
+from kiviat.record.units import counted, format_bytes
+
 Evidence = tuple[tuple[str, str], ...]
 
 
@@ -21,3 +24,10 @@ class Finding:
     detail: str
     evidence: Evidence
     severity: str = "info"
+
+
+def named(summary: Summary) -> str:
+    """A case in words: "exchange of 2 KiB on 2 ranks, cache off"."""
+    size = "" if summary.bytes is None else f" of {format_bytes(summary.bytes)}"
+    axes = "".join(f", {axis} {value}" for axis, value in sorted(summary.axes.items()))
+    return f"{summary.benchmark}{size} on {counted(summary.ranks, 'rank')}{axes}"

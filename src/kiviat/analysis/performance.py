@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from kiviat.analysis.curves import bandwidth, curve, half_bandwidth_size, size_of, time_at
-from kiviat.analysis.finding import Finding
+from kiviat.analysis.finding import Finding, named
 from kiviat.analysis.loggp import protocol_switches
 from kiviat.analysis.summary import Summary
 from kiviat.record.units import counted, format_bytes, format_value, three_digits
@@ -135,11 +135,12 @@ def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) 
     slow = [entry for entry in slow if entry[0] > _SLOW_COLLECTIVE]
     if not slow:
         return
-    factor, worst, messages, one = max(slow, key=lambda entry: entry[0])
+    slow.sort(key=lambda entry: -entry[0])
+    factor, worst, messages, one = slow[0]
     yield Finding(
         "slow-collective",
         min(0.75, 0.5 + 0.1 * math.log2(factor / _SLOW_COLLECTIVE)),
-        f"{_name(worst)} takes {_times(factor)} as long as the ping-pong suggests",
+        f"{named(worst)} takes {_times(factor)} as long as the ping-pong suggests",
         f"{_time(worst.median)} {_how(worst)}; the {messages} messages of a textbook algorithm in a row "
         f"would take {_time(messages * one)}. {counted(len(slow), 'case')} beyond "
         f"{_times(_SLOW_COLLECTIVE)}. The model knows no contention and no arithmetic; try another algorithm "
@@ -166,11 +167,12 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
                 odd.append((here.median / slower.median, here, slower))
     if not odd:
         return
-    factor, worst, power = max(odd, key=lambda entry: entry[0])
+    odd.sort(key=lambda entry: -entry[0])
+    factor, worst, power = odd[0]
     yield Finding(
         "power-of-two",
         min(0.7, 0.4 + 0.2 * math.log2(factor)),
-        f"{_name(worst)} takes {_times(factor)} as long as on {power.ranks}",
+        f"{named(worst)} takes {_times(factor)} as long as on {power.ranks}",
         f"{_time(worst.median)} against {_time(power.median)}: its algorithm prefers powers of two. "
         f"{counted(len(odd), 'case')} of this kind.",
         _evidence(*(entry[1] for entry in odd)),
@@ -184,11 +186,6 @@ def _apart(lower: Summary, higher: Summary) -> bool:
 
 def _how(summary: Summary) -> str:
     return "predicted" if summary.clock == "simulated" else "measured"
-
-
-def _name(summary: Summary) -> str:
-    size = "" if summary.bytes is None else f" of {format_bytes(summary.bytes)}"
-    return f"{summary.benchmark}{size} on {summary.ranks} ranks"
 
 
 def _evidence(*summaries: Summary) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kiviat.analysis.finding import Evidence, Finding
+from kiviat.analysis.finding import Evidence, Finding, named
 from kiviat.analysis.intervals import MIN_LAUNCHES
 from kiviat.analysis.summary import Summary, studies
 from kiviat.record.types import Row
@@ -216,13 +216,14 @@ def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
     found = [(modes, summary) for summary in times if (modes := _modes(summary.launch_medians))]
     if not found:
         return
-    (fast, factor), worst = max(found, key=lambda entry: entry[0][1])
+    found.sort(key=lambda entry: -entry[0][1])
+    (fast, factor), worst = found[0]
     yield Finding(
         "two-modes",
         min(0.85, 0.7 + 0.15 * len(found) / len(times)),
-        f"{_apart(fast, worst.launches, factor)} ({worst.case})",
+        f"{_apart(fast, worst.launches, factor)}: {named(worst)}",
         f"Launches stand apart in {len(found)} of {len(times)} cases. Often it is chance where ranks land: "
-        "pin them with `kiviat run --bind`.",
+        "pin them with `kiviat run --bind`. Or others were at work here: keep the machine to yourself.",
         _evidence([summary for _, summary in found]),
         "warning",
     )
@@ -234,13 +235,14 @@ def _unstable(times: Sequence[Summary]) -> Iterator[Finding]:
     ]
     if not unstable:
         return
-    worst = max(unstable, key=lambda summary: summary.spread or 0)
+    unstable.sort(key=lambda summary: -(summary.spread or 0))
+    worst = unstable[0]
     low, high = min(worst.launch_medians), max(worst.launch_medians)
     yield Finding(
         "unstable",
         0.45 + 0.3 * len(unstable) / len(times),
         f"Launches differ by more than {100 * _SPREAD:.0f} % in {len(unstable)} of {len(times)} cases",
-        f"Most of all {worst.case}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
+        f"Most of all {named(worst)}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
         "Pin the ranks (`kiviat run --bind`), keep the machine to yourself, fix its frequency, or use more "
         "launches.",
         _evidence(unstable),

@@ -12,7 +12,7 @@ from kiviat import __version__
 _NAME = "an identifier or the beginning of one, a path, or 'last'"
 _EXAMPLES = """\
 examples:
-  kiviat run --report report.html     the quick plan on this machine, and a page about it
+  kiviat run                          the quick plan on this machine, then a report
   kiviat run pingpong allreduce -n 2  two benchmarks on two ranks
   kiviat run --plan standard -n 8 --dry-run
   kiviat run hpcc-quick               the kernels of HPC Challenge, small: a plan by its name

@@ -193,7 +193,7 @@ class _Run:
 
     @property
     def resumable(self) -> str:
-        return f"what is finished is kept, and `kiviat run --resume {self.run_id}` goes on from there"
+        return f"what is finished is kept, and `kiviat run --resume {self.folder.parent}` goes on from there"
 
     @property
     def total(self) -> int:

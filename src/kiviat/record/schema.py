@@ -32,6 +32,8 @@ def schema(name: str) -> dict[str, Any]:
 
 def refuse_other_version(seen: object, expected: str) -> None:
     """Raises InputError, naming both versions, unless `seen` is `expected`."""
+    if seen is None:
+        raise InputError(f"it names no schema, where {expected!r} is expected: kiviat did not write it")
     if seen != expected:
         raise InputError(
             f"schema {seen!r} cannot be read: this version of kiviat reads {expected!r}; "

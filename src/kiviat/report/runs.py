@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kiviat.analysis.limits import listed
-from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.report.figure import RunLabel
 from kiviat.report.modelled import model_of, network, nodes
 
@@ -165,11 +165,22 @@ def origin(run: Run) -> Facts:
 def transports(runs: Sequence[Run], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """What carried the messages, once for each different answer of a run's launches."""
     return [
-        {"run": names[run["id"]], "launches": _numbers(launches), **launches[0]["transport"]}
+        {"run": names[run["id"]], "launches": _numbers(launches), **_carriers(launches)}
         for run in runs
         if run["clock"] != "simulated"
         for launches in _alike(run["launches"], lambda launch: launch["transport"])
     ]
+
+
+def _carriers(launches: Sequence[Run]) -> dict[str, Any]:
+    """The transport of launches that agree about it; where all ranks are on one node, none are far."""
+    transport = launches[0]["transport"]
+    nodes = max(len({rank.get("node", rank["host"]) for rank in launch["ranks"]}) for launch in launches)
+    return {
+        **transport,
+        "near": transport["near"] or UNAVAILABLE,
+        "far": transport["far"] or ("none: one node" if nodes == 1 else UNAVAILABLE),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +188,17 @@ class LaunchGroup:
     """Launches that differ in nothing but their times and process numbers."""
 
     numbers: str
+    single: bool
     command: str
     facts: Facts
 
 
 def launch_groups(run: Run) -> list[LaunchGroup]:
     groups = _alike(run["launches"], lambda launch: [_command(launch), _launch_facts(launch)])
-    return [LaunchGroup(_numbers(group), _command(group[0]), _launch_facts(group[0])) for group in groups]
+    return [
+        LaunchGroup(_numbers(group), len(group) == 1, _command(group[0]), _launch_facts(group[0]))
+        for group in groups
+    ]
 
 
 def _interface(interface: Run) -> str:

@@ -90,8 +90,8 @@ def conditions(summary: Summary) -> str:
 
 
 def share(value: float | None) -> str:
-    """A relative quantity in percent."""
-    return "–" if value is None else f"{value:.1%}".replace("%", " %")
+    """A relative quantity in percent; beyond ten times the whole, fractions of a percent mean nothing."""
+    return "–" if value is None else f"{100 * value:.1f} %" if value < 10 else f"{100 * value:,.0f} %"
 
 
 def bounds(summary: Summary) -> str:

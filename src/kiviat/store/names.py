@@ -39,6 +39,10 @@ def find_run(name: str, home: Path | None = None) -> Path:
     if Path(name).name == RUN_FILE and Path(name).is_file():
         return Path(name).parent
     runs = list_runs(home)
+    if not any(name == "last" or path.name.startswith(name) for path in runs) and Path(name).exists():
+        raise InputError(
+            f"{name} is there but no run: a run is a folder with {RUN_FILE}; `kiviat runs` lists them"
+        )
     if not runs:
         raise InputError(f"there is no run {name!r}: {home} holds none; `kiviat run` makes one")
     if name == "last":
