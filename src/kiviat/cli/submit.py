@@ -10,11 +10,12 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from kiviat.cli.words import counted, duration
+from kiviat.cli.words import duration
 from kiviat.launch.interrupts import Interrupts
 from kiviat.launch.scheduler import Request, Scheduler, State, render
 from kiviat.plan import Estimate, Plan
 from kiviat.record import InputError
+from kiviat.record.units import counted
 from kiviat.store import call_run, forget_writer, read_run
 
 SCRIPT_FILE = "job.sh"
