@@ -52,7 +52,8 @@ void* allocate(std::size_t bytes) {
   static void* place = nullptr;
   static std::size_t room = 0;
   if (bytes > room) {
-    room = std::max<std::size_t>(bytes, std::size_t{256} << 20);
+    // One block mapped again and again, but all of it counts as memory of the process.
+    room = std::max({bytes, 2 * room, std::size_t{1} << 20});
     place = SMPI_SHARED_MALLOC(room);
   }
   return place;

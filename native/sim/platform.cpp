@@ -10,7 +10,8 @@
 //     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B
 //     in_flight LEVEL BYTES
 //
-// A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Messages
+// A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Cores that
+// get no rank are left out, and so are their links: a machine may have many more than a run takes. Messages
 // take the way of fewest arcs; where there are several, (number of the receiving node / DIVISOR) chooses among
 // them, as the D-mod-k routing of fat trees does, or always the first where DIVISOR is 0 (dimension order).
 //
@@ -39,6 +40,7 @@
 #include <fstream>
 #include <iomanip>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -94,7 +96,8 @@ struct Core {
 
 class Machine : public routing::NetZoneImpl {
  public:
-  explicit Machine(const std::string& path) : NetZoneImpl("machine") { read(path); }
+  // `wanted`: the names of the hosts that there will be; all where it is empty.
+  Machine(const std::string& path, const std::set<std::string>& wanted) : NetZoneImpl("machine") { read(path, wanted); }
 
   void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to, routing::Route* into, double* latency) override {
     const Core &source = cores_[from->id()], &target = cores_[to->id()];
@@ -215,27 +218,34 @@ class Machine : public routing::NetZoneImpl {
     return left;
   }
 
-  void read(const std::string& path) {
+  void read(const std::string& path, const std::set<std::string>& wanted) {
     std::ifstream file(path);
     if (!file) throw std::runtime_error("cannot read KIVIAT_PLATFORM " + path);
+    std::vector<double> rates;
     std::vector<StandardLinkImpl*> links;
-    std::map<const StandardLinkImpl*, double> rates;
+    std::map<const StandardLinkImpl*, double> rate_of_made;
+    const auto link = [&](std::size_t number) {
+      StandardLinkImpl*& made = links.at(number);
+      if (made) return made;
+      const std::string name = "l" + std::to_string(number);
+      create_link(name, {rates[number]})->seal();
+      made = get_link_by_name_or_null(name);
+      rate_of_made[made] = rates[number];
+      return made;
+    };
     const auto listed = [&](const std::string& text) {
       Links chosen;
       if (text == "-") return chosen;
       std::istringstream words(text);
-      for (std::string word; std::getline(words, word, ',');) chosen.push_back(links.at(std::stoul(word)));
+      for (std::string word; std::getline(words, word, ',');) chosen.push_back(link(std::stoul(word)));
       return chosen;
     };
     for (std::string line, kind; std::getline(file, line);) {
       std::istringstream words(line);
       words >> kind;
       if (kind == "link") {
-        double rate;
-        words >> rate;
-        const std::string name = "l" + std::to_string(links.size());
-        create_link(name, {rate})->seal();
-        rates[links.emplace_back(get_link_by_name_or_null(name))] = rate;
+        words >> rates.emplace_back();
+        links.push_back(nullptr);
       } else if (kind == "node") {
         Node node;
         std::string cross;
@@ -245,22 +255,24 @@ class Machine : public routing::NetZoneImpl {
       } else if (kind == "switch") {
         words >> vertices_.emplace_back().divisor;
       } else if (kind == "arc") {
-        int from, link;
+        int from, number;
         Arc arc;
-        words >> from >> arc.to >> link >> arc.latency_s;
-        arc.link = link < 0 ? nullptr : links.at(link);
+        words >> from >> arc.to >> number >> arc.latency_s;
+        arc.link = number < 0 ? nullptr : link(number);
         vertices_.at(from).arcs.push_back(arc);
       } else if (kind == "core") {
         Core core;
         std::string number, self, near_out, near_in, far_out, far_in;
         double speed;
         words >> core.node >> core.socket >> number >> speed >> self >> near_out >> near_in >> far_out >> far_in;
+        const std::string name = "c" + std::to_string(core.node) + "." + number;
+        if (!words.fail() && !wanted.empty() && !wanted.contains(name)) continue;
         core.self = listed(self), core.near_out = listed(near_out), core.near_in = listed(near_in);
         core.far_out = listed(far_out), core.far_in = listed(far_in);
-        for (const StandardLinkImpl* link : core.self)
-          core.memory_rate = std::min(core.memory_rate, rates.at(link) / static_cast<double>(std::ranges::count(core.self, link)));
+        for (const StandardLinkImpl* one : core.self)
+          core.memory_rate = std::min(core.memory_rate, rate_of_made.at(one) / static_cast<double>(std::ranges::count(core.self, one)));
         const Node& node = nodes_.at(core.node);
-        s4u::Host* host = create_host("c" + std::to_string(core.node) + "." + number, {speed});
+        s4u::Host* host = create_host(name, {speed});
         host->set_data(&sent_.emplace_back());
         host->set_property("node", node.name)
             ->set_property("socket", std::to_string(core.socket))
@@ -302,12 +314,20 @@ class Machine : public routing::NetZoneImpl {
 
 }  // namespace
 
+// Those that smpirun was given for the ranks.
+static std::set<std::string> hosts_of_ranks() {
+  std::set<std::string> names;
+  std::ifstream file(simgrid::config::get_value<std::string>("smpi/hostfile"));
+  for (std::string name; file >> name;) names.insert(name);
+  return names;
+}
+
 extern "C" void load_platform(const s4u::Engine& engine);
 
 void load_platform(const s4u::Engine&) {
   const char* path = std::getenv("KIVIAT_PLATFORM");
   if (!path) throw std::runtime_error("KIVIAT_PLATFORM is not set");
-  auto* machine = new Machine(path);  // SimGrid's, from now on
+  auto* machine = new Machine(path, hosts_of_ranks());  // SimGrid's, from now on
   s4u::NetZone* zone = machine->get_iface();
   auto* model = zone->get_network_model();
   using Zones = std::unordered_set<s4u::NetZone*>;

@@ -174,3 +174,10 @@ def test_the_page_has_the_bad_ones_too() -> None:
     assert "| X-1 | b, m, 2 processes, 1 MB | 100 MB/s | 300 MB/s | +200.0 % |" in text
     assert "| X-2 | b, a claim, 2 processes | it is so | it is not so | fails |" in text
     assert machine.hash[:16] in text
+
+
+def test_no_percent_is_missed_by_so_many_points() -> None:
+    """Rows of no reduction at all read "unavailable", as if nothing had been simulated."""
+    none_lost = row(value=0.0, unit="%", measures="")
+    judged = judge(Question(none_lost, (Want("ft", 2),), lambda records: 0.0125), [answer(1)])
+    assert columns(judged) == ["0 %", "0.0125 %", "+0.013 points"]

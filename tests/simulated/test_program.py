@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
+
+from kiviat.launch.native import Options
+from kiviat.launch.on_simulated import Simulated
+from kiviat.launch.toolchain import Toolchain
 
 # Read only once main has started; constants; the one place of all payload (sim/host.cpp); the language's own.
 ALLOWED = re.compile(
@@ -41,3 +46,15 @@ def test_no_clock_but_the_simulated_one_is_linked(bench: Path) -> None:
     assert "simgrid::s4u::Engine::get_clock" in listed.stdout
     for clock in ("chrono::", "clock_gettime", "gettimeofday", "MPI_Wtime", "smpi_clock"):
         assert clock not in listed.stdout
+
+
+def test_cores_without_ranks_take_no_memory(simgrid: Toolchain, bench: Path, tmp_path: Path) -> None:
+    """SimGrid had to know all 32,768 cores of a machine, in 150 MB, before the first rank began."""
+    start = Simulated.parse("ndr-fat-tree").start(simgrid, 2, tmp_path, Options())
+    for name, text in start.files.items():
+        (tmp_path / name).write_text(text)
+    words = [*start.words, str(bench), "pingpong", "-m", "8", "-i", "1"]
+    process = subprocess.Popen(words, env={**os.environ, **start.environment}, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert usage.ru_maxrss * 1024 < 80e6

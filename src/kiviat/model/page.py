@@ -21,8 +21,9 @@ validate --write` on {date}; nothing here is adjusted. All predictions are simul
 below was used to make a model: those stand in each machine's `calibrated_on`
 ([how models are made and held to this](models.md)).
 
-An error is predicted over published, less 1. Rows that say "more than" or "less than", and statements in
-words, hold or fail. The place of each row in its paper stands in `published/`.
+An error is predicted over published, less 1; where 0 % was published, in points of percent. Rows that say
+"more than" or "less than", and statements in words, hold or fail. The place of each row in its paper stands
+in `published/`.
 """
 
 
@@ -85,7 +86,7 @@ def _section(machine: Machine, judged: Sequence[Judged]) -> Iterator[str]:
     yield ""
     for name, lines in (("The model leaves out", machine.losses), ("Open", machine.open_questions)):
         if lines:
-            yield f"{name}: {'; '.join(lines)}.\n"
+            yield f"{name}: {'; '.join(line.rstrip('.') for line in lines)}.\n"
 
 
 def what(row: Row) -> str:
@@ -110,11 +111,17 @@ def columns(verdict: Verdict) -> list[str]:
     predicted = _answer(verdict.predicted, fact.unit if fact else "")
     if verdict.holds is not None:
         return [published(row), predicted, "holds" if verdict.holds else "fails"]
-    return [
-        published(row),
-        predicted,
-        UNAVAILABLE if verdict.error is None else f"{100 * verdict.error:+.1f} %",
-    ]
+    return [published(row), predicted, _off(verdict)]
+
+
+def _off(verdict: Verdict) -> str:
+    """In points of percent where 0 % was published: nothing can be related to that."""
+    fact = verdict.question.row.number
+    if verdict.error is not None:
+        return f"{100 * verdict.error:+.1f} %"
+    if fact and not fact.value and fact.unit == "%" and verdict.predicted is not None:
+        return f"{verdict.predicted - fact.value:+.2g} points"
+    return UNAVAILABLE
 
 
 def published(row: Row) -> str:
