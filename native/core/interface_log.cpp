@@ -35,8 +35,9 @@ InterfaceLog::InterfaceLog(const Assembly& assembly) : assembly_(assembly) {
     const auto same = [&](int other) { return std::strcmp(all[static_cast<std::size_t>(other)].node, all[rank].node) == 0; };
     if (std::ranges::any_of(readers_, same)) continue;
     readers_.push_back(static_cast<int>(rank));
-    std::string node = all[rank].host;
-    for (int number = 2; std::ranges::find(nodes_, node) != nodes_.end(); ++number) node = std::string(all[rank].host) + ' ' + std::to_string(number);
+    const std::string host = all[rank].host;
+    std::string node = host;
+    for (int number = 2; std::ranges::find(nodes_, node) != nodes_.end(); ++number) node = host + ' ' + std::to_string(number);
     nodes_.push_back(node);
   }
   // Nothing leaves the only node.
@@ -67,7 +68,10 @@ void InterfaceLog::finish(Result& result, const std::vector<std::string>& kernel
   for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel)
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
       const double sent = all[static_cast<std::size_t>(readers_[node]) * sent_.size() + kernel];
-      if (std::isnan(sent)) return result.note("interface_bytes", "unavailable: " + nodes_[node] + " cannot read " + path_ + "; see " + variable);
+      if (std::isnan(sent)) {
+        result.note("interface_bytes", "unavailable: " + nodes_[node] + " cannot read " + path_ + "; see " + variable);
+        return;
+      }
       table.at({kernel, node}) = sent / repetitions[kernel];
     }
   Metric& sum = result.metrics.emplace_back(Metric{"interface_bytes", "B", "lower", false, Reservoir()});

@@ -178,6 +178,19 @@ void KernelLog::tell_messages(Result& result) const {
     }
   result.tables.push_back(std::move(messages));
   result.tables.push_back(std::move(bytes));
+  const std::vector<std::string> distances = {"network", "node"};
+  Table under_way("under_way", "s", "lower", {{"kernel", names}, {"rank", ranks}, {"distance", distances}});
+  std::vector<double> means(distances.size(), 0.0);
+  for (std::size_t kernel = 0, at = 0; kernel < kernels_.size(); ++kernel)
+    for (const double seconds : carried_[kernel].under_way_s) {
+      under_way.values[at] = seconds / kernels_[kernel].repetitions;
+      means[at % means.size()] += under_way.values[at] / ranks_;
+      ++at;
+    }
+  result.tables.push_back(std::move(under_way));
+  for (std::size_t distance = 0; distance < means.size(); ++distance)
+    result.metrics.emplace_back(Metric{distances[distance] + "_time", "s", "lower", false, Reservoir()})
+        .samples.add(means[distance]);
 }
 
 }  // namespace kiviat

@@ -1,4 +1,4 @@
-// Messages from rank to rank, where the machine counts them: on modelled ones.
+// Messages from rank to rank, and how long they are under way, where the machine counts them: on modelled ones.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,21 @@
 
 namespace kiviat {
 
-// From rank r to rank s at [r * ranks + s]; empty where nobody counts.
+// From rank r to rank s at [r * ranks + s]. How long at least one message from or to rank r was under way, in seconds: between
+// nodes at [2 * r], within its node at [2 * r + 1]. Empty where nobody counts.
 struct MessageCount {
-  std::vector<double> messages, bytes;
+  std::vector<double> messages, bytes, under_way_s;
 
   void add(const MessageCount& end, const MessageCount& begin) {
-    messages.resize(end.messages.size()), bytes.resize(end.bytes.size());
-    for (std::size_t at = 0; at < bytes.size(); ++at)
-      messages[at] += end.messages[at] - begin.messages[at], bytes[at] += end.bytes[at] - begin.bytes[at];
+    add(messages, end.messages, begin.messages);
+    add(bytes, end.bytes, begin.bytes);
+    add(under_way_s, end.under_way_s, begin.under_way_s);
+  }
+
+ private:
+  static void add(std::vector<double>& sums, const std::vector<double>& end, const std::vector<double>& begin) {
+    sums.resize(end.size());
+    for (std::size_t at = 0; at < sums.size(); ++at) sums[at] += end[at] - begin[at];
   }
 };
 
@@ -25,7 +32,7 @@ class MessageCounter {
 
   explicit MessageCounter(const Assembly& assembly);  // collective
 
-  // On rank 0: all that have set out so far, with those that collective operations are made of.
+  // On rank 0: all that have set out so far, with those that collective operations are made of, and their times until now.
   MessageCount now() const;
 
  private:

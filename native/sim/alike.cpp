@@ -5,6 +5,7 @@
 #include <simgrid/s4u/Actor.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/clock.hpp"
 #include "core/host.hpp"
@@ -44,6 +45,12 @@ double Alike::leave_out() {
   const auto left = static_cast<double>(passes_ - made_), watched = static_cast<double>(watched_);
   const double until_s = clock::now();
   Sent after = sent();
+  // How long messages were under way until now, and would have been.
+  const auto prolonged_s = [&](UnderWay Sent::*where) {
+    const double now_s = (after.*where).until(until_s), then_s = (before_->sent.*where).until(since_s_);
+    return now_s + left * (now_s - then_s) / watched;
+  };
+  const double network_s = prolonged_s(&Sent::network), node_s = prolonged_s(&Sent::node);
   for (auto& [to, total] : after.to) {
     const auto found = before_->sent.to.find(to);
     const Sent::Total before = found == before_->sent.to.end() ? Sent::Total{} : found->second;
@@ -56,7 +63,8 @@ double Alike::leave_out() {
   double duration_s = until_s - since_s_;
   MPI_Comm_size(comm_, &ranks);
   PMPI_Allreduce(MPI_IN_PLACE, &duration_s, 1, MPI_DOUBLE, MPI_SUM, comm_);
-  sent() = after;
+  sent().to = std::move(after.to);
+  sent().network.reset(network_s, clock::now()), sent().node.reset(node_s, clock::now());
   static auto* const repeat = of_profiler<void(double)>("kiviat_profiler_repeat");
   if (repeat) repeat(left / watched);
   clock::wait_until(until_s + left * duration_s / ranks / watched);

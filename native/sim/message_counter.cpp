@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/clock.hpp"
 #include "sim/sent.hpp"
 
 namespace kiviat {
@@ -28,6 +29,10 @@ MessageCounter::MessageCounter(const Assembly& assembly) {
 
 MessageCount MessageCounter::now() const {
   MessageCount count;
+  for (const void* place : places_) {
+    const auto* sent = static_cast<const Host*>(place)->get_data<Sent>();
+    count.under_way_s.insert(count.under_way_s.end(), {sent->network.until(clock::now()), sent->node.until(clock::now())});
+  }
   for (const void* from : places_)
     for (const void* to : places_) {
       const auto& sent = static_cast<const Host*>(from)->get_data<Sent>()->to;

@@ -24,6 +24,7 @@
 // SMPI lets a rank pay receive(n) of eager messages only, and send(n) of those and of non-blocking ones. What it does
 // not charge, the message takes longer under way: the sum is that of the file, but of a rendezvous message receive(n)
 // does not keep the receiving processor busy.
+#include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
@@ -45,6 +46,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/sent.hpp"
@@ -52,6 +54,7 @@
 namespace {
 
 namespace s4u = simgrid::s4u;
+namespace resource = simgrid::kernel::resource;
 namespace routing = simgrid::kernel::routing;
 using simgrid::kernel::resource::StandardLinkImpl;
 using Links = std::vector<StandardLinkImpl*>;
@@ -124,8 +127,8 @@ class Machine : public routing::NetZoneImpl {
 
   static double bound_latency(double rate) { return unit_rate / rate; }
 
-  // What the latency that get_local_route() tells has to be multiplied by. SimGrid asks once for each message, which is
-  // counted here.
+  // What the latency that get_local_route() tells has to be multiplied by. SimGrid asks once for each message, when it sets
+  // out, which is counted here.
   double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) {
     if (from == to) return 0;
     const Core &source = core(from), &target = core(to);
@@ -133,7 +136,10 @@ class Machine : public routing::NetZoneImpl {
     const Level& level = levels_[number];
     const double arcs_s = number == 2 ? walk(source.node, target.node, [](const Arc&) {}) : 0;
     const double bytes = std::max(0.0, wire_bytes - envelope_bytes);
-    if (kiviat::Sent& sent = *from->get_data<kiviat::Sent>(); sent.counted) ++sent.to[to].messages, sent.to[to].bytes += bytes;
+    if (kiviat::Sent& sent = *from->get_data<kiviat::Sent>(); sent.counted) {
+      ++sent.to[to].messages, sent.to[to].bytes += bytes;
+      sets_out(from, to, bytes, number == 2 ? &kiviat::Sent::network : &kiviat::Sent::node);
+    }
     const Segment& segment = level.segment(bytes);
     const double rate = rate_of(level, arcs_s), flow = std::min(rate, narrowest(links));
     // The flow is as fast as the best segment; what others take longer is latency.
@@ -141,6 +147,24 @@ class Machine : public routing::NetZoneImpl {
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
     if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
     return std::max(seconds, 1e-12) / bound_latency(rate);
+  }
+
+  // A message is there, or will never be.
+  void arrives(const void* flow) {
+    const auto found = under_way_.find(flow);
+    if (found == under_way_.end()) return;
+    for (kiviat::UnderWay* of : found->second.ends) of->end(s4u::Engine::get_clock());
+    std::erase_if(found->second.like->moving, [&](const auto& one) { return one.second == flow; });
+    under_way_.erase(found);
+  }
+  // SimGrid drops some flows of short messages without a word, some nanoseconds before their end, and the receiver goes on:
+  // a message that somebody has received is there.
+  void received(double bytes, const s4u::Host* from, const s4u::Host* to) {
+    const auto found = alike_.find({from, to, bytes});
+    if (found == alike_.end() || found->second.received == found->second.begun) return;
+    Sequence& like = found->second;
+    ++like.received;
+    while (!like.moving.empty() && like.moving.front().first < like.received) arrives(like.moving.front().second);
   }
 
   // What the sending rank pays.
@@ -162,6 +186,18 @@ class Machine : public routing::NetZoneImpl {
   static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }
   const Segment& segment_of(double bytes, const s4u::Host* from, const s4u::Host* to) const {
     return levels_[level_of(core(from), core(to))].segment(bytes);
+  }
+  // SimGrid tells nobody of a flow that begins, and the end of one by its address alone: that which it asks about is the last
+  // that it has made.
+  void sets_out(const s4u::Host* from, const s4u::Host* to, double bytes, kiviat::UnderWay kiviat::Sent::*where) {
+    const auto of_end = [&](const s4u::Host* end) { return &(end->get_data<kiviat::Sent>()->*where); };
+    const std::array<kiviat::UnderWay*, 2> ends{of_end(from), of_end(to)};
+    auto& model = dynamic_cast<resource::Model&>(*get_iface()->get_network_model());
+    const void* flow = &model.get_started_action_set()->back();
+    Sequence& like = alike_[{from, to, bytes}];
+    like.moving.emplace_back(like.begun++, flow);
+    under_way_[flow] = {ends, &like};
+    for (kiviat::UnderWay* of : ends) of->begin(s4u::Engine::get_clock());
   }
   static double send_s(const Segment& segment, double bytes) { return segment.send_s + bytes * segment.send_s_per_byte; }
   static double receive_s(const Segment& segment, double bytes) { return segment.receive_s + bytes * segment.receive_s_per_byte; }
@@ -303,6 +339,18 @@ class Machine : public routing::NetZoneImpl {
 
   const double rendezvous_bytes_ = simgrid::config::get_value<int>("smpi/send-is-detached-thresh");
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long> paid_;  // rendezvous messages not yet moving
+  // Messages of one size from one core to another: how many have begun to move and have been received, and those that move,
+  // numbered, with their flows.
+  struct Sequence {
+    long begun = 0, received = 0;
+    std::deque<std::pair<long, const void*>> moving;
+  };
+  struct Moving {
+    std::array<kiviat::UnderWay*, 2> ends;
+    Sequence* like;
+  };
+  std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, Sequence> alike_;
+  std::unordered_map<const void*, Moving> under_way_;  // by flow
   std::vector<Node> nodes_;
   std::vector<Vertex> vertices_;
   std::vector<Core> cores_;
@@ -336,12 +384,15 @@ void load_platform(const s4u::Engine&) {
     return machine->latency_factor(bytes, from, to, links);
   });
   model->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const LinksOfFlow&, const Zones&) { return 1.0; });
+  using State = resource::Action::State;
+  s4u::Link::on_communication_state_change_cb([machine](resource::NetworkAction& flow, State) { machine->arrives(&flow); });
   const auto send = [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
     return machine->send_s(static_cast<double>(bytes), from, to);
   };
   smpi_register_op_cost_callback(SmpiOperation::SEND, send);
   smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
   smpi_register_op_cost_callback(SmpiOperation::RECV, [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
+    machine->received(static_cast<double>(bytes), from, to);
     return machine->receive_s(static_cast<double>(bytes), from, to);
   });
   if (const char* told = std::getenv("KIVIAT_SIMULATED_TIME"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from kiviat.analysis.arrangements import judged
 from kiviat.analysis.grids import grids
 from kiviat.analysis.nodes import Nodes
 from kiviat.analysis.summary import summarise
@@ -73,7 +75,7 @@ def test_all_stand_beside_the_first_arrangement() -> None:
             "CG",
             [
                 Cell("600 B", "100 % of all"),
-                Cell("600 B", "100 % of all, as many"),
+                Cell("600 B", "100 % of all, no change"),
                 Cell("200 B", "33 % of all, -66.7 %"),
             ],
         )
@@ -94,7 +96,7 @@ def test_what_a_paper_says_of_the_machine_stands_below() -> None:
     ((citation, claims),) = shared.published
     assert "Narayanaswamy" in citation
     claim = f"{mode['mode']}, NPB CG class B, performance improvement with blocked"
-    gain = ("4.4 / Fig 7a", claim, "17.0 %", "–")
+    gain = ("4.4 / Fig 7a", claim, "17.0 %", "–", "–")
     assert gain in claims
     assert [quantity.title for quantity in shared.quantities] == ["Performance"]
 
@@ -127,9 +129,9 @@ def test_claims_of_the_paper_are_answered_on_other_machines_too() -> None:
         runs, summarise(rows), grids(tables), lambda run, ranks: Nodes(tuple(nodes[run][:ranks]))
     )
     ((_, claims),) = shared.published
-    assert [(place, value, here) for place, _, value, here in claims] == [
-        ("4.4 / Fig 7a", "17.0 %", "20.0 %"),
-        ("4.4 / Fig 8", "0.500", "0.500"),
+    assert [(place, *said) for place, _, *said in claims] == [
+        ("4.4 / Fig 7a", "17.0 %", "20.0 %", "3.00 points more"),
+        ("4.4 / Fig 8", "0.500", "0.500", "the same"),
     ]
     assert [cell.text for cell in shared.quantities[-1].lines[0][1] if cell] == ["0 B", "128 B"]
 
@@ -145,4 +147,46 @@ def test_where_interfaces_count_the_bytes_between_nodes_are_theirs() -> None:
     assert shared.quantities[-1].title == "Bytes that interfaces of nodes sent, headers included"
     assert shared.quantities[-1].lines == [("CG", [Cell("2.05 KiB", ""), Cell("1.03 KiB", "-50.0 %")])]
     ((_, claims),) = shared.published
-    assert ("4.4 / Fig 8", "0.500", "0.500") in [(place, value, here) for place, _, value, here in claims]
+    assert ("4.4 / Fig 8", "0.500", "0.500", "the same") in [(place, *said) for place, _, *said in claims]
+
+
+def test_rates_of_ranks_that_wait_for_processors_answer_no_claim() -> None:
+    runs, rows, tables = _study()
+    rows = [replace(one, oversubscribed=True) for one in rows]
+    nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
+    (shared,) = sharings(
+        runs, summarise(rows), grids(tables), lambda run, ranks: Nodes(tuple(nodes[run][:ranks]))
+    )
+    ((_, claims),) = shared.published
+    assert [place for place, *_ in claims] == ["4.4 / Fig 8"]
+
+
+def test_bounds_of_the_paper_hold_or_do_not() -> None:
+    assert judged("<=", 27, 26.9) is True and judged("<=", 27, 27.1) is False
+    assert judged(">=", 27, 27.1) is True and judged(">=", 27, 26.9) is False
+    assert judged("=", 17, 20) == 3
+
+
+def test_network_time_and_that_within_nodes_stand_beside_those_of_the_first() -> None:
+    rows = []
+    for run, far, near in (("alone", 1.0, 0.0), ("cyclic", 1.5, 0.2), ("blocked", 30.0, 0.0)):
+        fields = {"case": CASE, "benchmark": "cg", "ranks": 4, "bytes": None, "axes": {"class": "W"}}
+        times = {"time": 4.0, "network_time": far, "node_time": near}
+        rows += _rows(run, 1e9)
+        rows += [row(run, name, "s", "lower", value, **fields) for name, value in times.items()]
+    runs = _runs("alone", "cyclic", "blocked")
+    (shared,) = sharings(runs, summarise(rows), [], lambda run, ranks: NODES[run])
+    network, within = shared.quantities[1:]
+    assert network.title.startswith("Network time") and within.title.startswith("Time within nodes")
+    assert network.lines == [
+        (
+            "CG",
+            [
+                Cell("1.00 s", "25 % of the time"),
+                Cell("1.50 s", "38 % of the time, +50.0 %", 50),
+                Cell("30.0 s", "750 % of the time, 30.0 times", 100),
+            ],
+        )
+    ]
+    none = Cell("0 s", "0 % of the time")
+    assert within.lines == [("CG", [none, Cell("200 ms", "5 % of the time"), none])]

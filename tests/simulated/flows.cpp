@@ -1,6 +1,8 @@
-// Ranks that send, load memory and compute at the same moment, as the arguments say; rank 0 prints how long each act took.
+// Ranks that send, load memory and compute at the same moment, as the arguments say. Each prints how long its acts took, and how
+// long messages of its own were under way meanwhile: between nodes, and within its node.
 //   send FROM TO BYTES, memory RANK BYTES, compute RANK FLOPS; wait RANK SECONDS: until so long after the start, for what follows
 #include <mpi.h>
+#include <simgrid/s4u/Actor.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include "core/assembly.hpp"
 #include "core/clock.hpp"
 #include "core/work.hpp"
+#include "sim/sent.hpp"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -17,11 +20,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const kiviat::Assembly all(MPI_COMM_WORLD);
   std::vector<char> buffer(1 << 26);
+  auto& sent = *simgrid::s4u::this_actor::get_host()->get_data<kiviat::Sent>();
+  sent.counted = true;
   for (int i = 1; i < argc;) {
     std::vector<MPI_Request> requests;
     kiviat::Cost cost;
     all.meet();
     const double start_s = kiviat::clock::now();
+    const double network_s = sent.network.until(start_s), node_s = sent.node.until(start_s);
     double took_s = 0;
     // All acts up to the next "then" are one round.
     for (; i < argc && std::string(argv[i]) != "then";) {
@@ -43,10 +49,11 @@ int main(int argc, char** argv) {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     took_s = kiviat::clock::now() - start_s;
     all.meet();
+    const double end_s = kiviat::clock::now(), far_s = sent.network.until(end_s) - network_s, near_s = sent.node.until(end_s) - node_s;
     int ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int one = 0; one < ranks; ++one, all.meet())
-      if (one == rank) std::printf("%.12g ", took_s), std::fflush(stdout);
+      if (one == rank) std::printf("%.12g,%.12g,%.12g ", took_s, far_s, near_s), std::fflush(stdout);
     if (rank == 0) std::printf("\n"), std::fflush(stdout);
     all.meet();
     ++i;

@@ -48,6 +48,7 @@ def test_steps_that_are_left_out_are_as_those_that_are_made(
     assert table(some, "messages") == table(every, "messages")
     assert table(some, "message_bytes") == table(every, "message_bytes")
     within_s = 5e-3 * time_s(every)
+    assert table(some, "under_way") == pytest.approx(table(every, "under_way"), abs=2 * within_s)
     assert table(some, "phase_time") == pytest.approx(table(every, "phase_time"), abs=within_s)
 
 

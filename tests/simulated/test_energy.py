@@ -32,7 +32,8 @@ def test_declared_watts_are_those_of_the_file_unless_told(tmp_path: Path) -> Non
     )
     assert without["notes"]["counters"] == "unavailable: a modelled processor has no counters"
     names = {one["name"] for one in without["tables"]}
-    assert without["declared"] is None and names == {"kernel_time", "messages", "message_bytes"}
+    assert without["declared"] is None
+    assert names == {"kernel_time", "messages", "message_bytes", "under_way"}
 
     power = '[power]\nnode = { value = "15 W", source = "test", confidence = "high" }\n'
     by_file = stream_of(file, power)

@@ -73,6 +73,13 @@ class Claim:
         return self.answer(quotients)
 
 
+def judged(relation: str, published: float, answer: float) -> bool | float:
+    """Whether a bound of the paper holds; of a value how much more there is here, in its unit."""
+    if relation in ("<=", ">="):
+        return answer <= published if relation == "<=" else answer >= published
+    return answer - published
+
+
 def _farthest(quotients: Sequence[float]) -> float:
     return max(quotients, key=lambda one: abs(one - 1))
 

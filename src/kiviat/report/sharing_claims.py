@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kiviat.analysis.arrangements import CLAIMS, Arrangement, Quantity
+from kiviat.analysis.arrangements import CLAIMS, Arrangement, Quantity, judged
 from kiviat.analysis.nodes import Nodes
 from kiviat.record.published import Fact, Statement, System, papers
-from kiviat.record.units import format_value
+from kiviat.record.units import format_value, three_digits
 from kiviat.report.modelled import model_of
 
 _RELATIONS = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> "}
 
 Run = Mapping[str, Any]
-# A paper's citation; of each claim its place in the paper, what it is about, its value, and what it is here.
-Said = tuple[str, list[tuple[str, str, str, str]]]
+# A paper's citation; of each claim its place in the paper, what it is about, its value, what it is here, and
+# the verdict.
+Said = tuple[str, list[tuple[str, str, str, str, str]]]
 # Of a run and a program.
 Known = Callable[[str, str, Quantity], float | None]
 
@@ -40,7 +41,7 @@ def said_of_programs(run: Run, arranged: Sequence[tuple[Run, Nodes | None]], kno
             here = _answer(fact.id, arranged, known)
             if _of_programs(fact) and (names is not None or here is not None):
                 about = ", ".join(filter(None, (system.mode, fact.benchmark, fact.metric)))
-                claims.append((fact.location, about, _value(fact), _here(fact, here)))
+                claims.append((fact.location, about, _value(fact), _here(fact, here), _verdict(fact, here)))
         if claims:
             found.append((paper.citation, claims))
     return found
@@ -83,4 +84,21 @@ def _here(fact: Fact | Statement, answer: float | bool | None) -> str:
         return "–"
     if isinstance(fact, Statement):
         return "it is so" if answer else "it is not so"
-    return format_value(round(answer, 2 if fact.unit == "%" else 6), fact.unit)
+    return format_value(_rounded(answer, fact), fact.unit)
+
+
+def _verdict(fact: Fact | Statement, answer: float | bool | None) -> str:
+    if answer is None or isinstance(fact, Statement):
+        return _here(fact, answer)
+    found = judged(fact.relation, fact.value, answer)
+    if isinstance(found, bool):
+        return "holds" if found else "does not hold"
+    off = _rounded(abs(found), fact)
+    if not off:
+        return "the same"
+    words = f"{three_digits(off)} points" if fact.unit == "%" else format_value(off, fact.unit)
+    return f"{words} {'more' if found > 0 else 'less'}"
+
+
+def _rounded(value: float, fact: Fact) -> float:
+    return round(value, 2 if fact.unit == "%" else 6)
