@@ -79,7 +79,7 @@ class Exchange {
   void set(const Pattern& pattern, std::int64_t bytes) {
     pattern_ = &pattern;
     bytes_ = static_cast<int>(bytes);
-    at_ = 0;
+    at_ = (at_ + 7) / 8 * 8;  // goes on where the last pattern ended, which is cold by then
   }
 
   void operator()(Method method) {
