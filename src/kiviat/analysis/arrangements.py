@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kiviat.record.published import keeps_bound
+
 SEVEN = ("bt", "cg", "ft", "is", "lu", "mg", "sp")
 _ALL_TO_ALL = ("ft", "is")
 _NEIGHBOURS = ("bt", "cg", "lu", "mg", "sp")
@@ -75,9 +77,8 @@ class Claim:
 
 def judged(relation: str, published: float, answer: float) -> bool | float:
     """Whether a bound of the paper holds; of a value how much more there is here, in its unit."""
-    if relation in ("<=", ">="):
-        return answer <= published if relation == "<=" else answer >= published
-    return answer - published
+    kept = keeps_bound(relation, published, answer)
+    return answer - published if kept is None else kept
 
 
 def _farthest(quotients: Sequence[float]) -> float:

@@ -14,7 +14,7 @@ from kiviat.analysis.limits import listed
 from kiviat.analysis.scaling import Source, Study
 from kiviat.analysis.scaling_crossover import different, work
 from kiviat.analysis.scaling_curve import Curve, Point
-from kiviat.record.published import Claim, Fact, Paper, Statement, System, papers
+from kiviat.record.published import Claim, Fact, Paper, Statement, System, keeps_bound, papers
 from kiviat.record.units import counted, format_value, three_digits
 
 LARGE = 32  # ranks: a "large count" is so many and more
@@ -256,9 +256,10 @@ def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
 
 def _held(value: float, fact: Fact) -> str:
     """By the fact's relation; about is within a tenth."""
-    near = abs(value - fact.value) <= (ABOUT * fact.value if fact.relation == "~" else 0)
-    holds = {"<": value < fact.value, "<=": value <= fact.value, ">": value > fact.value}
-    return AGREES if holds.get(fact.relation, near) else DISAGREES
+    kept = keeps_bound(fact.relation, fact.value, value)
+    if kept is None:
+        kept = abs(value - fact.value) <= (ABOUT * fact.value if fact.relation == "~" else 0)
+    return AGREES if kept else DISAGREES
 
 
 _OF_PROGRAMS: Mapping[str, Callable[..., Answer]] = {"quicker": _quicker, "nearly": _nearly, "poor": _poor}

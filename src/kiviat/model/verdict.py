@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kiviat.model.question import Answer, Question
-from kiviat.record.published import Fact
+from kiviat.record.published import Fact, keeps_bound
 from kiviat.record.types import Record
 
 # An exact row that a model was fitted to is met when it is no farther off than this.
 TOLERANCE = 0.03
-
-_ORDERS: Mapping[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 @dataclass(frozen=True)
@@ -44,10 +36,8 @@ def judge(question: Question, records: Sequence[Record]) -> Verdict:
     fact = question.row.number
     if fact is None or isinstance(predicted, bool):
         return Verdict(question, predicted, holds=bool(predicted))
-    if fact.relation in _ORDERS:
-        holds = _ORDERS[fact.relation](float(predicted), fact.value)
-        return Verdict(question, predicted, error_of(predicted, fact), holds)
-    return Verdict(question, predicted, error_of(predicted, fact))
+    holds = keeps_bound(fact.relation, fact.value, float(predicted))
+    return Verdict(question, predicted, error_of(predicted, fact), holds)
 
 
 def error_of(predicted: Answer, fact: Fact) -> float | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +23,21 @@ _UNITS = {
     **{"B/F": (1.0, "B/flop"), "Update/F": (1.0, "update/flop")},
     **{"x": (1.0, "1"), "ratio": (1.0, "1"), "sockets": (1.0, "1")},
 }
+
+_BOUNDS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def keeps_bound(relation: str, published: float, value: float) -> bool | None:
+    """Whether `value` is on the side of `published` that the paper says; None where it gives a value, no
+    bound.
+    """
+    bound = _BOUNDS.get(relation)
+    return None if bound is None else bound(value, published)
 
 
 @dataclass(frozen=True, slots=True)
