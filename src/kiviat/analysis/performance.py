@@ -128,9 +128,11 @@ def _messages(benchmark: str, ranks: int) -> int | None:
 def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Iterator[Finding]:
     slow: list[tuple[float, Summary, int, float]] = []
     for summary in summaries:
+        if summary.metric != "time" or summary.axes:
+            continue
         messages = _messages(summary.benchmark, summary.ranks)
         one = time_at(pingpong, size_of(summary))
-        if summary.metric == "time" and messages and one and not summary.axes:
+        if messages and one:
             slow.append((summary.median / (messages * one), summary, messages, one))
     slow = [entry for entry in slow if entry[0] > _SLOW_COLLECTIVE]
     if not slow:

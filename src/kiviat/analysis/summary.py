@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -64,11 +66,13 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
 
     Raises InputError where one case of one run mixes clocks or substrates.
     """
-    groups: dict[Key, dict[int, Row]] = {}
+    groups: dict[Key, dict[int, Row]] = defaultdict(dict)
     for row in rows:
-        if row.outcome != "ok" or row.check == "failed" or row.metric is None or _value(row) is None:
+        if row.outcome != "ok" or row.check == "failed" or row.metric is None:
             continue
-        launches = groups.setdefault((row.run, row.case, row.metric), {})
+        if row.p50 is None and row.mean is None:
+            continue
+        launches = groups[row.run, row.case, row.metric]
         launches[len(launches) if row.launch is None else row.launch] = row
 
     by_size: dict[int, dict[Key, list[Row]]] = {}
@@ -85,26 +89,33 @@ def studies(summaries: Iterable[Summary]) -> frozenset[str]:
     return frozenset(summary.benchmark for summary in measured) - timed
 
 
+# What a summary needs of the launches, in the order of the columns in _equal_sized.
+_of_launch = attrgetter(
+    *("p50", "mean", "min", "ci_low", "ci_high", "p90", "p99", "count"),
+    *("clock", "substrate", "sync", "mode", "oversubscribed", "stopped_by", "notes"),
+)
+_ENDED_WELL = {"target", "fixed"}
+
+
 def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
     """Summaries of cases with the same number of launches: the arithmetic is done for all at once."""
-    columns = cases.values()
-    values = _matrix([[_value(row) for row in rows] for rows in columns])
+    columns = [tuple(zip(*map(_of_launch, rows), strict=True)) for rows in cases.values()]
+    values = _matrix([_or_mean(column[0], column[1]) for column in columns])
+    ci_low, ci_high, p90, p99 = (_matrix([column[place] for column in columns]) for place in range(3, 7))
     low_high = median_intervals(values)
     intervals = [(None, None)] * len(cases) if low_high is None else low_high.tolist()
     medians = np.median(values, axis=1)
-    ci_low = _matrix([[row.ci_low for row in rows] for rows in columns])
-    ci_high = _matrix([[row.ci_high for row in rows] for rows in columns])
     with np.errstate(divide="ignore", invalid="ignore"):
         within = median_of_known((ci_high - ci_low) / 2 / values)
         spread = np.ptp(values, axis=1) / medians
-    p90 = median_of_known(_matrix([[row.p90 for row in rows] for rows in columns]))
-    p99 = median_of_known(_matrix([[row.p99 for row in rows] for rows in columns]))
+    p90, p99 = median_of_known(p90), median_of_known(p99)
 
     summaries = {}
-    for i, ((run, case, metric), rows) in enumerate(cases.items()):
+    for i, (((run, case, metric), rows), column) in enumerate(zip(cases.items(), columns, strict=True)):
+        _, means, least, _, _, _, _, count, clock, substrate, sync, mode, crowded, stopped_by, notes = column
         first = rows[0]
-        _refuse_mixture(rows)
-        means = [row.mean for row in rows if row.mean is not None]
+        _refuse_mixture(first, clock=clock, substrate=substrate)
+        known = [mean for mean in means if mean is not None]
         summaries[run, case, metric] = Summary(
             run=run,
             case=case,
@@ -116,49 +127,52 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
             unit=first.unit or "1",
             better=first.better or "lower",
             clock=first.clock,
-            sync=_common([row.sync for row in rows]),
-            mode=_common([row.mode for row in rows]),
-            oversubscribed=any(row.oversubscribed for row in rows),
+            sync=_common(sync),
+            mode=_common(mode),
+            oversubscribed=any(crowded),
             launches=len(rows),
-            samples=sum(row.count for row in rows),
+            samples=sum(count),
             median=float(medians[i]),
             low=intervals[i][0],
             high=intervals[i][1],
-            minimum=min((row.min for row in rows if row.min is not None), default=None),
-            mean=sum(means) / len(means) if means else None,
+            minimum=min((value for value in least if value is not None), default=None),
+            mean=sum(known) / len(known) if known else None,
             p90=_known(p90[i]),
             p99=_known(p99[i]),
             within=_known(within[i]),
             spread=_known(spread[i]) if len(rows) > 1 else None,
-            converged=all(row.stopped_by in ("target", "fixed") for row in rows),
+            converged=_ENDED_WELL.issuperset(stopped_by),
             launch_medians=tuple(values[i].tolist()),
-            notes=_notes([row.notes for row in rows]),
+            notes=_notes(notes),
         )
     return summaries
 
 
-def _value(row: Row) -> float | None:
-    return row.mean if row.p50 is None else row.p50
+def _or_mean(medians: Sequence[float | None], means: Sequence[float | None]) -> Sequence[float | None]:
+    """The medians, and the means of those launches that reported nothing else."""
+    if None not in medians:
+        return medians
+    return [mean if median is None else median for median, mean in zip(medians, means, strict=True)]
 
 
-def _refuse_mixture(rows: Sequence[Row]) -> None:
-    for what in ("clock", "substrate"):
-        seen = sorted({getattr(row, what) for row in rows})
-        if len(seen) > 1:
+def _refuse_mixture(first: Row, **origins: Sequence[str]) -> None:
+    for what, of_launches in origins.items():
+        if of_launches.count(of_launches[0]) < len(of_launches):
+            seen = ", ".join(sorted(set(of_launches)))
             raise InputError(
-                f"case {rows[0].case!r} of run {rows[0].run!r} mixes {what}s {', '.join(seen)}: "
+                f"case {first.case!r} of run {first.run!r} mixes {what}s {seen}: "
                 "values of different origin are not pooled; keep them in separate runs"
             )
 
 
 def _common(seen: Sequence[str | None]) -> str | None:
     """What all launches have, or "mixed"."""
-    return seen[0] if len(set(seen)) == 1 else "mixed"
+    return seen[0] if seen.count(seen[0]) == len(seen) else "mixed"
 
 
 def _notes(of_launches: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
     first = of_launches[0]
-    if all(notes == first for notes in of_launches):
+    if of_launches.count(first) == len(of_launches):
         return first
     said: dict[str, dict[str, None]] = {}
     for notes in of_launches:

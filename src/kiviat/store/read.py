@@ -7,7 +7,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import cache, lru_cache
+from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -69,57 +70,60 @@ def read_json(types: Mapping[str, str], *files: Path) -> str:
     )
 
 
+# What a Row has of its record, and what of its metric: in that order, and the notes last.
+_NAMES = [field.name for field in fields(Row)]
+_OF_RECORD = _NAMES[: _NAMES.index("metric")]
+_OF_METRIC = _NAMES[_NAMES.index("metric") : _NAMES.index("notes")]
+_UNKNOWN = {"per_call": False, "count": 0}  # of a metric that is not there; all else is None
+_NO_METRIC = [_UNKNOWN.get(name) for name in _OF_METRIC]
+
+
 def _rows(readable: Path, records: Path) -> list[Row]:
     if not readable.stat().st_size:
         return []
     with duckdb.connect() as connection:
         try:
-            values = connection.sql(_query(readable)).fetchall()
+            # Records and metrics are asked for apart: a record has several metrics, and each value that
+            # becomes a Python object takes its time.
+            connection.execute(_table(readable))
+            of_records = connection.sql(_of_records()).fetchall()
+            of_metrics = connection.sql(_of_metrics()).fetchall()
         except duckdb.Error as error:
             raise InputError(
                 first_bad_line(readable, records) or f"{records} cannot be read: {error}"
             ) from None
-    if any(value[-1] for value in values):
+    if any(value[-1] for value in chain(of_records, of_metrics)):
         raise InputError(first_bad_line(readable, records) or f"{records} holds lines that are no records")
-    axes, notes = _names().index("axes"), _names().index("notes")
-    return [
-        _row([*value[:axes], _axes(value[axes]), *value[axes + 1 : notes], _notes(value[notes])])
-        for value in values
-    ]
+    place, rows, metrics = _OF_RECORD.index("axes"), [], iter(of_metrics)
+    for *identity, notes, count, _ in of_records:
+        identity[place] = _axes(identity[place])
+        said = _notes(notes)
+        if not count:
+            rows.append(Row(*[*identity, *_NO_METRIC, said]))
+        for *values, _ in islice(metrics, count):
+            rows.append(Row(*[*identity, *values, said]))
+    return rows
 
 
-def _row(cells: list[Any]) -> Row:
-    return Row(*cells)
-
-
-def _names() -> list[str]:
-    return [field.name for field in fields(Row)]
-
-
-@cache
-def _select() -> str:
-    known = schema("record")["properties"]
-    selected = []
-    for name in _names():
-        if name in known:
-            selected.append(f'"{name}"')
-        elif name == "metric":
-            selected.append("m.name")
-        else:
-            missing = {"per_call": "false", "count": "0"}.get(name, "NULL")
-            selected.append(f'coalesce(m."{name}", {missing})')
+def _table(readable: Path) -> str:
+    """Reads the file, once."""
+    names = ", ".join(f'"{name}"' for name in (*_OF_RECORD, "notes", "metrics"))
     wrong = [f"schema IS DISTINCT FROM '{RECORD_SCHEMA}'"]
     wrong += [f'"{name}" IS NULL' for name in required("record")]
-    wrong += [f'm IS NOT NULL AND m."{name}" IS NULL' for name in required("record", "metric")]
-    return f"SELECT {', '.join(selected)}, ({' OR '.join(wrong)}) AS bad"
-
-
-def _query(readable: Path) -> str:
     source = read_json(columns("record", frozenset({"samples"})), readable)
-    return (
-        f"{_select()} FROM (SELECT *, unnest(CASE WHEN len(metrics) > 0 THEN metrics ELSE [NULL] END) AS m "
-        f"FROM {source})"
-    )
+    return f"CREATE TEMP TABLE records AS SELECT {names}, ({' OR '.join(wrong)}) AS bad FROM {source}"
+
+
+def _of_records() -> str:
+    selected = ", ".join(f'"{name}"' for name in _OF_RECORD)
+    return f"SELECT {selected}, notes, coalesce(len(metrics), 0), bad FROM records"
+
+
+def _of_metrics() -> str:
+    known = {"metric": "m.name"} | {name: f"coalesce(m.{name}, {other})" for name, other in _UNKNOWN.items()}
+    selected = ", ".join(known.get(name, f'm."{name}"') for name in _OF_METRIC)
+    wrong = " OR ".join(f'm."{name}" IS NULL' for name in required("record", "metric"))
+    return f"SELECT {selected}, m IS NOT NULL AND ({wrong}) FROM (SELECT unnest(metrics) AS m FROM records)"
 
 
 @lru_cache(maxsize=4096)
