@@ -180,6 +180,20 @@ def test_every_process_of_a_launch_is_ended(
         stranger.wait()
 
 
+@pytest.mark.parametrize("kernel", ["new", "before 5.3"])
+def test_the_end_of_a_launch_is_noticed(tmp_path: Path, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kiviat slept through it until it looked again: a tenth of a second of every launch on average."""
+    if kernel != "new":
+        missing = OSError(errno.ENOSYS, "Function not implemented")
+        monkeypatch.setattr("kiviat.launch.processes.os.pidfd_open", Mock(side_effect=missing))
+    begin = time.monotonic()
+    execution = Execution(["sh", "-c", "sleep 0.5; exit 3"], {}, tmp_path, Marker.new())
+    assert execution.wait(0.01) is None
+    assert execution.wait(20 if kernel == "new" else 2) == 3
+    assert time.monotonic() - begin < 10
+    assert execution.end() == 3
+
+
 def test_the_launcher_is_asked_first(tmp_path: Path) -> None:
     """Only it can end the ranks on other nodes."""
     script = f"trap 'touch {tmp_path}/asked; exit 0' TERM; touch {tmp_path}/ready; sleep 60 & wait"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import select
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -52,14 +52,18 @@ class Execution:
                 )
             except OSError as error:
                 raise InputError(f"cannot start {command[0]!r}: {error.strerror}; see --mpi") from error
+        self._descriptor = processes.descriptor_of(self._process.pid)
+        self._exit = select.poll()  # without a descriptor it only sleeps
+        if self._descriptor is not None:
+            self._exit.register(self._descriptor, select.POLLIN)
 
     def wait(self, timeout_s: float) -> int | None:
-        """The exit status once mpiexec has exited; None when the time is over.
+        """The exit status as soon as mpiexec has exited; None when the time is over.
 
         subprocess' own wait looks twenty times a second, which the ranks would notice.
         """
         if self._process.poll() is None:
-            time.sleep(timeout_s)
+            self._exit.poll(1000 * timeout_s)
         return self._process.poll()
 
     def end(self) -> int:
@@ -72,6 +76,9 @@ class Execution:
             self._process.kill()
         left = processes.end_all(lambda: processes.of_launch(self.marker, self._process.pid))
         status = self._process.wait()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
         if left:
             raise InputError(f"processes {left} could not be ended: they hang in the kernel; see `ps -l`")
         return status

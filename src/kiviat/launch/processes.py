@@ -151,17 +151,24 @@ def end_all(find: Callable[[], list[int]], grace_s: float = 0.0, limit_s: float 
     return left
 
 
-def _kill(pid: int, still_meant: Callable[[int], bool]) -> None:
-    """The descriptor pins the process before it is looked at again: its number cannot change hands.
+def descriptor_of(pid: int) -> int | None:
+    """A descriptor that stands for this process and can be read once it has exited.
 
-    Kernels before 5.3 have none.
+    None where the kernel has none, before 5.3. ProcessLookupError if the process is gone.
     """
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        return None
+
+
+def _kill(pid: int, still_meant: Callable[[int], bool]) -> None:
+    """The descriptor pins the process before it is looked at again: its number cannot change hands."""
     with suppress(ProcessLookupError):
-        try:
-            descriptor = os.pidfd_open(pid)
-        except OSError as error:
-            if error.errno != errno.ENOSYS:
-                raise
+        descriptor = descriptor_of(pid)
+        if descriptor is None:
             os.kill(pid, signal.SIGKILL)
             return
         try:
