@@ -17,7 +17,7 @@ from benchmarks.finding import Finding, Verdict, judged, not_measured
 from benchmarks.setting import Setting
 from kiviat.launch.build import build, cache_folder
 from kiviat.launch.cores import available_cores
-from kiviat.launch.on_simulated import program_platform
+from kiviat.launch.on_simulated import program_platform, simulator
 from kiviat.launch.toolchain import Toolchain, find_toolchain
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine import lowering
@@ -146,20 +146,9 @@ def _run(toolchain: Toolchain, machine: Machine, ranks: int, words: Sequence[str
         per_node = machine.cores_per_node
         names = (lowering.host(rank // per_node % machine.nodes, rank % per_node) for rank in range(ranks))
         hosts.write_text("\n".join(names) + "\n")
-        config = [f"--cfg={name}:{value}" for name, value in lowering.options(machine).items()]
-        command: list[str | Path] = [
-            *(toolchain.mpiexec, "-np", str(ranks)),
-            *(
-                "-platform",
-                program_platform(toolchain),
-                "-hostfile",
-                hosts,
-                *config,
-                "--log=root.thres:error",
-                *words,
-            ),
-        ]
-        return _took(command, {"KIVIAT_PLATFORM": str(written)}, None)
+        options = lowering.options(machine)
+        before = simulator(toolchain, program_platform(toolchain), ranks, hosts, options)
+        return _took([*before, *words], {"KIVIAT_PLATFORM": str(written)}, None)
 
 
 def _took(command: Sequence[str | Path], environment: Mapping[str, str], folder: str | None) -> Took:

@@ -16,6 +16,17 @@ struct Members {
   std::int64_t ranks, stride = 1;
   std::int64_t last() const { return (ranks - 1) * stride; }
   bool contain(int rank) const { return rank % stride == 0 && rank / stride < ranks; }
+  // Null elsewhere. Who they are all ranks know: MPI_Comm_split would have them tell each other.
+  MPI_Comm of(MPI_Comm world) const {
+    int range[][3] = {{0, static_cast<int>(last()), static_cast<int>(stride)}};
+    MPI_Group all, group;
+    MPI_Comm comm;
+    MPI_Comm_group(world, &all);
+    MPI_Group_range_incl(all, 1, range, &group);
+    MPI_Comm_create(world, group, &comm);
+    MPI_Group_free(&group), MPI_Group_free(&all);
+    return comm;
+  }
 };
 
 Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
@@ -59,7 +70,7 @@ Outcome run_case(const Case& spec, Session& session) {
     if (Assembly::silent() && members.ranks == session.size) {
       members_comm = session.world;
     } else {
-      MPI_Comm_split(session.world, member ? 0 : MPI_UNDEFINED, session.rank, &members_comm);
+      members_comm = members.of(session.world);
       session.assembly.meet();  // what other ranks still send for this is out of the way
     }
     if (member) {

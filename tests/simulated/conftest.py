@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kiviat.launch.build import build
-from kiviat.launch.on_simulated import program_platform
+from kiviat.launch.on_simulated import program_platform, simulator
 from kiviat.launch.toolchain import Toolchain, find_toolchain
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine import lowering
@@ -40,7 +40,9 @@ def bench(simgrid: Toolchain) -> Path:
 
 @dataclass
 class Simulation:
-    """Runs programs on `machine`; `options` are added to smpirun's, `environment` to ours."""
+    """Runs programs on `machine`; `options` are added to smpirun's, `environment` to ours. Without `answers`
+    SimGrid asks and answers all by itself.
+    """
 
     toolchain: Toolchain
     bench: Path
@@ -48,6 +50,7 @@ class Simulation:
     machine: Machine
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    answers: bool = True
 
     def places(self, ranks: int) -> list[Place]:
         """Node and core of each rank, blocked."""
@@ -62,12 +65,12 @@ class Simulation:
         hosts.write_text("".join(f"{lowering.host(node, core)}\n" for node, core in places))
         options = {**lowering.options(self.machine), **self.options}
         platform = program_platform(self.toolchain)
+        words = simulator(self.toolchain, platform, len(places), hosts, options)
+        if not self.answers:
+            at = words.index("-wrapper")
+            words = words[:at] + words[at + 2 :]
         return subprocess.run(
-            [
-                *(self.toolchain.mpiexec, "-np", str(len(places)), "-platform", platform, "-hostfile", hosts),
-                *(f"--cfg={name}:{value}" for name, value in options.items()),
-                *("--log=root.thres:error", *program),
-            ],
+            [*words, *program],
             env={**os.environ, "KIVIAT_PLATFORM": str(machine), **self.environment},
             cwd=self.folder,
             capture_output=True,
@@ -151,4 +154,4 @@ def original(wide: Simulation, privatized: bool) -> Simulation:
         "smpi/shared-malloc": "off",
         "smpi/privatization": "dlopen" if privatized else "no",
     }
-    return Simulation(wide.toolchain, wide.bench, wide.folder, wide.machine, options, wide.environment)
+    return replace(wide, options=options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from kiviat.placement.binding import bound
 from kiviat.record import InputError
 
 _MOST_BY_DEFAULT = 16
+_BEFORE = "-wrapper"  # smpirun's word for what begins the simulator's own command
 
 
 class Simulated(AlwaysReady):
@@ -54,16 +55,40 @@ class Simulated(AlwaysReady):
                 f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out"
             )
         layout = _on_cores(layout_of(self.machine.topology(), ranks, options))
-        config = [f"--cfg={name}:{value}" for name, value in lowering.options(self.machine).items()]
         platform = program_platform(toolchain, self.product)
-        words = [
-            *(str(toolchain.mpiexec), "-np", str(ranks)),
-            *("-platform", str(platform), "-hostfile", str(folder / "hosts")),
-            *config,
-            "--log=root.thres:error",
-        ]
+        words = simulator(toolchain, platform, ranks, folder / "hosts", lowering.options(self.machine))
         files = {"hosts": _hosts(layout), "machine.txt": lowering.platform(self.machine)}
-        return Start(tuple(words), {"KIVIAT_PLATFORM": str(folder / "machine.txt")}, files, layout)
+        return Start(words, {"KIVIAT_PLATFORM": str(folder / "machine.txt")}, files, layout)
+
+
+def simulator(
+    toolchain: Toolchain, platform: Path, ranks: int, hosts: Path, options: Mapping[str, str]
+) -> tuple[str, ...]:
+    """smpirun and its words before a program; `hosts` has a line for each rank.
+
+    The platform is loaded before SimGrid too, for which it answers in part (native/sim/leaders.cpp).
+    """
+    words = [
+        *(str(toolchain.mpiexec), _BEFORE, "env LD_PRELOAD=", "-np", str(ranks)),
+        *("-platform", str(platform), "-hostfile", str(hosts)),
+        *(f"--cfg={name}:{value}" for name, value in options.items()),
+        "--log=root.thres:error",
+    ]
+    return preloading(words, platform)
+
+
+def preloading(words: Sequence[str], library: Path) -> tuple[str, ...]:
+    """The words of simulator(), with a library more that the simulator loads first. smpirun itself is a
+    script of many small programs, none of which preloads anything.
+    """
+    if any(character.isspace() or character == ":" for character in str(library)):
+        raise InputError(
+            f"{library} contains a blank or colon, on which smpirun stumbles; set XDG_CACHE_HOME to another "
+            "folder"
+        )
+    at = words.index(_BEFORE) + 1
+    between = "" if words[at].endswith("=") else ":"
+    return (*words[:at], f"{words[at]}{between}{library}", *words[at + 1 :])
 
 
 def alone(toolchain: Toolchain, folder: Path) -> list[str | Path]:

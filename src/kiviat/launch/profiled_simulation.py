@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kiviat.launch.on_simulated import preloading
 from kiviat.launch.preloading import run
 from kiviat.launch.profiling import TOOL, Ended, collected
 from kiviat.launch.substrate import Start
 from kiviat.machine.model import Machine
 from kiviat.profile import Simulated, add_simulated, read_profile
-from kiviat.record import InputError
 
 _ALL_CROSSING = "KIVIAT_CROSSING"
 
@@ -30,13 +30,9 @@ class SimulatedProgram:
 
 
 def profiling_simulated(program: SimulatedProgram, library: Path, folder: Path) -> Start:
-    """The command, profiled. smpirun is a script of many small programs, none of which preloads anything."""
-    if any(character.isspace() for character in str(library)):
-        raise InputError(
-            f"{library} contains blanks, on which smpirun stumbles; set XDG_CACHE_HOME to another folder"
-        )
+    """The command, profiled."""
     start = program.starting(folder)
-    words = (start.words[0], "-wrapper", f"env LD_PRELOAD={library}", *start.words[1:])
+    words = preloading(start.words, library)
     told = {TOOL.variable: str(folder), **({_ALL_CROSSING: "1"} if program.crossing else {})}
     return replace(start, words=words, environment={**start.environment, **told})
 
