@@ -1,54 +1,21 @@
 // Which ranks share a host, as SMPI's algorithms for nodes of several processors ask of every communicator at its first
-// collective (Comm::init_smp). SimGrid's ranks tell each other, by P * P messages, and each of them compares P * P answers. Here a
-// host is a core, and as a rule has one rank. Then there is nothing to tell: every rank is its own leader and its own node.
-// It takes no time, and what all ranks know they have once. Ranks that share a core do as SimGrid does.
-//
-// SimGrid has no header for these classes: named are the functions that are called, or stand for its own because the library is
-// loaded before it (LD_PRELOAD).
+// collective (Comm::init_smp). SimGrid's ranks tell each other, by P * P messages, and each of them compares P * P answers.
+// Here a host is a core, and as a rule has one rank. Then there is nothing to tell: every rank is its own leader and its own
+// node. It takes no time, and what all ranks know they have once. Ranks that share a core do as SimGrid does.
+// The library is loaded before SimGrid (LD_PRELOAD), so that what stands here stands for its own.
 #include <dlfcn.h>
-#include <mpi.h>
 
 #include <simgrid/s4u/Actor.hpp>
 #include <simgrid/s4u/Barrier.hpp>
 #include <simgrid/s4u/Host.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <unordered_map>
 #include <vector>
 
-namespace simgrid::smpi {
-
-class Group {
- public:
-  long actor(int rank) const;
-  int incl(int size, const int* ranks, MPI_Group* made) const;
-};
-
-class Comm {
- public:
-  Comm(MPI_Group group, std::shared_ptr<Topo> topology, bool of_nodes, int id);
-  MPI_Group group();
-  int size() const;
-  void ref();
-  void set_leaders_comm(MPI_Comm leaders);
-  MPI_Comm get_leaders_comm() const;
-  MPI_Comm find_intra_comm(int* leader);
-
-  // Ours.
-  void init_smp();
-  int* get_leaders_map() const;
-  MPI_Comm get_intra_comm() const;
-  bool is_blocked() const;
-
- private:
-  std::byte room_[4096];  // for all that SimGrid has there, with room to spare
-};
-
-}  // namespace simgrid::smpi
+#include "sim/communicator.hpp"
 
 namespace {
 

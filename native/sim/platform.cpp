@@ -9,6 +9,7 @@
 //     core NODE SOCKET NUMBER FLOPS_PER_S SELF NEAR_OUT NEAR_IN FAR_OUT FAR_IN       lists of links
 //     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B
 //     in_flight LEVEL BYTES
+//     node_aware                                    where collectives are (sim/node_aware.hpp)
 //
 // A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Cores that
 // get no rank are left out, and so are their links: a machine may have many more than a run takes. Messages
@@ -49,6 +50,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/node_aware.hpp"
 #include "sim/sent.hpp"
 
 namespace {
@@ -328,6 +330,8 @@ class Machine : public routing::NetZoneImpl {
         double bytes;
         words >> level >> bytes;
         levels_.at(level).in_flight_bytes = bytes;
+      } else if (kind == "node_aware") {
+        kiviat::sim::make_collectives_node_aware();
       }
       if (words.fail()) throw std::runtime_error(path + ": cannot read: " + line);
     }

@@ -222,6 +222,7 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
         (swap('copy_duplex = "half"', 'copy_duplex = "both"'), "core.copy_duplex is 'both'"),
         (drop("buses ="), "lacks memory.buses"),
         (swap('collectives = "mpich"', 'collectives = "fast"'), "mpi.collectives is 'fast'"),
+        (swap("[mpi]", '[mpi]\nnode_aware = "yes"'), "mpi.node_aware is 'yes'"),
         (swap('kind = "fat-tree"', 'kind = "thicket"'), "'thicket'"),
         (swap("down = [8, 8]", "down = [8, 8.5]"), "topology.down is [8, 8.5]"),
         (drop("planes = "), "lacks 'planes'"),
@@ -271,11 +272,16 @@ def test_names_that_nobody_has() -> None:
 
 def test_the_hash_is_of_what_a_simulation_depends_on(tmp_path: Path) -> None:
     whole = load_machine(FOLDER / "cray-opteron.toml")
-    for change in (swap("Cray Opteron cluster", "Some cluster"), swap("2+2 Gb/s", "two and two")):
+    for change in (
+        swap("Cray Opteron cluster", "Some cluster"),
+        swap("2+2 Gb/s", "two and two"),
+        swap("[mpi]", "[mpi]\nnode_aware = false"),
+    ):
         assert load_machine(write(tmp_path, change)).hash == whole.hash
     for change in (
         swap('"245.5 MB/s"', '"245.6 MB/s"'),
         swap('collectives = "mpich"', 'collectives = "ompi"'),
+        swap("[mpi]", "[mpi]\nnode_aware = true"),
         swap("cables = [1, 1]", "cables = [1, 2]"),
         swap('copy_reach = "node"', 'copy_reach = "network"'),
         swap('"16288 B"', '"16289 B"'),

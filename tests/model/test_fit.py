@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,25 @@ def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
     assert machine.number("nic.bandwidth") == 1.2e9
     assert machine.words["mpi.collectives"] == "ompi"
     assert machine.cores == 16
+
+
+@pytest.mark.parametrize(
+    ("mpi", "version", "cores", "aware"),
+    [
+        ("MPICH", "4.0.2", 4, True),
+        ("MPICH", "1.1", 4, True),
+        ("MPICH", "1.0.8p1", 4, False),
+        ("MPICH", "4.0.2", 1, False),
+        ("Open MPI", "4.1.4", 4, False),
+        ("MPICH", "", 4, False),
+    ],
+)
+def test_mpich_has_node_aware_collectives_since_1_1(
+    tmp_path: Path, mpi: str, version: str, cores: int, aware: bool
+) -> None:
+    structure = replace(KNOWN, mpi=mpi, mpi_version=version, sockets=1, cores=cores)
+    machine = written(tmp_path, structure, network=fit_level(line(5e-6, 1e9)))
+    assert machine.node_aware is aware
 
 
 def test_too_few_sizes_are_refused() -> None:

@@ -155,3 +155,21 @@ def original(wide: Simulation, privatized: bool) -> Simulation:
         "smpi/privatization": "dlopen" if privatized else "no",
     }
     return replace(wide, options=options)
+
+
+@pytest.fixture(scope="session")
+def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("rounds") / "rounds"
+    here = Path(__file__).with_name("rounds.c")
+    compiler("smpicc", "-O1", "-w", "-DSMPI_NO_OVERRIDE_MALLOC", here, "-o", built)
+    return built
+
+
+def printed(simulation: Simulation, places: list[Place], program: Path) -> tuple[list[str], list[float]]:
+    """What came out on the ranks, and seconds."""
+    done = original(simulation, privatized=True).run(places, program)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    seconds = [float(line.split()[0]) for line in lines if line.endswith(" s")]
+    assert len(seconds) == 3
+    return sorted(line for line in lines if not line.endswith(" s")), seconds

@@ -97,6 +97,7 @@ def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Struc
         memory_bytes=max(1, (machine["memory_bytes"] or 0) // _sharing(runs, nodes)),
         cache_bytes=max(caches, default=1 << 20),
         mpi=mpi,
+        mpi_version=version or "",
         source=source,
         about=about,
         link=rates["link"],

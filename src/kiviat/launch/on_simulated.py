@@ -149,7 +149,8 @@ def model_of(machine: Machine) -> Mapping[str, Any]:
         "losses": list(machine.losses),
         "open_questions": list(machine.open_questions),
         "published": [{"machine": name, "mode": mode} for name, mode in machine.published],
-        "collectives": machine.words["mpi.collectives"],
+        "collectives": machine.words["mpi.collectives"]
+        + (", through one rank of each node" if machine.node_aware else ""),
         "link_bandwidth": machine.number("topology.link"),
         "hop_s": machine.number("topology.hop"),
     }

@@ -44,6 +44,8 @@ def platform(machine: Machine) -> str:
             text.add("segment", level, *segment_numbers(segment))
         if name in machine.in_flight:
             text.add("in_flight", level, machine.in_flight[name].value)
+    if machine.node_aware:
+        text.add("node_aware")
     return "\n".join(text.lines) + "\n"
 
 

@@ -92,7 +92,8 @@ class Segment:
 class Machine:
     """`numbers` are by place, such as "nic.bandwidth"; `uncalibrated` says why no published row fits it.
 
-    `published` are the names and modes under which published/ has results of this machine.
+    `published` are the names and modes under which published/ has results of this machine. `node_aware`
+    collectives go through one rank of each node (native/sim/node_aware.hpp).
     """
 
     name: str
@@ -114,6 +115,7 @@ class Machine:
     segments: Mapping[str, tuple[Segment, ...]]
     in_flight: Mapping[str, Quantity]
     algorithms: Mapping[str, str]
+    node_aware: bool = False
 
     def number(self, place: str) -> float | None:
         """In SI units; None where the file has none."""
@@ -160,6 +162,7 @@ class Machine:
         facts += [f"{place}={number.value!r}" for place, number in sorted(self.numbers.items())]
         facts += [f"{place}={word}" for place, word in sorted({**self.words, **self.algorithms}.items())]
         facts += [f"in_flight {level}={number.value!r}" for level, number in sorted(self.in_flight.items())]
+        facts += ["mpi.node_aware"] if self.node_aware else []
         for level, segments in sorted(self.segments.items()):
             facts += [f"{level} {segment_numbers(segment)!r}" for segment in segments]
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()
@@ -306,6 +309,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
         segments=segments,
         in_flight=in_flight,
         algorithms=_algorithms(data["mpi"], where),
+        node_aware=_node_aware(data["mpi"], where),
     )
     _refuse_contradictions(machine)
     return machine
@@ -387,7 +391,7 @@ def _levels(
         if level not in LEVELS:
             raise InputError(f"mpi.in_flight.{level} in {where}: levels are {', '.join(LEVELS)}")
         in_flight[level] = read_quantity(value, "B", f"mpi.in_flight.{level} of {where}", sources)
-    known = {"eager", "collectives", "algorithms", "in_flight", *LEVELS}
+    known = {"eager", "collectives", "node_aware", "algorithms", "in_flight", *LEVELS}
     for key in mpi:
         if key not in known:
             raise InputError(f"unknown mpi.{key} in {where}; known: {', '.join(sorted(known))}")
@@ -417,6 +421,13 @@ def _algorithms(mpi: Mapping[str, Any], where: str) -> dict[str, str]:
         if not isinstance(algorithm, str):
             raise InputError(f"mpi.algorithms.{name} is {algorithm!r} in {where}; name one of SMPI's")
     return dict(given)
+
+
+def _node_aware(mpi: Mapping[str, Any], where: str) -> bool:
+    given = mpi.get("node_aware", False)
+    if not isinstance(given, bool):
+        raise InputError(f"mpi.node_aware is {given!r} in {where}; give true or false")
+    return given
 
 
 def _refuse_contradictions(machine: Machine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ class Structure:
     """What is known of a machine beside its messages. `link` is what a stream gets of a link, in B/s.
 
     `link_source` says how that is known. Rates that are None are assumed. `source` and `about` say which
-    runs, of which MPI and when.
+    runs, of which MPI and when; `mpi_version` is that of the MPI, such as "4.0.2".
     """
 
     nodes: int
@@ -37,6 +38,7 @@ class Structure:
     flops: float | None = None
     core_memory_bandwidth: float | None = None
     memory_bandwidth: float | None = None
+    mpi_version: str = ""
 
 
 def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) -> str:
@@ -75,6 +77,8 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     eager, seen = eager_of(list(levels.values()))
     text.number("eager", f"{eager} B", *(("run", "calibrated") if seen else ("guess", "assumed")))
     text.add(f"collectives = {_quoted(_COLLECTIVES.get(structure.mpi, 'default'))}")
+    if _node_aware(structure):
+        text.add("node_aware = true")
     text.segments("socket", levels.get("socket"), None)
     text.segments("node", near, far)
     text.segments("network", far, near)
@@ -105,6 +109,12 @@ def _compute(text: _Text, structure: Structure, near: Fitted) -> None:
 
 def _shape(structure: Structure) -> str:
     return f"{structure.nodes} nodes of {structure.sockets} x {structure.cores} cores"
+
+
+def _node_aware(structure: Structure) -> bool:
+    """MPICH's reductions, barriers and broadcasts are from version 1.1 on (its CHANGES)."""
+    version = tuple(int(part) for part in re.findall(r"\d+", structure.mpi_version)[:2])
+    return structure.mpi == "MPICH" and version >= (1, 1) and structure.sockets * structure.cores > 1
 
 
 def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:

@@ -5,10 +5,18 @@
 
 enum { COUNT = 600 };
 
+/* Does not commute: what the lower rank has. */
+static void lower(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *count; ++i) ((int*)inout)[i] = ((int*)in)[i];
+}
+
 static void round_of(MPI_Comm comm, int told) {
   int rank, ranks, in[COUNT], out[COUNT], all[64 * COUNT];
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
+  MPI_Op of_lower;
+  MPI_Op_create(lower, 0, &of_lower);
   for (int root = 0; root < ranks; root += 2)
     for (int count = 2; count <= COUNT; count *= 300) {
       long sum = 0;
@@ -18,6 +26,11 @@ static void round_of(MPI_Comm comm, int told) {
       for (int i = 0; i < count; ++i) sum += out[i];
       MPI_Allreduce(in, out, count, MPI_INT, MPI_MAX, comm);
       for (int i = 0; i < count; ++i) sum += out[i];
+      MPI_Allreduce(in, out, count, MPI_INT, of_lower, comm);
+      for (int i = 0; i < count; ++i) sum += 3 * out[i];
+      for (int i = 0; i < count; ++i) out[i] = in[i];
+      MPI_Allreduce(MPI_IN_PLACE, out, count, MPI_INT, MPI_MIN, comm);
+      for (int i = 0; i < count; ++i) sum += 5 * out[i];
       MPI_Gather(in, count, MPI_INT, all, count, MPI_INT, root, comm);
       MPI_Scatter(all, count, MPI_INT, out, count, MPI_INT, root, comm);
       for (int i = 0; i < count; ++i) sum += out[i];
@@ -26,6 +39,7 @@ static void round_of(MPI_Comm comm, int told) {
       MPI_Barrier(comm);
       if (told) printf("%d of %d, root %d, %d: %ld\n", rank, ranks, root, count, sum);
     }
+  MPI_Op_free(&of_lower);
 }
 
 int main(int argc, char** argv) {

@@ -1,0 +1,78 @@
+"""Collectives that go through one rank of each node: what comes out is the same, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.machine.model import load_machine
+from tests.simulated.conftest import SMALL, Place, Simulation, number, printed
+
+AWARE = {"mpi": {"node_aware": True}}
+# Messages within a node that cost next to nothing.
+FREE = {
+    "from": number("0 B"),
+    "latency": number("0 s"),
+    "bandwidth": number("1000 GB/s"),
+}
+FREE_NODES: dict[str, Any] = {
+    "core": {"memory_bandwidth": number("9000 GB/s")},
+    "memory": {"bandwidth": number("9000 GB/s")},
+    "interconnect": {"bandwidth": number("9000 GB/s")},
+    "mpi": {"socket": [FREE], "node": [FREE]},
+}
+
+
+def on(simulation: Simulation, changes: dict[str, Any]) -> Simulation:
+    nodes = {"node": {"count": number("16")}}
+    return replace(simulation, machine=load_machine(SMALL, {**nodes, **changes}))
+
+
+def cyclic(ranks: int) -> list[Place]:
+    """One to each of five nodes in turn: ranks of a node do not follow each other."""
+    return [(rank % 5, rank // 5) for rank in range(ranks)]
+
+
+@pytest.mark.parametrize("selector", ["mpich", "ompi"])
+@pytest.mark.parametrize("ranks", [5, 8, 12])
+def test_what_comes_out_is_the_same(small: Simulation, rounds: Path, ranks: int, selector: str) -> None:
+    """Of any root, on communicators in any order, with the ranks of a node next to each other and not."""
+    collectives = {"collectives": selector}
+    flat, aware = on(small, {"mpi": collectives}), on(small, {"mpi": {**collectives, "node_aware": True}})
+    for places in (flat.places(ranks), cyclic(ranks)):
+        results, seconds = printed(flat, places, rounds)
+        ours, others = printed(aware, places, rounds)
+        assert ours == results and ours
+        # Every rank has a node, or there are several on one.
+        assert (others == seconds) is (len({node for node, _ in places}) == ranks)
+
+
+@pytest.mark.parametrize("ranks", [5, 8, 12])
+def test_payload_arrives(small: Simulation, ranks: int) -> None:
+    aware = replace(
+        on(small, AWARE), options={"smpi/shared-malloc": "off"}, environment={"KIVIAT_VERIFY": "1"}
+    )
+    names = ("barrier", "allreduce bytes=8", "allreduce bytes=65536", "bcast bytes=8", "bcast bytes=20000")
+    names += ("bcast bytes=600000", "bcast bytes=8 root=3", "bcast bytes=20000 root=3", "reduce bytes=8")
+    names += ("reduce bytes=65536", "reduce bytes=8 root=3", "reduce bytes=65536 root=3")
+    for result in aware.cases(aware.places(ranks), [f"{name} mode=once" for name in names]):
+        assert result["check"] == "passed", (result["case"], result["check_reason"])
+
+
+@pytest.mark.parametrize("case", ["barrier", "allreduce bytes=8", "reduce bytes=8", "bcast bytes=8192"])
+def test_they_cost_what_one_rank_of_each_node_costs(small: Simulation, case: str) -> None:
+    """Where messages within nodes cost nothing. Without, more of them cross the network."""
+    flat = on(small, FREE_NODES)
+    aware = on(small, {**FREE_NODES, "mpi": {**FREE_NODES["mpi"], **AWARE["mpi"]}})
+    (one_each,) = flat.times([(node, 0) for node in range(6)], [f"{case} mode=once"])
+    (through_one,) = aware.times(cyclic_on_six(), [f"{case} mode=once"])
+    (through_all,) = flat.times(cyclic_on_six(), [f"{case} mode=once"])
+    assert through_one == pytest.approx(one_each, rel=0.01)
+    assert through_all > 1.05 * one_each
+
+
+def cyclic_on_six() -> list[Place]:
+    return [(rank % 6, rank // 6) for rank in range(24)]
