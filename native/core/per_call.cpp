@@ -26,14 +26,20 @@ struct Starts {
   }
 };
 
+// What a rank notes of a call, on its own clock. Everything else is worked out when the block is over: what a rank does between a
+// call and the next barrier decides who leaves that one first, and so how long short calls take.
+struct Call {
+  double start_s, end_s, late_s;
+};
+
 // A block of calls: what this rank saw of each, and after reduce() on rank 0 what all of them saw.
 class Block {
  public:
   explicit Block(std::size_t calls) : calls_(calls), most_(5 * calls, -INFINITY), sum_(calls, 0) {}
 
-  // Times of call i on the global clock; `own_s` is its duration on the local one.
-  void add(std::size_t i, double start_s, double end_s, double own_s, double late_s) {
-    const double values[] = {end_s, -start_s, own_s, -own_s, late_s};
+  void add(std::size_t i, const Call& call, const GlobalClock& global) {
+    const double own_s = call.end_s - call.start_s;
+    const double values[] = {global.to_global(call.end_s), -global.to_global(call.start_s), own_s, -own_s, call.late_s};
     for (std::size_t field = 0; field < 5; ++field) most_[field * calls_ + i] = values[field];
     sum_[i] = own_s;
   }
@@ -107,8 +113,7 @@ void Trial::per_call(Operation operation, Calls how) {
 
   const auto take = [&](std::int64_t calls) {
     const auto n = static_cast<std::size_t>(calls);
-    Block block(n);
-    std::vector<double> mine(n, 0);
+    std::vector<Call> noted(n);
     double first_s = 0;
     // An untimed call: what the last block's bookkeeping left cold is warm again, and a round trip
     // loses the skew of the barrier.
@@ -129,13 +134,16 @@ void Trial::per_call(Operation operation, Calls how) {
         start_s = clock::now();
       }
       operation(call + static_cast<std::int64_t>(i));
-      const double end_s = clock::now();
-      if (!how.timed) continue;
-      mine[i] = end_s - start_s;
-      block.add(i, global.to_global(start_s), global.to_global(end_s), mine[i], late_s);
+      noted[i] = {start_s, clock::now(), late_s};
     }
     call += calls;
     together();  // whoever is done sends nothing while others still measure
+    Block block(n);
+    std::vector<double> mine(n, 0);
+    for (std::size_t i = 0; i < n && how.timed; ++i) {
+      mine[i] = noted[i].end_s - noted[i].start_s;
+      block.add(i, noted[i], global);
+    }
     block.reduce(all_, all_rank_ == 0);
 
     long missed = 0;
