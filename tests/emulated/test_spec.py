@@ -58,11 +58,11 @@ def test_what_cannot_be_emulated_is_said(text: str, says: str) -> None:
 
 
 def test_numbers_of_a_link_follow_its_rate() -> None:
-    """A frame must fit into the bucket, a segment through the bridge at once, a window over the link."""
+    """A frame must fit into the bucket, two segments through the bridge at once, a window over the link."""
     for rate in (64_000, 10**8, 10**9, 10**10, 10**11):
         shaping = Shaping(rate)
         assert shaping.bucket_bytes >= 1514
-        assert shaping.bridge_bucket_bytes >= shaping.segment_bytes >= 2 * 1514
+        assert shaping.bridge_bucket_bytes >= 2 * shaping.segment_bytes >= 2 * 1514
         assert shaping.queued_bytes >= 2 * shaping.segment_bytes
         assert shaping.window_bytes >= min(rate / 8 * 5e-3, 64e6)
     assert Shaping(10**9, delay_s=0.1).window_bytes >= 2 * 0.2 * 10**9 / 8

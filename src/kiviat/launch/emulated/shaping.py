@@ -12,6 +12,8 @@ from kiviat.launch.emulated.spec import Spec
 # costs 1 % of the rate at 1 Gbit/s, because the kernel wakes too late to use the tokens up.
 _BUCKET_S = 131.072e-6
 _FRAME_BYTES = 1600
+# TCP wants some hundred bytes of a segment for headers, and takes whole frames of the rest.
+_LEAST_SEGMENT_BYTES = 2000
 _LARGEST_SEGMENT_BYTES = 65536
 _WINDOW_S = 8e-3
 _LEAST_WINDOW_BYTES = 128 * 1024
@@ -37,19 +39,20 @@ class Shaping:
 
     @property
     def bridge_bucket_bytes(self) -> int:
-        return 4 * self.bucket_bytes
+        return 2 * max(self.bucket_bytes, _LEAST_SEGMENT_BYTES)
 
     @property
     def segment_bytes(self) -> int:
-        """What TCP may hand over as one packet: a link of 100 Mbit/s has 64 KiB on the way for 5 ms."""
-        return min(2 * self.bucket_bytes, _LARGEST_SEGMENT_BYTES)
+        """What TCP may hand over as one packet, which passes an idle link at once, as a bucket does: a frame
+        up to 100 Mbit/s."""
+        return min(max(self.bucket_bytes, _LEAST_SEGMENT_BYTES), _LARGEST_SEGMENT_BYTES)
 
     @property
     def queued_bytes(self) -> int:
         """What one connection may have in its node's queue. The kernel's own rule gives more to the
-        connection that already has more, and two of them do not share a link evenly. Two segments keep the
+        connection that already has more, and two of them do not share a link evenly. Some segments keep the
         link busy, and what a rank sends next does not wait for more than them."""
-        return min(4 * self.bucket_bytes, 4 * _LARGEST_SEGMENT_BYTES)
+        return 4 * self.segment_bytes
 
     @property
     def window_bytes(self) -> int:
