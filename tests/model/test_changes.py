@@ -50,6 +50,12 @@ def test_costs_per_byte_change_too() -> None:
     assert [cost and cost.value for cost in costs] == [None, pytest.approx(1e-10)]
 
 
+def test_collectives_go_through_one_rank_of_each_node_or_not() -> None:
+    before, after = load_machine(SMALL), changed("mpi.node_aware=true")
+    assert (before.node_aware, after.node_aware) == (False, True)
+    assert changed("mpi.node_aware=false").hash == before.hash != after.hash
+
+
 def test_another_topology_gets_parameters_that_fit() -> None:
     machine = changed("topology=torus", "nodes=12")
     assert (machine.topology_kind, machine.topology_parameters) == ("torus", {"dimensions": (3, 2, 2)})
@@ -73,6 +79,7 @@ def test_every_pair_of_nodes_is_joined(kind: str, nodes: int) -> None:
     ("setting", "said"),
     [
         ("nic.bandwith=2x", "no such number"),
+        ("mpi.node_aware=yes", "mpi.node_aware is 'yes'"),
         ("nic.bandwidth", "not of the form PLACE=VALUE"),
         ("nic.bandwidth=0x", "more than 0"),
         ("nic.bandwidth=-2x", "not in B/s"),

@@ -21,6 +21,8 @@ _PERCENT = re.compile(r"([+-]\d+(?:\.\d+)?)\s*%")
 _PARTS = ("latency", "bandwidth", "send", "send_per_byte", "receive", "receive_per_byte")
 _SHORT = {"nodes": "node.count", "topology": "topology.kind", "radix": "topology.radix"}
 _WORDS = {"memory.buses", "core.copy_duplex", "core.copy_reach", "nic.host_bus_duplex", "mpi.collectives"}
+_SWITCHES = {"mpi.node_aware"}
+_POSITIONS = {"true": True, "false": False}  # anything else the machine file refuses by itself
 
 
 def changes(machine: Machine, settings: Sequence[str]) -> dict[str, Any]:
@@ -73,6 +75,8 @@ def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
         return {table: {key: _json(_changed(machine.numbers[place], value, place))}}
     if place in _WORDS:
         return {table: {key: value}}
+    if place in _SWITCHES:
+        return {table: {key: _POSITIONS.get(value, value)}}
     if place.startswith("mpi.algorithms."):
         return {"mpi": {"algorithms": {key.partition(".")[2]: value}}}
     level, _, part = key.partition(".")
