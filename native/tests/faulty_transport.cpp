@@ -11,8 +11,8 @@
 // KIVIAT_FAULT_ONLY=n    damages the n-th message alone that a rank is to receive in a case
 //
 // Only what benchmarks send is damaged, for the core has to go on talking. Theirs are calls
-//   - on a trial's communicator, a split of a split of the world (the ranks that take part, then the
-//     groups). The core splits the world once per case, and a duplicate of it for the clock;
+//   - on a trial's communicator, a part of a part of the world (the ranks that take part, then the
+//     groups). The core takes a part of the world once per case, and of a duplicate of it for the clock;
 //   - of MPI_BYTE or MPI_FLOAT, and sums of three doubles or more that all ranks get. The core speaks MPI_DOUBLE where it
 //     uses that communicator itself, but has no such sums.
 // What a rank would have received from itself stays as it is: a check has to look at the others' data.
@@ -59,7 +59,7 @@ int generation_key() {
   return key;
 }
 
-// How many splits lie between the world and a communicator.
+// How many parts of parts lie between the world and a communicator.
 std::size_t generation(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
@@ -67,8 +67,8 @@ std::size_t generation(MPI_Comm comm) {
   return found ? reinterpret_cast<std::size_t>(value) : 0;
 }
 
-void set_generation(MPI_Comm comm, std::size_t splits) {
-  if (comm != MPI_COMM_NULL) PMPI_Comm_set_attr(comm, generation_key(), reinterpret_cast<void*>(splits));
+void set_generation(MPI_Comm comm, std::size_t parts) {
+  if (comm != MPI_COMM_NULL) PMPI_Comm_set_attr(comm, generation_key(), reinterpret_cast<void*>(parts));
 }
 
 bool on_rank(int rank_of_world) {
@@ -306,6 +306,13 @@ extern "C" {
 
 int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
   const int code = PMPI_Comm_split(comm, colour, key, made);
+  set_generation(*made, generation(comm) + 1);
+  received_in_case = 0;
+  return code;
+}
+
+int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
+  const int code = PMPI_Comm_create(comm, group, made);
   set_generation(*made, generation(comm) + 1);
   received_in_case = 0;
   return code;
