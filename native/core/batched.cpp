@@ -1,6 +1,7 @@
 // Loops of calls between two readings of the clock: point to point, and Pallas 2.2.1's collectives.
 #include <algorithm>
 
+#include "core/host.hpp"
 #include "core/trial.hpp"
 
 namespace kiviat {
@@ -55,6 +56,7 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
     }
   } else if (deterministic()) {
     calls = 1;
+    if (const int settling = host::settling_calls()) loop(0, settling);
     together();
     const double seconds = worst(elapsed(calls));
     if (all_rank_ == 0) time.samples.add(seconds / how.divisor);

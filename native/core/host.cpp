@@ -147,4 +147,8 @@ void release(void* memory) { std::free(memory); }
 
 bool carries_payload() { return true; }
 
+void rest() {}
+
+int settling_calls() { return 0; }
+
 }  // namespace kiviat::host

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/failure.hpp"
+#include "core/host.hpp"
 #include "core/trial.hpp"
 
 namespace kiviat {
@@ -78,7 +79,9 @@ void Trial::per_call(Operation operation, Calls how) {
   Metric& time = add_metric("time", "s", "lower", true);
   if (deterministic()) {
     operation(0);  // the first call on a communicator may set up what later ones use, by messages of its own
+    for (int calls = how.round_trip ? host::settling_calls() : 0; calls > 0; --calls) operation(0);
     together();
+    if (!how.round_trip) host::rest();  // as links do until the next window
     const double start_s = clock::now();
     operation(0);
     const double seconds = worst(how.timed ? clock::now() - start_s : 0);

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/failure.hpp"
+#include "core/host.hpp"
 #include "core/payload.hpp"
 #include "core/trial.hpp"
 
@@ -96,7 +97,10 @@ double Trial::measured(std::string_view kernel, const std::function<void()>& wor
 
 std::int64_t Trial::calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle) {
   std::int64_t calls = 1;
-  if (deterministic()) return calls;
+  if (deterministic()) {
+    if (const int settling = host::settling_calls()) seconds_of(settling, operation, idle);
+    return calls;
+  }
   for (;;) {
     const double taken_s = seconds_of(calls, operation, idle);
     if (taken_s >= seconds / 2 || calls >= most)

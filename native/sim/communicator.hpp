@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 namespace simgrid::smpi {
 
@@ -46,3 +47,21 @@ class Request {
 };
 
 }  // namespace simgrid::smpi
+
+namespace kiviat::sim {
+
+// Of each rank.
+inline std::vector<int> actors_of(simgrid::smpi::Comm& comm) {
+  std::vector<int> actors(static_cast<std::size_t>(comm.size()));
+  for (int rank = 0; int& actor : actors) actor = static_cast<int>(comm.group()->actor(rank++));
+  return actors;
+}
+
+// A communicator of some of its ranks, in this order: known without messages, and one object for all of them.
+inline MPI_Comm part(simgrid::smpi::Comm& comm, const std::vector<int>& ranks) {
+  MPI_Group group;
+  comm.group()->incl(static_cast<int>(ranks.size()), ranks.data(), &group);
+  return new simgrid::smpi::Comm(group, nullptr, true, MPI_UNDEFINED);
+}
+
+}  // namespace kiviat::sim

@@ -65,4 +65,11 @@ void release(void* memory) {
 
 bool carries_payload() { return verifying(); }
 
+void rest() {
+  if (const char* refill_s = property("refill_s"); *refill_s) simgrid::s4u::this_actor::sleep_for(std::strtod(refill_s, nullptr));
+}
+
+// Short messages in a row use a bucket (sim/bucket.hpp) up by and by.
+int settling_calls() { return *property("refill_s") ? 16 : 0; }
+
 }  // namespace kiviat::host

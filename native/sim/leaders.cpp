@@ -41,15 +41,12 @@ MPI_Comm in_order(Comm& comm, const std::vector<int>& actors) {
   std::vector<int> ranks(actors.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   std::ranges::sort(ranks, {}, [&](int rank) { return actors[static_cast<std::size_t>(rank)]; });
-  MPI_Group group;
-  comm.group()->incl(static_cast<int>(ranks.size()), ranks.data(), &group);
-  return new Comm(group, nullptr, true, MPI_UNDEFINED);
+  return kiviat::sim::part(comm, ranks);
 }
 
 // Whoever comes first finds out.
 Members& members_of(Comm& comm) {
-  std::vector<int> actors(static_cast<std::size_t>(comm.size()));
-  for (int rank = 0; int& actor : actors) actor = static_cast<int>(comm.group()->actor(rank++));
+  std::vector<int> actors = kiviat::sim::actors_of(comm);
   const auto [found, first] = known.try_emplace(actors);
   Members& members = found->second;
   if (first && all_alone(actors)) {

@@ -44,41 +44,39 @@ struct Flat {
 };
 Flat flat{};
 
+// Of a communicator. Those that are made here are for SMPI's algorithms as they are, without its own ones for nodes.
 struct Nodes {
+  MPI_Comm all;  // all ranks
   std::vector<int> node_of, local_of;  // of each rank: its node, and which it is there
   std::vector<MPI_Comm> on;  // of each node, its ranks
   MPI_Comm leaders = nullptr;  // the first rank of each node; null where there is one node, or every rank has its own
 };
 
-// A communicator of some of its ranks, known without messages, and one object for all of them.
-MPI_Comm part(Comm& comm, const std::vector<int>& ranks) {
-  MPI_Group group;
-  comm.group()->incl(static_cast<int>(ranks.size()), ranks.data(), &group);
-  return new Comm(group, nullptr, true, MPI_UNDEFINED);
-}
-
 Nodes nodes_of_ranks(Comm& comm) {
   Nodes nodes;
   std::map<std::string, int> numbers;
   std::vector<std::vector<int>> on;
+  std::vector<int> all;
   for (int rank = 0; rank < comm.size(); ++rank) {
     const char* name = s4u::Actor::by_pid(comm.group()->actor(rank))->get_host()->get_property("node");
     const auto [found, first] = numbers.emplace(name, static_cast<int>(on.size()));
     if (first) on.emplace_back();
     auto& here = on[static_cast<std::size_t>(found->second)];
     nodes.node_of.push_back(found->second), nodes.local_of.push_back(static_cast<int>(here.size()));
-    here.push_back(rank);
+    here.push_back(rank), all.push_back(rank);
   }
+  nodes.all = kiviat::sim::part(comm, all);
   if (on.size() == 1 || on.size() == nodes.node_of.size()) return nodes;
   std::vector<int> firsts;
-  for (const auto& ranks : on) nodes.on.push_back(part(comm, ranks)), firsts.push_back(ranks.front());
-  nodes.leaders = part(comm, firsts);
+  for (const auto& ranks : on) nodes.on.push_back(kiviat::sim::part(comm, ranks)), firsts.push_back(ranks.front());
+  nodes.leaders = kiviat::sim::part(comm, firsts);
   return nodes;
 }
 
 // As one rank sees it.
 struct View {
-  const Nodes* nodes;
+  MPI_Comm all;
+  const Nodes* nodes;  // null where there is nothing to be aware of
   int rank, node, local;
   bool leads() const { return local == 0; }
   bool shares() const { return here()->size() > 1; }
@@ -88,18 +86,16 @@ struct View {
   int local_of(int other) const { return nodes->local_of[static_cast<std::size_t>(other)]; }
 };
 
-// Null nodes where there is nothing to be aware of.
 View view(Comm& comm) {
   static std::map<std::vector<int>, Nodes> known;
-  if (comm.is_smp_comm()) return {};
-  std::vector<int> actors(static_cast<std::size_t>(comm.size()));
-  for (int rank = 0; int& actor : actors) actor = static_cast<int>(comm.group()->actor(rank++));
+  if (comm.is_smp_comm()) return {&comm, nullptr, 0, 0, 0};
+  std::vector<int> actors = kiviat::sim::actors_of(comm);
   auto found = known.find(actors);
   if (found == known.end()) found = known.emplace(std::move(actors), nodes_of_ranks(comm)).first;
   const Nodes& nodes = found->second;
-  if (!nodes.leaders) return {};
+  if (!nodes.leaders) return {nodes.all, nullptr, 0, 0, 0};
   const auto rank = static_cast<std::size_t>(comm.rank());
-  return {&nodes, comm.rank(), nodes.node_of[rank], nodes.local_of[rank]};
+  return {nodes.all, &nodes, comm.rank(), nodes.node_of[rank], nodes.local_of[rank]};
 }
 
 long bytes_of(int count, MPI_Datatype type) {
@@ -132,7 +128,7 @@ class Elements {
 
 int barrier(MPI_Comm comm) {
   const View mine = view(*comm);
-  if (!mine.nodes) return flat.barrier(comm);
+  if (!mine.nodes) return flat.barrier(mine.all);
   if (mine.shares()) flat.barrier(mine.here());
   if (mine.leads()) flat.barrier(mine.leaders());
   char go = 0;
@@ -145,7 +141,7 @@ int bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   const long bytes = bytes_of(count, type);
   const bool few = comm->size() < few_ranks, is_short = few || bytes < short_bcast_bytes;
   const bool middling = std::has_single_bit(static_cast<unsigned>(comm->size())) && bytes < long_bcast_bytes;
-  if (!mine.nodes || !(is_short || middling)) return flat.bcast(data, count, type, root, comm);
+  if (!mine.nodes || !(is_short || middling)) return flat.bcast(data, count, type, root, mine.all);
   const int node = mine.node_of(root), local = mine.local_of(root);
   const bool with_root = mine.node == node && local > 0;
   if (with_root && is_short) {
@@ -162,7 +158,7 @@ int bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
 
 int reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   const View mine = view(*comm);
-  if (!mine.nodes || !commutes(op)) return flat.reduce(send, receive, count, type, op, root, comm);
+  if (!mine.nodes || !commutes(op)) return flat.reduce(send, receive, count, type, op, root, mine.all);
   const bool is_short = bytes_of(count, type) <= short_reduce_bytes;
   Elements of_node(count, type), of_all(count, type);
   const int node = mine.node_of(root), local = mine.local_of(root);
@@ -190,7 +186,7 @@ int reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op
 
 int allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const View mine = view(*comm);
-  if (!mine.nodes || !commutes(op)) return flat.allreduce(send, receive, count, type, op, comm);
+  if (!mine.nodes || !commutes(op)) return flat.allreduce(send, receive, count, type, op, mine.all);
   Elements of_node(count, type);
   const void* part = send;
   if (mine.shares()) flat.reduce(send, of_node.data(), count, type, op, 0, mine.here()), part = of_node.data();

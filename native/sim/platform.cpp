@@ -9,6 +9,7 @@
 //     core NODE SOCKET NUMBER FLOPS_PER_S SELF NEAR_OUT NEAR_IN FAR_OUT FAR_IN       lists of links
 //     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B
 //     in_flight LEVEL BYTES
+//     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      of each node: what leaves it, and what reaches it
 //     node_aware                                    where collectives are (sim/node_aware.hpp)
 //
 // A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Cores that
@@ -21,6 +22,8 @@
 // with the numbers of the segment that n falls into, and no faster than its links. Where a level has bytes in flight, as
 // a processor that copies from far memory can have so many loads outstanding, 1 / rate grows by a round trip over the
 // arcs for each so many bytes.
+//
+// Where nodes have buckets (sim/bucket.hpp), what passes both at once loads no link.
 //
 // SMPI lets a rank pay receive(n) of eager messages only, and send(n) of those and of non-blocking ones. What it does
 // not charge, the message takes longer under way: the sum is that of the file, but of a rendezvous message receive(n)
@@ -42,6 +45,7 @@
 #include <fstream>
 #include <iomanip>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -50,6 +54,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/bucket.hpp"
 #include "sim/node_aware.hpp"
 #include "sim/sent.hpp"
 
@@ -80,6 +85,7 @@ struct Level {
 struct Node {
   std::string name, memory_bytes, cache_bytes;
   Links cross;
+  std::optional<kiviat::sim::Bucket> out, in;
 };
 
 struct Arc {
@@ -148,6 +154,8 @@ class Machine : public routing::NetZoneImpl {
     const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
     if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
+    if (number == 2 && nodes_[source.node].out)
+      newest_flow().set_remains(wire_bytes - pass_at_once(nodes_[source.node], nodes_[target.node], bytes));
     return std::max(seconds, 1e-12) / bound_latency(rate);
   }
 
@@ -191,11 +199,17 @@ class Machine : public routing::NetZoneImpl {
   }
   // SimGrid tells nobody of a flow that begins, and the end of one by its address alone: that which it asks about is the last
   // that it has made.
+  resource::Action& newest_flow() const {
+    return dynamic_cast<resource::Model&>(*get_iface()->get_network_model()).get_started_action_set()->back();
+  }
+  static double pass_at_once(Node& from, Node& to, double bytes) {
+    const double now_s = s4u::Engine::get_clock();
+    return std::min(from.out->let_pass(bytes, now_s), to.in->let_pass(bytes, now_s));
+  }
   void sets_out(const s4u::Host* from, const s4u::Host* to, double bytes, kiviat::UnderWay kiviat::Sent::*where) {
     const auto of_end = [&](const s4u::Host* end) { return &(end->get_data<kiviat::Sent>()->*where); };
     const std::array<kiviat::UnderWay*, 2> ends{of_end(from), of_end(to)};
-    auto& model = dynamic_cast<resource::Model&>(*get_iface()->get_network_model());
-    const void* flow = &model.get_started_action_set()->back();
+    const void* flow = &newest_flow();
     Sequence& like = alike_[{from, to, bytes}];
     like.moving.emplace_back(like.begun++, flow);
     under_way_[flow] = {ends, &like};
@@ -262,6 +276,7 @@ class Machine : public routing::NetZoneImpl {
     std::vector<double> rates;
     std::vector<StandardLinkImpl*> links;
     std::map<const StandardLinkImpl*, double> rate_of_made;
+    std::string refill_s;  // none where there are no buckets
     const auto link = [&](std::size_t number) {
       StandardLinkImpl*& made = links.at(number);
       if (made) return made;
@@ -313,6 +328,7 @@ class Machine : public routing::NetZoneImpl {
         s4u::Host* host = create_host(name, {speed});
         host->set_data(&sent_.emplace_back());
         host->set_property("node", node.name)
+            ->set_property("refill_s", refill_s)
             ->set_property("socket", std::to_string(core.socket))
             ->set_property("core", number)
             ->set_property("memory_bytes", node.memory_bytes)
@@ -330,6 +346,13 @@ class Machine : public routing::NetZoneImpl {
         double bytes;
         words >> level >> bytes;
         levels_.at(level).in_flight_bytes = bytes;
+      } else if (kind == "bucket") {
+        double out, in, packet, rate;
+        words >> out >> in >> packet >> rate;
+        for (Node& node : nodes_) node.out.emplace(out, packet, rate), node.in.emplace(in, packet, rate);
+        std::ostringstream seconds;
+        seconds << 2 * (std::max(out, in) + packet) / rate;
+        refill_s = seconds.str();
       } else if (kind == "node_aware") {
         kiviat::sim::make_collectives_node_aware();
       }

@@ -298,6 +298,13 @@ Parts blocks_at(int root, MPI_Comm comm, Arguments... arguments) {
   return rank_in(comm) == root ? blocks(arguments..., comm) : Parts{};
 }
 
+// A case begins, or its groups do. Returns what the call that made it returned.
+int part_of(MPI_Comm comm, const MPI_Comm* made, int code) {
+  set_generation(*made, generation(comm) + 1);
+  received_in_case = 0;
+  return code;
+}
+
 }  // namespace
 
 // --- MPI, as programs see it ---------------------------------------------------------------------------
@@ -305,17 +312,11 @@ Parts blocks_at(int root, MPI_Comm comm, Arguments... arguments) {
 extern "C" {
 
 int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* made) {
-  const int code = PMPI_Comm_split(comm, colour, key, made);
-  set_generation(*made, generation(comm) + 1);
-  received_in_case = 0;
-  return code;
+  return part_of(comm, made, PMPI_Comm_split(comm, colour, key, made));
 }
 
 int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
-  const int code = PMPI_Comm_create(comm, group, made);
-  set_generation(*made, generation(comm) + 1);
-  received_in_case = 0;
-  return code;
+  return part_of(comm, made, PMPI_Comm_create(comm, group, made));
 }
 
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {

@@ -219,6 +219,10 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
         (drop("copy_duplex"), "one of core.copy_bandwidth and core.copy_duplex"),
         (drop("copy_reach"), "one of core.copy_bandwidth and core.copy_reach"),
         (drop("host_bus_duplex"), "one of nic.host_bus and nic.host_bus_duplex"),
+        (
+            swap("[nic]", '[nic]\nbucket_out = { value = "1 kB", source = "P4", confidence = "high" }'),
+            "not all of nic.bucket_out, nic.bucket_in, nic.packet",
+        ),
         (swap('copy_duplex = "half"', 'copy_duplex = "both"'), "core.copy_duplex is 'both'"),
         (drop("buses ="), "lacks memory.buses"),
         (swap('collectives = "mpich"', 'collectives = "fast"'), "mpi.collectives is 'fast'"),

@@ -31,7 +31,7 @@ def run(home: Path, *words: str) -> Path:
 @pytest.mark.full
 @pytest.mark.xfail(
     strict=False,
-    reason="on cores of their own b_eff is 10 to 12 % off, alltoall 19 to 32 %, allreduce 24 to 136 %: "
+    reason="on cores of their own medians are 8 to 23 %, and messages of 64 KiB and more are worst: "
     "docs/emulated.md says why; on shared cores ranks wait for a core as well",
 )
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])

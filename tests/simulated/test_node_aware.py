@@ -46,8 +46,17 @@ def test_what_comes_out_is_the_same(small: Simulation, rounds: Path, ranks: int,
         results, seconds = printed(flat, places, rounds)
         ours, others = printed(aware, places, rounds)
         assert ours == results and ours
-        # Every rank has a node, or there are several on one.
-        assert (others == seconds) is (len({node for node, _ in places}) == ranks)
+        # Every rank has a node, or there are several on one. SMPI's own choice for MPICH is MVAPICH2's then.
+        one_each = len({node for node, _ in places}) == ranks
+        assert (others == seconds) is (one_each and selector == "ompi")
+
+
+def test_where_every_rank_has_a_node_reductions_are_mpichs_own(small: Simulation) -> None:
+    """Rabenseifner's above 2048 B, where SMPI takes MVAPICH2's."""
+    places = [(node, 0) for node in range(4)]
+    named = on(small, {"mpi": {"algorithms": {"allreduce": "rab_rdb"}}})
+    cases = [f"allreduce bytes={size} mode=once" for size in (4096, 65536)]
+    assert on(small, AWARE).times(places, cases) == pytest.approx(named.times(places, cases), rel=1e-6)
 
 
 @pytest.mark.parametrize("ranks", [5, 8, 12])

@@ -14,10 +14,12 @@ from kiviat.analysis.summary import Summary, summarise
 from kiviat.cli.model_predict import execute as predict
 from kiviat.cli.model_rows import check, validate
 from kiviat.cli.table import print_table
-from kiviat.launch.emulated.spec import parse_spec
+from kiviat.launch.emulated.shaping import shaping_of
+from kiviat.launch.emulated.spec import Spec, parse_spec
 from kiviat.launch.simulating import Asked, simulate
 from kiviat.machine.model import Machine, load_machine
 from kiviat.machine.quantity import parse_value
+from kiviat.model.bucket import Bucket
 from kiviat.model.fit import Fitted, fit_level
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves
@@ -26,8 +28,9 @@ from kiviat.record.units import format_bytes, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
 
-# A frame of 1514 bytes carries 1448 of a stream (docs/emulated.md).
-_PAYLOAD = 1448 / 1514
+# What a frame of 1514 bytes carries of a stream (docs/emulated.md).
+_FRAME_PAYLOAD_BYTES, _HEADERS_BYTES = 1448, 66
+_PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 
 
 def execute(arguments: Namespace) -> int:
@@ -58,7 +61,7 @@ def _fit(arguments: Namespace) -> int:
     if not points:
         raise InputError(f"{', '.join(arguments.runs)}: no ping-pong was measured; `kiviat run pingpong`")
     levels = {
-        level: fit_level(found, structure.link if level == "network" else None)
+        level: fit_level(found, *((structure.link, structure.bucket) if level == "network" else ()))
         for level, found in points.items()
     }
     path.write_text(machine_file(path.stem, structure, levels), encoding="utf-8")
@@ -87,9 +90,10 @@ def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Struc
     }
     core = arguments.core_memory_bandwidth
     nodes, sockets, cores = _shape(runs)
-    link_source = ""
-    if rates["link"] is None and (rate := _emulated_link(runs)) is not None:
-        rates["link"], link_source = rate, "what a stream gets of the emulated link's rate: docs/emulated.md"
+    link_source, bucket, wire_s = "", None, None
+    if rates["link"] is None and (spec := _emulated_links(runs)) is not None:
+        rates["link"], bucket, wire_s = _payload_rate(spec), _bucket(spec), spec.delay_s or 0.0
+        link_source = "what a stream gets of the emulated link's rate, and its bucket: docs/emulated.md"
     return Structure(
         nodes=arguments.nodes or nodes,
         sockets=sockets,
@@ -102,6 +106,8 @@ def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Struc
         about=about,
         link=rates["link"],
         link_source=link_source,
+        bucket=bucket,
+        wire_s=wire_s,
         flops=rates["flops"],
         core_memory_bandwidth=None if core is None else parse_value(core, "B/s", "--core-memory-bandwidth"),
         memory_bandwidth=rates["memory_bandwidth"],
@@ -114,15 +120,34 @@ def _emulated(run: Mapping[str, Any]) -> str | None:
     return name.partition(":")[2] if run["substrate"] == "emulated" and name.startswith("emulated:") else None
 
 
-def _emulated_link(runs: Sequence[Mapping[str, Any]]) -> float | None:
-    """In B/s. A run on one node, emulated or not, says nothing of links, in whatever order they are given."""
+def _emulated_links(runs: Sequence[Mapping[str, Any]]) -> Spec | None:
+    """One with their rate. A run on one node, emulated or not, says nothing of links, in whatever order they
+    are given.
+    """
     specs = [parse_spec(spec) for run in runs if (spec := _emulated(run))]
-    rates = {spec.rate_bit_per_s for spec in specs if spec.nodes > 1}
-    if len(rates) > 1:
+    linked = [spec for spec in specs if spec.nodes > 1]
+    if len({spec.rate_bit_per_s for spec in linked}) > 1:
         listed = ", ".join(str(_emulated(run)) for run in runs if _emulated(run))
         raise InputError(f"the runs are of links of several rates: {listed}; fit one machine at a time")
-    rate = rates.pop() if rates else None
-    return None if rate is None else rate / 8 * _PAYLOAD
+    return next((spec for spec in linked if spec.rate_bit_per_s is not None), None)
+
+
+def _payload_rate(spec: Spec) -> float | None:
+    """In B/s."""
+    return None if spec.rate_bit_per_s is None else spec.rate_bit_per_s / 8 * _PAYLOAD
+
+
+def _bucket(spec: Spec) -> Bucket | None:
+    """What nodes let pass at once, the bridge, and TCP's segments: whole frames after its headers."""
+    shaping = shaping_of(spec)
+    if shaping is None:
+        return None
+    frames = max(1, (shaping.segment_bytes - _HEADERS_BYTES) // _FRAME_PAYLOAD_BYTES)
+    return Bucket(
+        shaping.bucket_bytes * _PAYLOAD,
+        shaping.bridge_bucket_bytes * _PAYLOAD,
+        frames * _FRAME_PAYLOAD_BYTES,
+    )
 
 
 def _sharing(runs: Sequence[Mapping[str, Any]], nodes: int) -> int:

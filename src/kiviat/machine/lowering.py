@@ -37,6 +37,9 @@ def platform(machine: Machine) -> str:
     nics = [_nic(machine, text) for _ in range(machine.nodes)]
     buses = [_buses(machine, text) for _ in range(machine.nodes)]
     _network(machine, text, nics)
+    if "nic.bucket_out" in machine.numbers:
+        words = ("bucket_out", "bucket_in", "packet", "bandwidth")
+        text.add("bucket", *(machine.numbers[f"nic.{word}"].value for word in words))
     for node in range(machine.nodes):
         _cores(machine, text, node, buses[node], nics[node])
     for level, name in enumerate(LEVELS):

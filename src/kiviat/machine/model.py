@@ -37,6 +37,9 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "interconnect.bandwidth": ("B/s", False),
     "nic.bandwidth": ("B/s", True),
     "nic.host_bus": ("B/s", False),
+    "nic.bucket_out": ("B", False),
+    "nic.bucket_in": ("B", False),
+    "nic.packet": ("B", False),
     "topology.link": ("B/s", True),
     "topology.hop": ("s", True),
     "mpi.eager": ("B", True),
@@ -66,6 +69,7 @@ _TOGETHER = (
     *(("core.copy_bandwidth", "core.copy_duplex"), ("core.copy_bandwidth", "core.copy_reach")),
     ("nic.host_bus", "nic.host_bus_duplex"),
 )
+_BUCKET = ("nic.bucket_out", "nic.bucket_in", "nic.packet")
 # What a data sheet, STREAM or DGEMM on one core can tell.
 _CORE_RATES = ("core.flops", "core.memory_bandwidth")
 _TOP = {
@@ -449,6 +453,8 @@ def _refuse_contradictions(machine: Machine) -> None:
     for value, word in _TOGETHER:
         if (value in machine.numbers) != (word in machine.words):
             raise InputError(f"{where} has one of {value} and {word}; give both or neither")
+    if 0 < sum(place in machine.numbers for place in _BUCKET) < len(_BUCKET):
+        raise InputError(f"{where} has not all of {', '.join(_BUCKET)}; give all or none")
     _refuse_calibration(machine)
     machine.network  # noqa: B018  what the topology cannot be is refused here
 

@@ -8,7 +8,7 @@ bounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from kiviat.analysis.curves import size_of
 from kiviat.analysis.intervals import Floats
 from kiviat.analysis.loggp import protocol_switches
 from kiviat.analysis.summary import Summary
+from kiviat.model.bucket import Bucket, without
 from kiviat.record import InputError
 
 # Of a message that costs nothing per byte that could be measured; beyond what any memory of today delivers.
@@ -44,13 +45,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The lines of one level and how far they are off; `eager_bytes` is None where no switch was seen."""
+    """The lines of one level and how far they are off; `eager_bytes` is None where no switch was seen.
+
+    `points` are bytes and seconds as measured, `fitted_to` those without what a bucket lets pass at once.
+    """
 
     lines: tuple[Line, ...]
     eager_bytes: int | None
     median_error: float
     max_error: float
     points: tuple[tuple[int, float], ...]
+    fitted_to: tuple[tuple[int, float], ...]
 
     def time(self, size_bytes: int) -> float:
         return next(line for line in reversed(self.lines) if line.from_bytes <= size_bytes).time(size_bytes)
@@ -64,8 +69,11 @@ class Fitted:
         return any(time < 0.8 * size / link for size, time in self.points)
 
 
-def fit_level(points: Sequence[Summary], link: float | None = None) -> Fitted:
-    """The costs of the messages of one curve; `link` is the rate in B/s that none of them can exceed."""
+def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bucket | None = None) -> Fitted:
+    """The costs of the messages of one curve; `link` is the rate in B/s that none of them can exceed, but
+    for what its bucket lets pass at once.
+    """
+    points = without(bucket, measured, link) if bucket and link else measured
     if len(points) < _LEAST_POINTS:
         raise InputError(
             f"the run has ping-pongs of {len(points)} sizes between these ranks; measure at least "
@@ -80,21 +88,50 @@ def fit_level(points: Sequence[Summary], link: float | None = None) -> Fitted:
     for i, j in parts:
         latency_s, s_per_byte = curve.line(i, j)
         lines.append(Line(sizes[i - 1] + 1 if i else 0, latency_s, 1 / s_per_byte))
-    eager = [switch for switch in found if _LEAST_EAGER_BYTES <= switch.below <= _MOST_EAGER_BYTES]
+    if len(points) < len(measured):
+        lines = _bridged(lines, sizes, [size_of(point) for point in measured], link or _FASTEST)
+    # Below the sizes that say nothing nobody can tell a protocol from them.
+    said = max({size_of(point) for point in measured} - set(sizes), default=0)
+    least = max(_LEAST_EAGER_BYTES, said)
+    eager = [switch for switch in found if least <= switch.below <= _MOST_EAGER_BYTES]
     fitted = Fitted(
         tuple(lines),
         max(eager, key=lambda switch: switch.evidence).below if eager else None,
         0.0,
         0.0,
+        tuple((size_of(point), point.median) for point in measured),
         tuple(zip(sizes, times, strict=True)),
     )
-    errors = [abs(fitted.time(size) / time - 1) for size, time in fitted.points]
+    errors = [abs(fitted.time(size) / time - 1) for size, time in fitted.fitted_to]
     return replace(fitted, median_error=float(np.median(errors)), max_error=max(errors))
 
 
-def eager_of(levels: Sequence[Fitted]) -> tuple[int, bool]:
-    """Up to how many bytes messages leave before they are wanted, and whether a switch says so."""
-    seen = [fitted.eager_bytes for fitted in levels if fitted.eager_bytes is not None]
+def _bridged(lines: Sequence[Line], sizes: Sequence[int], measured: Sequence[int], link: float) -> list[Line]:
+    """Where sizes were measured that say nothing, what a message takes goes straight from the last size
+    before them to the first one after them, as `lines` have those, but not quicker than the link.
+    """
+
+    def line_at(size: int) -> Line:
+        return next(line for line in reversed(lines) if line.from_bytes <= size)
+
+    bridged = {line.from_bytes: line for line in lines}
+    for before, after in pairwise(sizes):
+        if not any(before < size < after for size in measured):
+            continue
+        begins_s, next_line = line_at(before).time(before), line_at(after)
+        s_per_byte = max(1 / link, (next_line.time(after) - begins_s) / (after - before))
+        latency_s = max(0.0, begins_s - before * s_per_byte)
+        bridged[before + 1] = Line(before + 1, latency_s, 1 / s_per_byte)
+        bridged[after] = replace(next_line, from_bytes=after)
+    return [bridged[start] for start in sorted(bridged)]
+
+
+def eager_of(levels: Mapping[str, Fitted]) -> tuple[int, bool]:
+    """Up to how many bytes messages leave before they are wanted, and whether a switch says so. Within nodes
+    it is another transport that decides, which says nothing of the network.
+    """
+    asked = [levels["network"]] if "network" in levels else list(levels.values())
+    seen = [fitted.eager_bytes for fitted in asked if fitted.eager_bytes is not None]
     return (seen[0], True) if seen else (_USUAL_EAGER_BYTES, False)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kiviat.model.bucket import Bucket
 from kiviat.model.fit import Fitted, eager_of
 from kiviat.model.numbers import text_of
 from kiviat.record.units import format_value
@@ -14,6 +15,7 @@ from kiviat.record.units import format_value
 # What a message within a node does to memory: written and read by the sender, written and read by the
 # receiver, where a shared buffer lies between them.
 _PASSES = 4
+_HALVES = "an emulated link takes no time but that of processors; a half of it each"
 _COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}
 
 
@@ -22,7 +24,8 @@ class Structure:
     """What is known of a machine beside its messages. `link` is what a stream gets of a link, in B/s.
 
     `link_source` says how that is known. Rates that are None are assumed. `source` and `about` say which
-    runs, of which MPI and when; `mpi_version` is that of the MPI, such as "4.0.2".
+    runs, of which MPI and when; `mpi_version` is that of the MPI, such as "4.0.2". `bucket` is what an idle
+    link lets pass at once, `wire_s` how long one is, where that is known.
     """
 
     nodes: int
@@ -39,6 +42,8 @@ class Structure:
     core_memory_bandwidth: float | None = None
     memory_bandwidth: float | None = None
     mpi_version: str = ""
+    bucket: Bucket | None = None
+    wire_s: float | None = None
 
 
 def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) -> str:
@@ -68,20 +73,24 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     text.table("nic")
     known = ("given", "high") if structure.link else ("run", "calibrated")
     text.number("bandwidth", text_of(link, "B/s"), *known)
+    if bucket := structure.bucket:
+        text.number("bucket_out", text_of(bucket.out_bytes, "B"), "given", "high")
+        text.number("bucket_in", text_of(bucket.in_bytes, "B"), "given", "high")
+        text.number("packet", text_of(bucket.packet_bytes, "B"), "given", "high")
     text.table("topology")
     text.add('kind = "crossbar"')
     text.number("link", text_of(link, "B/s"), *known)
     text.number("hop", "0 s", "run", "calibrated", "the latency of the network is that of its segments")
 
     text.table("mpi")
-    eager, seen = eager_of(list(levels.values()))
+    eager, seen = eager_of(levels)
     text.number("eager", f"{eager} B", *(("run", "calibrated") if seen else ("guess", "assumed")))
     text.add(f"collectives = {_quoted(_COLLECTIVES.get(structure.mpi, 'default'))}")
     if _node_aware(structure):
         text.add("node_aware = true")
     text.segments("socket", levels.get("socket"), None)
     text.segments("node", near, far)
-    text.segments("network", far, near)
+    text.segments("network", far, near, structure.wire_s)
     return text.text()
 
 
@@ -123,15 +132,21 @@ def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:
         if level not in levels and not (level == "node" and "socket" in levels):
             questions.append(f"no pair of the level {level} was measured: it is taken to be as the {other}")
     for level, fitted in levels.items():
-        worst, measured = max(fitted.points, key=lambda point: abs(fitted.time(point[0]) / point[1] - 1))
+        worst, time = max(fitted.fitted_to, key=lambda point: abs(fitted.time(point[0]) / point[1] - 1))
         questions.append(
             f"{level}: the segments are off by {100 * fitted.median_error:.1f} % in the median over sizes, "
-            f"by {100 * fitted.max_error:.0f} % at {worst} B (measured {format_value(measured, 's')})"
+            f"by {100 * fitted.max_error:.0f} % at {worst} B (for {format_value(time, 's')})"
         )
-    if structure.link and "network" in levels and levels["network"].quick(structure.link):
+    far = levels.get("network")
+    if structure.bucket and far and (untold := {size for size, _ in far.points} - dict(far.fitted_to).keys()):
+        questions.append(
+            f"network: how long messages of {min(untold)} to {max(untold)} B take was decided by the link's "
+            "bucket, so that what they cost MPI is not known"
+        )
+    elif structure.link and far and far.quick(structure.link):
         questions.append(
             "short messages were quicker than the link's rate: it lets some bytes pass at once when it has "
-            "been idle, which the model cannot express"
+            "been idle (nic.bucket_out), which nobody has told the model"
         )
     return questions
 
@@ -160,16 +175,25 @@ class _Text:
         else:
             self.number(key, text_of(given, "B/s"), "given", "high")
 
-    def segments(self, level: str, fitted: Fitted | None, instead: Fitted | None) -> None:
+    def segments(
+        self, level: str, fitted: Fitted | None, instead: Fitted | None, wire_s: float | None = None
+    ) -> None:
+        """Where it is known how long the wire is, all that a message takes beside it and its bytes is time of
+        the two processors, half of it each.
+        """
         used = fitted or instead
         if used is None:
             return
         known = ("run", "calibrated") if fitted else ("guess", "assumed")
         for line in used.lines:
+            of_processors_s = 0.0 if wire_s is None else max(0.0, line.latency_s - wire_s)
             self._lines += ["", f"[[mpi.{level}]]"]
             self.number("from", f"{line.from_bytes} B", *known)
-            self.number("latency", text_of(line.latency_s, "s"), *known)
+            self.number("latency", text_of(line.latency_s - of_processors_s, "s"), *known)
             self.number("bandwidth", text_of(line.bandwidth, "B/s"), *known)
+            if of_processors_s:
+                for end in ("send", "receive"):
+                    self.number(end, text_of(of_processors_s / 2, "s"), "run", "assumed", _HALVES)
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,32 @@
+// A token bucket, as the links of clouds and of emulated clusters have: what an idle link lets pass at once.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiviat::sim {
+
+class Bucket {
+ public:
+  // Full at first. A packet passes as a whole as soon as nothing is owed, and may itself leave something owed: the last one of
+  // a message, which may be short, does not wait for what it leaves.
+  Bucket(double bytes, double packet_bytes, double bytes_per_s)
+      : bytes_(bytes), packet_bytes_(packet_bytes), bytes_per_s_(bytes_per_s), left_(bytes) {}
+
+  // How many bytes of a message that comes now pass at once.
+  double let_pass(double bytes, double now_s) {
+    left_ = std::min(bytes_, left_ + bytes_per_s_ * (now_s - last_s_));
+    last_s_ = now_s;
+    const double last_packet_bytes = bytes - packet_bytes_ * (std::ceil(bytes / packet_bytes_) - 1);
+    const double passes = std::clamp(left_ + last_packet_bytes, 0.0, bytes);
+    left_ -= bytes;
+    return passes;
+  }
+
+ private:
+  double bytes_, packet_bytes_, bytes_per_s_;
+  double left_;  // below 0: owed
+  double last_s_ = 0;
+};
+
+}  // namespace kiviat::sim

@@ -1,0 +1,72 @@
+"""What a token bucket lets pass at once is taken out of ping-pongs before anything is fitted to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from analysis.rows import curve
+
+from kiviat.model.bucket import Bucket, without
+from kiviat.model.fit import fit_level
+from model.test_fit import KNOWN, SIZES, written
+
+LINK = 12e6
+LATENCY_S = 8e-6
+BUCKET = Bucket(1500, 4000, 1448)
+
+
+def seconds(size: int) -> float:
+    """A ping-pong over links with the bucket, by its rule: a link carries a message every round trip."""
+    of_full_bucket_s = LATENCY_S + (size - BUCKET.at_once(size, 1.0, LINK)) / LINK
+    return max(of_full_bucket_s, size / 2 / LINK)
+
+
+POINTS = curve([(size, seconds(size)) for size in SIZES])
+
+
+@pytest.mark.parametrize(
+    ("size", "at_once"),
+    [(0, 0), (100, 100), (1448, 1448), (2000, 1500 + 552), (2896, 1500 + 1448), (100_000, 1500 + 88)],
+)
+def test_an_idle_link_lets_the_narrower_bucket_and_the_last_packet_pass(size: int, at_once: float) -> None:
+    assert BUCKET.at_once(size, 1.0, LINK) == min(size, at_once)
+
+
+def test_a_link_that_is_never_idle_lets_nothing_pass() -> None:
+    assert BUCKET.at_once(14_480, 0.0, LINK) == 0
+
+
+def test_what_the_bucket_decided_says_nothing() -> None:
+    left = {point.bytes for point in without(BUCKET, POINTS, LINK)}
+    assert set(SIZES) - left == {256, 512, 1024, 2048, 4096}
+
+
+def test_the_line_behind_the_bucket_is_found_again() -> None:
+    fitted = fit_level(POINTS, LINK, BUCKET)
+    for size in (0, 64, 256, 1024, 4096, 8192, 65536, 1 << 20):
+        assert fitted.time(size) == pytest.approx(LATENCY_S + size / LINK, rel=0.02), size
+    assert dict(fitted.points) == {point.bytes: point.median for point in POINTS}
+    # Without it, short messages would be as slow as their bytes on the link.
+    assert fit_level(POINTS, LINK).eager_bytes != fitted.eager_bytes or fitted.eager_bytes is None
+
+
+def test_the_file_has_the_bucket_and_gives_the_processors_the_latency(tmp_path: Path) -> None:
+    structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=BUCKET, wire_s=0.0)
+    machine = written(tmp_path, structure, network=fit_level(POINTS, LINK, BUCKET))
+    assert machine.number("nic.bucket_out") == 1500
+    assert machine.number("nic.bucket_in") == 4000
+    assert machine.number("nic.packet") == 1448
+    first = machine.segments["network"][0]
+    assert first.latency.value == 0
+    assert first.send is not None and first.send.value == pytest.approx(LATENCY_S / 2, rel=0.02)
+    assert first.receive is not None and first.receive.confidence == "assumed"
+    assert any("256 to 4096 B" in question for question in machine.open_questions)
+
+
+def test_a_wire_of_known_length_keeps_its_latency(tmp_path: Path) -> None:
+    structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=BUCKET, wire_s=5e-6)
+    first = written(tmp_path, structure, network=fit_level(POINTS, LINK, BUCKET)).segments["network"][0]
+    assert first.latency.value == pytest.approx(5e-6)
+    assert first.send is not None and first.send.value == pytest.approx((LATENCY_S - 5e-6) / 2, rel=0.05)

@@ -1,0 +1,71 @@
+"""Links that let some bytes pass at once when they have been idle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.simulated.conftest import Simulation, number
+from tests.simulated.test_messages import EXACT, PAIRS, pingpongs
+
+# Of the link of 1 GB/s that small.toml has.
+RATE = 1e9
+PACKET = 1000
+LONG = 65_536
+LAST_PACKET = LONG % PACKET
+
+
+def bucket(out_bytes: int, in_bytes: int) -> dict[str, Any]:
+    sizes = {"bucket_out": out_bytes, "bucket_in": in_bytes, "packet": PACKET}
+    return {"nic": {key: number(f"{value} B") for key, value in sizes.items()}}
+
+
+def saved(small: Simulation, changes: dict[str, Any], ranks: int, case: str) -> float:
+    """How much less a case takes than without buckets."""
+    places = [(node, 0) for node in range(ranks)]
+    (without,), (with_buckets,) = (one.times(places, [case]) for one in (small, small.with_machine(changes)))
+    return without - with_buckets
+
+
+@pytest.mark.parametrize(
+    ("size", "out_bytes", "in_bytes", "at_once"),
+    [
+        (8192, 20_000, 30_000, 8192),
+        (LONG, 20_000, 30_000, 20_000 + LAST_PACKET),
+        (LONG, 30_000, 20_000, 20_000 + LAST_PACKET),
+        (64_000, 20_000, 30_000, 20_000 + PACKET),
+    ],
+)
+def test_the_narrower_bucket_lets_its_bytes_and_the_last_packet_pass_at_once(
+    small: Simulation, size: int, out_bytes: int, in_bytes: int, at_once: int
+) -> None:
+    less_s = saved(small, bucket(out_bytes, in_bytes), 2, f"bcast bytes={size} mode=once")
+    assert less_s == pytest.approx(at_once / RATE, rel=1e-3)
+
+
+def test_messages_of_a_node_share_its_bucket(small: Simulation) -> None:
+    """Each node sends three at once."""
+    less_s = saved(small, bucket(20_000, 30_000), 4, "alltoall bytes=30000 mode=once")
+    assert less_s == pytest.approx((20_000 + PACKET) / RATE, rel=0.02)
+
+
+def test_a_bucket_is_full_again_after_a_rest(small: Simulation) -> None:
+    """Each call of a collective starts on idle links, whatever was before."""
+    filled = small.with_machine(bucket(20_000, 30_000))
+    first, second = filled.times(PAIRS["network"], [f"bcast bytes={LONG} mode=once"] * 2)
+    assert second == pytest.approx(first, rel=EXACT)
+
+
+def test_ping_pong_cannot_use_more_than_comes_back(small: Simulation) -> None:
+    """A link carries a message every round trip: with a large bucket half of what it carries is the bound."""
+    size = 100_000
+    (bound,) = pingpongs(small.with_machine(bucket(200_000, 200_000)), PAIRS["network"], (size,))
+    assert bound == pytest.approx(size / 2 / RATE, rel=0.05)
+    (alone,) = pingpongs(small, PAIRS["network"], (size,))
+    assert alone > 1.5 * bound
+
+
+def test_within_a_node_there_is_no_bucket(small: Simulation) -> None:
+    changes = bucket(20_000, 30_000)
+    assert pingpongs(small.with_machine(changes), PAIRS["node"]) == pingpongs(small, PAIRS["node"])
