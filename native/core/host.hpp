@@ -31,7 +31,7 @@ bool carries_payload();
 
 // What links let pass at once, when they have been idle, is there again when this returns; a simulator needs to be told.
 void rest();
-// After how many calls in a row all further ones are alike, because of that; 0 where the first one is like all others.
+// How many calls in a row use that up, as far as short messages can; 0 where the first call is like all others.
 int settling_calls();
 
 }  // namespace kiviat::host

@@ -23,6 +23,8 @@ class Bucket {
     return passes;
   }
 
+  double bytes_per_s() const { return bytes_per_s_; }
+
  private:
   double bytes_, packet_bytes_, bytes_per_s_;
   double left_;  // below 0: owed

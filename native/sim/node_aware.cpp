@@ -126,6 +126,12 @@ class Elements {
   std::unique_ptr<std::byte[]> room_;
 };
 
+// Of ranks that are not the root, SMPI's algorithms use the receive buffer too; programs need not give one.
+int reduce_to(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+  if (comm->rank() == root) return flat.reduce(send, receive, count, type, op, root, comm);
+  return flat.reduce(send, Elements(count, type).data(), count, type, op, root, comm);
+}
+
 int barrier(MPI_Comm comm) {
   const View mine = view(*comm);
   if (!mine.nodes) return flat.barrier(mine.all);
@@ -158,7 +164,7 @@ int bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
 
 int reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   const View mine = view(*comm);
-  if (!mine.nodes || !commutes(op)) return flat.reduce(send, receive, count, type, op, root, mine.all);
+  if (!mine.nodes || !commutes(op)) return reduce_to(send, receive, count, type, op, root, mine.all);
   const bool is_short = bytes_of(count, type) <= short_reduce_bytes;
   Elements of_node(count, type), of_all(count, type);
   const int node = mine.node_of(root), local = mine.local_of(root);
@@ -172,7 +178,7 @@ int reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op
       flat.reduce(part, into, count, type, op, node, mine.leaders());
       part = mine.node == node ? into : part;
     }
-    if (mine.node == node && mine.shares()) flat.reduce(part, receive, count, type, op, local, mine.here());
+    if (mine.node == node && mine.shares()) reduce_to(part, receive, count, type, op, local, mine.here());
     return MPI_SUCCESS;
   }
   const void* part = send;

@@ -154,8 +154,12 @@ class Machine : public routing::NetZoneImpl {
     const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
     if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
-    if (number == 2 && nodes_[source.node].out)
-      newest_flow().set_remains(wire_bytes - pass_at_once(nodes_[source.node], nodes_[target.node], bytes));
+    if (number == 2 && nodes_[source.node].out) {
+      const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes);
+      seconds += passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // slower than the link is the flow still
+      // Nothing is left that latency could make up for: the envelope is not sent either.
+      newest_flow().set_remains(std::max(least_bytes, wire_bytes - passed + std::min(seconds, 0.0) * flow));
+    }
     return std::max(seconds, 1e-12) / bound_latency(rate);
   }
 
@@ -191,6 +195,7 @@ class Machine : public routing::NetZoneImpl {
  private:
   static constexpr double unit_rate = 1e9;       // network/TCP-gamma is twice that
   static constexpr double envelope_bytes = 16;   // SMPI adds them to every message
+  static constexpr double least_bytes = 1e-2;    // a flow of none would never end
 
   const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
   static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }

@@ -10,6 +10,7 @@ from analysis.rows import curve
 
 from kiviat.model.bucket import Bucket, without
 from kiviat.model.fit import fit_level
+from kiviat.record import InputError
 from model.test_fit import KNOWN, SIZES, written
 
 LINK = 12e6
@@ -48,8 +49,9 @@ def test_the_line_behind_the_bucket_is_found_again() -> None:
     for size in (0, 64, 256, 1024, 4096, 8192, 65536, 1 << 20):
         assert fitted.time(size) == pytest.approx(LATENCY_S + size / LINK, rel=0.02), size
     assert dict(fitted.points) == {point.bytes: point.median for point in POINTS}
-    # Without it, short messages would be as slow as their bytes on the link.
-    assert fit_level(POINTS, LINK).eager_bytes != fitted.eager_bytes or fitted.eager_bytes is None
+    assert fitted.eager_bytes is None
+    # Without it, messages would be as slow as their bytes on the link, and begin with no latency.
+    assert fit_level(POINTS, LINK).time(64) < 0.9 * LATENCY_S
 
 
 def test_the_file_has_the_bucket_and_gives_the_processors_the_latency(tmp_path: Path) -> None:
@@ -63,6 +65,18 @@ def test_the_file_has_the_bucket_and_gives_the_processors_the_latency(tmp_path: 
     assert first.send is not None and first.send.value == pytest.approx(LATENCY_S / 2, rel=0.02)
     assert first.receive is not None and first.receive.confidence == "assumed"
     assert any("256 to 4096 B" in question for question in machine.open_questions)
+
+
+def test_sizes_that_the_bucket_decided_do_not_count() -> None:
+    short = [point for point in POINTS if point.bytes in (256, 1024, 4096, 8192)]
+    with pytest.raises(InputError, match="4 sizes between these ranks, 3 of which the link's bucket decided"):
+        fit_level(short, LINK, BUCKET)
+
+
+def test_nothing_is_said_of_processors_that_no_message_crossed(tmp_path: Path) -> None:
+    structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=BUCKET, wire_s=0.0)
+    machine = written(tmp_path, structure, node=fit_level(POINTS))
+    assert machine.segments["network"][0].send is None
 
 
 def test_a_wire_of_known_length_keeps_its_latency(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def run(home: Path, *words: str) -> Path:
 @pytest.mark.full
 @pytest.mark.xfail(
     strict=False,
-    reason="on cores of their own medians are 8 to 23 %, and messages of 64 KiB and more are worst: "
+    reason="on cores of their own medians are 8 to 20 %, and messages of 64 KiB and more are worst: "
     "docs/emulated.md says why; on shared cores ranks wait for a core as well",
 )
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])

@@ -35,6 +35,8 @@ def saved(small: Simulation, changes: dict[str, Any], ranks: int, case: str) -> 
         (LONG, 20_000, 30_000, 20_000 + LAST_PACKET),
         (LONG, 30_000, 20_000, 20_000 + LAST_PACKET),
         (64_000, 20_000, 30_000, 20_000 + PACKET),
+        # The untimed call before leaves less than it needs.
+        (150_000, 200_000, 300_000, 150_000),
     ],
 )
 def test_the_narrower_bucket_lets_its_bytes_and_the_last_packet_pass_at_once(
@@ -64,6 +66,29 @@ def test_ping_pong_cannot_use_more_than_comes_back(small: Simulation) -> None:
     assert bound == pytest.approx(size / 2 / RATE, rel=0.05)
     (alone,) = pingpongs(small, PAIRS["network"], (size,))
     assert alone > 1.5 * bound
+
+
+def test_a_message_whose_latency_is_all_of_processors_costs_what_the_file_says(small: Simulation) -> None:
+    """But for the hop, no latency is left to make up for SMPI's envelope, which would take 16 us here."""
+    slow = number("1 MB/s")
+    segment = {"from": number("0 B"), "latency": number("0 s"), "bandwidth": slow}
+    segment |= {"send": number("4 us"), "receive": number("4 us")}
+    changes = bucket(20_000, 30_000)
+    changes["nic"]["bandwidth"] = slow
+    short = small.with_machine({**changes, "mpi": {"network": [segment], "eager": number("1 MB")}})
+    assert pingpongs(short, PAIRS["network"], (0, 8, 1000)) == pytest.approx([8.5e-6] * 3, rel=0.01)
+
+
+def test_what_passes_at_once_is_no_quicker_than_mpi(small: Simulation) -> None:
+    """A message that gets half of the link's rate saves what its bytes take on the link, not all of it."""
+    size = 8000
+    segment = {"from": number("0 B"), "latency": number("9 us"), "bandwidth": number("500 MB/s")}
+    half = {"mpi": {"network": [segment]}}
+    (without,) = pingpongs(small.with_machine(half), PAIRS["network"], (size,))
+    (with_buckets,) = pingpongs(
+        small.with_machine({**half, **bucket(20_000, 30_000)}), PAIRS["network"], (size,)
+    )
+    assert without - with_buckets == pytest.approx(size / RATE, rel=1e-3)
 
 
 def test_within_a_node_there_is_no_bucket(small: Simulation) -> None:

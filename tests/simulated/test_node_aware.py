@@ -59,15 +59,20 @@ def test_where_every_rank_has_a_node_reductions_are_mpichs_own(small: Simulation
     assert on(small, AWARE).times(places, cases) == pytest.approx(named.times(places, cases), rel=1e-6)
 
 
+@pytest.mark.parametrize("one_each", [False, True])
+@pytest.mark.parametrize("selector", ["mpich", "ompi"])
 @pytest.mark.parametrize("ranks", [5, 8, 12])
-def test_payload_arrives(small: Simulation, ranks: int) -> None:
+def test_payload_arrives(small: Simulation, ranks: int, selector: str, one_each: bool) -> None:
     aware = replace(
-        on(small, AWARE), options={"smpi/shared-malloc": "off"}, environment={"KIVIAT_VERIFY": "1"}
+        on(small, {"mpi": {"collectives": selector, "node_aware": True}}),
+        options={"smpi/shared-malloc": "off"},
+        environment={"KIVIAT_VERIFY": "1"},
     )
     names = ("barrier", "allreduce bytes=8", "allreduce bytes=65536", "bcast bytes=8", "bcast bytes=20000")
     names += ("bcast bytes=600000", "bcast bytes=8 root=3", "bcast bytes=20000 root=3", "reduce bytes=8")
-    names += ("reduce bytes=65536", "reduce bytes=8 root=3", "reduce bytes=65536 root=3")
-    for result in aware.cases(aware.places(ranks), [f"{name} mode=once" for name in names]):
+    names += ("reduce bytes=2048", "reduce bytes=65536", "reduce bytes=8 root=3", "reduce bytes=65536 root=3")
+    places = [(node, 0) for node in range(ranks)] if one_each else aware.places(ranks)
+    for result in aware.cases(places, [f"{name} mode=once" for name in names]):
         assert result["check"] == "passed", (result["case"], result["check_reason"])
 
 

@@ -91,9 +91,11 @@ def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Struc
     core = arguments.core_memory_bandwidth
     nodes, sockets, cores = _shape(runs)
     link_source, bucket, wire_s = "", None, None
-    if rates["link"] is None and (spec := _emulated_links(runs)) is not None:
-        rates["link"], bucket, wire_s = _payload_rate(spec), _bucket(spec), spec.delay_s or 0.0
-        link_source = "what a stream gets of the emulated link's rate, and its bucket: docs/emulated.md"
+    if (spec := _emulated_links(runs)) is not None:
+        bucket, wire_s = _bucket(spec), spec.delay_s or 0.0
+        if rates["link"] is None and spec.rate_bit_per_s is not None:
+            rates["link"] = spec.rate_bit_per_s / 8 * _PAYLOAD
+            link_source = "what a stream gets of the emulated link's rate, and its bucket: docs/emulated.md"
     return Structure(
         nodes=arguments.nodes or nodes,
         sockets=sockets,
@@ -121,24 +123,23 @@ def _emulated(run: Mapping[str, Any]) -> str | None:
 
 
 def _emulated_links(runs: Sequence[Mapping[str, Any]]) -> Spec | None:
-    """One with their rate. A run on one node, emulated or not, says nothing of links, in whatever order they
-    are given.
+    """One of the clusters with links, which must be alike. A run on one node, emulated or not, says nothing
+    of links, in whatever order they are given.
     """
     specs = [parse_spec(spec) for run in runs if (spec := _emulated(run))]
     linked = [spec for spec in specs if spec.nodes > 1]
-    if len({spec.rate_bit_per_s for spec in linked}) > 1:
+    if len({(spec.rate_bit_per_s, spec.delay_s) for spec in linked}) > 1:
         listed = ", ".join(str(_emulated(run)) for run in runs if _emulated(run))
-        raise InputError(f"the runs are of links of several rates: {listed}; fit one machine at a time")
-    return next((spec for spec in linked if spec.rate_bit_per_s is not None), None)
-
-
-def _payload_rate(spec: Spec) -> float | None:
-    """In B/s."""
-    return None if spec.rate_bit_per_s is None else spec.rate_bit_per_s / 8 * _PAYLOAD
+        raise InputError(
+            f"the runs are of links of several rates or delays: {listed}; fit one machine at a time"
+        )
+    return linked[0] if linked else None
 
 
 def _bucket(spec: Spec) -> Bucket | None:
-    """What nodes let pass at once, the bridge, and TCP's segments: whole frames after its headers."""
+    """What nodes let pass at once, the bridge, and TCP's segments: whole frames after its headers. None where
+    links are not shaped.
+    """
     shaping = shaping_of(spec)
     if shaping is None:
         return None

@@ -75,9 +75,11 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
     """
     points = without(bucket, measured, link) if bucket and link else measured
     if len(points) < _LEAST_POINTS:
+        decided = len(measured) - len(points)
+        of_these = f", {decided} of which the link's bucket decided" if decided else ""
         raise InputError(
-            f"the run has ping-pongs of {len(points)} sizes between these ranks; measure at least "
-            f"{_LEAST_POINTS}, better all: -m 0:4M"
+            f"the run has ping-pongs of {len(measured)} sizes between these ranks{of_these}; measure at "
+            f"least {_LEAST_POINTS}{' others' if decided else ''}, better all: -m 0:4M"
         )
     sizes, times = [size_of(point) for point in points], [point.median for point in points]
     found = protocol_switches(points)

@@ -143,7 +143,7 @@ def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:
             f"network: how long messages of {min(untold)} to {max(untold)} B take was decided by the link's "
             "bucket, so that what they cost MPI is not known"
         )
-    elif structure.link and far and far.quick(structure.link):
+    elif structure.link and not structure.bucket and far and far.quick(structure.link):
         questions.append(
             "short messages were quicker than the link's rate: it lets some bytes pass at once when it has "
             "been idle (nic.bucket_out), which nobody has told the model"
@@ -186,7 +186,9 @@ class _Text:
             return
         known = ("run", "calibrated") if fitted else ("guess", "assumed")
         for line in used.lines:
-            of_processors_s = 0.0 if wire_s is None else max(0.0, line.latency_s - wire_s)
+            of_processors_s = 0.0
+            if fitted and wire_s is not None:
+                of_processors_s = max(0.0, line.latency_s - wire_s)
             self._lines += ["", f"[[mpi.{level}]]"]
             self.number("from", f"{line.from_bytes} B", *known)
             self.number("latency", text_of(line.latency_s - of_processors_s, "s"), *known)
