@@ -429,6 +429,17 @@ def test_studies_at_all_numbers_of_ranks(native_openmpi: Native, tmp_path: Path)
             assert missing <= {"availability"}, case
 
 
+def test_groups_that_need_unlike_numbers_of_rounds_do_not_wait_for_one_another(
+    native_openmpi: Native, tmp_path: Path
+) -> None:
+    """The story: one group found its links healthy and went on, the other looked again and hung."""
+    driven = Driven(native_openmpi, tmp_path)
+    # 1 % is noise: how often a group looks again is chance.
+    words = "sick_links group=4 bytes=8 slower_by=1 pair_ms=1 long=4096"
+    driven(8, *(f"{attempt} {words}" for attempt in range(60)))
+    assert [result["outcome"] for result in driven.results] == ["ok"] * 60
+
+
 def test_an_alias_of_a_family_means_all_of_it(native_openmpi: Native) -> None:
     words = ["-m", "64", "--set", "phase_ms=1", "--format", "jsonl"]
     done = native_openmpi.run(2, native_openmpi.program, "dense", *words)

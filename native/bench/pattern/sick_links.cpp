@@ -26,7 +26,7 @@ struct NamedLink {
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), budget_s_(seconds_of_axis(t, "pair_ms") / 2), bytes_{short_bytes, long_bytes(t)},
+      : t_(t), group_(t.comm()), budget_s_(seconds_of_axis(t, "pair_ms") / 2), bytes_{short_bytes, long_bytes(t)},
         rounds_(sick_rounds(t.ranks(), t.text("rounds"))), schedule_(t.ranks(), t.seed()), round_trips_(t, bytes_[1]) {
     rules_.least_factor = 1 + static_cast<double>(bounded(t, "slower_by", 1, 1000)) / 100;
   }
@@ -66,7 +66,7 @@ class Study {
   // All ranks in pairs at once. Groups may need unlike numbers of rounds: each waits for its own ranks only.
   double half_s(int partner, int measure) {
     const double seconds = round_trips_.half_s(partner, bytes_[measure], budget_s_);
-    t_.together(partner == MPI_PROC_NULL);
+    group_.meet(partner == MPI_PROC_NULL);
     return seconds;
   }
 
@@ -200,6 +200,7 @@ class Study {
   }
 
   Trial& t_;
+  Assembly group_;
   double budget_s_;
   std::int64_t bytes_[2];
   int rounds_;
