@@ -4,6 +4,7 @@
 
 #include <simgrid/s4u/Actor.hpp>
 #include <simgrid/s4u/Host.hpp>
+#include <xbt/config.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +16,13 @@
 
 #include "sim/communicator.hpp"
 
-namespace simgrid::smpi::colls {
+namespace simgrid::smpi {
+
+// Algorithms of SMPI: recursive doubling, and halving before it (Rabenseifner's).
+int allreduce__rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
+int allreduce__rab_rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
+
+namespace colls {
 
 // What SMPI's collectives are: the algorithms of the selector.
 extern int (*barrier)(MPI_Comm);
@@ -23,7 +30,8 @@ extern int (*bcast)(void*, int, MPI_Datatype, int, MPI_Comm);
 extern int (*reduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
 extern int (*allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
-}  // namespace simgrid::smpi::colls
+}  // namespace colls
+}  // namespace simgrid::smpi
 
 namespace {
 
@@ -35,6 +43,8 @@ using simgrid::smpi::Request;
 constexpr int tag = -7714;
 // MPICH 4.0.2, maint/tuning/coll/ch4/generic.json.
 constexpr long few_ranks = 8, short_bcast_bytes = 12288, long_bcast_bytes = 524288, short_reduce_bytes = 2048;
+// Likewise, maint/tuning/coll/mpir/generic.json.
+constexpr long short_allreduce_bytes = 8;
 
 struct Flat {
   decltype(colls::barrier) barrier;
@@ -108,6 +118,19 @@ bool commutes(MPI_Op op) {
   int commutes = 1;
   if (op != MPI_OP_NULL) PMPI_Op_commutative(op, &commutes);
   return commutes != 0;
+}
+
+bool is_predefined(MPI_Op op) {
+  const MPI_Op all[] = {MPI_MAX, MPI_MIN, MPI_MAXLOC, MPI_MINLOC, MPI_SUM, MPI_PROD, MPI_LAND,
+                        MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_REPLACE, MPI_NO_OP};
+  return std::ranges::find(all, op) != std::end(all);
+}
+
+// Of MPICH 4: SMPI's selector has the rule of 3, whose short messages end at 2048 bytes.
+int allreduce_of_mpich(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(comm->size())));
+  const bool halves = bytes_of(count, type) > short_allreduce_bytes && is_predefined(op) && count >= power;
+  return (halves ? simgrid::smpi::allreduce__rab_rdb : simgrid::smpi::allreduce__rdb)(send, receive, count, type, op, comm);
 }
 
 // For `count` elements, wherever the first of their bytes is.
@@ -207,7 +230,9 @@ void kiviat::sim::make_collectives_node_aware() {
   // SMPI chooses its algorithms when it knows the platform, and then starts its ranks.
   s4u::Actor::on_creation_cb([](const s4u::Actor&) {
     if (flat.barrier) return;
-    flat = {colls::barrier, colls::bcast, colls::reduce, colls::allreduce};
+    const auto chosen = [](const char* what) { return simgrid::config::get_value<std::string>(what); };
+    const bool of_mpich = chosen("smpi/coll-selector") == "mpich" && chosen("smpi/allreduce").empty();
+    flat = {colls::barrier, colls::bcast, colls::reduce, of_mpich ? allreduce_of_mpich : colls::allreduce};
     colls::barrier = barrier, colls::bcast = bcast, colls::reduce = reduce, colls::allreduce = allreduce;
   });
 }

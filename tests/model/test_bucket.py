@@ -40,8 +40,24 @@ def test_a_link_that_is_never_idle_lets_nothing_pass() -> None:
 
 
 def test_what_the_bucket_decided_says_nothing() -> None:
-    left = {point.bytes for point in without(BUCKET, POINTS, LINK)}
+    left = {one.point.bytes for one in without(BUCKET, POINTS, LINK)}
     assert set(SIZES) - left == {256, 512, 1024, 2048, 4096}
+
+
+def test_the_first_messages_after_a_rest_say_what_processors_take() -> None:
+    """From 600 B on twice as much: whoever has only medians cannot know, for there the bucket decided."""
+    points = [
+        replace(point, minimum=2 * LATENCY_S) if size in (1024, 1448) else point
+        for size, point in zip((*SIZES, 1448), (*POINTS, *curve([(1448, seconds(1448))])), strict=True)
+    ]
+    points.sort(key=lambda point: point.bytes or 0)
+    kept = {one.point.bytes: one for one in without(BUCKET, points, LINK)}
+    assert kept[1024].seen_s == 2 * LATENCY_S
+    assert kept[1024].point.median == pytest.approx(2 * LATENCY_S + 1024 / LINK)
+    assert 512 not in kept, "its quickest sample waited for the bucket, too"
+    fitted = fit_level(points, LINK, BUCKET)
+    for size, latency_s in ((64, LATENCY_S), (1024, 2 * LATENCY_S), (1448, 2 * LATENCY_S)):
+        assert fitted.time(size) - size / LINK == pytest.approx(latency_s, rel=0.02), size
 
 
 def test_the_line_behind_the_bucket_is_found_again() -> None:

@@ -51,12 +51,22 @@ def test_what_comes_out_is_the_same(small: Simulation, rounds: Path, ranks: int,
         assert (others == seconds) is (one_each and selector == "ompi")
 
 
-def test_where_every_rank_has_a_node_reductions_are_mpichs_own(small: Simulation) -> None:
-    """Rabenseifner's above 2048 B, where SMPI takes MVAPICH2's."""
-    places = [(node, 0) for node in range(4)]
-    named = on(small, {"mpi": {"algorithms": {"allreduce": "rab_rdb"}}})
-    cases = [f"allreduce bytes={size} mode=once" for size in (4096, 65536)]
-    assert on(small, AWARE).times(places, cases) == pytest.approx(named.times(places, cases), rel=1e-6)
+def times_of_allreduce(simulation: Simulation, ranks: int, algorithm: str | None, *sizes: int) -> list[float]:
+    """Where every rank has a node."""
+    algorithms = {"algorithms": {"allreduce": algorithm}} if algorithm else {}
+    there = on(simulation, {"mpi": {**AWARE["mpi"], **algorithms}})
+    places = [(node, 0) for node in range(ranks)]
+    return there.times(places, [f"allreduce bytes={size} mode=once" for size in sizes])
+
+
+@pytest.mark.parametrize("ranks", [4, 6])
+def test_allreduce_is_that_of_mpich_4(small: Simulation, ranks: int) -> None:
+    """Rabenseifner's above 8 B and where each rank has an element, where SMPI's rule begins above 2048 B."""
+    halves, doubles = [16, 1024, 4096, 65536], [4, 8, 12]
+    own = times_of_allreduce(small, ranks, None, *halves, *doubles)
+    assert own[: len(halves)] == pytest.approx(times_of_allreduce(small, ranks, "rab_rdb", *halves), rel=1e-6)
+    assert own[len(halves) :] == pytest.approx(times_of_allreduce(small, ranks, "rdb", *doubles), rel=1e-6)
+    assert own[1] != pytest.approx(times_of_allreduce(small, ranks, "rdb", 1024)[0], rel=0.1)
 
 
 @pytest.mark.parametrize("one_each", [False, True])

@@ -10,8 +10,8 @@ from kiviat.analysis.curves import size_of
 from kiviat.analysis.summary import Summary
 
 # Ping-pongs that take so much of what the bucket's rate alone allows say what the bucket lets pass, and
-# nothing of MPI.
-_DECIDED = 0.75
+# nothing of MPI; but samples in less than this part of the time of that rate passed at once.
+_DECIDED, _AT_ONCE = 0.9, 0.5
 _ROUNDS = 100
 
 
@@ -35,24 +35,30 @@ class Bucket:
         return least
 
 
-def without(bucket: Bucket, points: Sequence[Summary], rate: float) -> list[Summary]:
+@dataclass(frozen=True, slots=True)
+class Unaided:
+    """A ping-pong on links that let nothing pass at once, and what it took on those that do."""
+
+    point: Summary
+    seen_s: float
+
+
+def without(bucket: Bucket, points: Sequence[Summary], rate: float) -> list[Unaided]:
     """The ping-pong as it would be on links of that rate that let nothing pass at once, as far as it says.
 
-    Each of its links carries a message every two of its times.
+    Each of its links carries a message every two of its times, or finds its bucket full.
     """
     found = []
     for point in points:
-        size, every_s = size_of(point), 2 * point.median
-        if size > _DECIDED * rate * every_s:
-            continue
+        size, seen_s = size_of(point), point.median
+        link_s, every_s = size / rate / 2, 2 * seen_s
+        if link_s > _DECIDED * seen_s:
+            if point.minimum is None or point.minimum > _AT_ONCE * link_s:
+                continue
+            seen_s, every_s = point.minimum, math.inf
+            point = replace(point, low=None, high=None)
         more_s = bucket.at_once(size, every_s, rate) / rate
-        low, high = point.low, point.high
-        found.append(
-            replace(
-                point,
-                median=point.median + more_s,
-                low=None if low is None else low + more_s,
-                high=None if high is None else high + more_s,
-            )
-        )
+        low = None if point.low is None else point.low + more_s
+        high = None if point.high is None else point.high + more_s
+        found.append(Unaided(replace(point, median=seen_s + more_s, low=low, high=high), seen_s))
     return found

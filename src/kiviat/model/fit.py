@@ -73,7 +73,8 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
     """The costs of the messages of one curve; `link` is the rate in B/s that none of them can exceed, but
     for what its bucket lets pass at once.
     """
-    points = without(bucket, measured, link) if bucket and link else measured
+    unaided = without(bucket, measured, link) if bucket and link else []
+    points = [one.point for one in unaided] if bucket and link else measured
     if len(points) < _LEAST_POINTS:
         decided = len(measured) - len(points)
         of_these = f", {decided} of which the link's bucket decided" if decided else ""
@@ -84,7 +85,9 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
     sizes, times = [size_of(point) for point in points], [point.median for point in points]
     found = protocol_switches(points)
     starts = [0, *(sizes.index(switch.above) for switch in found), len(sizes)]
-    curve = _Curve(np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64), link)
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    seen = np.asarray([one.seen_s for one in unaided], dtype=np.float64)
+    curve = _Steps(x, y, link, seen) if bucket and link else _Curve(x, y, link)
     parts = [part for i, j in pairwise(starts) for part in curve.parts(i, j)]
     lines = []
     for i, j in parts:
@@ -167,9 +170,10 @@ class _Curve:
         if worst <= _CLOSE or j - i < 2:
             return [(i, j)]
         cut = min(range(i + 1, j), key=lambda at: self._off(i, at) + self._off(at, j))
-        if max(self._worst(i, cut), self._worst(cut, j)) > _HELPS * worst:
-            return [(i, j)]
-        return self.parts(i, cut) + self.parts(cut, j)
+        return self.parts(i, cut) + self.parts(cut, j) if self._helps(i, cut, j) else [(i, j)]
+
+    def _helps(self, i: int, cut: int, j: int) -> bool:
+        return max(self._worst(i, cut), self._worst(cut, j)) <= _HELPS * self._worst(i, j)
 
     def _errors(self, i: int, j: int) -> Floats:
         latency_s, s_per_byte = self.line(i, j)
@@ -180,3 +184,29 @@ class _Curve:
 
     def _off(self, i: int, j: int) -> float:
         return float(self._errors(i, j).sum())
+
+
+class _Steps(_Curve):
+    """Of a link whose rate is known, and its bucket: every line has that rate, and the rest is the time of
+    processors, which goes up in steps. Errors are parts of what was `seen`, less than `y` where bytes
+    passed at once: there the rest is all that a message takes.
+    """
+
+    def __init__(self, x: Floats, y: Floats, link: float, seen: Floats) -> None:
+        super().__init__(x, y, link)
+        self._seen = seen
+
+    def line(self, i: int, j: int) -> tuple[float, float]:
+        """The intercept with the least sum of errors."""
+        rest = self.y[i:j] - self._least_s_per_byte * self.x[i:j]
+        order = np.argsort(rest)
+        weights = np.cumsum(1 / self._seen[i:j][order])
+        return max(0.0, float(rest[order][np.searchsorted(weights, weights[-1] / 2)])), self._least_s_per_byte
+
+    def _helps(self, i: int, cut: int, j: int) -> bool:
+        """Of several steps a cut shows one, so that the largest error may stay."""
+        return self._off(i, cut) + self._off(cut, j) <= _HELPS * self._off(i, j)
+
+    def _errors(self, i: int, j: int) -> Floats:
+        latency_s, s_per_byte = self.line(i, j)
+        return np.abs(latency_s + s_per_byte * self.x[i:j] - self.y[i:j]) / self._seen[i:j]
