@@ -2,7 +2,7 @@
 
 namespace kiviat {
 
-Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values)
+Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress&)
     : assembly_(assembly), count_(count), values_(values), own_(count * values), shares_(nullptr) {
   results_ = own_.data();
 }

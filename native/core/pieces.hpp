@@ -1,8 +1,9 @@
 // Independent pieces of a long study, such as patterns. On a machine that is there they follow each other; on a
-// modelled one they are shared out among the cores of the machine that simulates.
+// modelled one each has a simulation of its own, as many at a time as the machine that simulates has cores.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,8 +13,10 @@ namespace kiviat {
 
 class Pieces {
  public:
-  // `values` results of each of `count` pieces. Collective over those that `assembly` joins.
-  Pieces(const Assembly& assembly, std::size_t count, std::size_t values);
+  using Progress = std::function<void(double share)>;
+  // `values` results of each of `count` pieces. Collective over those that `assembly` joins. `progressed` is told, on the
+  // first of them, of what is done elsewhere meanwhile.
+  Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress& progressed);
   ~Pieces();
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
@@ -21,9 +24,9 @@ class Pieces {
   // Whether this process does it; then it fills in the values, on all ranks alike.
   bool mine(std::size_t piece) const;
   std::span<double> values(std::size_t piece) const { return {results_ + piece * values_, values_}; }
-  // Whether this process is the one that goes on in the end, and speaks meanwhile.
+  // Whether it does all of them.
   bool leads() const;
-  // Afterwards all values are there. Collective; throws if a process was lost.
+  // Afterwards all values are there, in the process that goes on. Collective; throws if another was lost.
   void collect();
 
  private:

@@ -1,5 +1,6 @@
-// The whole simulation is forked: every process has all ranks, and leaves the values of its pieces in memory that all
-// processes share. Pieces begin with a meeting of all ranks, so that those before them do not matter.
+// The simulation is forked for each piece: a process has all ranks, and leaves the values of its piece in memory that all
+// share. So every piece begins in the same state at the same moment, and takes as long whichever others there are and
+// however many processes work at a time; ranks that are some rounding ahead may find a bucket (sim/bucket.hpp) quite different.
 #include "core/pieces.hpp"
 
 #include <signal.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -23,51 +23,66 @@
 namespace kiviat {
 namespace {
 
-// What a check of payload finds is told in one process only.
-std::size_t processes_for(std::size_t pieces) {
-  if (host::carries_payload()) return 1;
+std::size_t processes_at_a_time() {
   const char* given = std::getenv("KIVIAT_PROCESSES");
-  return std::clamp<std::size_t>(given ? std::strtoul(given, nullptr, 10) : 1, 1, pieces);
+  return given ? std::max(1UL, std::strtoul(given, nullptr, 10)) : 1;
 }
 
 }  // namespace
 
-// One for all ranks of a process. Whoever is free takes the next piece, so that fewer processes do as well.
+// One for all ranks of a process.
 struct Pieces::Shares {
   double* results;
-  std::atomic<int>* taken;
-  std::vector<signed char> mine;  // of each piece: -1 not asked yet
-  std::vector<pid_t> others = {};
-  bool leads = true, lost = false;
+  bool all_mine = false;  // what a check of payload finds is told in one process only
+  std::size_t mine = SIZE_MAX;
+  std::size_t others = 0;  // processes that work
+  bool lost = false;
 
-  static Shares* among(std::size_t count, std::size_t values) {
-    const std::size_t bytes = count * (values * sizeof(double) + sizeof(std::atomic<int>));
+  static Shares* among(std::size_t count, std::size_t values, const Progress& progressed) {
+    const std::size_t bytes = count * values * sizeof(double);
     void* memory = mmap(nullptr, std::max<std::size_t>(1, bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::runtime_error("no memory for the results of " + std::to_string(count) + " pieces");
-    auto* results = static_cast<double*>(memory);
-    auto* shares = new Shares{results, reinterpret_cast<std::atomic<int>*>(results + count * values), std::vector<signed char>(count, -1)};
+    auto* shares = new Shares{static_cast<double*>(memory)};
+    if (host::carries_payload()) {
+      shares->all_mine = true;
+      return shares;
+    }
+    std::size_t done = 0;
+    const auto finish_one = [&] {
+      shares->wait();
+      progressed(static_cast<double>(++done) / static_cast<double>(count));
+    };
     std::fflush(nullptr);
-    for (std::size_t number = 1; number < processes_for(count); ++number) {
+    for (std::size_t piece = 0; piece < count && !shares->lost; ++piece) {
+      if (shares->others == processes_at_a_time()) finish_one();
       const pid_t parent = getpid(), other = fork();
-      if (other < 0) break;
       if (other == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(1);
-        shares->leads = false, shares->others.clear();
-        break;
+        shares->mine = piece;
+        return shares;
       }
-      shares->others.push_back(other);
+      if (other < 0) throw std::runtime_error("no process for piece " + std::to_string(piece) + " of a study");
+      ++shares->others;
     }
+    while (shares->others > 0) finish_one();
     return shares;
+  }
+
+ private:
+  void wait() {
+    int status = 0;
+    ::wait(&status);
+    --others, lost = lost || status != 0;
   }
 };
 
 // Known to all ranks of a process by its address.
-Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values)
+Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress& progressed)
     : assembly_(assembly), count_(count), values_(values) {
   int rank;
   MPI_Comm_rank(assembly.comm(), &rank);
-  if (rank == 0) shares_ = Shares::among(count, values);
+  if (rank == 0) shares_ = Shares::among(count, values, progressed);
   auto address = reinterpret_cast<std::uintptr_t>(shares_);
   assembly.tell(&address, sizeof address);
   shares_ = reinterpret_cast<Shares*>(address);
@@ -76,25 +91,14 @@ Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values)
 
 Pieces::~Pieces() = default;
 
-bool Pieces::mine(std::size_t piece) const {
-  signed char& mine = shares_->mine[piece];
-  if (mine < 0) mine = shares_->taken[piece].exchange(1) == 0;
-  return mine != 0;
-}
+bool Pieces::mine(std::size_t piece) const { return shares_->all_mine || piece == shares_->mine; }
 
-bool Pieces::leads() const { return shares_->leads; }
+bool Pieces::leads() const { return shares_->all_mine; }
 
 void Pieces::collect() {
   assembly_.meet();
   // Whoever comes first does it for all ranks of this process.
-  if (!leads()) _exit(0);
-  for (const pid_t other : shares_->others) {
-    int status = 0;
-    waitpid(other, &status, 0);
-    shares_->lost = shares_->lost || status != 0;
-  }
-  shares_->others.clear();
-  assembly_.meet();
+  if (shares_->mine != SIZE_MAX) _exit(0);
   if (shares_->lost) throw std::runtime_error("a process of the simulation was lost");
 }
 

@@ -7,7 +7,7 @@
 //     switch DIVISOR                                vertices: all nodes, then all switches
 //     arc FROM TO LINK LATENCY_S                    LINK: -1 where it is no limit
 //     core NODE SOCKET NUMBER FLOPS_PER_S SELF NEAR_OUT NEAR_IN FAR_OUT FAR_IN       lists of links
-//     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B
+//     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B AFTER_S
 //     in_flight LEVEL BYTES
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      of each node: what leaves it, and what reaches it
 //     node_aware                                    where collectives are (sim/node_aware.hpp)
@@ -22,6 +22,9 @@
 // with the numbers of the segment that n falls into, and no faster than its links. Where a level has bytes in flight, as
 // a processor that copies from far memory can have so many loads outstanding, 1 / rate grows by a round trip over the
 // arcs for each so many bytes.
+//
+// When it has sent a message, a rank is still busy for the segment's after_s: that delays what it sends or receives next,
+// and nobody else.
 //
 // Where nodes have buckets (sim/bucket.hpp), what passes both at once loads no link.
 //
@@ -67,7 +70,7 @@ using simgrid::kernel::resource::StandardLinkImpl;
 using Links = std::vector<StandardLinkImpl*>;
 
 struct Segment {
-  double from_bytes, latency_s, rate, send_s, send_s_per_byte, receive_s, receive_s_per_byte;
+  double from_bytes, latency_s, rate, send_s, send_s_per_byte, receive_s, receive_s_per_byte, after_s;
 };
 
 struct Level {
@@ -183,13 +186,15 @@ class Machine : public routing::NetZoneImpl {
 
   // What the sending rank pays.
   double send_s(double bytes, const s4u::Host* from, const s4u::Host* to) {
-    const double seconds = send_s(segment_of(bytes, from, to), bytes);
+    const Segment& segment = segment_of(bytes, from, to);
+    const double seconds = send_s(segment, bytes), busy_s = busy_for_s(from);
     if (seconds > 0 && bytes >= rendezvous_bytes_) ++paid_[{from, to, bytes}];
-    return seconds;
+    if (segment.after_s > 0) busy_until_s_[from] = s4u::Engine::get_clock() + busy_s + seconds + segment.after_s;
+    return busy_s + seconds;
   }
   // SMPI has forgotten where a rank was that ended after it had sent: then it counts as far.
   double receive_s(double bytes, const s4u::Host* from, const s4u::Host* to) const {
-    return receive_s(from ? segment_of(bytes, from, to) : levels_[2].segment(bytes), bytes);
+    return busy_for_s(to) + receive_s(from ? segment_of(bytes, from, to) : levels_[2].segment(bytes), bytes);
   }
 
  private:
@@ -219,6 +224,11 @@ class Machine : public routing::NetZoneImpl {
     like.moving.emplace_back(like.begun++, flow);
     under_way_[flow] = {ends, &like};
     for (kiviat::UnderWay* of : ends) of->begin(s4u::Engine::get_clock());
+  }
+  // How long a rank is still busy with what it has sent last.
+  double busy_for_s(const s4u::Host* core) const {
+    const auto found = busy_until_s_.find(core);
+    return found == busy_until_s_.end() ? 0 : std::max(0.0, found->second - s4u::Engine::get_clock());
   }
   static double send_s(const Segment& segment, double bytes) { return segment.send_s + bytes * segment.send_s_per_byte; }
   static double receive_s(const Segment& segment, double bytes) { return segment.receive_s + bytes * segment.receive_s_per_byte; }
@@ -343,7 +353,7 @@ class Machine : public routing::NetZoneImpl {
       } else if (kind == "segment") {
         int level;
         Segment s;
-        words >> level >> s.from_bytes >> s.latency_s >> s.rate >> s.send_s >> s.send_s_per_byte >> s.receive_s >> s.receive_s_per_byte;
+        words >> level >> s.from_bytes >> s.latency_s >> s.rate >> s.send_s >> s.send_s_per_byte >> s.receive_s >> s.receive_s_per_byte >> s.after_s;
         levels_.at(level).segments.push_back(s);
         levels_[level].best_rate = std::max(levels_[level].best_rate, s.rate);
       } else if (kind == "in_flight") {
@@ -371,6 +381,7 @@ class Machine : public routing::NetZoneImpl {
 
   const double rendezvous_bytes_ = simgrid::config::get_value<int>("smpi/send-is-detached-thresh");
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long> paid_;  // rendezvous messages not yet moving
+  std::map<const s4u::Host*, double> busy_until_s_;  // with messages that have left
   // Messages of one size from one core to another: how many have begun to move and have been received, and those that move,
   // numbered, with their flows.
   struct Sequence {

@@ -274,6 +274,9 @@ def test_names_that_nobody_has() -> None:
         find_machine("nowhere/mine.toml")
 
 
+AFTER = 'after = { value = "1 us", source = "P3", confidence = "assumed" }'
+
+
 def test_the_hash_is_of_what_a_simulation_depends_on(tmp_path: Path) -> None:
     whole = load_machine(FOLDER / "cray-opteron.toml")
     for change in (
@@ -289,6 +292,7 @@ def test_the_hash_is_of_what_a_simulation_depends_on(tmp_path: Path) -> None:
         swap("cables = [1, 1]", "cables = [1, 2]"),
         swap('copy_reach = "node"', 'copy_reach = "network"'),
         swap('"16288 B"', '"16289 B"'),
+        swap('latency = { value = "6.15', f'{AFTER}\nlatency = {{ value = "6.15'),
     ):
         assert load_machine(write(tmp_path, change)).hash != whole.hash
 

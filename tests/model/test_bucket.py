@@ -9,7 +9,7 @@ import pytest
 from analysis.rows import curve
 
 from kiviat.model.bucket import Bucket, without
-from kiviat.model.fit import fit_level
+from kiviat.model.fit import fit_level, with_exchange
 from kiviat.record import InputError
 from model.test_fit import KNOWN, SIZES, written
 
@@ -81,6 +81,18 @@ def test_the_file_has_the_bucket_and_gives_the_processors_the_latency(tmp_path: 
     assert first.send is not None and first.send.value == pytest.approx(LATENCY_S / 2, rel=0.02)
     assert first.receive is not None and first.receive.confidence == "assumed"
     assert any("256 to 4096 B" in question for question in machine.open_questions)
+
+
+@pytest.mark.parametrize("wire_s", [0.0, 5e-6])
+def test_the_file_says_how_long_a_sender_is_busy(tmp_path: Path, wire_s: float) -> None:
+    """What arrives meanwhile waits, so that the wire's time counts, too."""
+    structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=BUCKET, wire_s=wire_s)
+    exchanges = curve([(size, LATENCY_S + 3e-6) for size in (0, 1, 2)], benchmark="pingping")
+    fitted = with_exchange(fit_level(POINTS, LINK, BUCKET), exchanges, LINK)
+    segments = written(tmp_path, structure, network=fitted).segments
+    assert segments["network"][0].after is not None
+    assert segments["network"][0].after.value == pytest.approx(3e-6 + wire_s)
+    assert segments["node"][0].after is None
 
 
 def test_sizes_that_the_bucket_decided_do_not_count() -> None:

@@ -45,6 +45,30 @@ def measured(tmp_path: Path) -> Path:
     return run.path
 
 
+def made_up_run(path: Path, name: str, ranks: list[dict[str, object]], seconds: float) -> Path:
+    """A ping-pong of 8 B, of these ranks."""
+    machine = MACHINE | {"sockets": 1, "cores": 2, "memory_bytes": 8 * 10**9}
+    with RunDirectory.create(path / "runs", name, machine=machine, plan=PLAN, where={}) as run:
+        run.set_launch(launch(0, 0, outcome="ok", exit=0, ranks=ranks))
+        found = metric(samples=(seconds,) * 3, p50=seconds, mean=seconds, min=seconds)
+        run.append(record(run.id, "pingpong/ranks=2/bytes=8", 0, bytes=8, axes={}, metrics=(found,)))
+        run.finish()
+    return run.path
+
+
+@pytest.mark.parametrize(("nodes", "seconds"), [([0, 0], 1.0e-6), ([0, 1], 4.6e-6)])
+def test_ranks_are_predicted_where_they_ran(
+    smpi: Toolchain, nodes: list[int], seconds: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nodes of the model may have more cores than those that ran had slots: it once put both ranks on one."""
+    ranks = [{"rank": i, "host": f"n{n}", "node": n, "sockets": "0"} for i, n in enumerate(nodes)]
+    run = made_up_run(tmp_path, "two", ranks, seconds)
+    assert main(["model", "predict", str(SMALL), str(run), "--format", "csv"]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    found = dict(zip(head.split(","), line.split(","), strict=True))
+    assert float(found["model"]) == pytest.approx(seconds, rel=0.05)
+
+
 def test_a_fitted_machine_repeats_what_was_measured(
     smpi: Toolchain, measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

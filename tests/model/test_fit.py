@@ -10,7 +10,7 @@ import pytest
 from analysis.rows import curve
 
 from kiviat.machine.model import Machine, load_machine
-from kiviat.model.fit import fit_level
+from kiviat.model.fit import fit_level, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves, level_of
 from kiviat.record import InputError
@@ -53,6 +53,19 @@ def test_a_protocol_switch_begins_a_segment_above_the_last_size_before_it() -> N
     assert [one.from_bytes for one in fitted.lines] == [0, 4097]
     assert fitted.lines[1].latency_s == pytest.approx(9e-6, rel=0.01)
     assert fitted.eager_bytes == 4096
+
+
+def test_pingpings_say_how_long_a_rank_is_busy_when_a_message_has_left() -> None:
+    """As far as bytes on the link do not decide; longer messages are taken to be as the longest of those."""
+    link = 100e6
+    points = [(size, (5e-6 if size <= 128 else 9e-6) + size / link) for size in SIZES]
+    busy_s = {size: 2e-6 if size <= 128 else 3e-6 if size <= 65536 else 70e-6 for size in SIZES}
+    pingpings = [(size, time + busy_s[size]) for size, time in points]
+    fitted = with_exchange(fit_level(curve(points), link), curve(pingpings, benchmark="pingping"), link)
+    assert [one.from_bytes for one in fitted.lines][:2] == [0, 129]
+    assert fitted.lines[0].exchange_s == pytest.approx(2e-6)
+    assert fitted.lines[-1].exchange_s == pytest.approx(3e-6)
+    assert with_exchange(fitted, [], link).lines[0].exchange_s == 0
 
 
 def test_nothing_is_quicker_than_the_link() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -95,3 +96,20 @@ def test_what_passes_at_once_is_no_quicker_than_mpi(small: Simulation) -> None:
 def test_within_a_node_there_is_no_bucket(small: Simulation) -> None:
     changes = bucket(20_000, 30_000)
     assert pingpongs(small.with_machine(changes), PAIRS["node"]) == pingpongs(small, PAIRS["node"])
+
+
+def test_patterns_take_as_long_in_however_many_processes(small: Simulation) -> None:
+    """What a random ring finds in a bucket hangs on who is ahead by a rounding, so on what ran before."""
+
+    def bandwidths(processes: int) -> list[float]:
+        narrow = {"nic": {**bucket(3_000, 6_000)["nic"], "bandwidth": number("12 MB/s")}}
+        there = replace(small.with_machine(narrow), environment={"KIVIAT_PROCESSES": str(processes)})
+        places = [(node, core) for node in range(4) for core in range(2)]
+        (result,) = there.cases(places, ["b_eff version=quick mode=once"])
+        (table,) = (table for table in result["tables"] if table["name"] == "bandwidth")
+        return list(table["values"])
+
+    one, two, all_at_once = (bandwidths(processes) for processes in (1, 2, 100))
+    assert one == two == all_at_once
+    assert len(one) > 100 and min(one) > 0
+

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
 from kiviat.machine.model import LEVELS, segment_numbers
-from tests.simulated.conftest import Place, Simulation, number
+from tests.simulated.conftest import SMALL, Place, Simulation, number
 
 # Recorded times have seven digits.
 EXACT = 6e-7
@@ -17,7 +19,7 @@ def said(simulation: Simulation, level: str, size: int) -> float:
     """send(n) + latency + hops + n / rate + receive(n), as the file has them."""
     segments = [segment_numbers(segment) for segment in simulation.machine.segments[level]]
     segment = [one for one in segments if one[0] <= size][-1]
-    _, latency_s, rate, send_s, send_s_per_b, receive_s, receive_s_per_b = segment
+    _, latency_s, rate, send_s, send_s_per_b, receive_s, receive_s_per_b, _ = segment
     hop_s = simulation.machine.numbers["topology.hop"].value if level == "network" else 0.0
     return send_s + receive_s + latency_s + hop_s + size * (1 / rate + send_s_per_b + receive_s_per_b)
 
@@ -42,6 +44,22 @@ def test_messages_that_nobody_waits_for_cost_as_much(small: Simulation) -> None:
         assert times == pytest.approx(
             [time + answer_s for time in pingpongs(small, places, sizes)], rel=EXACT
         )
+
+
+def test_a_rank_that_has_sent_is_busy_for_a_while(small: Simulation) -> None:
+    """Which delays what it sends and receives next, and no ping-pong."""
+    after_s = 4e-6
+    segments = tomllib.loads(SMALL.read_text())["mpi"]["network"]
+    network = [{**segment, "after": number(f"{after_s} s")} for segment in segments]
+    busy = small.with_machine({"mpi": {"network": network}})
+    places = PAIRS["network"]
+    assert pingpongs(busy, places, (8, 4096)) == pingpongs(small, places, (8, 4096))
+    (send_s, receive_s) = (segment_numbers(small.machine.segments["network"][0])[i] for i in (3, 5))
+    per_byte_s = sum(segment_numbers(small.machine.segments["network"][0])[i] for i in (4, 6))
+    (exchange_s,) = busy.times(places, ["pingping bytes=8 mode=once"])
+    assert exchange_s == pytest.approx(send_s + after_s + receive_s + 8 * per_byte_s, rel=EXACT)
+    one, two = (busy.times(places, [f"uniband window={window} bytes=8 mode=once"])[0] for window in (1, 2))
+    assert 2 * two - one > after_s
 
 
 def test_the_protocol_switches_where_the_file_says(small: Simulation) -> None:

@@ -52,7 +52,7 @@ class Study {
     Table& table = t_.table("bandwidth", "B/s", "higher",
                             {{"pattern", names}, {"bytes", bytes}, {"method", {method_names.begin(), method_names.end()}}});
     const int repetitions = t_.deterministic() ? 1 : extent_.repetitions;
-    Pieces pieces(t_.assembly(), patterns_.size(), sizes_.size() * methods.size());
+    Pieces pieces(t_.assembly(), patterns_.size(), sizes_.size() * methods.size(), [&](double share) { t_.progressed(share); });
     for (int repetition = 0; repetition < repetitions; ++repetition)
       for (std::size_t column = 0; column < sizes_.size(); ++column) {
         for (std::size_t m = 0; m < methods.size(); ++m) measure(pieces, column, m, repetition);

@@ -20,7 +20,7 @@ from kiviat.launch.simulating import Asked, simulate
 from kiviat.machine.model import Machine, load_machine
 from kiviat.machine.quantity import parse_value
 from kiviat.model.bucket import Bucket
-from kiviat.model.fit import Fitted, fit_level
+from kiviat.model.fit import Fitted, fit_level, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves
 from kiviat.record import InputError
@@ -51,6 +51,7 @@ def _fit(arguments: Namespace) -> int:
     runs = [run for run, _, _ in loaded]
     structure = _structure(runs, arguments)
     points: dict[str, list[Summary]] = {}
+    exchanges: dict[str, list[Summary]] = {}
     for run, rows, _ in loaded:
         for level, found in curves(run, summarise(rows)).items():
             if level in points:
@@ -58,12 +59,14 @@ def _fit(arguments: Namespace) -> int:
                     f"run {run['id']} and another have ping-pongs of the level {level!r}; give one of them"
                 )
             points[level] = found
+        exchanges.update(curves(run, summarise(rows), "pingping"))
     if not points:
         raise InputError(f"{', '.join(arguments.runs)}: no ping-pong was measured; `kiviat run pingpong`")
-    levels = {
-        level: fit_level(found, *((structure.link, structure.bucket) if level == "network" else ()))
-        for level, found in points.items()
-    }
+    levels = {}
+    for level, found in points.items():
+        link = structure.link if level == "network" else None
+        fitted = fit_level(found, link, structure.bucket if level == "network" else None)
+        levels[level] = with_exchange(fitted, exchanges.get(level, []), link)
     path.write_text(machine_file(path.stem, structure, levels), encoding="utf-8")
     machine = load_machine(path)
     print(f"{path}: {machine.summary}, hash {machine.hash[:16]}")

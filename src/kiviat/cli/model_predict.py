@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +63,7 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
     for summary in summaries:
         cases.setdefault(summary.case, []).append(summary)
     chosen = {case: _of_interest(found) for case, found in cases.items()}
-    where = run.get("where") or {}
+    where, per_node = run.get("where") or {}, _per_node(run)
     asked = []
     for found in chosen.values():
         first = found[0]
@@ -74,7 +75,7 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
                 first.bytes,
                 first.axes,
                 where.get("place"),
-                where.get("ppn"),
+                per_node,
             )
         )
     records = simulate(asked)
@@ -83,6 +84,15 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
         for found, record in zip(chosen.values(), records, strict=True)
         for summary in found
     ]
+
+
+def _per_node(run: Mapping[str, Any]) -> int | None:
+    """As asked for, else as seen: nodes of the model may have more cores than those that ran had slots."""
+    asked: int | None = (run.get("where") or {}).get("ppn")
+    if asked is not None:
+        return asked
+    seen = [Counter(rank["node"] for rank in launch["ranks"] or ()) for launch in run["launches"]]
+    return max((max(ranks_of.values()) for ranks_of in seen if ranks_of), default=None)
 
 
 def _of_interest(found: Sequence[Summary]) -> list[Summary]:

@@ -53,6 +53,7 @@ _SEGMENT: Mapping[str, tuple[str, bool]] = {
     "send_per_byte": ("s/B", False),
     "receive": ("s", False),
     "receive_per_byte": ("s/B", False),
+    "after": ("s", False),
 }
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "memory.buses": ("socket", "node"),
@@ -90,6 +91,7 @@ class Segment:
     send_per_byte: Quantity | None
     receive: Quantity | None
     receive_per_byte: Quantity | None
+    after: Quantity | None
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,9 @@ class Machine:
         facts += [f"in_flight {level}={number.value!r}" for level, number in sorted(self.in_flight.items())]
         facts += ["mpi.node_aware"] if self.node_aware else []
         for level, segments in sorted(self.segments.items()):
-            facts += [f"{level} {segment_numbers(segment)!r}" for segment in segments]
+            for segment in segments:
+                numbers = segment_numbers(segment)
+                facts.append(f"{level} {numbers if segment.after else numbers[:-1]!r}")
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
 
@@ -194,8 +198,9 @@ def about(machine: Machine) -> dict[str, Any]:
 
 
 def segment_numbers(segment: Segment) -> tuple[float, ...]:
-    """From bytes, latency, bandwidth, send, send per byte, receive, receive per byte, in SI units."""
-    optional = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
+    """From bytes, latency, bandwidth, send, send per byte, receive, receive per byte, after, in SI units."""
+    costs = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
+    optional = (*costs, segment.after)
     fixed = (segment.start_bytes, segment.latency.value, segment.bandwidth.value)
     return (*fixed, *(0.0 if quantity is None else quantity.value for quantity in optional))
 
@@ -416,7 +421,7 @@ def _segment(row: Mapping[str, Any], where: str, sources: Mapping[str, str]) -> 
     if not bandwidth.value:
         raise InputError(f"bandwidth of {where} is 0; give what a message gets")
     optional = (read["send"], read["send_per_byte"], read["receive"], read["receive_per_byte"])
-    return Segment(start.value, latency, bandwidth, *optional)
+    return Segment(start.value, latency, bandwidth, *optional, read["after"])
 
 
 def _algorithms(mpi: Mapping[str, Any], where: str) -> dict[str, str]:

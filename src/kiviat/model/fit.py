@@ -26,6 +26,7 @@ _FASTEST = 1e12
 _LEAST_POINTS = 3
 # Lines that are no farther off need no cut; a cut has to make the largest error this much smaller.
 _CLOSE, _HELPS = 0.1, 0.8
+_OF_LINK = 0.9
 # Eager protocols end between these; where no switch of the curve lies there, they are assumed to end at
 # 64 KiB.
 _LEAST_EAGER_BYTES, _MOST_EAGER_BYTES, _USUAL_EAGER_BYTES = 512, 1 << 20, 1 << 16
@@ -33,11 +34,12 @@ _LEAST_EAGER_BYTES, _MOST_EAGER_BYTES, _USUAL_EAGER_BYTES = 512, 1 << 20, 1 << 1
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Messages from so many bytes on."""
+    """Messages from so many bytes on; `exchange_s` is what they take longer where both ranks send at once."""
 
     from_bytes: int
     latency_s: float
     bandwidth: float
+    exchange_s: float = 0.0
 
     def time(self, size_bytes: int) -> float:
         return self.latency_s + size_bytes / self.bandwidth
@@ -109,6 +111,28 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
     )
     errors = [abs(fitted.time(size) / time - 1) for size, time in fitted.fitted_to]
     return replace(fitted, median_error=float(np.median(errors)), max_error=max(errors))
+
+
+def with_exchange(fitted: Fitted, pingpings: Sequence[Summary], link: float | None = None) -> Fitted:
+    """A rank that sends is still busy when its message has left. In a ping-pong nobody sees that; in a
+    ping-ping the message of the other rank waits for it.
+
+    Sizes whose bytes take most of a ping-ping on the link say nothing of that, and are taken to be as the
+    longest that do.
+    """
+    alone = dict(fitted.points)
+    longer = {
+        size: max(0.0, point.median - alone[size])
+        for point in pingpings
+        if (size := size_of(point)) in alone and (not link or size / link <= _OF_LINK * point.median)
+    }
+    lines, exchange_s = [], 0.0
+    ends = [*(line.from_bytes for line in fitted.lines[1:]), None]
+    for line, end in zip(fitted.lines, ends, strict=True):
+        here = [s for size, s in longer.items() if line.from_bytes <= size and (end is None or size < end)]
+        exchange_s = float(np.median(here)) if here else exchange_s
+        lines.append(replace(line, exchange_s=exchange_s))
+    return replace(fitted, lines=tuple(lines))
 
 
 def _bridged(lines: Sequence[Line], sizes: Sequence[int], measured: Sequence[int], link: float) -> list[Line]:

@@ -16,6 +16,7 @@ from kiviat.record.units import format_value
 # receiver, where a shared buffer lies between them.
 _PASSES = 4
 _HALVES = "an emulated link takes no time but that of processors; a half of it each"
+_AFTER = "a ping-ping took so much longer than a ping-pong"
 _COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}
 
 
@@ -196,6 +197,9 @@ class _Text:
             if of_processors_s:
                 for end in ("send", "receive"):
                     self.number(end, text_of(of_processors_s / 2, "s"), "run", "assumed", _HALVES)
+                if line.exchange_s:
+                    after_s = (wire_s or 0.0) + line.exchange_s
+                    self.number("after", text_of(after_s, "s"), "run", "calibrated", _AFTER)
 
 
 def _quoted(text: str) -> str:

@@ -12,14 +12,17 @@ from kiviat.record import InputError
 Curves = Mapping[str, Sequence[Summary]]
 
 
-def curves(run: Mapping[str, Any], summaries: Sequence[Summary]) -> dict[str, list[Summary]]:
-    """Times of ping-pong over growing sizes, for each level of the machine (LEVELS) that a pair was seen on.
+def curves(
+    run: Mapping[str, Any], summaries: Sequence[Summary], benchmark: str = "pingpong"
+) -> dict[str, list[Summary]]:
+    """Times of ping-pong, or of another benchmark of two ranks, over growing sizes, for each level of the
+    machine (LEVELS) that a pair was seen on.
 
     Of several pairs of a level the nearest ranks are taken.
     """
     pairs: dict[int, list[Summary]] = {}
     for summary in summaries:
-        if summary.benchmark != "pingpong" or summary.metric != "time" or summary.bytes is None:
+        if summary.benchmark != benchmark or summary.metric != "time" or summary.bytes is None:
             continue
         distance = summary.axes.get("distance", 1)
         if set(summary.axes) <= {"distance"} and isinstance(distance, int):
