@@ -46,7 +46,7 @@ def b_eff(ideal: list[str | Path], simgrid: Toolchain, tmp_path_factory: pytest.
     given += ["-DMPI_Barrier=ideal_barrier", "-Ddrand48=ordered_position"]
     compiler("smpicc", "-O1", "-w", *given, "-c", folder / "b_eff.c", "-o", folder / "b_eff.o")
     ours = NATIVE / "sim" / "alltoallv.cpp"
-    compiler(simgrid.mpicxx, "-std=c++20", "-O1", "-c", ours, "-o", folder / "alltoallv.o")
+    compiler(simgrid.mpicxx, "-std=c++20", "-O1", "-I", NATIVE, "-c", ours, "-o", folder / "alltoallv.o")
     objects = [folder / "b_eff.o", folder / "alltoallv.o"]
     compiler(simgrid.mpicxx, "-Wl,-Bsymbolic-functions", *objects, *ideal, "-lm", "-o", folder / "b_eff")
     return folder / "b_eff"
