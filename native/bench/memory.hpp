@@ -17,9 +17,10 @@ inline Axis memory_axis() {
 // Bytes that are available to each rank: to the one that has the least. Collective.
 inline double available_to_each(const Trial& t) { return -t.worst(-static_cast<double>(t.session().memory_share_bytes)); }
 
-// Skips where `what` takes more bytes on a rank than there are. Collective.
-inline void refuse_more_than_available(const Trial& t, const std::string& what, double bytes) {
+// Skips where `what` takes more bytes on a rank than there are; ranks may need unlike ones. Collective.
+inline void refuse_more_than_available(const Trial& t, const std::string& what, double own_bytes) {
   if (!host::carries_payload()) return;
+  const double bytes = t.worst(own_bytes);
   if (const double share = available_to_each(t); bytes > share)
     throw Skip(what + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " + std::to_string(std::llround(share)) +
                " B available to each");

@@ -20,6 +20,7 @@ Session::Session(MPI_Comm comm)
       memory_share_bytes(host::memory_share_bytes(comm)) {
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
+  clock_cost_s = assembly.most(clock_cost_s);  // how long batches are hangs on it, on all ranks alike
 }
 
 std::string Session::describe() const {

@@ -23,10 +23,10 @@ auto agreed(const Trial& t, Find find) {
   char first[512] = {};
   mine.copy(first, sizeof first - 1);
   MPI_Bcast(first, sizeof first, MPI_CHAR, 0, t.comm());
-  // A rank without one says why; that another one differs matters only if all have one.
+  // A rank without one says why, to all groups; that another one differs matters only if all have one.
   if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
     wrong = "has " + mine + " where rank 0 has " + first + ": give all the same, say by KIVIAT_BLAS";
-  const std::string reason = first_said(t.comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
+  const std::string reason = first_said(t.assembly().comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
   if (!reason.empty()) throw Skip(reason);
   return found;
 }

@@ -110,7 +110,9 @@ class Program {
       });
       exchange(0, solution_[0]);
     }
-    for (std::size_t i = 1; i <= top_ && levels_[i].active(); ++i) correct(i);
+    // On many ranks one that is left out of a coarse level takes part in finer ones.
+    for (std::size_t i = 1; i <= top_; ++i)
+      if (levels_[i].active()) correct(i);
   }
 
   // From the finest grid to the next one.
