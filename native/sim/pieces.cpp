@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -72,8 +73,10 @@ struct Pieces::Shares {
  private:
   void wait() {
     int status = 0;
-    ::wait(&status);
-    --others, lost = lost || status != 0;
+    pid_t ended;
+    do ended = ::wait(&status);
+    while (ended < 0 && errno == EINTR);
+    --others, lost = lost || ended < 0 || status != 0;
   }
 };
 

@@ -112,4 +112,3 @@ def test_patterns_take_as_long_in_however_many_processes(small: Simulation) -> N
     one, two, all_at_once = (bandwidths(processes) for processes in (1, 2, 100))
     assert one == two == all_at_once
     assert len(one) > 100 and min(one) > 0
-

@@ -15,8 +15,8 @@ namespace kiviat {
 // The BLAS that all ranks have, with so many threads on each. Collective.
 inline Blas agreed_blas(Trial& t, int threads) {
   Blas blas = agreed(t, find_blas);
-  if (threads > 1 && !blas.set_threads)
-    throw Skip("threads=" + std::to_string(threads) + ": " + blas.words() +
+  if (threads > 1 && t.worst(!blas.set_threads) > 0)
+    throw Skip("threads=" + std::to_string(threads) + ": " + (blas.set_threads ? "another rank's BLAS" : blas.words()) +
                " cannot be told how many: set its own variable and leave threads out");
   if (blas.set_threads) blas.set_threads(threads);
   // Its threads and its memory are there before anything is timed.

@@ -81,7 +81,7 @@ class Program {
       throw Skip(size + " has " + std::to_string(part.n) + " points along an axis, fewer than 2 for each of " +
                  std::to_string(ssor::Grid::of(t.ranks()).px) + " ranks: give fewer ranks, or a larger class");
     const std::int64_t bytes = ssor::Solver::elements(part) * static_cast<std::int64_t>(sizeof(double));
-    refuse_more_than_available(t, size, t.worst(static_cast<double>(bytes)));
+    refuse_more_than_available(t, size, static_cast<double>(bytes));
     return pages_of(t, static_cast<std::size_t>(bytes));
   }
   // Room for a message to or from each neighbour.

@@ -53,13 +53,14 @@ def _fit(arguments: Namespace) -> int:
     points: dict[str, list[Summary]] = {}
     exchanges: dict[str, list[Summary]] = {}
     for run, rows, _ in loaded:
-        for level, found in curves(run, summarise(rows)).items():
+        summaries = summarise(rows)
+        for level, found in curves(run, summaries).items():
             if level in points:
                 raise InputError(
                     f"run {run['id']} and another have ping-pongs of the level {level!r}; give one of them"
                 )
             points[level] = found
-        exchanges.update(curves(run, summarise(rows), "pingping"))
+        exchanges.update(curves(run, summaries, "pingping"))
     if not points:
         raise InputError(f"{', '.join(arguments.runs)}: no ping-pong was measured; `kiviat run pingpong`")
     levels = {}

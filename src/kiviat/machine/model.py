@@ -199,8 +199,8 @@ def about(machine: Machine) -> dict[str, Any]:
 
 def segment_numbers(segment: Segment) -> tuple[float, ...]:
     """From bytes, latency, bandwidth, send, send per byte, receive, receive per byte, after, in SI units."""
-    costs = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
-    optional = (*costs, segment.after)
+    of_processors = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
+    optional = (*of_processors, segment.after)
     fixed = (segment.start_bytes, segment.latency.value, segment.bandwidth.value)
     return (*fixed, *(0.0 if quantity is None else quantity.value for quantity in optional))
 
@@ -420,8 +420,8 @@ def _segment(row: Mapping[str, Any], where: str, sources: Mapping[str, str]) -> 
     assert start and latency and bandwidth
     if not bandwidth.value:
         raise InputError(f"bandwidth of {where} is 0; give what a message gets")
-    optional = (read["send"], read["send_per_byte"], read["receive"], read["receive_per_byte"])
-    return Segment(start.value, latency, bandwidth, *optional, read["after"])
+    optional = (read[key] for key in ("send", "send_per_byte", "receive", "receive_per_byte", "after"))
+    return Segment(start.value, latency, bandwidth, *optional)
 
 
 def _algorithms(mpi: Mapping[str, Any], where: str) -> dict[str, str]:

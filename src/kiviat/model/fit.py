@@ -26,6 +26,7 @@ _FASTEST = 1e12
 _LEAST_POINTS = 3
 # Lines that are no farther off need no cut; a cut has to make the largest error this much smaller.
 _CLOSE, _HELPS = 0.1, 0.8
+# Ping-pings of which the bytes take more than this part on the link say nothing of processors.
 _OF_LINK = 0.9
 # Eager protocols end between these; where no switch of the curve lies there, they are assumed to end at
 # 64 KiB.
@@ -88,8 +89,7 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
     found = protocol_switches(points)
     starts = [0, *(sizes.index(switch.above) for switch in found), len(sizes)]
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
-    seen = np.asarray([one.seen_s for one in unaided], dtype=np.float64)
-    curve = _Steps(x, y, link, seen) if bucket and link else _Curve(x, y, link)
+    curve = _Steps(x, y, link, np.asarray([one.seen_s for one in unaided])) if unaided else _Curve(x, y, link)
     parts = [part for i, j in pairwise(starts) for part in curve.parts(i, j)]
     lines = []
     for i, j in parts:
@@ -216,7 +216,7 @@ class _Steps(_Curve):
     passed at once: there the rest is all that a message takes.
     """
 
-    def __init__(self, x: Floats, y: Floats, link: float, seen: Floats) -> None:
+    def __init__(self, x: Floats, y: Floats, link: float | None, seen: Floats) -> None:
         super().__init__(x, y, link)
         self._seen = seen
 
@@ -232,5 +232,4 @@ class _Steps(_Curve):
         return self._off(i, cut) + self._off(cut, j) <= _HELPS * self._off(i, j)
 
     def _errors(self, i: int, j: int) -> Floats:
-        latency_s, s_per_byte = self.line(i, j)
-        return np.abs(latency_s + s_per_byte * self.x[i:j] - self.y[i:j]) / self._seen[i:j]
+        return super()._errors(i, j) * self.y[i:j] / self._seen[i:j]
