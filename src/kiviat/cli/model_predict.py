@@ -87,9 +87,12 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
 
 
 def _per_node(run: Mapping[str, Any]) -> int | None:
-    """As asked for, else as seen: nodes of the model may have more cores than those that ran had slots."""
-    asked: int | None = (run.get("where") or {}).get("ppn")
-    if asked is not None:
+    """As asked for, else as seen: nodes of the model may have more cores than those that ran had slots. Where
+    ranks were dealt to nodes in another way than one node after the other, that says which are on one.
+    """
+    where = run.get("where") or {}
+    asked: int | None = where.get("ppn")
+    if asked is not None or where.get("place") not in (None, "blocked"):
         return asked
     seen = [Counter(rank["node"] for rank in launch["ranks"] or ()) for launch in run["launches"]]
     return max((max(ranks_of.values()) for ranks_of in seen if ranks_of), default=None)
