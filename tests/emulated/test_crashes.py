@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,30 @@ def test_killed_while_it_comes_up_or_goes_down(state: Path, moment_s: float, del
         assert [folder.name for folder in state.iterdir()] == ["other"]
         assert subprocess.run([*other.entering("n1"), "true"]).returncode == 0
         assert clean_dead() == []
+
+
+def test_killed_at_any_step_of_its_removal(state: Path) -> None:
+    """Wherever it dies, its journal is there as long as anything else of it is."""
+
+    def removed_but_for(steps: int) -> None:
+        cluster = Cluster.up(Spec(1, 1), "falling")
+        done = itertools.count()
+
+        def die(event: str, _: object) -> None:
+            if event in ("os.remove", "os.rmdir") and next(done) == steps:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(die)
+        cluster.down()
+
+    for steps in itertools.count():
+        child = in_child(partial(removed_but_for, steps))
+        _, status = os.waitpid(child, 0)
+        clean_dead()
+        assert list(state.iterdir()) == [], steps
+        if os.WIFEXITED(status):
+            break
+    assert steps > 8
 
 
 def test_what_a_killed_kiviat_has_started_is_ended(state: Path) -> None:

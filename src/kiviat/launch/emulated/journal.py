@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -129,6 +130,19 @@ def folders() -> list[Path]:
     with suppress(OSError):
         return sorted(path for path in clusters_folder().iterdir() if path.is_dir())
     return []
+
+
+def remove_folder(folder: Path) -> None:
+    """All of it, the journal last: if this is cut short, the next command knows that there is more to do."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != _FILE:
+                path.unlink(missing_ok=True)
+        if [path.name for path in folder.iterdir()] == [_FILE]:
+            (folder / _FILE).unlink(missing_ok=True)
+    remove_draft(folder)
 
 
 def remove_draft(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Takes clusters down: processes, mounts, then the folder, each by what the cluster's own files name.
+"""Takes clusters down: processes, mounts, then the files, each by what the cluster's own files name.
 
 Everything here may be done again, or by two at once, or to a cluster of which only a part was made.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def remove(folder: Path, marker: Marker | None) -> list[int]:
         # Several mounts may lie upon one another, if a cluster was made twice in one folder.
         while _libc.umount2(os.fsencode(file), _MNT_DETACH) == 0:
             pass
-    shutil.rmtree(folder, ignore_errors=True)
+    journal.remove_folder(folder)
     return sorted(ended - {own})
 
 
