@@ -38,10 +38,13 @@ template <std::integral T>
 std::string value(T number) {
   return std::to_string(number);
 }
+// Counts, which are whole, with all digits; what was measured with as many as it may deserve.
 inline std::string value(double number) {
   if (!std::isfinite(number)) return "null";
+  constexpr double most_counted = 1LL << 53;
+  const bool counted = std::abs(number) < most_counted && number == std::trunc(number);
   char text[32];
-  std::snprintf(text, sizeof text, "%.7g", number);
+  std::snprintf(text, sizeof text, counted ? "%.0f" : "%.7g", number);
   return text;
 }
 template <class T>

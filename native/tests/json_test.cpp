@@ -32,3 +32,10 @@ RANKED_TEST(json_objects_and_arrays, 1) {
   EXPECT(json::array(std::vector<int>{}, [](int i) { return json::value(i); }) == "[]");
   EXPECT(json::array(std::vector<int>{1, 2}, [](int i) { return json::value(i); }) == "[1,2]");
 }
+
+RANKED_TEST(json_counts_have_all_their_digits, 1) {
+  EXPECT(json::value(20964732.0) == "20964732");
+  EXPECT(json::value(9007199254740991.0) == "9007199254740991");
+  EXPECT(json::value(20964732.5) == "2.096473e+07");
+  EXPECT(json::value(1e16) == "1e+16");
+}
