@@ -287,6 +287,12 @@ def test_altix_spreads_over_planes_and_routers(group: int, cables: list[int]) ->
         ("fat-tree", 99, ALL["fat tree"][2], "99 nodes do not fit into a fat-tree of 64"),
         ("fat-tree", 8, {**ALL["fat tree"][2], "up": [1]}, "one number for each level"),
         ("dragonfly", 99, ALL["dragonfly"][2], "99 nodes do not fit into a dragonfly of 72"),
+        ("dragonfly", 72, {**ALL["dragonfly"][2], "groups": [9, 4]}, "a dragonfly has one such number"),
+        ("crossbar", 10**9, {}, "this crossbar of 1000000000 nodes has more than 1000000 nodes"),
+        ("full-mesh", 10**5, {}, "this full-mesh of 100000 nodes has more than .* 4000000 cables"),
+        ("kautz", 12, {"degree": [3], "diameter": [10**6]}, "this kautz has 4578245093723349979543798785708"),
+        ("dragonfly", 9, {**ALL["dragonfly"][2], "groups": [10**6]}, "more than 1000000 nodes or switches"),
+        ("fat-tree", 64, {**ALL["fat tree"][2], "up": [1, 10**9]}, "up is .*; give whole numbers from 1 to"),
     ],
 )
 def test_what_cannot_be_built_is_refused(

@@ -91,7 +91,7 @@ def test_every_pair_of_nodes_is_joined(kind: str, nodes: int) -> None:
         ("core.memory_bandwidth=10x", "a core cannot have more"),
         ("mpi.node.send=2x", "nothing to change"),
         ("memory.buses=none", "socket, node"),
-        ("radix=2", "radix of at least 4"),
+        ("radix=8", "a crossbar is not made of switches by their ports"),
         ("nodes=1.3x", "whole number"),
     ],
 )
@@ -99,6 +99,14 @@ def test_what_cannot_be_is_refused(setting: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as refused:
         changed(setting)
     assert "\n" not in str(refused.value)
+
+
+def test_a_radix_makes_switches_or_is_refused() -> None:
+    for radix in ("0", "3"):
+        with pytest.raises(InputError, match="radix of at least 4"):
+            changed("topology=fat-tree", f"radix={radix}")
+    with pytest.raises(InputError, match="down, up say it all"):
+        changed("topology=fat-tree", "topology.down=4", "topology.up=1", "radix=8")
 
 
 def test_twice_the_same_is_refused() -> None:

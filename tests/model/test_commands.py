@@ -90,6 +90,8 @@ def test_a_fitted_machine_repeats_what_was_measured(
     [
         (["-o", "Upper.toml"], "a machine has the name of its file"),
         (["-o", "x.toml", "--link", "3 us"], "--link is '3 us', which is not in B/s"),
+        (["-o", "x.toml", "--nodes", "0"], "--nodes 0"),
+        (["-o", "/proc/x.toml"], "the machine file cannot be written to /proc/x.toml"),
     ],
 )
 def test_what_cannot_be_fitted_is_one_line(
@@ -99,6 +101,26 @@ def test_what_cannot_be_fitted_is_one_line(
     assert main(["model", "fit", str(measured), *words]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def test_a_fit_that_is_refused_leaves_the_file_that_is_there(
+    measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "kept.toml"
+    file.write_text("precious")
+    assert main(["model", "fit", str(measured), "-o", str(file), "--memory-bandwidth", "1 B/s"]) == 2
+    error = capsys.readouterr().err
+    assert str(file) in error and error.count("\n") == 1
+    assert file.read_text() == "precious" and list(tmp_path.glob(".kept*")) == []
+
+
+def test_simulations_are_no_measurements(
+    measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = measured / "run.json"
+    about.write_text(about.read_text().replace('"substrate": "native"', '"substrate": "simulated"'))
+    assert main(["model", "fit", str(measured), "-o", str(tmp_path / "x.toml")]) == 2
+    assert "is simulated; a machine is fitted to what was measured" in capsys.readouterr().err
 
 
 def test_a_published_row_that_is_missed_fails_the_check(
@@ -128,7 +150,36 @@ def test_what_if_shows_what_becomes_better_and_worse(
 def test_a_change_that_changes_nothing_says_why(smpi: Toolchain, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["what-if", str(SMALL), "--set", "topology.link=2x", "-n", "2x1", "pingpong", "-m", "8"]
     assert main(words) == 0
-    assert "nothing changed" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "nothing changed" in said and "A message of 8 B between nodes gets" in said
+    words[words.index("2x1")] = "2"
+    assert main(words) == 0
+    assert "All ranks are on one node" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--set", "nic.bandwidth=0x", "-n", "2"],
+            "--set nic.bandwidth=0x: nic.bandwidth is '0 B/s' in small",
+        ),
+        (["--set", "nodes=64", "-n", "64x1"], "small, as it is: 64 ranks, 1 on each node, need 64 nodes"),
+        (["--set", "nodes=1", "-n", "2x1"], "small, changed: 2 ranks, 1 on each node, need 2 nodes"),
+    ],
+)
+def test_what_if_tells_the_change_from_the_machine(
+    words: list[str], said: str, smpi: Toolchain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["what-if", str(SMALL), *words, "pingpong", "-m", "8"]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1 and str(SMALL) not in error
+
+
+def test_what_if_says_what_became_of_the_network(smpi: Toolchain, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["what-if", str(SMALL), "--set", "topology=fat-tree", "-n", "2x1", "pingpong", "-m", "8"]
+    assert main(words) == 0
+    assert "changed: fat tree of 4 nodes (down 4, up 1, cables 1, planes 1)" in capsys.readouterr().out
 
 
 def test_what_if_needs_a_change(capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,6 +133,12 @@ def test_computation_counts_as_asked(tmp_path: Path) -> None:
     assert record["metrics"][0]["mean"] > 0.1  # type: ignore[index]
 
 
+def test_a_program_that_only_begins_and_ends(tmp_path: Path) -> None:
+    source = "#include <mpi.h>\nint main(int n, char **a) { MPI_Init(&n, &a); return MPI_Finalize(); }"
+    done = run(tmp_path, "2", "--", program(tmp_path, "brief.c", source))
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran")
 def test_fortran(tmp_path: Path) -> None:
     built = program(tmp_path, "sums.f90", FORTRAN)
@@ -160,6 +166,10 @@ def test_a_deadlock_is_told(tmp_path: Path) -> None:
         (["-n", "2", "pingpong", "--", "./program"], "give one of both"),
         (["-n", "2", "--plan", "quick", "--", "./program"], "--plan is for benchmarks"),
         (["-n", "2", "--compute", "-1", "--", "./program"], "--compute is -1"),
+        (["-n", "2", "--compute", "inf", "--", "./program"], "--compute is inf"),
+        (["-n", "2", "--compute", "nan", "--", "./program"], "--compute is nan"),
+        (["-n", "2", "--compute", "2", "pingpong"], "--compute is for programs after --"),
+        (["-n", "2", "--speed", "2", "pingpong"], "--speed is for --replay"),
         (["-n", "200", "--", "./program"], "200"),
         (["-n", "2", "--", "./program", "two words"], "blanks"),
     ],

@@ -139,7 +139,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         "-n",
         "--ranks",
         help="ranks: 8, several: 2,4,8 or 2:8, or nodes x ranks on each: 8x2 "
-        "(default: one per core, 2 at least)",
+        "(default: one per core, 2 at least; of a modelled machine 16 at most)",
     )
     what.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
     what.add_argument(

@@ -12,7 +12,7 @@ from kiviat.analysis.balance import AXES, Balance, balance
 from kiviat.analysis.grids import grids
 from kiviat.analysis.summary import summarise
 from kiviat.analysis.systems import System, chosen, measured_system, published_systems
-from kiviat.cli.files import write_page
+from kiviat.cli.files import write_whole
 from kiviat.cli.table import print_table
 from kiviat.record import InputError
 from kiviat.report.balance import render_balance
@@ -27,7 +27,7 @@ def execute(arguments: Namespace) -> int:
     runs, systems = _systems(arguments.runs)
     beside = _beside(arguments.beside, systems)
     result = balance([*systems, *beside], arguments.small, arguments.few_nodes)
-    write_page(render_balance(result, runs), Path(arguments.output))
+    write_whole(render_balance(result, runs), Path(arguments.output))
     _print(result)
     print(arguments.output)
     return 0

@@ -14,6 +14,8 @@ from kiviat.record import InputError
 _CXX = {".cpp", ".cc", ".cxx", ".C", ".c++", ".cp"}
 _FIXED_FORM = {".f", ".F", ".for", ".f77"}
 _FREE_FORM = {".f90", ".F90", ".f95", ".f03", ".f08"}
+# SimGrid's names are weak there: a linker that leaves out what seems not needed would leave it out.
+_KEPT = ("-Wl,--no-as-needed",)
 
 
 def execute(arguments: Namespace) -> int:
@@ -37,9 +39,9 @@ def compiler(given: Sequence[str], language: str | None) -> list[str]:
     """SimGrid's wrapper for the sources; objects are linked as C unless `language` says otherwise."""
     suffixes = {PurePath(word).suffix for word in given if not word.startswith("-")}
     if suffixes & _FIXED_FORM:
-        return ["smpiff"]
+        return ["smpiff", *_KEPT]
     if language == "--fortran" or suffixes & _FREE_FORM:
-        return ["smpif90"]
+        return ["smpif90", *_KEPT]
     wrapper = "smpicxx" if language == "--c++" or suffixes & _CXX else "smpicc"
     # Their macros for malloc and free, meant to fold buffers, break <malloc.h> and methods of these names.
-    return [wrapper, "-DSMPI_NO_OVERRIDE_MALLOC"]
+    return [wrapper, "-DSMPI_NO_OVERRIDE_MALLOC", *_KEPT]

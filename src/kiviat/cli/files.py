@@ -25,15 +25,15 @@ def names_trace(name: str) -> bool:
     return (path.suffix == ".trace" and path.is_file()) or (path.is_file() and is_trace(path))
 
 
-def write_page(page: str, path: Path) -> None:
-    """Readers see the old page or the new one, never a part."""
+def write_whole(text: str, path: Path, what: str = "report") -> None:
+    """Readers see the old file or the new one, never a part."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        new.write_text(page, encoding="utf-8")
+        new.write_text(text, encoding="utf-8")
         new.replace(path)
     except OSError as error:
         with suppress(OSError):
             new.unlink()
         raise InputError(
-            f"the report cannot be written to {path}: {error.strerror}; name another file"
+            f"the {what} cannot be written to {path}: {error.strerror}; name another file"
         ) from None

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from kiviat.cli.files import write_whole
 from kiviat.cli.table import bold, dim, print_json, print_table
 from kiviat.machine.model import LEVELS, Machine, about, find_machine, load_machine, machines, places
 from kiviat.machine.quantity import Quantity
@@ -109,12 +110,7 @@ def _draw(machine: Machine, path: Path) -> None:
 
     if path.suffix != ".svg":
         raise InputError(f"-o {path}: the picture is SVG; name a file that ends in .svg")
-    try:
-        path.write_text(picture(shape_of(machine), machine.title), encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"the picture cannot be written to {path}: {error.strerror}; name another file"
-        ) from None
+    write_whole(picture(shape_of(machine), machine.title), path, "picture")
     print(path)
 
 

@@ -8,9 +8,11 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from kiviat.analysis.summary import Summary, summarise
+from kiviat.cli.files import write_whole
 from kiviat.cli.model_predict import execute as predict
 from kiviat.cli.model_rows import check, validate
 from kiviat.cli.table import print_table
@@ -49,6 +51,11 @@ def _fit(arguments: Namespace) -> int:
     for warning in (warning for _, _, warnings in loaded for warning in warnings):
         print(f"kiviat: {warning}", file=sys.stderr)
     runs = [run for run, _, _ in loaded]
+    for run in runs:
+        if run["substrate"] == "simulated":
+            raise InputError(f"run {run['id']} is simulated; a machine is fitted to what was measured")
+    if arguments.nodes is not None and arguments.nodes < 1:
+        raise InputError(f"--nodes {arguments.nodes}: give how many nodes the machine has, at least 1")
     structure = _structure(runs, arguments)
     points: dict[str, list[Summary]] = {}
     exchanges: dict[str, list[Summary]] = {}
@@ -68,11 +75,23 @@ def _fit(arguments: Namespace) -> int:
         link = structure.link if level == "network" else None
         fitted = fit_level(found, link, structure.bucket if level == "network" else None)
         levels[level] = with_exchange(fitted, exchanges.get(level, []), link)
-    path.write_text(machine_file(path.stem, structure, levels), encoding="utf-8")
-    machine = load_machine(path)
+    machine = _written(machine_file(path.stem, structure, levels), path)
     print(f"{path}: {machine.summary}, hash {machine.hash[:16]}")
     _print_agreement(machine, levels)
     return 0
+
+
+def _written(text: str, path: Path) -> Machine:
+    """What is no machine replaces no file."""
+    with TemporaryDirectory(prefix="kiviat-") as folder:
+        draft = Path(folder) / path.name
+        try:
+            write_whole(text, draft, "machine file")
+            load_machine(draft)
+        except InputError as error:
+            raise InputError(str(error).replace(str(draft), f"what would be {path}")) from None
+    write_whole(text, path, "machine file")
+    return load_machine(path)
 
 
 def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Structure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +25,7 @@ from kiviat.store import call_run
 def execute(arguments: Namespace) -> int:
     program = built_program(arguments.program)
     refuse_benchmarks(arguments, "a program after --")
-    if arguments.compute < 0:
-        raise InputError(f"--compute is {arguments.compute:g}; give 0 or a factor above it")
+    refuse_compute(arguments.compute)
     settle_shape(arguments)
     substrate = substrate_of(arguments.on)
     if not isinstance(substrate, Simulated):
@@ -72,6 +72,12 @@ def built_program(words: list[str]) -> Path:
         if any(character.isspace() for character in word):
             raise InputError(f"{word!r} contains blanks, on which smpirun stumbles; give a word without")
     return path
+
+
+def refuse_compute(factor: float) -> None:
+    """What is no factor of time; the simulator would hang or abort."""
+    if not 0 <= factor < math.inf:
+        raise InputError(f"--compute is {factor:g}; give 0 or a factor above it")
 
 
 def ranks_of(text: str | None) -> int | None:

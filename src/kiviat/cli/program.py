@@ -6,11 +6,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from threading import Timer
 from typing import Any
 
-from kiviat.launch.build import build
+from kiviat.launch.build import build, is_full
+from kiviat.launch.execution import exit_text, last_words
 from kiviat.launch.on_simulated import alone
 from kiviat.launch.toolchain import Toolchain, find_toolchain
 from kiviat.launch.vendors import SIMULATOR
@@ -50,8 +51,14 @@ def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
                 cwd=folder,
             )
         benchmarks: list[dict[str, Any]] = json.loads(answer.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise InputError(
-            f"{binary} --describe failed ({error}); delete {binary.parent} so that it is built again"
-        ) from None
+    except subprocess.CalledProcessError as error:
+        raise InputError(_failed(binary, last_words(error.stderr) or exit_text(error.returncode))) from None
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        raise InputError(_failed(binary, str(error))) from None
     return benchmarks
+
+
+def _failed(binary: Path, why: str) -> str:
+    if is_full(Path(gettempdir())):
+        return f"{binary} --describe failed: no room in {gettempdir()}; make room, or set TMPDIR"
+    return f"{binary} --describe failed ({why}); delete {binary.parent} so that it is built again"

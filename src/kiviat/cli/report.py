@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.grids import Grid, grids
-from kiviat.cli.files import names_profile, write_page
+from kiviat.cli.files import names_profile, write_whole
 from kiviat.profile import read_profile
 from kiviat.record import InputError, Row
 from kiviat.store import find_run
@@ -47,7 +47,7 @@ def _of_profile(arguments: Namespace) -> int:
 
     if len(arguments.runs) > 1:
         raise InputError(f"{', '.join(arguments.runs)}: a profile has a page of its own; give one alone")
-    write_page(render_profile(read_profile(Path(arguments.runs[0]))), Path(arguments.output))
+    write_whole(render_profile(read_profile(Path(arguments.runs[0]))), Path(arguments.output))
     print(arguments.output)
     return 0
 
@@ -57,4 +57,4 @@ def write_report(
 ) -> None:
     from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures
 
-    write_page(render(runs, rows, tables), path)
+    write_whole(render(runs, rows, tables), path)

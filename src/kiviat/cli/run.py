@@ -48,6 +48,12 @@ from kiviat.store.read import load
 
 def execute(arguments: Namespace) -> int:
     """Once, or as often as the plan has arrangements of its ranks."""
+    if arguments.compute:
+        raise InputError(
+            "--compute is for programs after --: how long a benchmark computes the machine's model says"
+        )
+    if arguments.speed is not None:
+        raise InputError("--speed is for --replay; leave it out with benchmarks")
     named = None if arguments.resume else named_plan(arguments)
     arrangements = load_arrangements(named) if named else ()
     if named and arrangements:

@@ -11,7 +11,7 @@ from kiviat.analysis.grids import grids
 from kiviat.analysis.scaling import Asked, Source, joined, scaling
 from kiviat.analysis.scaling_published import judged
 from kiviat.analysis.scaling_reading import readings
-from kiviat.cli.files import write_page
+from kiviat.cli.files import write_whole
 from kiviat.cli.scaling_words import as_json, flat, print_readings, published_json
 from kiviat.cli.table import print_csv, print_json
 from kiviat.record import InputError
@@ -29,7 +29,7 @@ def execute(arguments: Namespace) -> int:
     found = readings(result, sources, at)
     published = judged(result.studies, sources)
     if arguments.output:
-        write_page(render_scaling(found, sources, result.left_out, published), Path(arguments.output))
+        write_whole(render_scaling(found, sources, result.left_out, published), Path(arguments.output))
     for why in result.left_out:
         print(f"kiviat: left out: {why}", file=sys.stderr)
     if arguments.format == "json":

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kiviat.cli.asked import asked_plan
-from kiviat.cli.own_program import built_program, ranks_of, simulated_start
+from kiviat.cli.own_program import built_program, ranks_of, refuse_compute, simulated_start
 from kiviat.cli.profiled import say, tell
 from kiviat.cli.program import built, described
 from kiviat.cli.where import ask_once, mpi_on, settle_shape
@@ -90,8 +90,7 @@ def _of_program(arguments: Namespace, toolchain: Toolchain, options: Options) ->
         if getattr(arguments, name) not in (None, []):
             raise InputError(f"{option} is for benchmarks; leave it out with a program after --")
     compute = 0.0 if arguments.compute is None else arguments.compute
-    if compute < 0:
-        raise InputError(f"--compute is {compute:g}; give 0 or a factor above it")
+    refuse_compute(compute)
     # Built in seconds with the profiler: kiviat-bench is not needed here.
     substrate = Simulated(Simulated.parse(arguments.on.partition(":")[2]).machine, PROFILER)
     ranks = ranks_of(arguments.ranks) or substrate.default_ranks(options)

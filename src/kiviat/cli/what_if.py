@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kiviat.cli.machines import shape_of
 from kiviat.cli.program import described, program
 from kiviat.cli.replay import refuse_other_ranks
 from kiviat.cli.table import bold, dim, print_csv, print_table
@@ -16,14 +17,17 @@ from kiviat.cli.where import settle_shape
 from kiviat.launch.native import Options
 from kiviat.launch.replaying import refuse_unplaceable, replay, speed_of
 from kiviat.launch.simulating import Asked, simulate
+from kiviat.launch.substrate import layout_of
 from kiviat.launch.vendors import SIMULATOR
 from kiviat.machine.model import Machine, find_machine, load_machine
 from kiviat.model.changes import changes
 from kiviat.model.question import value_of
+from kiviat.placement import Layout
 from kiviat.plan import Overrides, load_plan
 from kiviat.plan.case import Case
 from kiviat.record import InputError, Record
 from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
+from kiviat.report.topology_words import in_short
 from kiviat.trace import read_trace
 
 
@@ -31,17 +35,16 @@ def execute(arguments: Namespace) -> int:
     base = find_machine(arguments.machine)
     if not arguments.set:
         raise InputError("what-if needs a change: --set nic.bandwidth=2x, for example")
-    changed = load_machine(base.path, changes(base, arguments.set))
-    records = (
-        _replayed(arguments, base, changed) if arguments.replay else _simulated(arguments, base, changed)
-    )
+    changed = _changed(base, arguments.set)
+    act = _replayed if arguments.replay else _simulated
+    records, apart = act(arguments, base, changed)
     half = len(records) // 2
     pairs = list(zip(records[:half], records[half:], strict=True))
     lines = [line for before, after in pairs for line in _lines(before, after)]
     if arguments.format == "csv":
         print_csv(lines)
     else:
-        _print(base, changed, arguments.set, lines)
+        _print(base, changed, arguments.set, lines, apart)
     for before, after in pairs:
         for record, where in ((before, "as it is"), (after, "changed")):
             if record.outcome != "ok":
@@ -49,22 +52,43 @@ def execute(arguments: Namespace) -> int:
     return 1 if any(record.outcome == "failed" for record in records) else 0
 
 
-def _simulated(arguments: Namespace, base: Machine, changed: Machine) -> list[Record]:
-    """The records of the one, then those of the other."""
+def _changed(base: Machine, settings: Sequence[str]) -> Machine:
+    changed = changes(base, settings)
+    try:
+        return load_machine(base.path, changed)
+    except InputError as error:
+        reason = str(error).replace(str(base.path), f"{base.name} so changed")
+        raise InputError(f"--set {', '.join(settings)}: {reason}") from None
+
+
+def _simulated(arguments: Namespace, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
+    """The records of the one, then those of the other, and whether ranks are on several nodes."""
     if not arguments.benchmarks:
         raise InputError("what-if needs something to simulate: benchmarks, or --replay TRACE")
     if arguments.speed is not None:
         raise InputError("--speed is for --replay; leave it out with benchmarks")
     ranks, per_node = _ranks(arguments)
+    options = Options(place=arguments.place, per_node=per_node)
+    layouts = []
+    for machine, which in ((base, "as it is"), (changed, "changed")):
+        try:
+            layouts.append(layout_of(machine.topology(), ranks, options))
+        except InputError as error:
+            raise InputError(f"{machine.name}, {which}: {error}") from None
     asked = [
         Asked(machine, case.benchmark, case.ranks, case.bytes, case.axes, arguments.place, per_node)
         for machine in (base, changed)
         for case in _cases(arguments, ranks)
     ]
-    return simulate(asked, lambda text: None)
+    most = max((one.case().world for one in asked), default=0)
+    return simulate(asked, lambda text: None), any(_apart(layout, most) for layout in layouts)
 
 
-def _replayed(arguments: Namespace, base: Machine, changed: Machine) -> list[Record]:
+def _apart(layout: Layout, ranks: int) -> bool:
+    return len({place.node for place in layout.places[:ranks]}) > 1
+
+
+def _replayed(arguments: Namespace, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
     """What a change of core.flops does to the given --speed is told apart from what it is."""
     if arguments.benchmarks:
         raise InputError(f"benchmarks ({arguments.benchmarks[0]}, …) and --replay; give one of both")
@@ -73,15 +97,16 @@ def _replayed(arguments: Namespace, base: Machine, changed: Machine) -> list[Rec
     options = Options(place=arguments.place, per_node=arguments.ppn)
     speed = speed_of(trace, base, arguments.speed)
     gain = changed.numbers["core.flops"].value / base.numbers["core.flops"].value
-    records = []
+    records, apart = [], False
     for machine, its in ((base, speed), (changed, replace(speed, ratio=speed.ratio * gain))):
         refuse_unplaceable(trace, machine, options)
+        apart |= _apart(layout_of(machine.topology(), trace.ranks, options), trace.ranks)
         with TemporaryDirectory(prefix="kiviat-") as folder:
             replayed = replay(trace, machine, options, its, Path(folder))
         if replayed.ended.signal is not None:
             raise KeyboardInterrupt
         records.append(replayed.record)
-    return records
+    return records, apart
 
 
 def _ranks(arguments: Namespace) -> tuple[int, int | None]:
@@ -124,11 +149,18 @@ def _lines(before: Record, after: Record) -> Iterator[dict[str, object]]:
 
 
 def _print(
-    base: Machine, changed: Machine, settings: Sequence[str], lines: Sequence[dict[str, object]]
+    base: Machine,
+    changed: Machine,
+    settings: Sequence[str],
+    lines: Sequence[dict[str, object]],
+    apart: bool,
 ) -> None:
     print(bold(f"{base.name}, simulated"), dim(f"version {base.version}, hash {base.hash[:16]}"))
     print(f"changed: {', '.join(settings)}; then {changed.nodes} nodes, {changed.cores} cores, ", end="")
     print(f"{changed.topology_kind}, hash {changed.hash[:16]}")
+    before, after = (in_short(shape_of(machine)) for machine in (base, changed))
+    if before != after:
+        print(f"network: {before}; changed: {after}")
     if base.uncalibrated:
         print(f"uncalibrated: {base.uncalibrated}")
     shown = []
@@ -150,11 +182,21 @@ def _print(
     heads = ["benchmark", "ranks", "bytes", "", "base", "changed", "changed/base", ""]
     print_table("<>><>>><", heads, shown)
     if all(cells[-1] == "equal" for cells in shown):
-        best = max(segment.bandwidth.value for segment in changed.segments["network"])
-        print(
-            "nothing changed: what is slowest here was left as it is. A message between nodes gets "
-            f"{format_value(best, 'B/s')} at most (mpi.network.bandwidth), whatever its links carry"
-        )
+        print(f"nothing changed: what is slowest here was left as it is. {_slowest(changed, lines, apart)}")
+
+
+def _slowest(machine: Machine, lines: Sequence[dict[str, object]], apart: bool) -> str:
+    """What may be in the way, where no change shows."""
+    if not apart:
+        return "All ranks are on one node; -n 2x1 puts one on each of two"
+    sizes = [size for line in lines if isinstance(size := line["bytes"], int)]
+    segments = [one for one in machine.segments["network"] if not sizes or one.start_bytes <= max(sizes)]
+    best = max(one.bandwidth.value for one in (segments[-1:] if sizes else segments))
+    what = f"A message of {format_bytes(max(sizes))}" if sizes else "A message"
+    return (
+        f"{what} between nodes gets {format_value(best, 'B/s')} at most (mpi.network.bandwidth), "
+        "whatever its links carry"
+    )
 
 
 def _value(value: object, unit: str) -> str:

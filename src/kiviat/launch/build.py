@@ -33,6 +33,7 @@ _NOT_OF = {
     REPLAYER: ("tests", "bench", "prof", "emulated"),
 }
 _NAMES = {PROGRAM: "", PROFILER: "profiler-", RECORDER: "recorder-", REPLAYER: "replayer-"}
+_LEAST_ROOM_BYTES = 1 << 20
 _VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
 
 
@@ -71,6 +72,12 @@ def build(
 def cache_folder() -> Path:
     named = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "kiviat"
+
+
+def is_full(folder: Path) -> bool:
+    with suppress(OSError):
+        return shutil.disk_usage(folder).free < _LEAST_ROOM_BYTES
+    return False
 
 
 def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
@@ -164,4 +171,6 @@ def _failure(log: Path, home: Path, toolchain: Toolchain, product: str) -> str:
         (line for line in lines if "error:" in line or "CMake Error" in line), lines[-1] if lines else ""
     )
     log.replace(kept)
+    if is_full(kept.parent):
+        first = f"no room in {kept.parent}; make room, or set XDG_CACHE_HOME to a folder with room"
     return f"building {product} with {toolchain.mpicxx} ({toolchain.name}) failed: {first}; log: {kept}"

@@ -100,12 +100,16 @@ class Execution:
 _TELLING = re.compile(
     r"signal:? \d|exited on|Abort\(|MPI_ABORT|BAD TERMINATION|error|Error|ERROR|cannot|not enough"
 )
+# What SimGrid says first, before the many lines of what ended then.
+_CAUSE = re.compile(r"Uncaught exception|/CRITICAL\]")
 
 
 def last_words(text: str) -> str | None:
     lines = [line.strip(" =|\t") for line in text.splitlines()]
     lines = [line for line in lines if re.search(r"\w", line)]
-    telling = [line for line in lines if _TELLING.search(line)]
+    if cause := next((line for line in lines if _CAUSE.search(line)), None):
+        return cause[:300]
+    telling = [line for line in lines if _TELLING.search(line) and " --cfg=" not in line]
     chosen = telling or lines
     return chosen[-1][:300] if chosen else None
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -62,7 +63,26 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "nic.host_bus_duplex": ("half", "full"),
     "mpi.collectives": ("mpich", "ompi", "mvapich2", "impi", "default"),
 }
+# What SMPI can be told an algorithm for.
+_COLLECTIVES = {
+    *(
+        "allgather",
+        "allgatherv",
+        "allreduce",
+        "alltoall",
+        "alltoallv",
+        "barrier",
+        "bcast",
+        "gather",
+        "reduce",
+    ),
+    *("reduce_scatter", "scatter"),
+}
+_ALGORITHM = re.compile(r"\w+")
+_MOST_CORES = 8_000_000  # the simulator is told of each
+_MOST_PASSES = 64
 _TABLES = {"sources", "node", "core", "memory", "interconnect", "nic", "topology", "mpi", "power"}
+_TEXTS = {"title", "summary", "uncalibrated"}
 _LISTS = {"calibrated_on", "open_questions", "losses"}
 # What a variant does not take over from its base: what is said about the file itself.
 _OWN = ("summary", "uncalibrated", "published")
@@ -227,7 +247,13 @@ def find_machine(name: str) -> Machine:
 def load_machine(path: Path, changes: Mapping[str, Any] | None = None) -> Machine:
     """Reads and checks a machine file; `changes` replace or add parts, as a variant does with its base."""
     data = _merged(_table(path), changes or {})
-    return _machine(_with_base(data, path), path)
+    whole = _with_base(data, path)
+    try:
+        return _machine(whole, path)
+    except InputError:
+        if base := data.get("base"):
+            load_machine(_base_path(base, path))  # what is wrong there is said of that file
+        raise
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -242,19 +268,34 @@ def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
     """A variant is its base with some parts replaced; what is about the file itself is not inherited."""
     seen = [path.stem]
     first = data.get("base")
+    says = {"uncalibrated", "calibrated_on"} & set(data)
     while name := data.get("base"):
         if not isinstance(name, str):
             raise InputError(f"base is {name!r} in {path}; give the name of a machine")
         if name in seen:
             raise InputError(f"{path}: base goes in a circle ({' → '.join([*seen, name])})")
         seen.append(name)
-        beside = path.parent / f"{name}.toml"
-        base = _table(beside if beside.exists() else machines().get(name, beside))
+        at = _base_path(name, path)
+        if not at.exists():
+            raise InputError(
+                f"base is {name!r} in {path}, and there is neither such a machine nor {at}; "
+                "`kiviat machines` lists them"
+            )
+        base = _table(at)
         own = {key: value for key, value in data.items() if key != "base"}
         data = _merged({k: v for k, v in base.items() if k not in _OWN}, own)
     if first:
         data["base_name"] = first
+        if not says:
+            data["uncalibrated"] = (
+                f"a variant of {first}: what that was fitted to need not fit what was changed"
+            )
     return data
+
+
+def _base_path(name: str, path: Path) -> Path:
+    beside = path.parent / f"{name}.toml"
+    return beside if beside.exists() else machines().get(name, beside)
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,6 +315,8 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def _machine(data: dict[str, Any], path: Path) -> Machine:
     where = str(path)
     base = data.pop("base_name", None)
+    if "schema" not in data:
+        raise InputError(f'{path} lacks "schema"; a machine file begins with schema = "{MACHINE_SCHEMA}"')
     try:
         refuse_other_version(data.get("schema"), MACHINE_SCHEMA)
     except InputError as error:
@@ -287,12 +330,18 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
     for key in _TABLES & set(data):
         if not isinstance(data[key], dict):
             raise InputError(f"{key} is {data[key]!r} in {where}; it is a table, [{key}]")
+    for key in _TEXTS & set(data):
+        if not isinstance(data[key], str) or not data[key].strip():
+            raise InputError(f"{key} is {data[key]!r} in {where}; give a text")
+    for key, text in data["sources"].items():
+        if not isinstance(text, str):
+            raise InputError(f"sources.{key} is {text!r} in {where}; give a text")
     for key in _LISTS & set(data):
         if not isinstance(data[key], list) or not all(isinstance(word, str) for word in data[key]):
             raise InputError(f"{key} is {data[key]!r} in {where}; give a list of texts")
     if data["name"] != path.stem:
         raise InputError(f"name is {data['name']!r} in {where}; a machine has the name of its file")
-    if not isinstance(data["version"], int) or data["version"] < 1:
+    if type(data["version"]) is not int or data["version"] < 1:
         raise InputError(f"version is {data['version']!r} in {where}; give a whole number of at least 1")
     sources = data["sources"]
     numbers, words = _numbers(data, sources, where)
@@ -305,7 +354,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
         version=data["version"],
         path=path,
         base=base,
-        uncalibrated=data.get("uncalibrated"),
+        uncalibrated=data.get("uncalibrated") or _unsaid(data, segments),
         calibrated_on=tuple(data.get("calibrated_on", ())),
         open_questions=tuple(data.get("open_questions", ())),
         losses=tuple(data.get("losses", ())),
@@ -354,8 +403,14 @@ def _numbers(
 
 
 def _published(rows: object, where: str) -> tuple[tuple[str, str], ...]:
-    if not isinstance(rows, list) or not all(isinstance(row, dict) and "machine" in row for row in rows):
+    known = {"machine", "mode"}
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and "machine" in row and known.issuperset(row) for row in rows
+    ):
         raise InputError(f"published is {rows!r} in {where}; give a list of {{ machine = …, mode = … }}")
+    for row in rows:
+        if not all(isinstance(word, str) for word in row.values()):
+            raise InputError(f"published has {row!r} in {where}; give texts")
     return tuple((row["machine"], row.get("mode", "")) for row in rows)
 
 
@@ -374,7 +429,9 @@ def _topology(data: Mapping[str, Any], where: str) -> tuple[str, dict[str, tuple
         if not all(isinstance(number, int) and not isinstance(number, bool) for number in listed):
             raise InputError(f"topology.{key} is {value!r} in {where}; give whole numbers")
         parameters[key] = tuple(listed)
-    return str(data.get("kind")), parameters
+    if "kind" not in data:
+        raise InputError(f"{where} lacks topology.kind; give one of {', '.join(networks.KINDS)}")
+    return str(data["kind"]), parameters
 
 
 def _levels(
@@ -396,10 +453,12 @@ def _levels(
             raise InputError(f"{where} lacks [[mpi.{level}]]; give what a message costs there")
     segments.setdefault("socket", segments["node"])
     in_flight = {}
-    for level, value in mpi.get("in_flight", {}).items():
+    for level, value in _table_of(mpi, "in_flight", where).items():
         if level not in LEVELS:
             raise InputError(f"mpi.in_flight.{level} in {where}: levels are {', '.join(LEVELS)}")
         in_flight[level] = read_quantity(value, "B", f"mpi.in_flight.{level} of {where}", sources)
+        if not in_flight[level].value:
+            raise InputError(f"mpi.in_flight.{level} is 0 in {where}; leave it out where there is no limit")
     known = {"eager", "collectives", "node_aware", "algorithms", "in_flight", *LEVELS}
     for key in mpi:
         if key not in known:
@@ -425,11 +484,20 @@ def _segment(row: Mapping[str, Any], where: str, sources: Mapping[str, str]) -> 
 
 
 def _algorithms(mpi: Mapping[str, Any], where: str) -> dict[str, str]:
-    given = mpi.get("algorithms", {})
+    given = _table_of(mpi, "algorithms", where)
     for name, algorithm in given.items():
-        if not isinstance(algorithm, str):
+        if name not in _COLLECTIVES:
+            raise InputError(f"mpi.algorithms.{name} in {where}: known: {', '.join(sorted(_COLLECTIVES))}")
+        if not isinstance(algorithm, str) or not _ALGORITHM.fullmatch(algorithm):
             raise InputError(f"mpi.algorithms.{name} is {algorithm!r} in {where}; name one of SMPI's")
     return dict(given)
+
+
+def _table_of(mpi: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    given = mpi.get(key, {})
+    if not isinstance(given, dict):
+        raise InputError(f"mpi.{key} is {given!r} in {where}; it is a table, [mpi.{key}]")
+    return given
 
 
 def _node_aware(mpi: Mapping[str, Any], where: str) -> bool:
@@ -439,6 +507,14 @@ def _node_aware(mpi: Mapping[str, Any], where: str) -> bool:
     return given
 
 
+def _unsaid(data: Mapping[str, Any], segments: Mapping[str, Sequence[Segment]]) -> str | None:
+    """Why a machine is uncalibrated whose file does not say that it is; None where it was fitted."""
+    network = (part for segment in segments["network"] for part in (segment.latency, segment.bandwidth))
+    if data.get("calibrated_on") or any(number.confidence == "calibrated" for number in network):
+        return None
+    return "its file names nothing that it was fitted to"
+
+
 def _refuse_contradictions(machine: Machine) -> None:
     where = str(machine.path)
     for place in ("node.count", "node.sockets", "node.cores", "memory.passes", "memory.network_passes"):
@@ -446,6 +522,13 @@ def _refuse_contradictions(machine: Machine) -> None:
         least = 0 if place == "memory.network_passes" else 1
         if not quantity.value.is_integer() or quantity.value < least:
             raise InputError(f"{place} is {quantity.text!r} in {where}; give a whole number from {least}")
+        if place.endswith("passes") and quantity.value > _MOST_PASSES:
+            raise InputError(f"{place} is {quantity.text!r} in {where}; give at most {_MOST_PASSES}")
+    if machine.cores > _MOST_CORES:
+        raise InputError(
+            f"{where} has {machine.cores} cores, {machine.cores_per_node} on each node; "
+            f"give at most {_MOST_CORES}"
+        )
     for place, quantity in machine.numbers.items():
         if quantity.value == 0 and place not in ("topology.hop", "memory.network_passes", "mpi.eager"):
             raise InputError(f"{place} is {quantity.text!r} in {where}; give more than 0")

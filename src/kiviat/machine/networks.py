@@ -50,6 +50,8 @@ class Network:
         return not self.divisors
 
     def switch(self, divisor: int = 1) -> int:
+        if len(self.divisors) == _MOST:
+            raise _TooLarge
         self.divisors.append(divisor)
         return self.vertices - 1
 
@@ -58,6 +60,8 @@ class Network:
         return self.direct or (arc.start >= self.nodes and arc.start not in self.relays)
 
     def both(self, one: int, other: int, width: int = 1) -> None:
+        if len(self.arcs) >= _MOST_ARCS:
+            raise _TooLarge
         self.arcs += [Arc(one, other, width), Arc(other, one, width)]
 
     def long_cable(self, one: int, other: int, width: int = 1) -> None:
@@ -86,6 +90,15 @@ class Network:
 
 Parameters = Mapping[str, Sequence[int]]
 
+# Several times what the largest machines have: who writes more has made a slip, and would wait for hours.
+_MOST, _MOST_ARCS = 1_000_000, 8_000_000  # of nodes, and of switches; of cables in each direction
+# Parameters of which there is one for each level or axis.
+_LISTED = {("fat-tree", "down"), ("fat-tree", "up"), ("fat-tree", "cables"), ("torus", "dimensions")}
+
+
+class _TooLarge(Exception):
+    pass
+
 
 def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
     """The network of that kind for so many nodes; `parameters` are whole numbers, or lists of them."""
@@ -98,11 +111,21 @@ def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
     for name in wanted:
         if name not in parameters:
             raise InputError(f"{where} lacks {name!r}, which a {kind} needs")
-        if not parameters[name] or any(number < 1 for number in parameters[name]):
-            raise InputError(
-                f"{name} is {list(parameters[name])} in {where}; give whole numbers of at least 1"
-            )
-    network = builder(nodes, parameters, where)
+        given = parameters[name]
+        if not given or not all(1 <= number <= _MOST for number in given):
+            raise InputError(f"{name} is {list(given)} in {where}; give whole numbers from 1 to {_MOST}")
+        if len(given) > 1 and (kind, name) not in _LISTED:
+            raise InputError(f"{name} is {list(given)} in {where}; a {kind} has one such number")
+    too_large = InputError(
+        f"{where}: this {kind} of {nodes} nodes has more than {_MOST} nodes or switches, or "
+        f"{_MOST_ARCS // 2} cables; give a smaller one"
+    )
+    if nodes > _MOST:
+        raise too_large
+    try:
+        network = builder(nodes, parameters, where)
+    except _TooLarge:
+        raise too_large from None
     for arc in network.arcs:
         if arc.start == arc.end:
             raise InputError(f"{where}: {kind} of {nodes} nodes has an arc from {arc.start} to itself")
@@ -135,13 +158,15 @@ def _crossbar(nodes: int, parameters: Parameters, where: str) -> Network:
 
 
 def _full_mesh(nodes: int, parameters: Parameters, where: str) -> Network:
+    if nodes * (nodes - 1) > _MOST_ARCS:
+        raise _TooLarge
     network = Network(nodes, node_divisor=0)
     network.arcs = [Arc(one, other) for one in range(nodes) for other in range(nodes) if one != other]
     return network
 
 
 def _kautz_nodes(parameters: Parameters) -> int:
-    degree, diameter = parameters["degree"][0], parameters["diameter"][0]
+    degree, diameter = parameters["degree"][0], min(parameters["diameter"][0], 64)  # as good as without end
     return int(degree**diameter + degree ** (diameter - 1))
 
 
@@ -149,6 +174,8 @@ def _kautz(nodes: int, parameters: Parameters, where: str) -> Network:
     """Imase and Itoh's numbering: x has arcs to (-degree * x - j) mod N for j = 1 to degree."""
     _same(nodes, _kautz_nodes(parameters), "kautz", where)
     degree = parameters["degree"][0]
+    if nodes * degree > _MOST_ARCS:
+        raise _TooLarge
     network = Network(nodes, node_divisor=0)
     network.arcs = [Arc(x, (-degree * x - j) % nodes) for x in range(nodes) for j in range(1, degree + 1)]
     return network

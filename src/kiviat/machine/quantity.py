@@ -59,8 +59,10 @@ def read_quantity(data: object, unit: str, where: str, sources: Mapping[str, str
     value = parse_value(data["value"], unit, where)
     given = data["source"]
     source = tuple(given) if isinstance(given, list) else (given,)
+    if not source:
+        raise InputError(f"{where} has no source; name one of [sources]")
     for name in source:
-        if name not in sources:
+        if not isinstance(name, str) or name not in sources:
             raise InputError(f"{where} has the source {name!r}, which [sources] does not list; add it there")
     if data["confidence"] not in CONFIDENCES:
         raise InputError(
@@ -70,7 +72,10 @@ def read_quantity(data: object, unit: str, where: str, sources: Mapping[str, str
 
 
 def parse_value(data: object, unit: str, where: str) -> float:
-    """ "3.2 GB/s" as 3.2e9; whole and decimal numbers are quantities without unit."""
+    """ "3.2 GB/s" as 3.2e9; whole and decimal numbers are quantities without unit.
+
+    What no machine will ever have is refused: it would be a slip, and the simulator does not survive it.
+    """
     match = _NUMBER.fullmatch(str(data)) if isinstance(data, str | int | float) else None
     if match is None or isinstance(data, bool):
         raise InputError(f"{where} is {data!r}; give a number with its unit, such as {_EXAMPLE[unit]!r}")
@@ -80,9 +85,21 @@ def parse_value(data: object, unit: str, where: str) -> float:
     value = float(number) * _UNITS[word][0]
     if value < 0:
         raise InputError(f"{where} is {data!r}; give a number that is not negative")
+    least, most = _BOUNDS[unit]
+    if not (value == 0 or least <= value <= most):
+        raise InputError(f"{where} is {data!r}; give a number from {least:g} to {most:g}, in {unit}")
     return value
 
 
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "B/s": (1, 1e18),
+    "flop/s": (1, 1e24),
+    "B": (0, 1e18),
+    "s": (0, 1e6),
+    "s/B": (0, 1),
+    "W": (0, 1e12),
+    "1": (0, 1e9),
+}
 _EXAMPLE = {
     "B/s": "3.2 GB/s",
     "flop/s": "6.4 Gflop/s",

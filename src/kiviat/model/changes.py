@@ -12,7 +12,7 @@ from typing import Any
 from kiviat.machine.model import LEVELS, Machine, Segment
 from kiviat.machine.quantity import Quantity, parse_value, quantity_json
 from kiviat.model.numbers import text_of
-from kiviat.model.shapes import fitting
+from kiviat.model.shapes import WITH_RADIX, fitting
 from kiviat.record import InputError
 
 SOURCE = "what-if"
@@ -144,6 +144,11 @@ def _topology(machine: Machine, given: Mapping[str, str]) -> dict[str, Any]:
         return {}
     kind = named.pop("kind", machine.topology_kind)
     radix = _whole(named.pop("radix"), "topology.radix") if "radix" in named else None
+    if radix is not None and (named or kind not in WITH_RADIX):
+        why = (
+            f"{', '.join(named)} say it all" if named else f"a {kind} is not made of switches by their ports"
+        )
+        raise InputError(f"--set radix={radix}: {why}; leave it out")
     parameters: dict[str, Any] = {name: _listed(value, f"topology.{name}") for name, value in named.items()}
     if not parameters and (kind != machine.topology_kind or count is not None or radix is not None):
         nodes = (

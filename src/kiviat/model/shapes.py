@@ -9,11 +9,12 @@ from kiviat.record import InputError
 
 # Ports of a switch where nobody says how many: those of today's InfiniBand and Slingshot switches.
 _USUAL_RADIX = 64
+WITH_RADIX = ("fat-tree", "dragonfly")
 
 
 def fitting(kind: str, nodes: int, radix: int | None = None) -> Mapping[str, list[int]]:
     """The parameters of a network for `nodes` nodes, of switches with `radix` ports."""
-    ports = radix or _USUAL_RADIX
+    ports = _USUAL_RADIX if radix is None else radix
     if ports < 4:
         raise InputError(f"a switch of {ports} ports joins nothing; give a radix of at least 4")
     if kind == "torus":

@@ -40,13 +40,17 @@ def described(shape: Shape) -> list[str]:
     return words(shape, build(shape.kind, shape.nodes, shape.parameters, "topology"))
 
 
-def words(shape: Shape, network: Network) -> list[str]:
-    """What there is, how far it is, what a cable carries; the first line is the whole in short."""
-    switches = len(network.divisors) - len(network.relays)
+def in_short(shape: Shape) -> str:
     given = ", ".join(
         f"{key} {' × '.join(map(str, values))}" for key, values in shape.parameters.items() if values
     )
-    lines = [f"{name(shape.kind)} of {shape.nodes:,} nodes" + (f" ({given})" if given else "")]
+    return f"{name(shape.kind)} of {shape.nodes:,} nodes" + (f" ({given})" if given else "")
+
+
+def words(shape: Shape, network: Network) -> list[str]:
+    """What there is, how far it is, what a cable carries; the first line is the whole in short."""
+    switches = len(network.divisors) - len(network.relays)
+    lines = [in_short(shape)]
     if switches:
         lines.append(count_of(switches, nodes=False))
     arcs, pairs = cables(network), joined(network)
