@@ -156,15 +156,18 @@ def test_a_restart_ends_kept_clusters(state: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_takes_it_down(state: Path, number: signal.Signals) -> None:
+    up, is_up = os.pipe()
+
     def act() -> None:
         with Cluster.up(Spec(2, 1)):
-            os.kill(os.getppid(), signal.SIGUSR1)
+            os.write(is_up, b"!")
             while True:  # a signal just before pause() would be slept through
                 time.sleep(0.05)
 
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     child = in_child(act)
-    signal.sigwait([signal.SIGUSR1])
+    os.close(is_up)
+    with os.fdopen(up, "rb") as told:
+        assert told.read(1), "it ended before its cluster was up"
     os.kill(child, number)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 128 + number
     assert list(state.iterdir()) == []

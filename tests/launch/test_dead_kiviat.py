@@ -187,9 +187,9 @@ def test_the_end_of_a_launch_is_noticed(tmp_path: Path, kernel: str, monkeypatch
         missing = OSError(errno.ENOSYS, "Function not implemented")
         monkeypatch.setattr("kiviat.launch.processes.os.pidfd_open", Mock(side_effect=missing))
     begin = time.monotonic()
-    execution = Execution(["sh", "-c", "sleep 0.5; exit 3"], {}, tmp_path, Marker.new())
+    execution = Execution(["sh", "-c", "sleep 2; exit 3"], {}, tmp_path, Marker.new())
     assert execution.wait(0.01) is None
-    assert execution.wait(20 if kernel == "new" else 2) == 3
+    assert execution.wait(20 if kernel == "new" else 4) == 3
     assert time.monotonic() - begin < 10
     assert execution.end() == 3
 

@@ -112,7 +112,7 @@ def test_the_files_of_the_vendors_can_be_read() -> None:
         ("error: no licence\nsome advice\n------\n", "error: no licence"),
         ("first\nlast line\n===\n", "last line"),
         (
-            "[0.1] [root/CRITICAL] no algorithm\nbench --cfg=a --log=error\nsmpirun: line 9: Aborted --cfg=b\n",
+            "[0.1] [root/CRITICAL] no algorithm\nbench --cfg=a --log=error\nline 9: Aborted --cfg=b\n",
             "[0.1] [root/CRITICAL] no algorithm",
         ),
         ("cannot go on\nbench --cfg=a --log=root.thres:error\n", "cannot go on"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -74,14 +75,21 @@ class Native:
         """Under the launcher. `preload` is the environment of the ranks alone, not of the launcher."""
         before = ["env", *(f"{name}={value}" for name, value in preload.items())] if preload else []
         options = Options(oversubscribed=ranks > CORES)
-        return subprocess.run(
+        process = subprocess.Popen(
             command(self.toolchain, ranks, [*before, program, *arguments], options),
             env={**os.environ, **environment(self.toolchain, options, os.environ)},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=limit_s,
+            start_new_session=True,
         )
+        try:
+            out, error = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # launcher and ranks with it: they would spin on
+            raise
+        return subprocess.CompletedProcess(process.args, process.returncode, out, error)
 
     def described(self) -> dict[str, dict[str, Any]]:
         """What the program says of each benchmark that every launch can run, by name.

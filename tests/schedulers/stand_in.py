@@ -44,14 +44,14 @@ def submit(command: str, arguments: list[str]) -> None:
 
 def keep(job: str) -> None:
     """Runs the job, ends it as a scheduler does, and starts it again where it is to be requeued."""
-    script, state = HOME / f"{job}.script", HOME / f"{job}.state"
+    script = HOME / f"{job}.script"
     for start in range(2):
-        state.write_text("running")
         with (HOME / f"{job}.out").open("ab") as output:
             process = subprocess.Popen(
                 ["bash", str(script)], stdout=output, stderr=output, start_new_session=True
             )
-        (HOME / f"{job}.pid").write_text(str(process.pid))
+        write(HOME / f"{job}.pid", str(process.pid))
+        write(HOME / f"{job}.state", "running")
         limit = next((HOME / name for name in ("walltime", "requeue") if (HOME / name).exists()), None)
         if start or limit is None:
             process.wait()
@@ -68,7 +68,14 @@ def keep(job: str) -> None:
         process.terminate()  # the shell alone, as after --signal=B:TERM
         process.wait()
         break
-    state.write_text("gone")
+    write(HOME / f"{job}.state", "gone")
+
+
+def write(path: Path, text: str) -> None:
+    """At once: others read it meanwhile."""
+    draft = path.with_suffix(f"{path.suffix}.new")
+    draft.write_text(text)
+    draft.replace(path)
 
 
 def kill_session(session: int, number: int) -> None:
@@ -111,7 +118,7 @@ def main() -> None:
         return keep(sys.argv[2])
     command, arguments = Path(sys.argv[0]).name, sys.argv[1:]
     if (HOME / "garbage").exists():
-        print("slurm_load_jobs error: Unable to contact slurm controller" if command == "squeue" else "???")
+        print("???")
         return None
     if command in ("sbatch", "qsub", "bsub") or arguments[:1] == ["batch"]:
         return submit(command, arguments)

@@ -17,7 +17,7 @@ import pytest
 
 from kiviat.cli import submit
 from kiviat.launch.build import build
-from kiviat.launch.scheduler import Request, render, schedulers
+from kiviat.launch.scheduler import Request, Scheduler, render, schedulers
 from kiviat.launch.toolchain import Toolchain
 from kiviat.record import InputError
 
@@ -171,6 +171,9 @@ def test_an_interrupt_cancels_the_job(site: Path) -> None:
     code, _, error = finished(process)
     assert code == 130 and "cancelled job 1" in error and "--resume" in error
     assert (site / "jobs" / "1.cancelled").exists()
+    while (site / "jobs" / "1.state").read_text() != "gone":  # its ranks would disturb what comes next
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_the_scheduler_is_asked_seldom(
@@ -214,6 +217,34 @@ def test_garbage_is_refused(site: Path, name: str) -> None:
     assert code == 2
     if name != "flux":  # any word may be an identifier of Flux
         assert "did not take the job" in error.splitlines()[-1] and "???" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown", "unreachable"),
+    [
+        (
+            "slurm",
+            "slurm_load_jobs error: Invalid job id specified",
+            "slurm_load_jobs error: Unable to contact slurm controller (connect failure)",
+        ),
+        ("pbs", "qstat: Unknown Job Id 7.server", "qstat: cannot connect to server pbs (errno=15010)"),
+        ("lsf", "Job <7> is not found", "LSF is down. Please wait ..."),
+        ("flux", "flux-jobs: ERROR: JobID 7 unknown", "flux-jobs: ERROR: Unable to connect to Flux"),
+    ],
+)
+def test_of_a_scheduler_that_cannot_be_reached_no_job_is_gone(
+    name: str, unknown: str, unreachable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second job would be sent, and write into the run of the first."""
+    scheduler = schedulers()[name]
+    said = subprocess.CompletedProcess(["query"], 1, "", unknown)
+    monkeypatch.setattr(Scheduler, "_run", lambda *_: said)
+    assert scheduler.state_of("7") == "gone"
+    said.stderr = unreachable
+    with pytest.raises(InputError, match="gives no state of job 7"):
+        scheduler.state_of("7")
+    said.stderr, said.returncode = "", 0
+    assert scheduler.state_of("7") == "gone"
 
 
 def test_an_absent_scheduler_is_refused_before_anything_is_made(

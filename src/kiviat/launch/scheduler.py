@@ -29,7 +29,8 @@ State = Literal["waiting", "running", "gone"]
 
 @dataclass(frozen=True)
 class Scheduler:
-    """`job` finds a job's identifier in the answer to `submit`, `state` its state in that to `query`.
+    """`job` finds a job's identifier in the answer to `submit`, `state` its state in that to `query`, and
+    `unknown` the word there that there is no such job.
 
     `launcher` starts ranks instead of mpiexec, where `pmis` answers that it speaks what the MPI wants.
     """
@@ -40,6 +41,7 @@ class Scheduler:
     job: str
     query: tuple[str, ...]
     state: str
+    unknown: str
     waiting: frozenset[str]
     running: frozenset[str]
     cancel: tuple[str, ...]
@@ -80,7 +82,9 @@ class Scheduler:
         return found[1]
 
     def state_of(self, job: str) -> State:
-        """A job that is no longer known is gone. InputError where the answer makes no sense."""
+        """A job that is no longer known is gone. InputError where the answer makes no sense, or there is
+        none: of a scheduler that cannot be reached nobody knows what its jobs do.
+        """
         done = self._run(
             [word.replace("{job}", job).replace("{{", "{").replace("}}", "}") for word in self.query]
         )
@@ -89,7 +93,8 @@ class Scheduler:
             return (
                 "waiting" if found[1] in self.waiting else "running" if found[1] in self.running else "gone"
             )
-        if done.returncode or not done.stdout.strip():
+        nothing = not done.returncode and not done.stdout.strip()
+        if nothing or re.search(self.unknown, done.stdout + done.stderr, re.IGNORECASE):
             return "gone"
         raise InputError(
             f"{self.title} gives no state of job {job}: `{' '.join(done.args)}` said {_said(done)!r}"

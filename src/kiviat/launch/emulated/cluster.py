@@ -166,7 +166,8 @@ class Cluster:
     def _added_by_link_s(self, count: int) -> float:
         """One way, and beyond what a node takes to talk to itself."""
         near, far, *_ = self.addresses()
-        return half_round_trip_s(self, near, far, count) - half_round_trip_s(self, near, near, count)
+        there, here = (half_round_trip_s(self, near, to, count, quartile=True) for to in (far, near))
+        return there - here
 
     def _write(self, name: str, text: str, mode: int) -> None:
         path = self.folder / name

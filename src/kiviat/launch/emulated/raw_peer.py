@@ -3,7 +3,8 @@
     raw_peer.py receive ADDRESS BEGIN END      prints its port, then bytes and seconds between the times
     raw_peer.py send ADDRESS PORT END
     raw_peer.py answer ADDRESS                 prints its port, sends back what it gets
-    raw_peer.py ask ADDRESS PORT COUNT         prints the median of so many half round trips, in seconds
+    raw_peer.py ask ADDRESS PORT COUNT         prints the median and the lower quartile of so many half round
+                                               trips, in seconds
 
 Times are those of the monotonic clock, which all nodes share.
 """
@@ -70,7 +71,8 @@ def ask(address: str, port: int, count: int) -> None:
             connection.sendall(b"?")
             connection.recv(1)
             times.append((time.monotonic() - start) / 2)
-    print(sorted(times)[len(times) // 2], flush=True)
+    times.sort()
+    print(times[len(times) // 2], times[len(times) // 4], flush=True)
 
 
 if __name__ == "__main__":
