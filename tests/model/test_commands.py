@@ -45,28 +45,47 @@ def measured(tmp_path: Path) -> Path:
     return run.path
 
 
-def made_up_run(path: Path, name: str, ranks: list[dict[str, object]], seconds: float) -> Path:
-    """A ping-pong of 8 B, of these ranks."""
+def made_up_run(
+    path: Path, name: str, ranks: list[dict[str, object]], seconds: float, distance: int = 1
+) -> Path:
+    """A ping-pong of 8 B, of the first of these ranks and that one."""
     machine = MACHINE | {"sockets": 1, "cores": 2, "memory_bytes": 8 * 10**9}
-    with RunDirectory.create(path / "runs", name, machine=machine, plan=PLAN, where={}) as run:
+    axes = {} if distance == 1 else {"distance": distance}
+    case = "pingpong/ranks=2/bytes=8" + "".join(f"/{name}={value}" for name, value in axes.items())
+    where = {"place": "cyclic"}
+    with RunDirectory.create(path / "runs", name, machine=machine, plan=PLAN, where=where) as run:
         run.set_launch(launch(0, 0, outcome="ok", exit=0, ranks=ranks))
         found = metric(samples=(seconds,) * 3, p50=seconds, mean=seconds, min=seconds)
-        run.append(record(run.id, "pingpong/ranks=2/bytes=8", 0, bytes=8, axes={}, metrics=(found,)))
+        run.append(record(run.id, case, 0, bytes=8, axes=axes, metrics=(found,)))
         run.finish()
     return run.path
 
 
-@pytest.mark.parametrize(("nodes", "seconds"), [([0, 0], 1.0e-6), ([0, 1], 4.6e-6)])
+@pytest.mark.parametrize(
+    ("nodes", "seconds"),
+    [([0, 0], 1.0e-6), ([0, 1], 4.6e-6), ([0, 1, 0], 1.0e-6), ([0, 0, 1], 4.6e-6), ([0, 1, 2], 4.6e-6)],
+)
 def test_ranks_are_predicted_where_they_ran(
     smpi: Toolchain, nodes: list[int], seconds: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nodes of the model may have more cores than those that ran had slots: it once put both ranks on one."""
+    """Nodes of the model may be more, and have more cores, than those that ran had slots."""
     ranks = [{"rank": i, "host": f"n{n}", "node": n, "sockets": "0"} for i, n in enumerate(nodes)]
-    run = made_up_run(tmp_path, "two", ranks, seconds)
+    run = made_up_run(tmp_path, "two", ranks, seconds, len(nodes) - 1)
     assert main(["model", "predict", str(SMALL), str(run), "--format", "csv"]) == 0
     head, line = capsys.readouterr().out.splitlines()
     found = dict(zip(head.split(","), line.split(","), strict=True))
     assert float(found["model"]) == pytest.approx(seconds, rel=0.05)
+
+
+def test_a_machine_that_is_too_small_predicts_nothing(
+    smpi: Toolchain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranks: list[dict[str, object]] = [
+        {"rank": i, "host": f"n{i}", "node": i, "sockets": "0"} for i in range(5)
+    ]
+    run = made_up_run(tmp_path, "five", ranks, 1e-6)
+    assert main(["model", "predict", str(SMALL), str(run)]) == 2
+    assert "had 5 nodes and at most 1 rank on one; small has 4 nodes of" in capsys.readouterr().err
 
 
 def test_a_fitted_machine_repeats_what_was_measured(

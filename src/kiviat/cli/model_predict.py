@@ -6,7 +6,9 @@ import statistics
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from kiviat.analysis.summary import Summary, summarise
@@ -16,7 +18,7 @@ from kiviat.launch.simulating import Asked, simulate
 from kiviat.machine.model import Machine, find_machine
 from kiviat.model.question import value_of
 from kiviat.record import InputError
-from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
+from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
 
@@ -63,22 +65,19 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
     for summary in summaries:
         cases.setdefault(summary.case, []).append(summary)
     chosen = {case: _of_interest(found) for case, found in cases.items()}
-    where, per_node = run.get("where") or {}, _per_node(run)
-    asked = []
-    for found in chosen.values():
-        first = found[0]
-        asked.append(
-            Asked(
-                machine,
-                first.benchmark,
-                first.ranks,
-                first.bytes,
-                first.axes,
-                where.get("place"),
-                per_node,
+    where = run.get("where") or {}
+    with TemporaryDirectory(prefix="kiviat-") as folder:
+        files = _places(machine, run, Path(folder))
+        asked = []
+        for found in chosen.values():
+            first = found[0]
+            one = Asked(
+                *(machine, first.benchmark, first.ranks, first.bytes, first.axes),
+                *(where.get("place"), where.get("ppn")),
             )
-        )
-    records = simulate(asked)
+            seen = min((world for world in files if world >= one.case().world), default=None)
+            asked.append(one if seen is None else replace(one, place=f"file:{files[seen]}", per_node=None))
+        records = simulate(asked)
     return [
         Predicted(summary, value_of(record, summary.metric))
         for found, record in zip(chosen.values(), records, strict=True)
@@ -86,16 +85,28 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
     ]
 
 
-def _per_node(run: Mapping[str, Any]) -> int | None:
-    """As asked for, else as seen: nodes of the model may have more cores than those that ran had slots. Where
-    ranks were dealt to nodes in another way than one node after the other, that says which are on one.
+def _places(machine: Machine, run: Mapping[str, Any], folder: Path) -> dict[int, Path]:
+    """For each number of ranks that a launch had, a file that says on which node each of them ran.
+
+    As seen, whatever was asked for: the model's nodes may be more than those that took part, and have more
+    cores than those had slots. None where nobody saw it.
     """
-    where = run.get("where") or {}
-    asked: int | None = where.get("ppn")
-    if asked is not None or where.get("place") not in (None, "blocked"):
-        return asked
-    seen = [Counter(rank["node"] for rank in launch["ranks"] or ()) for launch in run["launches"]]
-    return max((max(ranks_of.values()) for ranks_of in seen if ranks_of), default=None)
+    files: dict[int, Path] = {}
+    for launch in run["launches"]:
+        ranks = sorted(launch["ranks"] or (), key=lambda rank: int(rank["rank"]))
+        nodes = [rank["node"] for rank in ranks]
+        if not nodes or None in nodes or len(nodes) in files:
+            continue
+        most = max(Counter(nodes).values())
+        if max(nodes) >= machine.nodes or most > machine.cores_per_node:
+            raise InputError(
+                f"run {run['id']} had {counted(max(nodes) + 1, 'node')} and at most {counted(most, 'rank')} "
+                f"on one; {machine.name} has {counted(machine.nodes, 'node')} of "
+                f"{counted(machine.cores_per_node, 'core')}: predict by a larger machine"
+            )
+        files[len(nodes)] = folder / f"{len(nodes)}.txt"
+        files[len(nodes)].write_text("".join(f"n{node}\n" for node in nodes))
+    return files
 
 
 def _of_interest(found: Sequence[Summary]) -> list[Summary]:
