@@ -65,18 +65,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 }
 # What SMPI can be told an algorithm for.
 _COLLECTIVES = {
-    *(
-        "allgather",
-        "allgatherv",
-        "allreduce",
-        "alltoall",
-        "alltoallv",
-        "barrier",
-        "bcast",
-        "gather",
-        "reduce",
-    ),
-    *("reduce_scatter", "scatter"),
+    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier"),
+    *("bcast", "gather", "reduce", "reduce_scatter", "scatter"),
 }
 _ALGORITHM = re.compile(r"\w+")
 _MOST_CORES = 8_000_000  # the simulator is told of each
