@@ -25,10 +25,15 @@ class Study {
     const std::int64_t data = forward_.data_elements(), work = std::max(forward_.work_elements(), back_.work_elements());
     const HugePages pages = pages_of(t_, idle_ ? 0 : static_cast<std::size_t>(data + work) * sizeof(Complex));
     data_ = pages.as<Complex>();
-    if (!idle_) {
-      forward_.prepare(data_, data_ + data, fftw, Planning::measured);
-      back_.prepare(data_, data_ + data, fftw, Planning::estimated);
-    }
+    std::string wrong;
+    if (!idle_) try {
+        forward_.prepare(data_, data_ + data, fftw, Planning::measured);
+        back_.prepare(data_, data_ + data, fftw, Planning::estimated);
+      } catch (const Skip& why) {
+        wrong = why.what();
+      }
+    if (fftw)
+      if (const std::string reason = first_said(t_.assembly().comm(), wrong); !reason.empty()) throw Skip(reason);
     t_.note("n", std::to_string(shape_.n()) + " = " + std::to_string(shape_.n1) + " x " + std::to_string(shape_.n2) + ", " +
                      std::to_string(tuning_.columns * tuning_.blocks) + " columns at once");
     if (fftw) t_.note("fft", fftw->name() + "; plans measured, at most " + std::to_string(fft_planning_s) + " s each, not timed");

@@ -30,7 +30,9 @@ std::vector<bool> victims_among(const Trial& t) {
   const bool by_node = split == "nodes" || (split == "auto" && number >= 2 * least_of_role);
   const double share = static_cast<double>(bounded(t, "victims", 1, 99)) / 100;
   auto victims = victims_of(nodes, by_node, share, t.seed());
-  if (!victims) throw Skip("split=nodes needs at least 4 nodes; the ranks are on " + std::to_string(number));
+  // Groups are on unlike many nodes, perhaps; none goes on without the others.
+  if (t.worst(victims ? 0 : 1) > 0)
+    throw Skip("split=nodes needs at least 4 nodes; " + (victims ? "another group has fewer" : "the ranks are on " + std::to_string(number)));
   return *std::move(victims);
 }
 
