@@ -43,7 +43,7 @@ def not_measured(row: str, what: str, target: str, reason: str) -> Finding:
 def table(findings: Iterable[Finding]) -> str:
     """The findings as aligned columns; figures that are long wrap within theirs."""
     headings = ("row", "what", "figure", "target", "verdict")
-    widths = (9, 44, 40, 26, 12)
+    widths = (10, 44, 40, 26, 12)
     lines = [_line([[heading] for heading in headings], widths), _rule(widths)]
     for finding in findings:
         cells = [getattr(finding, heading) for heading in headings]

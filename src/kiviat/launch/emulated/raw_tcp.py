@@ -71,7 +71,7 @@ def half_round_trip_s(
     started = [_start(cluster, answerer, "answer", address)]
     try:
         started.append(_start(cluster, asker, "ask", address, _line(started[0])[0], count))
-        return float(_line(started[1])[quartile])
+        return float(_line(started[1])[1 if quartile else 0])
     finally:
         for process in started:
             process.kill()

@@ -25,8 +25,12 @@ def remove(folder: Path, marker: Marker | None) -> list[int]:
     own = delaying.wire_number(folder)
     ended = set[int]()
 
+    def seen() -> list[int]:
+        return [*processes_in(folder), *(processes.of_launch(marker) if marker else [])]
+
     def living() -> list[int]:
-        found = [*processes_in(folder), *(processes.of_launch(marker) if marker else [])]
+        # The second look finds whom the last of the others started while the first went on.
+        found = seen() or seen()
         ended.update(found)
         return found
 
