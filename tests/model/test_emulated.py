@@ -1,4 +1,4 @@
-"""A model fitted to ping-pongs and ping-pings, then held to what it was not fitted to, on links of known rate.
+"""A model fitted to ping-pongs and ping-pings, held to what it was not fitted to, on links of known rate.
 
 Two ranks, so that each has a core: where ranks share cores they wait for those, and not for the network.
 """
