@@ -216,7 +216,6 @@ def _run(command: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--compute",
         type=float,
-        default=0.0,
         metavar="FACTOR",
         help="with a program of yours (`-- ./program args` at the end, on a simulated machine): computing "
         "takes FACTOR times as long as here (default: no time, so that runs repeat exactly)",

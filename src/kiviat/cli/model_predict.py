@@ -71,12 +71,12 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
         asked = []
         for found in chosen.values():
             first = found[0]
-            one = Asked(
-                *(machine, first.benchmark, first.ranks, first.bytes, first.axes),
-                *(where.get("place"), where.get("ppn")),
-            )
+            one = Asked(machine, first.benchmark, first.ranks, first.bytes, first.axes)
             seen = min((world for world in files if world >= one.case().world), default=None)
-            asked.append(one if seen is None else replace(one, place=f"file:{files[seen]}", per_node=None))
+            if seen is None:
+                asked.append(replace(one, place=where.get("place"), per_node=where.get("ppn")))
+            else:
+                asked.append(replace(one, place=f"file:{files[seen]}"))
         records = simulate(asked)
     return [
         Predicted(summary, value_of(record, summary.metric))

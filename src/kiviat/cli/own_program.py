@@ -25,7 +25,7 @@ from kiviat.store import call_run
 def execute(arguments: Namespace) -> int:
     program = built_program(arguments.program)
     refuse_benchmarks(arguments, "a program after --")
-    refuse_compute(arguments.compute)
+    compute = factor_of(arguments)
     settle_shape(arguments)
     substrate = substrate_of(arguments.on)
     if not isinstance(substrate, Simulated):
@@ -41,7 +41,7 @@ def execute(arguments: Namespace) -> int:
     with new_run(arguments, program.name, substrate) as directory:
         folder = new_folder(directory.path)
         start = simulated_start(
-            substrate.start(toolchain, ranks, folder, options), substrate, folder, arguments.compute
+            substrate.start(toolchain, ranks, folder, options), substrate, folder, compute
         )
         start.write(folder)
         words = [str(program), *arguments.program[1:]]
@@ -54,7 +54,7 @@ def execute(arguments: Namespace) -> int:
         found = Found(program.name, ranks, {}, "a program of the user's", metrics)
         directory.append(record_of(directory.id, found, ended))
         directory.finish("complete" if ended.signal is None else "interrupted")
-    return _tell(directory.path, substrate, words, ranks, arguments.compute, simulated_s, ended)
+    return _tell(directory.path, substrate, words, ranks, compute, simulated_s, ended)
 
 
 def built_program(words: list[str]) -> Path:
@@ -74,10 +74,14 @@ def built_program(words: list[str]) -> Path:
     return path
 
 
-def refuse_compute(factor: float) -> None:
-    """What is no factor of time; the simulator would hang or abort."""
+def factor_of(arguments: Namespace) -> float:
+    """Of the time that computing takes: none, where none is given. With nonsense the simulator would hang or
+    abort.
+    """
+    factor: float = 0.0 if arguments.compute is None else arguments.compute
     if not 0 <= factor < math.inf:
         raise InputError(f"--compute is {factor:g}; give 0 or a factor above it")
+    return factor
 
 
 def ranks_of(text: str | None) -> int | None:

@@ -16,6 +16,7 @@ from kiviat.cli.program import built, described, program
 from kiviat.cli.progress import Progress
 from kiviat.cli.room import refuse_beyond_memory
 from kiviat.cli.run_directory import home_of, new_run
+from kiviat.cli.single import refuse_options_of_programs
 from kiviat.cli.submit import SCRIPT_FILE, Job, request_of, script_of, take_over
 from kiviat.cli.verdict import print_verdict
 from kiviat.cli.where import (
@@ -48,12 +49,7 @@ from kiviat.store.read import load
 
 def execute(arguments: Namespace) -> int:
     """Once, or as often as the plan has arrangements of its ranks."""
-    if arguments.compute:
-        raise InputError(
-            "--compute is for programs after --: how long a benchmark computes the machine's model says"
-        )
-    if arguments.speed is not None:
-        raise InputError("--speed is for --replay; leave it out with benchmarks")
+    refuse_options_of_programs(arguments)
     named = None if arguments.resume else named_plan(arguments)
     arrangements = load_arrangements(named) if named else ()
     if named and arrangements:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from kiviat.cli.asked import asked_plan
-from kiviat.cli.own_program import built_program, ranks_of, refuse_compute, simulated_start
+from kiviat.cli.own_program import built_program, factor_of, ranks_of, simulated_start
 from kiviat.cli.profiled import say, tell
 from kiviat.cli.program import built, described
+from kiviat.cli.single import refuse_options_of_programs
 from kiviat.cli.where import ask_once, mpi_on, settle_shape
 from kiviat.launch.build import PROFILER
 from kiviat.launch.linked import launcher_place
@@ -89,8 +90,7 @@ def _of_program(arguments: Namespace, toolchain: Toolchain, options: Options) ->
     for name, option in {"sizes": "-m", "problem_class": "--class", "set": "--set"}.items():
         if getattr(arguments, name) not in (None, []):
             raise InputError(f"{option} is for benchmarks; leave it out with a program after --")
-    compute = 0.0 if arguments.compute is None else arguments.compute
-    refuse_compute(compute)
+    compute = factor_of(arguments)
     # Built in seconds with the profiler: kiviat-bench is not needed here.
     substrate = Simulated(Simulated.parse(arguments.on.partition(":")[2]).machine, PROFILER)
     ranks = ranks_of(arguments.ranks) or substrate.default_ranks(options)
@@ -107,10 +107,7 @@ def _of_program(arguments: Namespace, toolchain: Toolchain, options: Options) ->
 
 def _of_benchmark(arguments: Namespace, toolchain: Toolchain, options: Options) -> _Asked:
     """One case of a benchmark of ours, once."""
-    if arguments.compute is not None:
-        raise InputError(
-            "--compute is for programs after --: how long a benchmark computes the machine's model says"
-        )
+    refuse_options_of_programs(arguments)
     substrate = Simulated.parse(arguments.on.partition(":")[2])
     bench = KiviatBench(built(toolchain))
     case = _case(arguments, toolchain, bench.path, substrate.default_ranks(options))

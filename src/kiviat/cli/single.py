@@ -25,6 +25,16 @@ def refuse_benchmarks(arguments: Namespace, instead: str) -> None:
             raise InputError(f"--{option} is for benchmarks; leave it out with {instead}")
 
 
+def refuse_options_of_programs(arguments: Namespace) -> None:
+    """Where benchmarks are what runs."""
+    if getattr(arguments, "compute", None) is not None:
+        raise InputError(
+            "--compute is for programs after --: how long a benchmark computes the machine's model says"
+        )
+    if getattr(arguments, "speed", None) is not None:
+        raise InputError("--speed is for --replay; leave it out with benchmarks")
+
+
 def new_folder(path: Path) -> Path:
     """Where the only launch of the run in `path` leaves its files."""
     folder = path.absolute() / "launches" / "0"

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from kiviat.cli.machines import shape_of
 from kiviat.cli.program import described, program
 from kiviat.cli.replay import refuse_other_ranks
+from kiviat.cli.single import refuse_options_of_programs
 from kiviat.cli.table import bold, dim, print_csv, print_table
 from kiviat.cli.where import settle_shape
 from kiviat.launch.native import Options
@@ -65,8 +66,7 @@ def _simulated(arguments: Namespace, base: Machine, changed: Machine) -> tuple[l
     """The records of the one, then those of the other, and whether ranks are on several nodes."""
     if not arguments.benchmarks:
         raise InputError("what-if needs something to simulate: benchmarks, or --replay TRACE")
-    if arguments.speed is not None:
-        raise InputError("--speed is for --replay; leave it out with benchmarks")
+    refuse_options_of_programs(arguments)
     ranks, per_node = _ranks(arguments)
     options = Options(place=arguments.place, per_node=per_node)
     layouts = []
