@@ -16,7 +16,7 @@ from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.peers import IMB_PROGRAM, OSU_PROGRAMS, Mean, find_program, imb_mean, osu_mean
 from benchmarks.setting import Setting
-from kiviat.analysis.intervals import median_interval
+from kiviat.analysis.statistics.intervals import median_interval
 
 ROW = "accuracy"
 TARGET = "within ± 5 % at each size, beyond what the peer rounds off"

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from kiviat.machine import networks
+from kiviat.machine.modelled import networks
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement.routes import Routes
 from kiviat.placement.target import Target

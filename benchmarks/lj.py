@@ -20,7 +20,7 @@ from benchmarks.finding import Finding, Verdict, judged, not_measured
 from benchmarks.mpi import Mpi, linked_mpi
 from benchmarks.setting import Setting
 from kiviat.ingest.lammps_log import read_log
-from kiviat.launch.lammps_cases import INPUTS
+from kiviat.launch.programs.lammps import INPUTS
 
 ROW = "lj"
 RANKS = (1, 2)

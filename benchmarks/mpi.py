@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kiviat.launch.build import build
-from kiviat.launch.cores import oversubscribes
-from kiviat.launch.native import Options, command, environment
-from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.vendors import SIMULATOR, vendors
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.mpiexec import Options, command, environment
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR, vendors
+from kiviat.launch.substrates.cores import oversubscribes
 from kiviat.record import InputError
 
 BUILD = Path(__file__).resolve().parents[1] / "build"

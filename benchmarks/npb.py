@@ -24,8 +24,8 @@ from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import BUILD, LaunchError, Mpi
 from benchmarks.peers import find_program
 from benchmarks.setting import Setting
-from kiviat.launch.cores import available_cores, oversubscribes
 from kiviat.launch.emulated.patience import library
+from kiviat.launch.substrates.cores import available_cores, oversubscribes
 
 ROW = "npb"
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")

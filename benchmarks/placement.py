@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks import graphs
 from benchmarks.finding import Finding, Verdict, judged, not_measured
 from benchmarks.setting import Setting
-from kiviat.launch import scotch
+from kiviat.launch.programs import scotch
 from kiviat.placement import place
 from kiviat.placement.automatic import automatic
 from kiviat.placement.graph import Graph

@@ -16,15 +16,15 @@ from statistics import median
 from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.setting import Setting
-from kiviat.launch.build import PROFILER
-from kiviat.launch.native import Options
-from kiviat.launch.on_simulated import Simulated
-from kiviat.launch.profiled_simulation import SimulatedProgram, profiling_simulated
-from kiviat.launch.profiling import TOOL, profiling
-from kiviat.launch.substrate import Start
-from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.vendors import SIMULATOR
-from kiviat.machine.model import find_machine, load_machine
+from kiviat.launch.mpi.build import PROFILER
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.substrates.simulated import Simulated
+from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.tools.profile import TOOL, profiling
+from kiviat.launch.tools.profile_simulated import SimulatedProgram, profiling_simulated
+from kiviat.machine.modelled.machine import find_machine, load_machine
 from kiviat.profile import read_profile
 from kiviat.record import InputError
 

@@ -9,8 +9,8 @@ from typing import Any
 from benchmarks.finding import Finding, Verdict, judged
 from benchmarks.mpi import Events, Mpi
 from benchmarks.setting import Setting
+from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.compare import Comparison, compare
-from kiviat.analysis.summary import summarise
 from kiviat.record import Row
 
 ROW = "a-a"

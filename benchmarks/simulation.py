@@ -15,13 +15,13 @@ from pathlib import Path
 from benchmarks.command import program
 from benchmarks.finding import Finding, Verdict, judged, not_measured
 from benchmarks.setting import Setting
-from kiviat.launch.build import build, cache_folder
-from kiviat.launch.cores import available_cores
-from kiviat.launch.on_simulated import program_platform, simulator
-from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.vendors import SIMULATOR
-from kiviat.machine import lowering
-from kiviat.machine.model import Machine, find_machine
+from kiviat.launch.mpi.build import build, cache_folder
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.substrates.cores import available_cores
+from kiviat.launch.substrates.simulated import program_platform, simulator
+from kiviat.machine.modelled import lowering
+from kiviat.machine.modelled.machine import Machine, find_machine
 from kiviat.record import InputError
 
 ROW = "simulation"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kiviat.record import RECORD_SCHEMA, RUN_SCHEMA, Metric, Record
+from kiviat.store.checksum import seal
 
 LAUNCHES = 20
 SAMPLES = 20
@@ -49,13 +50,13 @@ def write_run(path: Path, records: int) -> int:
         raise ValueError(f"{records} records need {count} cases; only {len(cases)} are made up")
     (path / "run.json").write_text(json.dumps(_run(len(cases)), indent=1) + "\n", encoding="utf-8")
     random = np.random.default_rng(1)
-    with (path / "records.jsonl").open("w", encoding="utf-8") as file:
+    with (path / "records.jsonl").open("wb") as file:
         written = 0
         for launch in range(LAUNCHES):
             for case in cases:
                 if written < records:
                     record = _record(case, launch, random)
-                    file.write(json.dumps(record.to_json(), separators=(",", ":")) + "\n")
+                    file.write(seal(record.to_json()))
                     written += 1
     return len(cases)
 
@@ -223,5 +224,6 @@ def _launch(index: int) -> dict[str, Any]:
             for rank in range(128)
         ],
         "clock_cost_s": 2.2e-8,
+        "placement": None,
         "oversubscribed": False,
     }

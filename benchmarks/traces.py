@@ -14,13 +14,13 @@ from benchmarks.finding import Finding, Verdict, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.profiler import SOURCE
 from benchmarks.setting import Setting
-from kiviat.launch.native import Options
-from kiviat.launch.profiling import TOOL as PROFILER
-from kiviat.launch.profiling import Asked, profiling, recorder_of
-from kiviat.launch.replaying import Speed, replay
-from kiviat.launch.substrate import Start
-from kiviat.launch.tracing import TOOL as RECORDER
-from kiviat.machine.model import find_machine
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.programs.replay import Speed, replay
+from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.tools.profile import TOOL as PROFILER
+from kiviat.launch.tools.profile import Asked, profiling, recorder_of
+from kiviat.launch.tools.trace import TOOL as RECORDER
+from kiviat.machine.modelled.machine import find_machine
 from kiviat.profile.wait_states import waits_in
 from kiviat.record import InputError
 from kiviat.trace import Trace, pack, read_trace, unpack

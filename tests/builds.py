@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
-from kiviat.launch.build import PROFILER, PROGRAM, RECORDER, REPLAYER, _key, build, cache_folder
-from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.vendors import SIMULATOR
+from kiviat.launch.mpi.build import PROFILER, PROGRAM, RECORDER, REPLAYER, _key, build, cache_folder
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.process import children
+from kiviat.launch.process.signals import Interrupted, Interruptible
 from kiviat.record import InputError
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -40,8 +43,8 @@ def native(toolchain: Toolchain) -> Path:
         "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
         "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON",
     ]
-    for step in (configure, ["cmake", "--build", str(folder)]):
-        done = subprocess.run(step, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    for step in (configure, ["ninja", "-C", str(folder)]):
+        done = children.run(step)
         if done.returncode != 0:
             raise Failed(f"{' '.join(step)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}")
     if name == "mpich":
@@ -71,6 +74,21 @@ def everything() -> None:
                 build(toolchain, product=product)
 
 
+def started() -> subprocess.Popen[bytes]:
+    """This file, building it all beside what else is done; it ends with the process that started it."""
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(
+        ["nice", "-n", "19", sys.executable, __file__],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), nothing),
+        start_new_session=True,
+        preexec_fn=children.tied(),
+    )
+
+
 if __name__ == "__main__":
     os.environ.update(FOLDERS)
-    everything()
+    sentinel = children.Sentinel(lambda: None)
+    with suppress(Interrupted), Interruptible():
+        sentinel.begin()
+        everything()
+    sentinel.dismiss()

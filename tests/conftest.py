@@ -6,14 +6,13 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import builds
 import pytest
 
-from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError
 
 TESTS = Path(__file__).resolve().parent
@@ -35,8 +34,8 @@ def pytest_runtest_makereport(
 
 # Their tests measure no time: compilers may run beside them. Simulated machines have their own clocks.
 UNTIMED = (
-    *("analysis", "cli", "ingest", "machine", "model", "placement", "plan", "report", "store", "setup"),
-    "simulated",
+    *("analysis", "cli", "ingest", "machine", "model", "placement", "plan", "record", "report", "store"),
+    *("setup", "fuzz", "simulated"),
 )
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
 COMPILING = ("test_headers.py", "test_plain_cmake.py")  # to these an MPI is one more compiler
@@ -64,13 +63,7 @@ class Ahead:
         config = session.config
         everything = config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("keyword")
         if everything and not config.getoption("collectonly"):
-            self.process = subprocess.Popen(
-                ["nice", "-n", "19", sys.executable, builds.__file__],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            self.process = builds.started()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -79,7 +72,7 @@ class Ahead:
 
     def pytest_sessionfinish(self) -> None:
         if self.process and self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
+            self.process.terminate()
             self.process.wait()
 
 

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "core/failure.hpp"
-#include "core/fftw.hpp"
-#include "core/host.hpp"
-#include "core/trial.hpp"
+#include "kernels/fftw.hpp"
+#include "measure/trial.hpp"
+#include "platform/node.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bench/pattern/settings.hpp"
-#include "core/huge_pages.hpp"
+#include "kernels/huge_pages.hpp"
 
 namespace kiviat {
 

@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 
 namespace {
 

@@ -22,18 +22,22 @@ namespace kiviat::prof {
 namespace plain {
 #define KIVIAT_CALL(Name, name, before, after, ...) KIVIAT_WRAP(Name, Name, before, after, __VA_ARGS__)
 #define KIVIAT_SIZED KIVIAT_CALL
+#define KIVIAT_NAMED KIVIAT_CALL
 #include "prof/calls.hpp"
 #undef KIVIAT_CALL
 #undef KIVIAT_SIZED
+#undef KIVIAT_NAMED
 }  // namespace plain
 
 #if MPI_VERSION >= 4 && !defined(KIVIAT_SIMULATED)
 namespace large {
 #define KIVIAT_CALL(...)
+#define KIVIAT_NAMED(...)
 #define KIVIAT_SIZED(Name, name, before, after, ...) KIVIAT_WRAP(Name##_c, Name, before, after, __VA_ARGS__)
 #include "prof/calls.hpp"
 #undef KIVIAT_CALL
 #undef KIVIAT_SIZED
+#undef KIVIAT_NAMED
 }  // namespace large
 #endif
 

@@ -7,19 +7,23 @@ namespace kiviat::prof {
 
 enum class Call : std::uint8_t {
 #define KIVIAT_CALL(Name, ...) Name,
-#define KIVIAT_SIZED(Name, ...) Name,
+#define KIVIAT_SIZED KIVIAT_CALL
+#define KIVIAT_NAMED KIVIAT_CALL
 #include "prof/calls.hpp"
 #undef KIVIAT_CALL
 #undef KIVIAT_SIZED
+#undef KIVIAT_NAMED
   count
 };
 
 inline constexpr const char* names[] = {
 #define KIVIAT_CALL(Name, ...) #Name,
-#define KIVIAT_SIZED(Name, ...) #Name,
+#define KIVIAT_SIZED KIVIAT_CALL
+#define KIVIAT_NAMED KIVIAT_CALL
 #include "prof/calls.hpp"
 #undef KIVIAT_CALL
 #undef KIVIAT_SIZED
+#undef KIVIAT_NAMED
 };
 
 }  // namespace kiviat::prof

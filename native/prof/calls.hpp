@@ -2,6 +2,7 @@
 //
 //   KIVIAT_CALL(Name, name, before, after, parameters…)    a call without counts of elements
 //   KIVIAT_SIZED(Name, name, before, after, parameters…)   a call that MPI 4 has with larger counts too
+//   KIVIAT_NAMED(Name, name, before, after, parameters…)   a call with a text, which is wrapped in C only
 //
 // A parameter is (kind, name); parameters.hpp says what a kind is in C and in Fortran. `before` and `after` say to the event
 // `e` (event.hpp) what the call means. A collective is taken by what its participants have to give each other:
@@ -224,6 +225,53 @@ KIVIAT_CALL(Intercomm_create, intercomm_create, , e.meet(comm), (comm, comm), (n
             (number, remote_leader), (number, tag), (new_comm, newcomm))
 KIVIAT_CALL(Intercomm_merge, intercomm_merge, , e.meet(comm), (comm, comm), (number, high), (new_comm, newcomm))
 
+// --- files ----------------------------------------------------------------------------------------------
+#define KIVIAT_FILES(Name, name, buffer, ...)                                                              \
+  KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type))
+// Some have a status, some a request.
+#define KIVIAT_FILES_DONE(Name, name, buffer, ...)                                                         \
+  KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type), \
+               (status, status))
+#define KIVIAT_FILES_BEGUN(Name, name, buffer, ...)                                                        \
+  KIVIAT_SIZED(Name, name, , (e.file(e.bytes(count, type)), e.remember(request)), __VA_ARGS__, (buffer, buf), (count, count), \
+               (type, type), (request, request))
+#define KIVIAT_FILES_END(Name, name, buffer) \
+  KIVIAT_CALL(Name, name, , e.file(), (file, fh), (buffer, buf), (status, status))
+#define KIVIAT_AT (file, fh), (offset, offset)
+#define KIVIAT_READ_OR_WRITE(read, buffer)                                    \
+  KIVIAT_FILES_DONE(File_##read, file_##read, buffer, (file, fh))                   \
+  KIVIAT_FILES_DONE(File_##read##_all, file_##read##_all, buffer, (file, fh))         \
+  KIVIAT_FILES_DONE(File_##read##_at, file_##read##_at, buffer, KIVIAT_AT)            \
+  KIVIAT_FILES_DONE(File_##read##_at_all, file_##read##_at_all, buffer, KIVIAT_AT)    \
+  KIVIAT_FILES_DONE(File_##read##_shared, file_##read##_shared, buffer, (file, fh))   \
+  KIVIAT_FILES_DONE(File_##read##_ordered, file_##read##_ordered, buffer, (file, fh)) \
+  KIVIAT_FILES_BEGUN(File_i##read, file_i##read, buffer, (file, fh))                \
+  KIVIAT_FILES_BEGUN(File_i##read##_all, file_i##read##_all, buffer, (file, fh))      \
+  KIVIAT_FILES_BEGUN(File_i##read##_at, file_i##read##_at, buffer, KIVIAT_AT)         \
+  KIVIAT_FILES_BEGUN(File_i##read##_at_all, file_i##read##_at_all, buffer, KIVIAT_AT) \
+  KIVIAT_FILES_BEGUN(File_i##read##_shared, file_i##read##_shared, buffer, (file, fh)) \
+  KIVIAT_FILES(File_##read##_all_begin, file_##read##_all_begin, buffer, (file, fh))  \
+  KIVIAT_FILES_END(File_##read##_all_end, file_##read##_all_end, buffer)            \
+  KIVIAT_FILES(File_##read##_at_all_begin, file_##read##_at_all_begin, buffer, KIVIAT_AT) \
+  KIVIAT_FILES_END(File_##read##_at_all_end, file_##read##_at_all_end, buffer)      \
+  KIVIAT_FILES(File_##read##_ordered_begin, file_##read##_ordered_begin, buffer, (file, fh)) \
+  KIVIAT_FILES_END(File_##read##_ordered_end, file_##read##_ordered_end, buffer)
+KIVIAT_READ_OR_WRITE(read, out)
+KIVIAT_READ_OR_WRITE(write, in)
+KIVIAT_NAMED(File_open, file_open, , e.file(), (comm, comm), (text, filename), (number, amode), (info, info), (new_file, fh))
+KIVIAT_NAMED(File_set_view, file_set_view, , e.file(), (file, fh), (offset, disp), (type, etype), (type, filetype),
+             (text, datarep), (info, info))
+KIVIAT_CALL(File_close, file_close, , e.file(), (new_file, fh))
+KIVIAT_CALL(File_sync, file_sync, , e.file(), (file, fh))
+KIVIAT_CALL(File_set_size, file_set_size, , e.file(), (file, fh), (offset, size))
+KIVIAT_CALL(File_preallocate, file_preallocate, , e.file(), (file, fh), (offset, size))
+
+#undef KIVIAT_FILES
+#undef KIVIAT_FILES_DONE
+#undef KIVIAT_FILES_BEGUN
+#undef KIVIAT_FILES_END
+#undef KIVIAT_AT
+#undef KIVIAT_READ_OR_WRITE
 #undef KIVIAT_SEND_PARAMETERS
 #undef KIVIAT_SENDS
 #undef KIVIAT_ISENDS

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/ticks.hpp"
+#include "platform/tsc.hpp"
 #include "prof/handles.hpp"
 #include "prof/profiler.hpp"
 #include "prof/real.hpp"
@@ -38,6 +38,7 @@ class Event {
     profiler().add(slot_.calls[distance], 1);
     profiler().add(slot_.ticks[distance], took);
     if (took > slot_.longest) slot_.longest = took;
+    if (profiler().concurrent) profiler().see_thread(begin_, end_);
     profiler().state->header.inside = 0, profiler().state->header.latest = end_;
     if (end_ > profiler().refresh_at) profiler().refresh(end_);
   }
@@ -52,7 +53,7 @@ class Event {
   // --- point to point ---------------------------------------------------------------------------------
   template <class Comm>
   void send(Comm comm, int to, std::int64_t bytes) {
-    if (to == MPI_PROC_NULL) return reaches(same_socket);
+    if (to == MPI_PROC_NULL) return reaches(itself);
     const int target = members(comm)->of_world(to);
     give(sent, target, profiler().distance(target), bytes);
     one_of(bytes);
@@ -60,7 +61,7 @@ class Event {
   template <class Comm>
   void receive(Comm comm, int from) {
     if (from >= 0) reaches(profiler().distance(members(comm)->of_world(from)));
-    else if (from == MPI_PROC_NULL) reaches(same_socket);
+    else if (from == MPI_PROC_NULL) reaches(itself);
   }
   template <class Comm>
   void receive(Comm comm, int from, const MPI_Status* status) {
@@ -82,7 +83,7 @@ class Event {
   template <class Comm, class Requested>
   void prepare(Comm comm, int to, std::int64_t bytes, Requested requests) {
     const int target = to == MPI_PROC_NULL ? -1 : members(comm)->of_world(to);
-    const int distance = to == MPI_PROC_NULL ? same_socket : profiler().distance(target);
+    const int distance = to == MPI_PROC_NULL ? itself : profiler().distance(target);
     prepared({request_key(requests, 0), bytes, target, distance});
   }
   template <class Comm, class Requested>
@@ -211,7 +212,7 @@ class Event {
   // --- one-sided ----------------------------------------------------------------------------------------
   template <class Win>
   void put(Win win, int to, std::int64_t bytes) {
-    if (to == MPI_PROC_NULL) return reaches(same_socket);
+    if (to == MPI_PROC_NULL) return reaches(itself);
     const int target = window(win)->of_world(to);
     give(sent, target, profiler().distance(target), bytes);
     one_of(bytes);
@@ -219,18 +220,27 @@ class Event {
   // What comes from there; the other side does not know.
   template <class Win>
   void get(Win win, int from, std::int64_t bytes) {
-    if (from == MPI_PROC_NULL) return reaches(same_socket);
+    if (from == MPI_PROC_NULL) return reaches(itself);
     const int source = window(win)->of_world(from);
     give(fetched, source, profiler().distance(source), bytes);
     one_of(bytes);
   }
   template <class Win>
   void reach(Win win, int rank) {
-    reaches(rank < 0 ? int{same_socket} : profiler().distance(window(win)->of_world(rank)));
+    reaches(rank < 0 ? int{itself} : profiler().distance(window(win)->of_world(rank)));
   }
   template <class Win>
   void synchronise(Win win) {
     reaches(window(win)->farthest);
+  }
+
+  // --- files: what is read and written is no message ------------------------------------------------------
+  void file() { reaches(itself); }
+  void file(std::int64_t bytes) {
+    file();
+    one_of(bytes);
+    profiler().add(slot_.messages, 1);
+    profiler().add(slot_.bytes[itself], static_cast<Word>(bytes));
   }
 
  private:

@@ -36,10 +36,13 @@ namespace kiviat::prof {
   KIVIAT_FORM(mpi_##name##_, false, Name, __VA_ARGS__)                                                      \
   KIVIAT_FORM(mpi_##name##_f08_, false, Name, __VA_ARGS__)                                                  \
   KIVIAT_FORM(mpi_##name##_f08ts_, true, Name, __VA_ARGS__)
+// Texts have a length that stands behind all parameters.
+#define KIVIAT_NAMED(...)
 #define KIVIAT_SIZED KIVIAT_CALL
 #include "prof/calls.hpp"
 #undef KIVIAT_CALL
 #undef KIVIAT_SIZED
+#undef KIVIAT_NAMED
 
 #define KIVIAT_LIFE(name, parameters, arguments, before, after)                            \
   KIVIAT_EXPORT void name parameters {                                                     \

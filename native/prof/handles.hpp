@@ -45,6 +45,7 @@ struct FortranFlag {
   const MPI_Fint* at;
 };
 struct FortranStatus {};
+struct FortranFile {};
 // `described` buffers (of mpi_f08 with TS 29113) are descriptors, which begin with the address.
 struct FortranBuffer {
   const void* at;

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 #include "prof/meeting.hpp"
 #include "prof/merge.hpp"
 #include "prof/packed.hpp"
@@ -63,7 +63,7 @@ bool find_distances(const Where& mine, bool has_room) {
   const Told own{mine.node, clock::domain(), mine.socket, has_room};
   std::vector<Told> all(static_cast<std::size_t>(profiler().ranks));
   KIVIAT_PMPI(Allgather)(&own, sizeof own, byte(), all.data(), sizeof own, byte(), world());
-  profiler().distances_of_world = new std::uint8_t[all.size() / 4 + 1]();
+  profiler().distances_of_world = new std::uint8_t[all.size()]();
   first_of_node = first_of_machine = true;
   bool all_have = true;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -77,8 +77,8 @@ bool find_distances(const Where& mine, bool has_room) {
                                                                     : same_node;
       if (static_cast<int>(rank) < profiler().rank) first_of_node = false;
     }
-    if (static_cast<int>(rank) == profiler().rank) distance = same_socket;
-    profiler().distances_of_world[rank / 4] |= static_cast<std::uint8_t>(distance << (2 * (rank % 4)));
+    if (static_cast<int>(rank) == profiler().rank) distance = itself;
+    profiler().distances_of_world[rank] = static_cast<std::uint8_t>(distance);
   }
   return all_have;
 }

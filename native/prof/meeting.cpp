@@ -3,7 +3,7 @@
 #include <mpi.h>
 #include <sched.h>
 
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 #include "prof/real.hpp"
 
 namespace kiviat::prof {

@@ -19,7 +19,7 @@ struct Members {
   int base = 0, stride = 0;
   int* table = nullptr;
   int others[distances] = {};
-  int farthest = same_socket;
+  int farthest = itself;
   Group* group = nullptr;
   // To whom neighbourhood collectives send; -1 is nobody. Found when first asked for.
   int degree = -1;

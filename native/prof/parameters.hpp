@@ -29,6 +29,10 @@ using c_flag = int*;
 using c_address = MPI_Aint;
 using c_addresses = const MPI_Aint*;
 using c_extent = MPI_Aint;
+using c_file = MPI_File;
+using c_new_file = MPI_File*;
+using c_offset = MPI_Offset;
+using c_text = const char*;
 
 namespace plain {
 using c_count = int;
@@ -70,6 +74,9 @@ using f_address = const MPI_Aint*;
 using f_addresses = const MPI_Aint*;
 using f_extent = const MPI_Aint*;
 using f_unit = const MPI_Fint*;
+using f_file = const MPI_Fint*;
+using f_new_file = MPI_Fint*;
+using f_offset = const MPI_Offset*;
 
 struct Unneeded {};
 
@@ -100,6 +107,9 @@ struct Fortran {
   static Unneeded addresses(f_addresses) { return {}; }
   static MPI_Aint extent(f_extent at) { return *at; }
   static int unit(f_unit at) { return *at; }
+  static FortranFile file(f_file) { return {}; }
+  static FortranFile new_file(f_new_file) { return {}; }
+  static Unneeded offset(f_offset) { return {}; }
 };
 
 }  // namespace kiviat::prof

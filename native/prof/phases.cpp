@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/clock.hpp"
-#include "core/json.hpp"
+#include "platform/clock.hpp"
+#include "support/json.hpp"
 
 namespace kiviat::prof {
 

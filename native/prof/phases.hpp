@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/counters.hpp"
-#include "core/energy.hpp"
+#include "meters/counters.hpp"
+#include "meters/energy.hpp"
 
 namespace kiviat::prof {
 

@@ -11,7 +11,7 @@
 #include <ctime>
 #include <iterator>
 
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 #include "prof/event.hpp"
 #include "prof/packed.hpp"
 #include "prof/phases.hpp"
@@ -106,7 +106,28 @@ void Profiler::take(State* room, const Where& mine, const std::string& program) 
   header.resident = sizeof(Profiler) + sizeof(Word) * words_without_rows;
 }
 
+namespace {
+
+// Where this thread's last call ended; 0 before its first one.
+#ifdef KIVIAT_SIMULATED
+std::uint64_t seen_until;
+bool began;
+#else
+constinit thread_local std::uint64_t seen_until __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local bool began __attribute__((tls_model("initial-exec"))) = false;
+#endif
+
+}  // namespace
+
+void Profiler::see_thread(Word begin_ticks, Word end_ticks) {
+  if (began) return;
+  if (seen_until == 0) add(state->header.other_threads, 1), seen_until = begin_ticks;
+  add(state->header.other_ticks, end_ticks - seen_until);
+  seen_until = end_ticks;
+}
+
 void Profiler::start() {
+  began = true;
   Header& header = state->header;
   header.stage = static_cast<Word>(Stage::counting);
   header.first_ticks = clock::ticks(counter);

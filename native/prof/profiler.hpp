@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ticks.hpp"
+#include "platform/tsc.hpp"
 #include "prof/call.hpp"
 #include "prof/members.hpp"
 #include "prof/state.hpp"
@@ -22,17 +22,17 @@ class Requests {
  public:
   void remember(std::uint64_t key, int distance) {
     std::uint64_t* const set = set_of(key);
-    const std::uint64_t word = key << 2 | static_cast<std::uint64_t>(distance);
+    const std::uint64_t word = key << 3 | static_cast<std::uint64_t>(distance);
     int at = 0;
-    while (at < ways - 1 && set[at] >> 2 != key && set[at] != 0) ++at;
-    if (set[at] >> 2 != key && set[at] != 0) at = static_cast<int>(key >> 4) & (ways - 1);
+    while (at < ways - 1 && set[at] >> 3 != key && set[at] != 0) ++at;
+    if (set[at] >> 3 != key && set[at] != 0) at = static_cast<int>(key >> 4) & (ways - 1);
     store(set[at], word);
   }
   // -1 where it is not known.
   int distance(std::uint64_t key) {
     std::uint64_t* const set = set_of(key);
     for (int at = 0; at < ways; ++at)
-      if (const std::uint64_t word = load(set[at]); word >> 2 == key) return static_cast<int>(word & 3);
+      if (const std::uint64_t word = load(set[at]); word >> 3 == key) return static_cast<int>(word & 7);
     return -1;
   }
 
@@ -76,7 +76,7 @@ struct Profiler {
   State* state = nullptr;
   Cell* row[rows] = {};
   std::uint64_t refresh_at = 0;
-  std::uint8_t* distances_of_world = nullptr;  // two bits each
+  std::uint8_t* distances_of_world = nullptr;
   std::atomic<std::uint8_t> slot_of[most_phases][256] = {};  // 1 + slot; 0 where there is none yet
   Remembered communicators, windows;
   Requests requests;
@@ -90,7 +90,7 @@ struct Profiler {
 
   int distance(int of_world) const {
     if (of_world < 0) return unknown;
-    return distances_of_world[of_world / 4] >> (2 * (of_world % 4)) & 3;
+    return distances_of_world[of_world];
   }
   void add(Word& word, Word value) const {
     if (concurrent)
@@ -104,6 +104,8 @@ struct Profiler {
     return found ? state->slots[found - 1] : new_slot(call);
   }
   Slot& new_slot(Call call);
+  // A call of this thread, of several: all but the one that began are told apart by the times of their calls.
+  void see_thread(std::uint64_t begin_ticks, std::uint64_t end_ticks);
   // Notes the time, so that also a profile without an end says how long a tick is.
   void refresh(std::uint64_t now_ticks);
   void note_time(std::uint64_t now_ticks);

@@ -11,13 +11,14 @@
 
 namespace kiviat::prof {
 
-inline constexpr const char* format = "kiviat.profile/1";
+inline constexpr const char* format = "kiviat.profile/2";
 
 using Word = std::uint64_t;
 
-// How far a message goes. Of ranks that may run on several sockets nobody knows whether they share one.
+// How far a message goes. What a rank sends to itself, or to nobody, does not leave it, and file I/O is no message. Of ranks that
+// may run on several sockets nobody knows whether they share one.
 // The later, the farther: time goes to the farthest that a call has to do with.
-enum Distance : int { same_socket, same_node, unknown, other_node, distances };
+enum Distance : int { itself, same_socket, same_node, unknown, other_node, distances };
 // Sizes 0, 1, 2–3, 4–7, …; the last one has all that are larger.
 inline constexpr int size_classes = 36;
 
@@ -45,12 +46,13 @@ struct Cell {
 // `crossed` and header.crossing are for who reads what the MPI itself counted, after the program.
 enum Row : int { sent, collective, fetched, crossed, rows };
 
-// Every field, in order. Texts follow.
+// Every field, in order. Texts follow. Where calls of several threads may overlap, `other_threads` are those that called beside
+// the one that began, and `other_ticks` the sum of their times, each from its first call to the end of its last one.
 #define KIVIAT_FIELDS(X)                                                                                               \
   X(magic) X(rank) X(ranks) X(stage) X(phase) X(inside) X(inside_since) X(first_ticks) X(first_ns) X(last_ticks)         \
   X(last_ns) X(started_s) X(counter) X(threads) X(socket) X(sockets) X(node) X(process) X(lost_slots) X(lost_groups)    \
   X(lost_persistent) X(unseen_sends) X(in_memory) X(interfaces) X(sent_before) X(received_before) X(sent_after)         \
-  X(received_after) X(crossing) X(latest) X(resident)
+  X(received_after) X(crossing) X(latest) X(resident) X(other_threads) X(other_ticks)
 
 // Name and bytes of the texts behind them. The last two are equal on all ranks, as a rule: of a merged profile rank 0 has them.
 #define KIVIAT_TEXTS(X) X(host, 64) X(node_name, 96) X(cpus, 96) X(library, 128) X(program, 128)

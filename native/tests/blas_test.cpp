@@ -1,12 +1,12 @@
 // The BLAS that is found, what OpenBLAS is told of the processor, agreement among ranks, and DGEMM's check.
-#include "core/blas.hpp"
+#include "kernels/blas.hpp"
 
 #include <cmath>
 #include <cstdlib>
 
 #include "bench/hpcc/agreed.hpp"
 #include "bench/hpcc/product.hpp"
-#include "core/runner.hpp"
+#include "driver/runner.hpp"
 #include "helpers.hpp"
 #include "ranked_test.hpp"
 

@@ -1,11 +1,11 @@
-// In place of core/work.cpp and core/lcg.cpp: a program with broken kernels, or with other random numbers.
+// In place of platform/native/compute.cpp and kernels/lcg.cpp: a program with broken kernels, or with other random numbers.
 //
 //     KIVIAT_BROKEN_KERNEL=n   every n-th kernel is not run
 //     KIVIAT_BROKEN_SEED=1     seeds are two more than they should be
 #include <cstdlib>
 
-#include "core/lcg.hpp"
-#include "core/work.hpp"
+#include "kernels/lcg.hpp"
+#include "platform/compute.hpp"
 
 namespace kiviat {
 namespace {

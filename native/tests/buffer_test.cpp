@@ -1,4 +1,4 @@
-#include "core/buffer.hpp"
+#include "measure/buffer.hpp"
 
 #include <cstdint>
 #include <set>

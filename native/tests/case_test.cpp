@@ -1,4 +1,4 @@
-#include "core/case.hpp"
+#include "benchmark/case.hpp"
 
 #include "helpers.hpp"
 #include "ranked_test.hpp"

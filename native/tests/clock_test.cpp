@@ -1,4 +1,4 @@
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 
 #include "ranked_test.hpp"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "bench/pattern/roles.hpp"
-#include "core/runner.hpp"
+#include "driver/runner.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;

@@ -1,5 +1,5 @@
 // Counters that are made up, those of this machine, and those that are not there.
-#include "core/counters.hpp"
+#include "meters/counters.hpp"
 
 #include <sys/resource.h>
 

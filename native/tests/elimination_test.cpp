@@ -5,10 +5,10 @@
 #include <numeric>
 #include <set>
 
-#include "core/failure.hpp"
-#include "core/runner.hpp"
+#include "driver/runner.hpp"
 #include "helpers.hpp"
 #include "ranked_test.hpp"
+#include "support/failure.hpp"
 
 using namespace kiviat;
 using namespace kiviat::test;

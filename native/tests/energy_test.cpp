@@ -1,15 +1,15 @@
 // Energy from meters as recorded, with a clock that the test turns.
-#include "core/energy.hpp"
+#include "meters/energy.hpp"
 
 #include <sys/stat.h>
 #include <sys/time.h>
 
 #include <cmath>
 
-#include "core/failure.hpp"
 #include "helpers.hpp"
 #include "instruments.hpp"
 #include "ranked_test.hpp"
+#include "support/failure.hpp"
 #include "virtual_mpi.hpp"
 
 using namespace kiviat;

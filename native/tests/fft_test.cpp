@@ -5,7 +5,7 @@
 
 #include "bench/hpcc/fft_check.hpp"
 #include "bench/hpcc/fft_shape.hpp"
-#include "core/runner.hpp"
+#include "driver/runner.hpp"
 #include "helpers.hpp"
 #include "ranked_test.hpp"
 

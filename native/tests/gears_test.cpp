@@ -15,8 +15,8 @@
 #include "bench/app/gear_train.hpp"
 #include "bench/app/hilbert.hpp"
 #include "bench/app/sealed_post.hpp"
-#include "core/random.hpp"
 #include "ranked_test.hpp"
+#include "support/random.hpp"
 
 using namespace kiviat;
 using namespace kiviat::app;

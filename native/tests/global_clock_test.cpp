@@ -1,6 +1,6 @@
 // The clocks of the ranks are fabricated from the one they share: wrong by half a second per rank and
 // drifting apart. So the true offset is known at any time, and what is estimated can be held against it.
-#include "core/global_clock.hpp"
+#include "platform/global_clock.hpp"
 
 #include <unistd.h>
 

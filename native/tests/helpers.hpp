@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/failure.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat::test {
 

@@ -7,8 +7,8 @@
 
 #include "bench/app/chimney.hpp"
 #include "bench/app/run_matrix.hpp"
-#include "core/random.hpp"
 #include "ranked_test.hpp"
+#include "support/random.hpp"
 
 using namespace kiviat;
 using namespace kiviat::app;

@@ -1,5 +1,5 @@
 // Memory in huge pages.
-#include "core/huge_pages.hpp"
+#include "kernels/huge_pages.hpp"
 
 #include <cstdint>
 #include <utility>

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
 
 namespace kiviat::test {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <exception>
 
-#include "core/json.hpp"
 #include "ranked_test.hpp"
+#include "support/json.hpp"
 
 namespace {
 

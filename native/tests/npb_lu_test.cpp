@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/npb/lu_solver.hpp"
-#include "core/runner.hpp"
+#include "driver/runner.hpp"
 #include "helpers.hpp"
 #include "ranked_test.hpp"
 

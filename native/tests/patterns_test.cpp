@@ -7,7 +7,7 @@
 #include "bench/pattern/dense_phases.hpp"
 #include "bench/pattern/exchange.hpp"
 #include "bench/pattern/pairings.hpp"
-#include "core/runner.hpp"
+#include "driver/runner.hpp"
 #include "ranked_test.hpp"
 #include "virtual_mpi.hpp"
 

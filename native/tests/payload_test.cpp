@@ -1,4 +1,4 @@
-#include "core/payload.hpp"
+#include "measure/payload.hpp"
 
 #include <vector>
 

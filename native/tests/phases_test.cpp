@@ -1,8 +1,8 @@
 // What machines count in the phases of a program, with counters that are made up and a clock that the test turns.
 #include "prof/phases.hpp"
 
-#include "core/clock.hpp"
 #include "helpers.hpp"
+#include "platform/clock.hpp"
 #include "ranked_test.hpp"
 #include "virtual_mpi.hpp"
 

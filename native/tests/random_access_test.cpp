@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "bench/hpcc/update_replay.hpp"
-#include "core/huge_pages.hpp"
+#include "kernels/huge_pages.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-#include "core/recorder.hpp"
+#include "results/recorder.hpp"
 
 #include <unistd.h>
 

@@ -1,11 +1,11 @@
-#include "core/result.hpp"
+#include "results/result.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/recorder.hpp"
 #include "helpers.hpp"
 #include "ranked_test.hpp"
+#include "results/recorder.hpp"
 
 using namespace kiviat;
 using namespace kiviat::test;

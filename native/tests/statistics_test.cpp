@@ -1,11 +1,11 @@
-#include "core/statistics.hpp"
+#include "results/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "core/random.hpp"
 #include "ranked_test.hpp"
+#include "support/random.hpp"
 
 using namespace kiviat;
 

@@ -1,4 +1,4 @@
-#include "core/stopping.hpp"
+#include "measure/stopping.hpp"
 
 #include <limits>
 #include <string>

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <functional>
 
-#include "core/runner.hpp"
+#include "driver/runner.hpp"
 #include "ranked_test.hpp"
 #include "virtual_mpi.hpp"
 

@@ -1,13 +1,13 @@
 // The sampler from end to end, with operations whose cost and faults are known.
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
-#include "core/clock.hpp"
-#include "core/runner.hpp"
+#include "driver/runner.hpp"
 #include "helpers.hpp"
+#include "platform/clock.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 #include "prof/real.hpp"
 #include "trace/recorder.hpp"
 

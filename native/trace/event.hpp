@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 #include "trace/recorder.hpp"
 #include "trace/values.hpp"
 
@@ -16,7 +16,7 @@ namespace kiviat::prof {
 
 enum class Kind {
   in, out, count, counts, displacements, type, types, number, numbers, comm, new_comm, win, new_win, op, info, group, request,
-  message, status, flag, address, addresses, extent, unit
+  message, status, flag, address, addresses, extent, unit, file, new_file, offset, text
 };
 
 #define KIVIAT_VALUE_OF(kind, name) values::kind(name)
@@ -75,6 +75,7 @@ class Event {
   using Message = values::Message;
   using Flag = values::Flag;
   using Status = values::Status;
+  using File = values::File;
   using Ignored = values::Ignored;
 
   // --- point to point: point_to_point.cpp -------------------------------------------------------------
@@ -147,6 +148,11 @@ class Event {
   void take(Buffer, Count, Type, Buffer, Count, Type, Number target, Ignored, Count, Type, Op, Win, Requests = {});
   void take(Buffer, Buffer, Type, Number target, Ignored, Op, Win);
   void take(Buffer, Buffer, Buffer, Type, Number target, Ignored, Win);
+
+  // Files are no communication, and a replay leaves them out.
+  void take(Comm, Ignored, Number, Ignored, File) {}
+  template <class... Values>
+  void other(File, Values...) {}
 
   // What else makes a communicator of another one, which comes first; whatever else there is cannot be replayed.
   template <class... Values>

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 #include "prof/meeting.hpp"
 #include "prof/where.hpp"
 #include "trace/clocks.hpp"

@@ -60,6 +60,8 @@ struct Op {
     return does != 0;
   }
 };
+// Which file makes no difference.
+struct File {};
 struct NewComm {
   const MPI_Comm* c;
   FortranNewComm fortran;
@@ -125,6 +127,22 @@ inline Message message(const MPI_Message* message) { return {key_of(*message)}; 
 inline Message message(FortranMessage message) { return {static_cast<std::uint32_t>(*message.at)}; }
 inline Flag flag(const int* at) { return {at, false}; }
 inline Flag flag(FortranFlag flag) { return {flag.at, true}; }
+template <class Any>
+File file(Any) {
+  return {};
+}
+template <class Any>
+File new_file(Any) {
+  return {};
+}
+template <class Any>
+Ignored offset(Any) {
+  return {};
+}
+template <class Any>
+Ignored text(Any) {
+  return {};
+}
 inline Extent extent(MPI_Aint bytes) { return {bytes}; }
 inline Extent unit(MPI_Aint bytes) { return {bytes}; }
 template <class Any>

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kiviat.analysis.summary import Summary, summarise
+from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.record import Row
 
 PLAIN = Row(

@@ -10,7 +10,9 @@ import pytest
 from report.hpcc import hpcc_rows, hpcc_run
 from report.synthetic import failed
 
-from kiviat.analysis.balance import (
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.aggregate.tables import Grid, grids
+from kiviat.analysis.hpcc.balance import (
     AXES,
     Balance,
     against_hpl,
@@ -19,9 +21,7 @@ from kiviat.analysis.balance import (
     machine_balance,
     network_balance,
 )
-from kiviat.analysis.grids import Grid, grids
-from kiviat.analysis.summary import summarise
-from kiviat.analysis.systems import System, chosen, measured_system, published_systems
+from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
 from kiviat.record import Table, TableRow
 
 PLACE = {axis.id: place for place, axis in enumerate(AXES)}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kiviat.analysis.changepoints import segments, switches
+from kiviat.analysis.statistics.changepoints import segments, switches
 
 SIZES = [0, *(2**k for k in range(23))]
 KNEE = 1 << 16

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from analysis.rows import case
+from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.compare import Comparison, compare
-from kiviat.analysis.summary import Summary
-from kiviat.analysis.two_samples import family_p, mann_whitney_cdf, shifts
+from kiviat.analysis.statistics.rank_tests import family_p, mann_whitney_cdf, shifts
 from kiviat.record import InputError
 
 SLOW = [1.30, 1.31, 1.32, 1.33, 1.34]

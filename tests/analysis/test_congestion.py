@@ -9,10 +9,10 @@ import pytest
 
 from analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, run, study
 from analysis.test_grids import table_row
-from kiviat.analysis.congestion import findings, impacts
-from kiviat.analysis.finding import Finding
-from kiviat.analysis.grids import Grid, grids
-from kiviat.analysis.nodes import nodes_of
+from kiviat.analysis.aggregate.nodes import nodes_of
+from kiviat.analysis.aggregate.tables import Grid, grids
+from kiviat.analysis.findings.congestion import findings, impacts
+from kiviat.analysis.findings.finding import Finding
 
 CASE = {"benchmark": "congestion", "case": "congestion/ranks=8", "bytes": None, "ranks": 8}
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from analysis.rows import case
-from kiviat.analysis.extrapolation import LAWS, extrapolated, memory_of, nonnegative
-from kiviat.analysis.summary import Summary
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.hpcc.extrapolation import LAWS, extrapolated, memory_of, nonnegative
 
 RANKS = 64
 MEMORIES = [1 << 18, 1 << 19, 1 << 20, 1 << 21]

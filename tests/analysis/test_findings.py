@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from analysis.rows import case, curve, row
-from kiviat.analysis.findings import Finding, findings, top
-from kiviat.analysis.summary import Summary
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.findings.all import Finding, findings, top
+from kiviat.analysis.loggp import fit_loggp
 from kiviat.record import Row
 
 LINE = [(2**k, 2e-6 + 2**k / 10e9) for k in range(23)]
@@ -204,3 +205,10 @@ def test_several_runs_are_told_apart() -> None:
         "r: Latency 2.00 µs (1",
         "s: Latency 6.00 µs (1",
     ]
+
+
+def test_what_took_no_time_is_no_ratio() -> None:
+    """A clock too coarse for a call, or a record that was made up, ended in ZeroDivisionError."""
+    nothing = curve([(size, 0.0) for size in (1, 1024, 65536)])
+    assert {finding.kind for finding in findings(nothing, [run()])} <= {"too-few-launches"}
+    assert fit_loggp(nothing) is None

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kiviat.analysis.grids import Grid, grids
-from kiviat.analysis.nodes import Nodes
-from kiviat.analysis.patterns import MOST_CELLS, b_eff_curves, curve_of, matrix_of, sick
+from kiviat.analysis.aggregate.nodes import Nodes
+from kiviat.analysis.aggregate.pair_matrices import MOST_CELLS, b_eff_curves, curve_of, matrix_of, sick
+from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.record import Table, TableRow
 
 

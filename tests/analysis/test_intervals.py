@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kiviat.analysis.intervals import Floats, median_interval, median_intervals, order_coverage
+from kiviat.analysis.statistics.intervals import Floats, median_interval, median_intervals, order_coverage
 
 SAMPLES = 15
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from report.hpcc import hpcc_rows, hpcc_run
 
-from kiviat.analysis.limits import BANDWIDTH, LATENCY, MEMORY, PROCESSOR, Limit, limits
-from kiviat.analysis.roofline import Roofline, roofline
-from kiviat.analysis.summary import summarise
-from kiviat.analysis.systems import Size, measured_system
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.hpcc.bottlenecks import BANDWIDTH, LATENCY, MEMORY, PROCESSOR, Limit, limits
+from kiviat.analysis.hpcc.quantities import Size, measured_system
+from kiviat.analysis.hpcc.roofline import Roofline, roofline
 
 
 def size(nodes: int = 16, ranks: int = 16, **changes: Any) -> Size:

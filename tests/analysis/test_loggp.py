@@ -3,8 +3,8 @@
 import pytest
 
 from analysis.rows import case, curve
-from kiviat.analysis.curves import curve as pick
-from kiviat.analysis.curves import half_bandwidth_size, time_at
+from kiviat.analysis.aggregate.curves import curve as pick
+from kiviat.analysis.aggregate.curves import half_bandwidth_size, time_at
 from kiviat.analysis.loggp import fit_loggp
 
 SIZES = [2**k for k in range(23)]

@@ -12,15 +12,15 @@ import pytest
 from report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, source
 from report.synthetic import failed
 
-from kiviat.analysis.grids import Grid
-from kiviat.analysis.scaling import Asked, Source, Study, joined, scaling
-from kiviat.analysis.scaling_crossover import equals
-from kiviat.analysis.scaling_curve import Curve
-from kiviat.analysis.scaling_doubts import doubts
-from kiviat.analysis.scaling_power import numbers_in
-from kiviat.analysis.scaling_problem import size_of
-from kiviat.analysis.scaling_reading import readings
-from kiviat.analysis.summary import summarise
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.scaling.caveats import doubts
+from kiviat.analysis.scaling.curve import Curve
+from kiviat.analysis.scaling.energy import numbers_in
+from kiviat.analysis.scaling.equivalence import equals
+from kiviat.analysis.scaling.problem_size import size_of
+from kiviat.analysis.scaling.reading import readings
+from kiviat.analysis.scaling.series import Asked, Source, Study, joined, scaling
 from kiviat.record import InputError, Row
 
 ALL = Asked()

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kiviat.analysis.scaling_models import LAWS, STRONG, WEAK, Choice, Law, choose, fitted
-from kiviat.analysis.scaling_statistics import f_tail, t_quantile
+from kiviat.analysis.scaling.laws import LAWS, STRONG, WEAK, Choice, Law, choose, fitted
+from kiviat.analysis.statistics.distributions import f_tail, t_quantile
 
 Time = Callable[[int], float]
 
@@ -212,3 +212,12 @@ def test_every_law_has_its_words() -> None:
             assert "T = " in one.formula or "C = " in one.formula
             assert all(shape.meaning for shape in one.shapes)
             assert set(one.within) <= {other.name for other in laws}
+
+
+def test_a_law_without_time_on_one_rank_has_no_shares() -> None:
+    """A simulated alltoall takes as much longer as there are ranks more: "σ = inf", a division by zero."""
+    found = choose("weak", {p: [1e-6 * (p - 1)] for p in (2, 4, 8, 16)}, measured=False)
+    usl = next(fit for fit in found.fits if fit.name == "USL")
+    assert [one.value for one in usl.parameters] == [None, None]
+    numbers = [n for fit in found.fits for one in fit.parameters for n in (one.value, one.low, one.high)]
+    assert all(number is None or math.isfinite(number) for number in numbers)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from report.scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, program_rows, scaling_run
 
-from kiviat.analysis.grids import Grid
-from kiviat.analysis.scaling import Asked, Source, scaling
-from kiviat.analysis.scaling_published import Judged, judged
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.published.scaling import Judged, judged
+from kiviat.analysis.scaling.series import Asked, Source, scaling
 from kiviat.record import schema
 from kiviat.record.published import papers
 
@@ -135,7 +135,7 @@ def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: s
 
 def test_all_that_files_ask_can_be_asked() -> None:
     """A word of the schema that nobody answers would be found by a user."""
-    from kiviat.analysis import scaling_published as module
+    from kiviat.analysis.published import scaling as module
 
     answered = {*module._OF_PROGRAMS, *module._OF_MACHINES}
     assert set(schema("published")["$defs"]["scaling"]["items"]["properties"]["asks"]["enum"]) == answered

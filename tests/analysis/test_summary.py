@@ -5,7 +5,7 @@ import time
 import pytest
 
 from analysis.rows import case, case_rows, row
-from kiviat.analysis.summary import summarise
+from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import InputError
 
 

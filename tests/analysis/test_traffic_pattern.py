@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from kiviat.analysis.traffic_pattern import describe
+from kiviat.analysis.profiles.traffic_pattern import describe
 from kiviat.profile import Traffic
 
 Pairs = Iterable[tuple[int, int]]

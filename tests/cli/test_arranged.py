@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Kiviat
-from kiviat.launch.build import build
-from kiviat.launch.toolchain import find_toolchain
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.record import InputError
 
 SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,19 @@ from ingest.lammps_logs import LJ_LOGS
 from jsonschema import Draft202012Validator
 
 from cli.conftest import Kiviat
-from kiviat.cli.arguments import parsed
-from kiviat.cli.foreign import Foreign, foreign
-from kiviat.launch.lammps import Lammps, find_lammps
-from kiviat.launch.toolchain import Toolchain
+from kiviat.cli.options.arguments import parsed
+from kiviat.cli.options.external_programs import Foreign, foreign
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.programs.lammps_install import Lammps, find_lammps
 from kiviat.record import InputError, schema
 
 SMALL = ("--set", "cells=5", "--set", "steps=20", "--launches", "1")
 
 
-@pytest.fixture(scope="module")
-def real(wheel: Toolchain) -> Lammps:
+@pytest.fixture
+def real(wheel: Toolchain, monkeypatch: pytest.MonkeyPatch) -> Lammps:
+    """That of the wheel, whatever other one is on PATH."""
+    monkeypatch.setenv("KIVIAT_LAMMPS", str(Path(sysconfig.get_path("purelib")) / "lammps" / "lmp"))
     try:
         return find_lammps(None, str(wheel.mpicxx))
     except InputError as error:

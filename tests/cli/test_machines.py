@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Kiviat
-from kiviat.launch.build import build
-from kiviat.launch.on_simulated import described_machine
-from kiviat.launch.toolchain import find_toolchain
-from kiviat.machine.model import find_machine, load_machine, machines
+from kiviat.analysis.findings.data_quality import findings
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import find_toolchain
+from kiviat.launch.substrates.simulated import described_machine, model_of
+from kiviat.machine.modelled.machine import find_machine, load_machine, machines
 from kiviat.record import InputError
 
 MACHINE = """\
@@ -93,6 +94,20 @@ def test_all_machines_are_listed_with_what_they_were_calibrated_on(kiviat: Kivia
         assert entry["hash"] == found.hash and entry["title"] in line
         assert f" {found.nodes} × {found.whole('node.sockets')} × {found.whole('node.cores')} " in line
         assert ("uncalibrated" in line) == bool(found.uncalibrated or not found.calibrated_on)
+
+
+def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
+    """It printed "calibrated on" with the rows that its base was fitted to, in tables, pages and findings."""
+
+    def told(machine: str) -> str:
+        lines = kiviat("machines", "show", machine).stdout.splitlines()
+        return next(line for line in lines if line.startswith("calibrated"))
+
+    assert told("altix-bx2-numalink3").endswith("not at all: an uncalibrated variant of altix-bx2")
+    assert "on the published rows F1-008" in told("altix-bx2")
+    model = model_of(find_machine("altix-bx2-numalink3"))
+    said = [f.detail for f in findings((), {"machine": {"model": model}, "launches": []}, ())]
+    assert "Calibrated not at all: an uncalibrated variant of altix-bx2." in said[0]
 
 
 def test_what_is_known_assumed_and_unknown_is_told_apart(kiviat: Kiviat, machine: Path) -> None:

@@ -34,7 +34,7 @@ def test_help_names_every_command_and_explains(kiviat: Kiviat) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     """`kiviat --help` has 0.3 s; DuckDB, numpy and Plotly alone would take them."""
-    code = "import sys; from kiviat.cli.arguments import parser; parser(); print(*sys.modules)"
+    code = "import sys; from kiviat.cli.options.arguments import parser; parser(); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"duckdb", "numpy", "jinja2", "plotly", "tomllib"} & set(modules.split())
 
@@ -63,7 +63,7 @@ def test_version(kiviat: Kiviat) -> None:
         (("compare", "a", "b"), "there is no run 'a'"),
         (("sql", "select 1"), "there are no runs to query"),
         (("ingest", "nothing.txt"), "nothing.txt cannot be read: No such file or directory"),
-        (("export", "-o", "nowhere/x.csv"), "there is no run 'last'"),
+        (("export", "-o", "x.csv"), "there is no run 'last'"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(kiviat: Kiviat, arguments: tuple[str, ...], message: str) -> None:
@@ -76,7 +76,7 @@ def test_an_unexpected_error_is_one_line_too_and_a_trace_for_those_who_ask(
     def broken(arguments: object) -> int:
         raise ZeroDivisionError("a bug\nof two lines")
 
-    monkeypatch.setattr("kiviat.cli.runs.execute", broken)
+    monkeypatch.setattr("kiviat.cli.commands.runs.execute", broken)
     monkeypatch.delenv("KIVIAT_DEBUG", raising=False)
     assert cli.main(["runs"]) == 2
     told = "kiviat: unexpected ZeroDivisionError: a bug of two lines; KIVIAT_DEBUG=1 shows where\n"
@@ -95,7 +95,7 @@ def test_interrupted_and_refused(
     def fails(arguments: object) -> int:
         raise error
 
-    monkeypatch.setattr("kiviat.cli.runs.execute", fails)
+    monkeypatch.setattr("kiviat.cli.commands.runs.execute", fails)
     assert cli.main(["runs"]) == status
     assert capsys.readouterr().err.count("\n") == 1
 

@@ -7,6 +7,10 @@ import io
 import json
 import os
 import re
+import shutil
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +19,10 @@ import pytest
 from store.made_up import metric, record
 
 from cli.conftest import Kiviat, on_terminal
+from kiviat.cli.main import main
+from kiviat.cli.text.verdict import print_verdict
 from kiviat.store import RunDirectory
+from kiviat.store.checksum import seal
 
 Make = Callable[..., RunDirectory]
 DATA = Path(__file__).parents[1] / "ingest" / "data"
@@ -46,14 +53,14 @@ def test_studies_are_shown_quantity_by_quantity(kiviat: Kiviat, make_run: Make) 
         metric(name, (value,), unit=unit, p50=value, ci_low=None, ci_high=None)
         for name, unit, value in (("natural_latency", "s", 2e-6), ("random_bandwidth", "B/s", 3e9))
     )
-    with (run.path / "records.jsonl").open("a") as records:
+    with (run.path / "records.jsonl").open("ab") as records:
         for launch in range(8):
             for case, size in (("ring", None), ("dense_random", 8), ("dense_random", 64)):
                 notes = {"grid": "1 × 2"} if case == "ring" else {}
                 one = record(
                     run.id, f"{case}/{size}", launch, benchmark=case, bytes=size, metrics=metrics, notes=notes
                 )
-                records.write(json.dumps(one.to_json()) + "\n")
+                records.write(seal(one.to_json()))
     shown = kiviat("show", "last", "ring", "dense_random").stdout.splitlines()
     at = shown.index("ring on 2 ranks")
     assert [line.split() for line in shown[at + 1 : at + 4]] == [
@@ -128,15 +135,17 @@ def test_too_few_launches_give_no_verdict(kiviat: Kiviat, make_run: Make) -> Non
     assert done.stdout.splitlines()[-1].startswith("no verdict: too few launches")
 
 
-def test_runs_lists_good_and_bad_ones(kiviat: Kiviat, make_run: Make, tmp_path: Path) -> None:
+def test_runs_lists_good_ones_and_names_bad_ones(kiviat: Kiviat, make_run: Make, tmp_path: Path) -> None:
     assert kiviat("runs").stdout == "no runs in runs; `kiviat run` makes one\n"
     run = make_run()
     (tmp_path / "runs" / "bad").mkdir()
     (tmp_path / "runs" / "bad" / "run.json").write_text("{")
-    lines = kiviat("runs").stdout.splitlines()
-    assert lines[1].startswith("bad") and "unreadable: " in lines[1]
-    assert lines[2].split() == [run.id, "complete", "test", "2", "8", "testbed", "Open", "MPI", "4.1.4"]
-    assert json.loads(kiviat("runs", "--format", "json").stdout)[1]["path"] == f"runs/{run.id}"
+    done = kiviat("runs")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert done.stderr.startswith("kiviat: left out: runs/bad/run.json is not JSON") and len(lines) == 2
+    assert lines[1].split() == [run.id, "complete", "test", "2", "8", "testbed", "Open", "MPI", "4.1.4"]
+    assert json.loads(kiviat("runs", "--format", "json").stdout)[0]["path"] == f"runs/{run.id}"
 
 
 @pytest.mark.parametrize(("what", "rows"), [("summaries", 6), ("metrics", 48), ("samples", 72)])
@@ -172,7 +181,7 @@ def test_export_into_a_folder_that_is_not_there(kiviat: Kiviat, make_run: Make) 
     make_run()
     done = kiviat("export", "-o", "nowhere/x.csv")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "nowhere is not a folder" in done.stderr
+    assert "the export cannot be written to nowhere/x.csv: No such file or directory" in done.stderr
 
 
 def test_sql(kiviat: Kiviat, make_run: Make) -> None:
@@ -244,3 +253,148 @@ def test_colours_are_for_terminals_that_want_them(
     make_run()
     seen = on_terminal(tmp_path, variables, "show")
     assert ("\033[1m" in seen) == coloured
+
+
+def test_a_run_writes_its_report_though_nothing_reads_its_output(
+    make_run: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kiviat run --report report.html | head -1` measured all and ended without a report."""
+
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    path = make_run().path
+    monkeypatch.setattr(sys, "stdout", Closed())
+    with pytest.raises(BrokenPipeError):
+        print_verdict(path, tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
+
+
+def test_an_export_through_a_pipe(make_run: Make, tmp_path: Path) -> None:
+    """/dev/stdout was replaced, and `head` saw nothing."""
+    make_run()
+    command = f"{sys.executable} -m kiviat.cli.main export --what samples -o /dev/stdout | head -n 2"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0].startswith("run,launch,case,benchmark,")
+    assert done.stdout.count("\n") == 2
+    assert Path("/dev/stdout").is_symlink()
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet", "openmetrics"])
+def test_exports_into_a_named_pipe(kiviat: Kiviat, make_run: Make, tmp_path: Path, form: str) -> None:
+    make_run()
+    os.mkfifo(tmp_path / "pipe.dat")
+    heard: list[bytes] = []
+    reader = threading.Thread(target=lambda: heard.append((tmp_path / "pipe.dat").read_bytes()))
+    reader.start()
+    done = kiviat("export", "--format", form, "-o", "pipe.dat")
+    reader.join()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert heard[0].startswith({"csv": b"run,", "json": b"[", "parquet": b"PAR1", "openmetrics": b"# "}[form])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("export", "-o", "x.xlsx"), "x.xlsx: exports are CSV, JSON, Parquet or OpenMetrics; name a file"),
+        (("export", "-o", "runs"), "the export cannot be written to runs: Is a directory"),
+        (("report", "-o", "x.pdf"), "-o x.pdf: the report is HTML; name a file that ends in .html or .htm"),
+        (("report", "-o", "runs"), "the report cannot be written to runs: Is a directory"),
+        (("balance", "-o", "runs"), "the report cannot be written to runs: Is a directory"),
+        (("scaling", "-o", "x.csv"), "-o x.csv: the report is HTML"),
+        (
+            ("model", "fit", "last", "-o", "runs"),
+            "the machine file cannot be written to runs: ",
+        ),
+        (("run", "--report", "no/x.html"), "the report cannot be written to no/x.html: No such file"),
+        (("place", "x", "-o", "runs"), "the placement cannot be written to runs: Is a directory"),
+    ],
+)
+def test_where_nothing_can_be_written(
+    kiviat: Kiviat, make_run: Make, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    """Refused at once: a run that is measured for hours ends with a report that can be written."""
+    make_run()
+    done = kiviat(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+def test_a_report_into_a_device_has_no_name(kiviat: Kiviat, make_run: Make) -> None:
+    make_run()
+    done = kiviat("report", "-o", "/dev/stdout")
+    assert done.returncode == 0
+    assert done.stdout.endswith("</html>")
+
+
+ODD_NAMES = ("run[12]", "a*", "a?", "it's", "') to 'x", "two\nlines", "caf\udce9")
+
+
+@pytest.fixture
+def odd_runs(make_run: Make, tmp_path: Path) -> Path:
+    """Runs with odd names, all slow, beside fast ones that their names would match as patterns."""
+    slow, fast = make_run(3.0, launches=3).path, make_run(1.0, launches=3, name="fast").path
+    for name in ODD_NAMES:
+        shutil.copytree(slow, tmp_path / "runs" / name)
+    for name in ("run1", "a", "ab"):
+        shutil.copytree(fast, tmp_path / "runs" / name)
+    shutil.rmtree(slow)
+    shutil.rmtree(fast)
+    return tmp_path / "runs"
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_run_in_a_folder_of_any_name(
+    odd_runs: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    """DuckDB took names for patterns and showed another run, exit 0; one that is not UTF-8 was `bad_cast`."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["show", name, "pingpong"]) == 0
+    assert "3.29 µs" in capfd.readouterr().out
+    assert main(["sql", "--run", name, "select min(value) from samples", "--format", "csv"]) == 0
+    assert float(capfd.readouterr().out.splitlines()[1]) == pytest.approx(3.0e-6, rel=0.02)
+    assert main(["export", name, "-o", "x.csv"]) == 0
+    with (tmp_path / "x.csv").open() as file:
+        assert float(next(csv.DictReader(file))["median"]) == pytest.approx(3.0e-6, rel=0.02)
+    assert main(["compare", "run1", name]) == 2  # three launches give no verdict
+    assert "3.29 µs" in capfd.readouterr().out
+
+
+def test_all_odd_runs_at_once(odd_runs: Path, kiviat: Kiviat) -> None:
+    assert kiviat("sql", "select count(*) as n from runs").stdout.split() == ["n", "10"]
+    assert len(kiviat("runs").stdout.splitlines()) == 11
+    assert "3.29 µs" in kiviat("show", odd_runs / "run[12]").stdout
+    assert kiviat("report", "run[12]", odd_runs / "caf\udce9").stdout == "report.html\n"
+
+
+@pytest.mark.parametrize("folder", ["it's", "o'); create table x as (select 1", "t[m]p*", "caf\udce9"])
+def test_folders_for_temporary_files_and_exports_of_any_name(
+    kiviat: Kiviat, make_run: Make, tmp_path: Path, folder: str
+) -> None:
+    """Their names stood in SQL as they were: `COPY … TO '{name}'`."""
+    make_run()
+    (tmp_path / folder).mkdir()
+    done = kiviat("export", "-o", f"{folder}/x.csv", TMPDIR=str(tmp_path / folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [path.name for path in (tmp_path / folder).iterdir()] == ["x.csv"]
+    done = kiviat("sql", "select count(*) as n from samples", TMPDIR=str(tmp_path / folder))
+    assert (done.stdout.split(), done.stderr) == (["n", "72"], "")
+
+
+@pytest.mark.parametrize("command", [["runs"], ["run", "pingpong"], ["report"]])
+def test_a_deleted_working_directory_is_named(tmp_path: Path, command: list[str]) -> None:
+    """It was found by the compiler, after a new build had begun, which blamed the compiler."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    words = [sys.executable, "-m", "kiviat.cli.main", *command]
+    script = 'cd "$0" && rmdir "$0" && exec "$@"'
+    done = subprocess.run(["sh", "-c", script, gone, *words], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "kiviat: the working directory has been deleted; cd to one that exists\n"

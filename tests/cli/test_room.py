@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kiviat.cli import room
-from kiviat.launch.substrate import Native
+from kiviat.cli.options import preflight
+from kiviat.launch.substrates.substrate import Native
 from kiviat.plan import Plan
 from kiviat.plan.case import Case
 from kiviat.record import InputError
@@ -17,22 +17,22 @@ def plan(lmax: int) -> Plan:
 
 
 def test_lmax_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "in_allocation", lambda: False)
-    monkeypatch.setattr(room, "available_memory_bytes", lambda: 1 << 30)
-    room.refuse_beyond_memory(plan(16 << 20), Native())
+    monkeypatch.setattr(preflight, "in_allocation", lambda: False)
+    monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 1 << 30)
+    preflight.refuse_beyond_memory(plan(16 << 20), Native())
     with pytest.raises(
         InputError, match=r"lmax is 64 MiB: 4 ranks of b_eff need 3 GiB for it, .* has 1 GiB left"
     ):
-        room.refuse_beyond_memory(plan(64 << 20), Native())
-    monkeypatch.setattr(room, "in_allocation", lambda: True)  # the other nodes may have more
-    room.refuse_beyond_memory(plan(64 << 20), Native())
+        preflight.refuse_beyond_memory(plan(64 << 20), Native())
+    monkeypatch.setattr(preflight, "in_allocation", lambda: True)  # the other nodes may have more
+    preflight.refuse_beyond_memory(plan(64 << 20), Native())
 
 
 @pytest.mark.parametrize("lmax", [100, 1 << 30])
 def test_lmax_out_of_bounds(lmax: int) -> None:
     with pytest.raises(InputError, match=f"lmax is {lmax} B: b_eff takes 4 KiB to 128 MiB, or 0"):
-        room.refuse_beyond_memory(plan(lmax), Native())
+        preflight.refuse_beyond_memory(plan(lmax), Native())
 
 
 def test_zero_is_what_the_memory_allows() -> None:
-    room.refuse_beyond_memory(plan(0), Native())
+    preflight.refuse_beyond_memory(plan(0), Native())

@@ -15,8 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cli.conftest import Kiviat, on_terminal
-from kiviat.launch.build import build
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.record import schema
 
 PLANS = (
@@ -142,8 +142,11 @@ def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, 
     other = kiviat("run", "--resume", "last", "--mpi", "mpich")
     assert (other.returncode, "--resume goes on with the MPI of the run" in other.stderr) == (2, True)
 
-    done = kiviat("run", "--resume", "last")
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-m", "kiviat.cli.main", "run", "--resume", "last"]
+    both = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = {one.communicate(timeout=120)[1]: one.returncode for one in both}
+    assert sorted(said.values()) == [0, 2], said
+    assert any(" is being written by process " in line for line in said)
     path, run = run_json(tmp_path)
     assert run["state"] == "complete"
     assert measured(path, run) == EVERYTHING
@@ -219,10 +222,11 @@ def test_what_cannot_be_done_is_told_in_one_line(
 
 
 def test_a_report_without_room_does_not_hide_the_results(kiviat: Kiviat, plan: Path) -> None:
-    done = kiviat("run", "--plan", plan, "-n", "2", "barrier", "--report", "/dev/full/x")
+    done = kiviat("run", "--plan", plan, "-n", "2", "barrier", "--report", "/dev/full")
     assert done.returncode == 2
     assert "results  runs/" in done.stdout
-    assert done.stderr.splitlines()[-1].startswith("kiviat: the report cannot be written to /dev/full/x")
+    told = "kiviat: the report cannot be written to /dev/full: No space left on device"
+    assert done.stderr.splitlines()[-1].startswith(told)
 
 
 def test_a_disk_that_fills_up(kiviat: Kiviat, tmp_path: Path) -> None:
@@ -254,6 +258,32 @@ def test_list_tells_what_there_is(kiviat: Kiviat) -> None:
     assert [entry["name"] for entry in json.loads(kiviat("list", "pingpong", "--format", "json").stdout)] == [
         "pingpong"
     ]
+
+
+def test_list_says_how_each_benchmark_is_timed_and_what_it_takes(kiviat: Kiviat) -> None:
+    """33 studies were "timed call by call, beside computation", and nothing said which options they take."""
+    known = {entry["name"]: entry for entry in json.loads(kiviat("list", "--format", "json").stdout)}
+    told: dict[str, dict[str, str]] = {}
+    for line in kiviat("list", *known).stdout.splitlines():
+        if line and not line.startswith(" "):
+            told[line.partition(":")[0]] = facts = {}
+        elif line.startswith("  ") and not line.startswith(("  --set", "      ")):
+            facts[line[2:14].strip()] = line[14:]
+    assert told.keys() == known.keys()
+    words = {
+        "batched": "in batches of calls",
+        "per_call": "call by call, all ranks starting together",
+        "round_trips": "call by call, each round trip after the last",
+        "overlapped": "call by call: alone, computation alone, and both at once",
+        "study": "by a procedure of its own",
+        "once": "by the program itself",
+    }
+    for name, entry in known.items():
+        assert told[name]["timed"].startswith(words[entry["sampling"]]), name
+        assert told[name].get("takes", "") == ", ".join(entry.get("options", [])), name
+        assert ("-m does not apply" in told[name]["sizes"]) == (not entry["sized"]), name
+    assert told["hpl"]["timed"] == "by a procedure of its own, about 60 s by default"
+    assert told["dense_random"]["sizes"].startswith("1 KiB, 64 KiB, 1 MiB")
 
 
 def test_watts_are_declared(kiviat: Kiviat, tmp_path: Path) -> None:

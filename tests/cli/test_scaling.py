@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from report.scaling_runs import RANKS, amdahl, scaling_rows, scaling_run
+from report.scaling_runs import RANKS, amdahl, modelled, scaling_rows, scaling_run
 from store.made_up import MACHINE, PLAN, launch, metric, record
 
 from cli.conftest import Kiviat
-from kiviat.launch.build import build
-from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.analysis.scaling.caveats import doubts
+from kiviat.analysis.scaling.series import Asked, scaling
+from kiviat.cli.text.table import print_csv, print_json
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError, Row
 from kiviat.store import RunDirectory
 
@@ -207,3 +212,28 @@ def test_one_to_sixteen_simulated_ranks(kiviat: Kiviat) -> None:
         "    cannot tell: 115 W a socket, declared and not measured\n"
     ) in told
     assert "(S-021): HPCCG, ordering of MFLOPS: Opteron cluster > SC072\n" in told
+
+
+@dataclass(frozen=True)
+class Ends:
+    low: float
+    high: float
+
+
+def test_json_has_no_word_for_infinity(capsys: pytest.CaptureFixture[str]) -> None:
+    """`Infinity` and `NaN` are Python's, and no other program reads them: what is no number is null."""
+    print_json({"a": math.inf, "b": [math.nan, 1.5], "c": Ends(-math.inf, 2.0)})
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
+        "a": None,
+        "b": [None, 1.5],
+        "c": {"low": None, "high": 2.0},
+    }
+    print_csv([{"a": math.inf, "b": (math.nan,)}])
+    assert capsys.readouterr().out == "a,b\n,[null]\n"
+
+
+def test_a_simulated_curve_says_that_it_has_no_spread() -> None:
+    """Its parameters had no intervals, without a word."""
+    simulated = modelled("a", amdahl(0.1), ranks=(1, 2, 4, 8))
+    told = doubts(scaling([simulated], Asked()).studies[0].curves[0], simulated.runs, [])
+    assert any(words.startswith("no spread: simulated") for words in told)

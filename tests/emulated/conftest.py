@@ -12,8 +12,9 @@ import pytest
 
 from kiviat.launch.emulated import rights
 from kiviat.launch.emulated.cluster import Cluster
-from kiviat.launch.processes import marker_of, our_processes
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.process.processes import marker_of, our_processes
+from kiviat.launch.process.signals import Interrupted, Interruptible
 from kiviat.record import InputError
 
 
@@ -90,11 +91,10 @@ def in_child(act: Callable[[], object]) -> int:
     if child := os.fork():
         return child
     try:
-        act()
-    except KeyboardInterrupt:
-        os._exit(130)
-    except SystemExit as leaving:
-        os._exit(int(leaving.code or 0))
+        with Interruptible():
+            act()
+    except Interrupted as interrupted:
+        os._exit(128 + interrupted.signal)
     except InputError as error:
         print(error, flush=True)
         os._exit(2)

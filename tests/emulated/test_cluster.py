@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.cli import cluster as command
+from kiviat.cli.commands import cluster as command
 from kiviat.launch.emulated import journal, removal, rights, scripts
 from kiviat.launch.emulated.ceiling import highest_rate
 from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.removal import clean_dead
 from kiviat.launch.emulated.spec import Spec
-from kiviat.launch.leftovers import clean_dead
 from kiviat.record import InputError
 
 from .conftest import in_child, said

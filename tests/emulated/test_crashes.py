@@ -17,16 +17,16 @@ from pathlib import Path
 import pytest
 
 from kiviat.cli.main import main
-from kiviat.launch import processes
-from kiviat.launch.build import PROGRAM, build
 from kiviat.launch.emulated import commands, journal
 from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.removal import clean_dead
 from kiviat.launch.emulated.spec import Spec
-from kiviat.launch.execution import Execution
-from kiviat.launch.leftovers import Journal as LaunchJournal
-from kiviat.launch.leftovers import clean_dead
-from kiviat.launch.processes import Marker
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.build import PROGRAM, build
+from kiviat.launch.mpi.leftovers import Journal as LaunchJournal
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.process import processes
+from kiviat.launch.process.execution import Execution
+from kiviat.launch.process.processes import Marker
 
 from .conftest import in_child, system, wait_until
 from .test_mpi import command

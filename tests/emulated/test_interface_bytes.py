@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 
 # FT, class S, transforms 64 x 64 x 64 complex numbers of 16 bytes seven times, and each time ranks exchange
 # them all: of two ranks each sends half of its half to the other.

@@ -13,8 +13,8 @@ import pytest
 from cli.test_place import append
 from store.made_up import MACHINE, PLAN, launch
 
-from kiviat.launch.command_line import taken_apart, toolchain_of
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.command_line import taken_apart, toolchain_of
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.record import InputError
 from kiviat.store import RunDirectory
 

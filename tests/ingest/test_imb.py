@@ -147,3 +147,26 @@ def test_it_is_told_from_other_text() -> None:
 def test_a_title_without_results() -> None:
     with pytest.raises(InputError, match=r"x.txt looks like IMB-MPI1, but holds no results"):
         parse(OLD[:200], "x.txt")
+
+
+@pytest.mark.parametrize(
+    ("switches", "case"),
+    [
+        ("-iter 20", "pingpong/ranks=2/bytes=8"),
+        ("-off_cache 1.0,64", "pingpong/ranks=2/bytes=8/cache=off"),
+        ("-off_cache 0", "pingpong/ranks=2/bytes=8"),
+        ("-root_shift on -data_type float", "pingpong/ranks=2/bytes=8/datatype=float"),
+        ("-mem_alloc_type device", "pingpong/ranks=2/bytes=8/buffer=device"),
+        ("-sync off", "pingpong/ranks=2/bytes=8/sync=off"),
+    ],
+)
+def test_switches_that_change_the_quantity_are_part_of_the_case(switches: str, case: str) -> None:
+    """They stand in the line that IMB repeats of its call, and were dropped."""
+    text = (DATA / "imb-2021.txt").read_text()
+    words = "-iter 100 -msglog 3:4 PingPong"
+    assert words in text
+    found = {record.case for record in parse(text.replace(words, f"{switches} PingPong"), "x.txt")}
+    assert case in found
+    assert ("bcast/ranks=2/bytes=8/shift=1" in {name.replace("/datatype=float", "") for name in found}) == (
+        "root_shift" in switches
+    )

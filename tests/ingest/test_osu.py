@@ -100,3 +100,80 @@ def test_what_is_neither_is_refused() -> None:
         InputError, match=r"x.txt is nothing that can be read; known is the output of IMB-MPI1, OSU"
     ):
         parse("hello\nworld\n", "x.txt")
+
+
+ON_DEVICE = """\
+# OSU MPI-CUDA Latency Test v5.9
+# Send Buffer on {send} and Receive Buffer on {receive}
+# Size          Latency (us)
+8                       7.31
+"""
+OF_7 = """\
+# OSU MPI-ROCM Bandwidth Test v7.4
+# Datatype: MPI_INT.
+# Send Buffer on MANAGED (MD) and Receive Buffer on MANAGED (MD)
+# Size      Bandwidth (MB/s)
+8                      12.64
+"""
+COLLECTIVE_ON_DEVICE = """\
+# OSU MPI-CUDA Allreduce Latency Test v5.9
+# Size       Avg Latency(us)
+8                      31.23
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        (ON_DEVICE.format(send="DEVICE (D)", receive="DEVICE (D)"), "pingpong/ranks=2/bytes=8/buffer=device"),
+        (
+            ON_DEVICE.format(send="HOST (H)", receive="DEVICE (D)"),
+            "pingpong/ranks=2/bytes=8/buffer=host-device",
+        ),
+        (ON_DEVICE.format(send="HOST (H)", receive="HOST (H)"), "pingpong/ranks=2/bytes=8"),
+        (
+            ON_DEVICE.format(send="MANAGED (M)", receive="MANAGED (M)"),
+            "pingpong/ranks=2/bytes=8/buffer=managed",
+        ),
+        (OF_7, "uniband/ranks=2/bytes=8/buffer=managed_device/datatype=int"),
+        (COLLECTIVE_ON_DEVICE, "allreduce/ranks=4/bytes=8/buffer=device"),
+    ],
+)
+def test_buffers_of_accelerators_are_another_case(text: str, case: str) -> None:
+    """Device buffers were ingested as the case of host buffers, and compared with them."""
+    assert list(cases(text, 4)) == [case]
+
+
+PUT = """\
+# OSU MPI_Put Latency Test v5.8
+# Window creation: MPI_Win_allocate
+# Synchronization: MPI_Win_flush
+# Size          Latency (us)
+1                       0.30
+"""
+PUT_BOTH_WAYS = """\
+# OSU MPI_Put Bi-directional Bandwidth Test v5.6.3
+# Window creation: MPI_Win_create
+# Synchronization: MPI_Win_post/start/complete/wait
+# Size      Bandwidth (MB/s)
+1                      43.58
+"""
+PERSISTENT = """\
+# OSU MPI Latency Persistent Test v7.4
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)
+1                       0.30
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        (PUT, "put/ranks=2/bytes=1"),
+        (PUT_BOTH_WAYS, "put/ranks=2/bytes=1/epoch=pscw/memory=create/ways=both/window=64"),
+        (PERSISTENT, "pingpong/ranks=2/bytes=1/requests=persistent"),
+    ],
+)
+def test_one_sided_operations_and_persistent_requests_are_no_ping_pong(text: str, case: str) -> None:
+    """osu_put_latency was "pingpong", and so was osu_latency_persistent."""
+    assert list(cases(text)) == [case]

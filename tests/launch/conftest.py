@@ -6,16 +6,17 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kiviat.launch.processes import mapped, marker_of, our_processes
-from kiviat.launch.runner import Outcome, Progress, run_plan
-from kiviat.launch.toolchain import Toolchain
-from kiviat.launch.transport import UNKNOWN
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.transport import UNKNOWN
+from kiviat.launch.process.processes import mapped, marker_of, our_processes
+from kiviat.launch.run.runner import Outcome, Progress, run_plan
 from kiviat.plan import Case, Plan
 from kiviat.record import Record
 
@@ -77,6 +78,8 @@ class Run:
     progress: list[Progress] = field(default_factory=list)
 
     def __call__(self, plan: Plan, **options: Any) -> Outcome:
+        with suppress(OSError):
+            self.directory.mkdir(exist_ok=True)
         return run_plan(
             plan,
             self.toolchain,

@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kiviat.launch.build import build, cache_folder
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi import build_cache
+from kiviat.launch.mpi.build import build, cache_folder
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.process import processes
 from kiviat.record import InputError
 
 # Without MPI, which the build itself does not look at.
@@ -44,6 +53,131 @@ def test_built_once_for_what_it_depends_on(openmpi: Toolchain, source: Path, tmp
     assert sorted(name.rpartition(".")[2] == "lock" for name in names) == [False, False, True, True], names
 
 
+# Its second step waits for a file; how often the first one was done is counted.
+STEPS = """\
+cmake_minimum_required(VERSION 3.20)
+project(steps LANGUAGES CXX)
+add_custom_command(OUTPUT first.h VERBATIM COMMAND sh -c "echo once >>{here}/first && touch first.h")
+add_custom_command(OUTPUT second.h DEPENDS first.h VERBATIM COMMAND sh -c
+    "echo $$ >{here}/pid.new; mv {here}/pid.new {here}/pid; \
+     while [ ! -e {here}/go ]; do sleep 0.05; done; touch second.h")
+add_executable(kiviat-bench main.cpp first.h second.h)
+"""
+BUILD = """
+import sys
+from pathlib import Path
+from kiviat.launch.mpi.build import build
+from kiviat.launch.process.signals import Interrupted, Interruptible
+from kiviat.launch.mpi.toolchain import find_toolchain
+
+family, source, cache = sys.argv[1:]
+try:
+    with Interruptible():
+        build(find_toolchain(family), source=Path(source), cache=Path(cache))
+except Interrupted as interrupted:
+    sys.exit(interrupted.kept)
+"""
+
+
+def wait_until(condition: Callable[[], object], limit_s: float = 60) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "too late"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_build_goes_on(
+    openmpi: Toolchain, source: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    """It lost everything, left its folder for ever, and its compilers went on."""
+    (source / "CMakeLists.txt").write_text(STEPS.format(here=tmp_path))
+    cache = tmp_path / "cache"
+    command = [sys.executable, "-c", BUILD, "openmpi", str(source), str(cache)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until((tmp_path / "pid").exists)
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    if number == signal.SIGTERM:
+        assert stderr == "what is built of kiviat-bench is kept, and the next command goes on with it\n"
+    wait_until(lambda: int((tmp_path / "pid").read_text()) not in processes.our_processes())
+    assert not list(cache.rglob("kiviat-bench")), "no half of one is seen"
+    (tmp_path / "go").touch()
+    told: list[str] = []
+    assert build(openmpi, source=source, cache=cache, tell=told.append).exists()
+    assert [line for line in told if line.startswith("going on with the build of kiviat-bench")]
+    assert (tmp_path / "first").read_text() == "once\n"
+    assert not list((cache / "build").glob("*.work"))
+
+
+def test_what_cannot_go_on_begins_again(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
+    """The folder that was left is damaged."""
+    home = tmp_path / "cache/build" / build(openmpi, source=source, cache=tmp_path / "other").parent.name
+    work = home.with_name(f"{home.name}.work")
+    work.mkdir(parents=True)
+    (work / "source").write_text(str(source))
+    (work / "CMakeCache.txt").write_text("nonsense")
+    (work / "build.ninja").write_text("nonsense")
+    assert build(openmpi, source=source, cache=tmp_path / "cache").parent == home
+
+
+def test_one_mpi_by_two_names_is_one(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
+    """Open MPI was built for mpicxx, and again for mpicxx.openmpi."""
+    from kiviat.launch.mpi.build import _key
+
+    alias = tmp_path / openmpi.mpicxx.name.replace("mpicxx", "mpic++")
+    alias.symlink_to(openmpi.mpicxx.with_name(alias.name))
+    assert _key(replace(openmpi, mpicxx=alias), source) == _key(openmpi, source)
+    for_c = openmpi.mpicxx.with_name(openmpi.mpicxx.name.replace("mpicxx", "mpicc"))
+    assert for_c.resolve() == openmpi.mpicxx.resolve(), "all of its wrappers are one file"
+    assert _key(replace(openmpi, mpicxx=for_c), source) != _key(openmpi, source)
+
+
+def test_where_kiviat_is_has_no_part_in_what_is_built(
+    toolchain: Toolchain, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the working directory went while kiviat started, its MPI seemed another one, and was built for."""
+    from kiviat.launch.mpi.build import _key
+
+    key = _key(toolchain, source)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert _key(toolchain, source) == key
+
+
+def test_what_was_left_is_removed(tmp_path: Path) -> None:
+    """Folders of interrupted builds of earlier versions stayed for ever. What somebody uses stays."""
+    now = time.time()
+
+    def folder(name: str, age_s: float = 0.0) -> Path:
+        path = tmp_path / name
+        path.mkdir()
+        os.utime(path, (now - age_s, now - age_s))
+        return path
+
+    home = folder(f"openmpi-4.1.4-{0:016x}")
+    earlier = [folder(f"openmpi-4.1.4-{1:016x}.work"), folder(f"openmpi-4.1.4-{2:016x}.ab_cd12e")]
+    built = [folder(f"openmpi-4.1.{number}-{number:016x}", 100.0 * number) for number in range(10, 20)]
+    old = folder(f"mpich-4.0.2-{1:016x}.work", 8 * 86400)
+    stay = [folder(f"mpich-4.0.2-{2:016x}.work"), folder(f"openmpi-4.1.4-{0:016x}.work"), folder("slices-1")]
+    at_work = folder(f"openmpi-4.1.4-{3:016x}.work")
+    told: list[str] = []
+    build_cache.use(built[-1])
+    os.utime(built[-1], (0, 0))
+    with build_cache.locked(at_work.with_suffix("")) as held:
+        assert held
+        build_cache.clean(home, "openmpi-", told.append)
+    left = {path for path in tmp_path.iterdir() if path.is_dir()}
+    assert left == {home, at_work, *stay, *built[:7], built[-1]}
+    assert not left & {old, *earlier}
+    assert told == [f"removed 5 old builds, 0 MB, from {tmp_path}"]
+
+
 def test_two_that_build_the_same_build_it_once(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
     told: list[str] = []
     found: list[Path] = []
@@ -57,13 +191,13 @@ def test_two_that_build_the_same_build_it_once(openmpi: Toolchain, source: Path,
     for thread in threads:
         thread.join()
     assert len(set(found)) == 1 and len(found) == 3
-    assert len(told) == 1
+    assert len([line for line in told if line.startswith("building")]) == 1
 
 
 def test_the_key_knows_the_mpi_and_the_flags(
     openmpi: Toolchain, mpich: Toolchain, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kiviat.launch.build import _key
+    from kiviat.launch.mpi.build import _key
 
     keys = {_key(openmpi, source), _key(mpich, source)}
     monkeypatch.setenv("CXXFLAGS", "-g")
@@ -73,7 +207,9 @@ def test_the_key_knows_the_mpi_and_the_flags(
 
 
 def test_a_failure_is_one_line_with_the_log(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
-    (source / "main.cpp").write_text("int main() { return nonsense; }\n")
+    """The log stays until that build succeeds: after a full disk it stayed for ever."""
+    missing = tmp_path / "nonsense.hpp"
+    (source / "main.cpp").write_text(f'#include "{missing}"\nint main() {{ return 0; }}\n')
     with pytest.raises(InputError) as raised:
         build(openmpi, source=source, cache=tmp_path / "cache")
     message = str(raised.value)
@@ -82,12 +218,16 @@ def test_a_failure_is_one_line_with_the_log(openmpi: Toolchain, source: Path, tm
     assert "nonsense" in log.read_text()
     leavings = [path for path in (tmp_path / "cache/build").iterdir() if path.suffix not in (".lock", ".log")]
     assert leavings == []
+    missing.touch()
+    assert build(openmpi, source=source, cache=tmp_path / "cache").exists()
+    assert not log.exists()
 
 
 def test_missing_tools_are_named(
     openmpi: Toolchain, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kiviat.launch.build.shutil.which", lambda tool: None if tool == "ninja" else tool)
+    which = "kiviat.launch.mpi.build.shutil.which"
+    monkeypatch.setattr(which, lambda tool: None if tool == "ninja" else tool)
     with pytest.raises(InputError, match=r"ninja is needed to build .*apt install ninja-build"):
         build(openmpi, source=source, cache=tmp_path / "cache")
 

@@ -14,26 +14,27 @@ from unittest.mock import Mock
 
 import pytest
 
-from kiviat.launch import processes
-from kiviat.launch.execution import Execution
-from kiviat.launch.leftovers import Journal, clean_dead
-from kiviat.launch.processes import Marker
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.emulated.removal import clean_dead
+from kiviat.launch.mpi.leftovers import Journal
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.process import processes
+from kiviat.launch.process.execution import Execution
+from kiviat.launch.process.processes import Marker
 
 from .conftest import SHARED_MEMORY
 
 RUN = """
 import sys
 from pathlib import Path
-from kiviat.launch import execution
-from kiviat.launch.runner import run_plan
-from kiviat.launch.toolchain import find_toolchain
-from kiviat.launch.transport import UNKNOWN
+from kiviat.launch.process import children
+from kiviat.launch.run.runner import run_plan
+from kiviat.launch.mpi.toolchain import find_toolchain
+from kiviat.launch.mpi.transport import UNKNOWN
 from kiviat.plan import Case, Plan
 
 family, stub, directory, tied = sys.argv[1:]
 if tied == "no":
-    execution._libc.prctl = lambda *arguments: 0  # as if mpiexec had lost the tie to us
+    children._libc.prctl = lambda *arguments: 0  # as if mpiexec had lost the tie to us
 case = Case("a", "a", 2, None, {"act": "stubborn"}, {}, 2)
 plan = Plan(name="p", launches=1, seed=1, cases=(case,), definition={})
 run_plan(plan, find_toolchain(family), Path(stub), run_id="r", directory=Path(directory), done=set(),
@@ -42,6 +43,7 @@ run_plan(plan, find_toolchain(family), Path(stub), run_id="r", directory=Path(di
 
 
 def start(toolchain: Toolchain, stub: Path, directory: Path, tied: str) -> subprocess.Popen[str]:
+    directory.mkdir()
     arguments = [sys.executable, "-c", RUN, toolchain.family, str(stub), str(directory), tied]
     kiviat = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
     assert kiviat.stdout is not None and kiviat.stdout.readline() == "launched\n"
@@ -110,7 +112,7 @@ def test_files_of_others_stay(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatc
     journal = Journal.open(Marker.new(), openmpi.vendor)
     path.touch()
     try:
-        monkeypatch.setattr("kiviat.launch.leftovers.os.getuid", lambda: os.geteuid() + 1)
+        monkeypatch.setattr("kiviat.launch.mpi.leftovers.os.getuid", lambda: os.geteuid() + 1)
         assert path not in journal.close()
         assert path.exists()
     finally:
@@ -143,6 +145,38 @@ def test_a_journal_that_cannot_be_read_harms_nobody(tmp_path: Path) -> None:
         path.unlink()
 
 
+CUT = """
+import resource, signal
+from kiviat.launch.mpi.leftovers import Journal
+from kiviat.launch.process.processes import Marker
+from kiviat.launch.mpi.vendors import vendors
+
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20, resource.RLIM_INFINITY))
+Journal.open(Marker.new(), vendors()["openmpi"])
+"""
+
+
+def test_a_journal_is_whole_or_not_there(tmp_path: Path) -> None:
+    """A kiviat that died while it wrote left half of one, and what it named was never removed."""
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    died = subprocess.run([sys.executable, "-c", CUT], env=environment)
+    assert died.returncode == -signal.SIGXFSZ
+    assert list((tmp_path / "kiviat/launches").glob("*.json")) == []
+
+
+def test_a_journal_of_another_user_is_not_heeded(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others may write to the state folder, theirs could name what is to be removed."""
+    journal = Journal.open(Marker.new(), openmpi.vendor)
+    assert journal.file
+    try:
+        assert Journal.load(journal.file)
+        monkeypatch.setattr("kiviat.launch.process.state_folder.os.geteuid", lambda: os.getuid() + 1)
+        assert Journal.load(journal.file) is None
+    finally:
+        journal.file.unlink()
+
+
 def test_a_marker_is_orphaned_only_here_and_only_when_its_kiviat_is_gone() -> None:
     marker = Marker.new()
     assert Marker.parse(str(marker)) == marker
@@ -166,7 +200,7 @@ def test_every_process_of_a_launch_is_ended(
     """One that left the session, one that left it and ignores SIGTERM, one whose parent is gone."""
     if kernel != "new":
         missing = OSError(errno.ENOSYS, "Function not implemented")
-        monkeypatch.setattr("kiviat.launch.processes.os.pidfd_open", Mock(side_effect=missing))
+        monkeypatch.setattr("kiviat.launch.process.processes.os.pidfd_open", Mock(side_effect=missing))
     script = "setsid sleep 60 & setsid sh -c 'trap \"\" TERM; sleep 61; sleep 61' & (sleep 62 &) ; sleep 63"
     execution = Execution(["sh", "-c", script], {}, tmp_path, Marker.new())
     wait_until(lambda: len(processes.of_launch(execution.marker)) == 6)
@@ -185,7 +219,7 @@ def test_the_end_of_a_launch_is_noticed(tmp_path: Path, kernel: str, monkeypatch
     """Kiviat slept through it until it looked again: a tenth of a second of every launch on average."""
     if kernel != "new":
         missing = OSError(errno.ENOSYS, "Function not implemented")
-        monkeypatch.setattr("kiviat.launch.processes.os.pidfd_open", Mock(side_effect=missing))
+        monkeypatch.setattr("kiviat.launch.process.processes.os.pidfd_open", Mock(side_effect=missing))
     begin = time.monotonic()
     execution = Execution(["sh", "-c", "sleep 2; exit 3"], {}, tmp_path, Marker.new())
     assert execution.wait(0.01) is None

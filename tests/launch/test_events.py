@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kiviat.launch.events import Tail
+from kiviat.launch.run.events import Tail
 
 
 def test_lines_arrive_in_pieces(tmp_path: Path) -> None:

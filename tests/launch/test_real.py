@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -10,12 +11,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from kiviat.launch import processes
-from kiviat.launch.build import build
-from kiviat.launch.runner import Progress
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.process import processes
+from kiviat.launch.run.runner import Progress
 from kiviat.plan import Case
 from kiviat.record import schema
+from kiviat.store.checksum import seal
 
 from .conftest import Run, plan
 from .test_runner import as_json
@@ -37,7 +39,7 @@ def test_records_transport_and_context(real: Run) -> None:
     outcome = real(plan(case("allreduce", 8), case("pingpong", 1024)), transport=None)
     assert (outcome.records, outcome.failed) == (2, 0), [record.reason for record in real.records]
     for record in real.records:
-        jsonschema.validate(as_json(record.to_json()), schema("record"))
+        jsonschema.validate(json.loads(seal(record.to_json())), schema("record"))
         assert record.check == "passed"
     launch = real.launches[0]
     launches = {"type": "array", "items": schema("run")["properties"]["launches"]["items"]}

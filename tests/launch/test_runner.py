@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -13,11 +14,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from kiviat.launch.attempt import timeout_s
-from kiviat.launch.native import Options
-from kiviat.launch.runner import Progress, dry_run
-from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.run.attempt import timeout_s
+from kiviat.launch.run.runner import Progress, dry_run
 from kiviat.record import InputError, schema
+from kiviat.store.checksum import seal
 
 from .conftest import Run, case, plan
 
@@ -34,7 +36,7 @@ def test_cases_become_records_and_launches_that_fit_the_schemas(run: Run) -> Non
         *((2, "c/1"), (3, "a/1"), (3, "b/1")),
     ]
     for record in run.records:
-        jsonschema.validate(as_json(record.to_json()), schema("record"))
+        jsonschema.validate(json.loads(seal(record.to_json())), schema("record"))
         assert record.started is not None
     launches = {"type": "array", "items": schema("run")["properties"]["launches"]["items"]}
     jsonschema.validate(as_json(list(run.launches.values())), launches)
@@ -42,6 +44,18 @@ def test_cases_become_records_and_launches_that_fit_the_schemas(run: Run) -> Non
     assert [launch["repetition"] for launch in run.launches.values()] == [0, 0, 1, 1]
     assert run.launches[1]["world"] == 2
     assert not list((run.directory / "launches").iterdir()), "launches that ended well leave no folder"
+
+
+def test_a_run_that_vanishes_before_a_launch_is_not_made_anew(run: Run) -> None:
+    """The folder of the launch brought that of the run back, with nothing else in it."""
+
+    def vanish(progress: Progress) -> None:
+        if progress.kind == "launch":
+            shutil.rmtree(run.directory)
+
+    with pytest.raises(InputError, match="No such file"):
+        run(plan(case("a/1")), on_progress=vanish)
+    assert not run.directory.exists()
 
 
 @pytest.mark.parametrize("variable", ["UNRELATED", "STUB_SAYS_NOTHING_OF_ITSELF"])
@@ -73,7 +87,7 @@ def test_a_rank_that_dies_costs_its_case_only(run: Run, act: str, words: str) ->
     assert run.outcomes() == [("a/1", "ok"), ("b/1", "failed"), ("c/1", "ok")]
     assert (outcome.launches, outcome.failed) == (2, 1)
     failed = run.records[1]
-    jsonschema.validate(as_json(failed.to_json()), schema("record"))
+    jsonschema.validate(json.loads(seal(failed.to_json())), schema("record"))
     assert failed.phase in ("launch", "watchdog")
     assert any(word in str(failed.reason) for word in words.split("|")) or failed.phase == "watchdog"
     assert run.launches[0]["outcome"] == "failed" and run.launches[1]["outcome"] == "ok"
@@ -247,7 +261,7 @@ def test_a_disk_that_fills_up_under_kiviat_bench(run: Run, monkeypatch: pytest.M
     """kiviat-bench dies of it, and so would every launch after it."""
     full = os.statvfs_result((4096, 4096, 100, 0, 0, 9, 9, 9, 0, 255))
     room = iter([os.statvfs("/"), full])
-    monkeypatch.setattr("kiviat.launch.runner.os.statvfs", lambda path: next(room))
+    monkeypatch.setattr("kiviat.launch.run.runner.os.statvfs", lambda path: next(room))
     with pytest.raises(InputError, match=r"disk of .* is full; .* --resume /"):
         run(plan(case("a/1"), case("b/1", "kill"), case("c/1")), timeout_s=5)
     assert run.outcomes() == [("a/1", "ok")], "b/1 has no record: it will be run again"
@@ -261,7 +275,7 @@ def test_a_folder_that_cannot_be_written(run: Run) -> None:
 
 
 def test_more_ranks_than_cores_are_marked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kiviat.launch.substrate.oversubscribes", lambda ranks: ranks > 1)
+    monkeypatch.setattr("kiviat.launch.substrates.substrate.oversubscribes", lambda ranks: ranks > 1)
     run(plan(case("a/1"), case("b/1", ranks=1)))
     assert [(record.case, record.oversubscribed) for record in run.records] == [("b/1", False), ("a/1", True)]
     assert run.launches[1]["oversubscribed"] is True
@@ -271,7 +285,7 @@ def test_more_ranks_than_cores_are_marked(run: Run, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_dry_run_shows_what_is_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kiviat.launch.native.os.geteuid", lambda: 0)
+    monkeypatch.setattr("kiviat.launch.mpi.mpiexec.os.geteuid", lambda: 0)
     shown = plan(case("a/1"), case("b/1", ranks=1), launches=2)
     lines = dry_run(shown, run.toolchain, run.binary)
     assert len(lines) == 5

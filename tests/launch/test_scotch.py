@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import graphs
-from kiviat.launch import scotch
+from kiviat.launch.programs import scotch
 from kiviat.placement.graph import Graph
 from kiviat.placement.search import cost
 from kiviat.placement.target import of_shape

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.transport import Seen, parse
+from kiviat.launch.mpi.transport import Seen, parse
 
 CAPTURED = Path(__file__).with_name("captured")
 OWN_SEGMENT = frozenset({"/dev/shm/mpich_shm_8d8a5a01_0"})

@@ -1,4 +1,4 @@
-"""What messages do in a network: the ways they take, as native/sim/platform.cpp walks them, and what fits."""
+"""Routes of messages in a network, as native/simgrid/platform.cpp walks them, and what fits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from functools import cache
 from itertools import chain, pairwise
 
-from kiviat.machine.networks import Arc, Network
+from kiviat.machine.modelled.networks import Arc, Network
 
 
 class Routes:

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from kiviat.machine.model import find_machine, machines
+from kiviat.machine.modelled.machine import find_machine, machines
 from kiviat.record import data_path
 
 FROZEN = tomllib.loads((data_path("machines") / "frozen.toml").read_text(encoding="utf-8"))["frozen"]

@@ -10,9 +10,17 @@ from typing import Any
 
 import pytest
 
-from kiviat.machine import lowering, networks
-from kiviat.machine.model import _FIELDS, _SEGMENT, _WORDS, assumed, find_machine, load_machine, machines
-from kiviat.machine.quantity import CONFIDENCES
+from kiviat.machine.modelled import lowering, networks
+from kiviat.machine.modelled.machine import (
+    _FIELDS,
+    _SEGMENT,
+    _WORDS,
+    assumed,
+    find_machine,
+    load_machine,
+    machines,
+)
+from kiviat.machine.modelled.quantity import CONFIDENCES
 from kiviat.record import InputError, data_path
 from kiviat.record.published import papers, uses
 
@@ -66,7 +74,8 @@ def test_calibration_is_named_or_its_lack_explained(name: str) -> None:
     assert machine.uncalibrated or calibrated
     for number in calibrated:
         rows = [word.strip(",;") for word in number.note.split() if word.strip(",;") in uses()]
-        assert set(rows) <= set(machine.calibrated_on), f"{number} is fitted to rows the file does not name"
+        named = {*machine.calibrated_on, *machine.base_rows}
+        assert set(rows) <= named, f"{number} is fitted to rows the file does not name"
         assert rows, f"{number} is called calibrated, and names no row"
 
 
@@ -320,9 +329,19 @@ def test_a_variant_that_does_not_say_what_it_was_fitted_to_is_uncalibrated(base:
     assert f"a variant of {base}" in str(load_machine(path).uncalibrated)
     path.write_text(path.read_text().replace("version = 1", 'version = 1\nuncalibrated = "a guess"'))
     assert load_machine(path).uncalibrated == "a guess"
+    base_rows = find_machine(base).calibrated_on
+    assert (load_machine(path).calibrated_on, load_machine(path).base_rows) == ((), base_rows)
     row = "F1-008"
     path.write_text(path.read_text().replace('uncalibrated = "a guess"', f'calibrated_on = ["{row}"]'))
     assert load_machine(path).uncalibrated is None and load_machine(path).calibrated_on == (row,)
+
+
+def test_a_changed_machine_is_uncalibrated() -> None:
+    """What-if printed the rows that the machine was fitted to beside what it had just changed."""
+    path = machines()["altix-bx2"]
+    changed = load_machine(path, {"version": 2})
+    assert (changed.calibrated_on, changed.base_rows) == ((), load_machine(path).calibrated_on)
+    assert "altix-bx2, changed" in str(changed.uncalibrated)
 
 
 def test_a_file_that_was_fitted_to_nothing_is_uncalibrated(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from kiviat.machine.networks import Network, build, room
+from kiviat.machine.modelled.networks import Network, build, room
 from kiviat.record import InputError
 from machine.routes import Routes, all_pairs, bisection
 

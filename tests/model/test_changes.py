@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.machine.model import Machine, load_machine
-from kiviat.machine.networks import build
+from kiviat.machine.modelled.machine import Machine, load_machine
+from kiviat.machine.modelled.networks import build
 from kiviat.model.changes import assumed_places, changes, scaled
 from kiviat.model.shapes import fitting
 from kiviat.record import InputError

@@ -13,7 +13,7 @@ import pytest
 
 from kiviat.cli.main import main
 from kiviat.launch.emulated import rights
-from kiviat.machine.model import load_machine
+from kiviat.machine.modelled.machine import load_machine
 from kiviat.record import InputError
 
 SIZES = "1500,3000,6000,12000,24000,48000,100000,200000"
@@ -42,7 +42,8 @@ def test_collectives_and_b_eff_follow_from_ping_pong(
     for attempt in range(TRIES):
         file = tmp_path / f"fitted-{attempt}.toml"
         fitted = [str(run(tmp_path / "fit", *where, *pairs)) for where in (near, far)]
-        assert main(["model", "fit", *fitted, "-o", str(file)]) == 0
+        if main(["model", "fit", *fitted, "-o", str(file)]) != 0:
+            continue  # these ping-pongs were disturbed
         frozen = load_machine(file).hash
         errors = []
         for what in (("allreduce", "alltoall", "-m", SIZES), ("b_eff", "--set", "version=quick")):
@@ -54,4 +55,4 @@ def test_collectives_and_b_eff_follow_from_ping_pong(
         assert load_machine(file).hash == frozen
         if statistics.median(errors) <= 0.15:
             break
-    assert statistics.median(errors) <= 0.15, errors
+    assert errors and statistics.median(errors) <= 0.15, errors

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from analysis.rows import curve
 
-from kiviat.machine.model import Machine, load_machine
+from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.model.fit import fit_level, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves, level_of

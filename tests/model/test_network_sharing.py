@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from store.made_up import metric, record
 
-from kiviat.analysis.arrangements import (
+from kiviat.analysis.published.arrangements import (
     ALONE,
     BLOCKED,
     CO_PROCESSOR,
@@ -17,7 +17,7 @@ from kiviat.analysis.arrangements import (
     SEVEN,
     Arrangement,
 )
-from kiviat.machine.model import find_machine
+from kiviat.machine.modelled.machine import find_machine
 from kiviat.model.network_sharing import network_bytes, want
 from kiviat.model.rows import validation
 from kiviat.model.verdict import Verdict, judge

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from store.made_up import metric, record
 
-from kiviat.machine.model import Machine, find_machine, load_machine, machines
+from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
 from kiviat.model.claims import CLAIMS
 from kiviat.model.page import Judged, columns, page
 from kiviat.model.question import Question, Row, Want

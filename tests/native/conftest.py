@@ -14,8 +14,8 @@ from typing import Any
 import builds
 import pytest
 
-from kiviat.launch.native import Options, command, environment
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.mpiexec import Options, command, environment
+from kiviat.launch.mpi.toolchain import Toolchain
 
 CORES = len(os.sched_getaffinity(0))
 LIMIT_S = 120

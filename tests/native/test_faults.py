@@ -34,7 +34,10 @@ def cases_of(description: Mapping[str, Any]) -> list[str]:
     common = f"{description['brief']} mode=fixed iterations=1 warmup=0" + " window=4" * ("window" in axes)
     variants = [f"bytes={size}" for size in (2 * element, 64, 40_000)] if description["sized"] else [""]
     last = variants[-1]
-    variants += [f"{last} {axis}={value}" for axis, values in axes.items() for value in values]
+    group = max(2, description["ranks"]["min"])
+    needed = {"report": f" group={group}"}  # it tells of groups
+    own = [(axis, value) for axis, values in axes.items() for value in values]
+    variants += [f"{last} {axis}={value}{needed.get(axis, '')}" for axis, value in own]
     if "root" in axes:
         variants.append(f"{last} root=1")
     return [f"{name}/{index} {name} {common} {words}" for index, words in enumerate(variants)]

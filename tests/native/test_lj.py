@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from studied import Studied, is_refused, value
 
-from kiviat.launch.lammps_cases import INPUTS
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.programs.lammps import INPUTS
 
 if TYPE_CHECKING:
     from conftest import Native

@@ -112,16 +112,22 @@ def test_descriptions_say_everything(native: Native) -> None:
     for name, one in descriptions.items():
         assert set(one) == {
             *("name", "file", "summary", "source", "aka", "sampling"),
-            *("ranks", "sized", "element_bytes", "threads", "nominal_s", "axes", "metrics"),
+            *("ranks", "sized", "sizes", "element_bytes", "threads", "nominal_s"),
+            *("options", "axes", "metrics"),
         }, name
         assert one["summary"] and one["source"], name
-        assert one["sampling"] in {"batched", "per_call", "overlapped", "study"}
+        assert one["sampling"] in {"batched", "per_call", "round_trips", "overlapped", "study"}
         assert (one["nominal_s"] > 0) == (one["sampling"] == "study"), name
         assert one["ranks"]["min"] >= 1 and one["ranks"]["multiple"] >= 1
         assert one["ranks"]["max"] is None or one["ranks"]["max"] >= one["ranks"]["min"]
         assert one["element_bytes"] >= 1
         axes = [axis["name"] for axis in one["axes"]]
-        assert {"group", "buffer", "cache"} <= set(axes) and len(set(axes)) == len(axes), name
+        # Axes and options that do nothing for a benchmark are none of its own.
+        assert "group" in axes and len(set(axes)) == len(axes), name
+        assert ("report" in axes) == (one["sampling"] != "study"), name
+        assert one["sized"] <= ("buffer" in axes) == ("cache" in axes), name
+        assert ("-m" in one["options"]) == one["sized"] >= bool(one["sizes"]), name
+        assert ("-i" in one["options"]) == (one["sampling"] != "study"), name
         for axis in one["axes"]:
             assert axis["help"], (name, axis)
             assert axis["values"] is None or axis["default"] in axis["values"], (name, axis)
@@ -224,6 +230,13 @@ def test_failures_are_rows_too(native_openmpi: Native) -> None:
         (["pingpong", "-m", "5:7"], "'5:7'"),
         (["pingpong", "--target", "tight"], "'tight'"),
         (["pingpong", "--set", "window"], "'window'"),
+        (["all_pairs", "-m", "8"], "-m 8 is not used by all_pairs; all_pairs takes --set concurrent/"),
+        (["b_eff", "hpl", "--budget", "1"], "--budget 1 is not used by b_eff, hpl; b_eff takes --set"),
+        (["iallreduce", "--pallas2"], "--pallas2 is not used by iallreduce; iallreduce takes -m, -i, --"),
+        (["latency", "--sync", "barrier"], "--sync barrier is not used by latency"),
+        (["pingpong", "-x", "3"], "-x 3: without -i"),
+        (["pingpong", "-i", "3", "--budget", "1"], "--budget 1: with a fixed number of iterations"),
+        (["pingpong", "--cases", "x", "--out", "y"], "--cases brings benchmarks and all their options"),
         (["pingpong", "--format", "xml"], "format 'xml' is unknown"),
         (["--cases", "cases.txt"], "--cases needs --out"),
         (["--cases", "/nonexistent/cases.txt", "--out", "/dev/null"], "'/nonexistent/cases.txt'"),
@@ -322,10 +335,11 @@ def cases_of(one: dict[str, Any]) -> list[str]:
     left_out = {"cache", *BRIEF}
     own = [f"{axis}={value}" for axis, values in axes.items() if axis not in left_out for value in values]
     sizes = (0, 64, 8192) if one["sized"] else (8192,)
+    of = lambda axis: " group=2" if axis.startswith("report=") else ""  # noqa: E731  groups are what it tells of
     return [
         *(f"{name}/{size} {name} bytes={size} {brief} budget_s=0.01 min_samples=8" for size in sizes),
         *(f"{name}/{mode} {name} bytes=64 {brief} mode={mode} iterations=5" for mode in ("fixed", "pallas2")),
-        *(f"{name}/{axis} {name} bytes=64 {brief} mode=fixed iterations=5 {axis}" for axis in own),
+        *(f"{name}/{axis} {name} bytes=64 {brief} mode=fixed iterations=5 {axis}{of(axis)}" for axis in own),
         f"{name}/more {name} ranks=7",
         *(f"{name}/{kind} {name} bytes={size} {brief}" for kind, size in (("odd", "-1"), ("word", "x"))),
     ]
@@ -350,14 +364,17 @@ def check_figures(one: dict[str, Any], result: dict[str, Any]) -> None:
     # A difference, such as overhead, may come out below 0.
     assert first["p50"] is not None and (one["sampling"] == "study" or first["p50"] > 0), case
     assert first["count"] == len(first["samples"]), case
-    assert set(metrics) <= set(declared), case
+    # With report=all each group has a metric of its own, "time_group_0".
+    base = {name: re.sub(r"_group_\d+$", "", name) for name in metrics}
+    assert set(base.values()) <= set(declared), case
     if one["sampling"] != "study":
         assert result["tables"] == []
         # Nothing but a bandwidth of no bytes may be missing.
         missing = set(declared) - set(metrics) if result["mode"] == "adaptive" else set()
         assert missing <= ({"bandwidth"} if result["bytes"] == 0 else set()), case
     units = {metric["name"]: (metric["unit"], metric["better"]) for metric in one["metrics"]}
-    assert all((metric["unit"], metric["better"]) == units[name] for name, metric in metrics.items()), case
+    for name, metric in metrics.items():
+        assert (metric["unit"], metric["better"]) == units[base[name]], (case, name)
     for table in result["tables"]:
         cells = math.prod(len(axis["values"]) for axis in table["axes"])
         assert table["axes"] and len(table["values"]) == cells, (case, table["name"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import graphs
-from kiviat.machine.model import find_machine
+from kiviat.machine.modelled.machine import find_machine
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement import Layout, place
 from kiviat.placement.automatic import automatic, layout_of_nodes

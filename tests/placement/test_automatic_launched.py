@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.machine.topology import Node, Topology, local_topology
 from kiviat.placement import differences
 from kiviat.placement.automatic import automatic, layout_of_nodes

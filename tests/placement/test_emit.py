@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.machine.topology import Node, Topology, local_topology
 from kiviat.placement import Emitted, Layout, Place, differences, emit, place
 from kiviat.record import InputError

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kiviat.machine import networks
-from kiviat.machine.model import find_machine
-from kiviat.machine.networks import Network
+from kiviat.machine.modelled import networks
+from kiviat.machine.modelled.machine import find_machine
+from kiviat.machine.modelled.networks import Network
 from kiviat.placement.routes import Routes
 from kiviat.record import InputError
 
 
 def walked(network: Network, start: int, to: int) -> list[tuple[int, int]]:
-    """native/sim/platform.cpp: of the arcs that lead on, number to / divisor, modulo their number."""
+    """native/simgrid/platform.cpp: of the arcs that lead on, number to / divisor, modulo their number."""
     backwards = Network(network.nodes, divisors=network.divisors)
     backwards.arcs = [networks.Arc(arc.end, arc.start) for arc in network.arcs]
     left = backwards.hops(to)

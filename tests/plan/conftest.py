@@ -19,12 +19,20 @@ COMMON_AXES = [
 def benchmark(
     file: str, rule: tuple[int, int | None, int], *axes: dict[str, Any], **more: Any
 ) -> dict[str, Any]:
+    sampling = more.get("sampling", "batched" if file.startswith("pt2pt") else "per_call")
+    options = {
+        "batched": ["-i", "-x", "--pallas2", "--target", "--budget"],
+        "per_call": ["-i", "-x", "--pallas2", "--sync", "--target", "--budget"],
+        "overlapped": ["-i", "--target", "--budget"],
+        "study": [],
+    }[sampling]
     return {
         "name": file.rpartition("/")[2],
         "file": file,
         "ranks": dict(zip(("min", "max", "multiple"), rule, strict=True)),
         "axes": [*axes, *COMMON_AXES],
-        "sampling": "batched" if file.startswith("pt2pt") else "per_call",
+        "sampling": sampling,
+        "options": [*(["-m"] if more.get("sized", True) else []), *options],
         **more,
     }
 
@@ -42,6 +50,7 @@ def describe() -> list[dict[str, Any]]:
         benchmark("collective/allreduce", (2, None, 1), element_bytes=4, aka=["osu_allreduce"]),
         benchmark("collective/barrier", (2, None, 1), sized=False),
         benchmark("collective/iallreduce", (2, None, 1), element_bytes=4, sampling="overlapped"),
+        benchmark("pattern/dense", (2, None, 1), sampling="study", sizes="1024,65536", nominal_s=1.0),
         benchmark(
             "hpcc/hpl",
             (1, None, 1),

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kiviat.launch.run.simulated_runner import Asked
+from kiviat.machine.modelled.machine import find_machine
+from kiviat.model.question import Want
 from kiviat.plan import Plan, load_plan, reload_plan
 from kiviat.record import InputError
 
@@ -133,6 +137,25 @@ def test_a_distance_needs_a_launch_that_reaches_as_far(load: Load) -> None:
         load('[[cases]]\nbenchmarks = "pingpong"\naxes.distance = 9', ranks=8)
 
 
+@pytest.mark.parametrize(("ranks", "group", "distance"), [(2, 0, 3), (4, 2, 3)])
+def test_a_distance_takes_one_rank_more_than_it_reaches(
+    ranks: int, group: int, distance: int, load: Load
+) -> None:
+    """Models asked for d + 1 ranks, simulations for (ranks - 1) d + 1, plans took any launch of more than d.
+
+    Ranks 0, 3, 6 and 9 take part where four are 3 apart, and ranks 0 and 3 where two are.
+    """
+    least = (ranks - 1) * distance + 1
+    axes = {"distance": distance} | ({"group": group} if group else {})
+    words = ", ".join(f"{name} = {value}" for name, value in axes.items())
+    plan = f'[[cases]]\nbenchmarks = "pingpong"\nranks = {ranks}\nbytes = 8\naxes = {{ {words} }}'
+    assert [case.world for case in load(plan, ranks=least).cases] == [least]
+    with pytest.raises(InputError, match=f"distance is {distance}, .* need a launch of {least}"):
+        load(plan, ranks=least - 1)
+    assert Want("pingpong", ranks, 8, axes).reach == least
+    assert Asked(find_machine("altix-bx2"), "pingpong", ranks, 8, axes).case().world == least
+
+
 def test_the_command_line_wins(load: Load) -> None:
     text = """
         launches = 3
@@ -254,3 +277,50 @@ def test_a_plan_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_plan_is_named_with_those_that_there_are() -> None:
     with pytest.raises(InputError, match=r"no plan 'quikc'; did you mean 'quick'\?"):
         load_plan("quikc", [], 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "said"),
+    [
+        (["hpl"], {"bytes": "8"}, "-m 8 is not used by hpl; hpl takes --set memory/group/cache"),
+        (["hpl", "dense"], {"controls": {"budget_s": 2.0}}, "--budget 2.0 is not used by hpl, dense; hpl"),
+        (["hpl"], {"controls": {"mode": "fixed", "iterations": 3}}, "-i 3 is not used by hpl"),
+        (["iallreduce"], {"controls": {"mode": "pallas2"}}, "--pallas2 is not used by iallreduce"),
+        (["pingpong"], {"controls": {"sync": "barrier"}}, "--sync barrier is not used by pingpong"),
+        (["pingpong"], {"controls": {"mode": "once", "target": 0.05}}, "--target 5 does nothing in mode o"),
+        (
+            ["pingpong"],
+            {"controls": {"mode": "fixed", "iterations": 3, "budget_s": 1.0}},
+            "--budget 1.0 does nothing in mode fixed",
+        ),
+    ],
+)
+def test_an_option_that_nothing_uses_is_refused(
+    names: list[str], given: dict[str, Any], said: str, load: Load
+) -> None:
+    """`-m 8` was ignored by all_pairs, and so was every option that says how to sample, by studies."""
+    plan = f"[[cases]]\nbenchmarks = {names}\nbytes = 8"
+    with pytest.raises(InputError, match=re.escape(said)):
+        load(plan, benchmarks=names, **given)
+
+
+def test_an_option_that_one_of_several_uses_is_no_mistake(load: Load) -> None:
+    names = ["hpl", "pingpong"]
+    plan = load(f"[[cases]]\nbenchmarks = {names}\nranks = 2", benchmarks=names, bytes="8")
+    assert ids(plan) == ["hpl/ranks=2", "pingpong/ranks=2/bytes=8"]
+
+
+def test_a_study_beside_others_keeps_its_sizes(load: Load) -> None:
+    """`b_eff dense` became 97 cases, since the quick plan's sizes were given to all that it does not hold."""
+    text = 'bytes = "0:4M"\n[[cases]]\nbenchmarks = "pingpong"'
+    found = load(text, benchmarks=["hpl", "dense"])
+    assert ids(found) == ["hpl/ranks=4", "dense/ranks=4/bytes=1024", "dense/ranks=4/bytes=65536"]
+    assert ids(load(text, benchmarks=["hpl", "dense"], bytes="8"))[1:] == ["dense/ranks=4/bytes=8"]
+    in_plan = load('bytes = [8, 64]\n[[cases]]\nbenchmarks = "dense"')
+    assert ids(in_plan) == ["dense/ranks=4/bytes=8", "dense/ranks=4/bytes=64"]
+
+
+def test_a_size_that_a_benchmark_cannot_have_is_named(load: Load) -> None:
+    """`-m 3,8` measured 8 B alone, without a word."""
+    plan = load('[[cases]]\nbenchmarks = "allreduce"', bytes="3,8")
+    assert plan.left_out == ("allreduce needs sizes in multiples of 4 bytes, not 3",)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kiviat.launch.build import build
-from kiviat.launch.lammps_cases import described as of_lammps
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.programs.lammps import described as of_lammps
 from kiviat.plan import estimate, load_arrangements, load_plan, plan_names
 from kiviat.record import data_path, schema
 

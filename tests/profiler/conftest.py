@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.launch.emulated.patience import library
-from kiviat.launch.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.profile import Profile, read_profile
 
 PROGRAMS = Path(__file__).with_name("programs")

@@ -28,11 +28,15 @@ def halo_profile(side: int = 4, per_node: int = 4, steps: int = 100, **changes: 
         ]
         entries += [(rank, other, steps, 1000 * steps) for other in there]
         far = [int(node[other] != node[rank]) for other in there]
-        sent = [1000 * steps * (4 - sum(far)), 0, 0, 1000 * steps * sum(far)]
-        lines.append(_line(rank, "MPI_Isend", [4 * steps, 0, 0, 0], [0.1, 0, 0, 0], sent, 4 * steps, 10))
-        lines.append(_line(rank, "MPI_Waitall", [0, 0, 0, steps], [0, 0, 0, 1 + rank / 10], [0] * 4, 0, None))
-        reduced = [0, 0, 0, 2 * 8 * (ranks - 1) // ranks * steps]
-        lines.append(_line(rank, "MPI_Allreduce", [0, 0, 0, steps], [0, 0, 0, 0.5], reduced, steps, 4))
+        sent = [0, 1000 * steps * (4 - sum(far)), 0, 0, 1000 * steps * sum(far)]
+        lines.append(
+            _line(rank, "MPI_Isend", [0, 4 * steps, 0, 0, 0], [0, 0.1, 0, 0, 0], sent, 4 * steps, 10)
+        )
+        lines.append(
+            _line(rank, "MPI_Waitall", [0, 0, 0, 0, steps], [0, 0, 0, 0, 1 + rank / 10], [0] * 5, 0, None)
+        )
+        reduced = [0, 0, 0, 0, 2 * 8 * (ranks - 1) // ranks * steps]
+        lines.append(_line(rank, "MPI_Allreduce", [0, 0, 0, 0, steps], [0, 0, 0, 0, 0.5], reduced, steps, 4))
     columns = {name: np.array([line[name] for line in lines]) for name in lines[0]}
     none = Traffic.of_entries(ranks, [])
     ones = np.ones(ranks, dtype=np.int64)
@@ -52,9 +56,11 @@ def halo_profile(side: int = 4, per_node: int = 4, steps: int = 100, **changes: 
         "cpus": ("0-3",) * ranks,
         "seconds": np.full(ranks, 10.0),
         "threads": np.zeros(ranks, dtype=np.int64),
+        "thread_count": np.ones(ranks, dtype=np.int64),
         "started_s": 1_700_000_000,
         "inside": {},
         "calls": Calls(**columns),
+        "files": Calls(**{name: column[:0] for name, column in columns.items()}),
         "sent": Traffic.of_entries(ranks, entries),
         "fetched": none,
         "rows": none,
@@ -64,7 +70,8 @@ def halo_profile(side: int = 4, per_node: int = 4, steps: int = 100, **changes: 
         "memory_bytes": 60_000,
         "remarks": (),
     }
-    return Profile(**{**fields, **changes})
+    fields |= changes
+    return Profile(**{"thread_s": fields["seconds"], **fields})
 
 
 def halo_waits(ranks: int = 16) -> Waits:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.launch.emulated import rights
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.profile import DISTANCES, Profile, read_profile
 from kiviat.record import InputError
 from kiviat.trace import read_trace

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
+from kiviat.analysis.profiles.mpi_time import use_of
+from kiviat.cli.main import main
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.profile import DISTANCES
+from kiviat.report.profile.page import render_profile
 
 from .conftest import Compiled, Done, Profiled
 
@@ -102,6 +109,59 @@ def test_threads_lose_nothing(toolchain: Toolchain, compiled: Compiled, profiled
     assert done.profile.sent.dense_bytes().tolist() == [[4000]]
 
 
+def test_threads_spend_no_more_than_their_time(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Calls of four threads overlap: their sum was 398.6 % of the time of their rank."""
+    done = profiled(toolchain, 2, compiled(toolchain, "exchange.c", "-lpthread"), "threads")
+    profile, use = done.profile, use_of(done.profile)
+    assert profile.thread_count.tolist() == [5, 5]
+    assert (profile.thread_s > profile.seconds).all()
+    assert 0 < use.least <= use.share <= use.most < 1.001
+    assert sum(call.of_time for call in use.calls) == pytest.approx(use.share)
+    assert "of the time of up to 5 threads in MPI" in done.err
+    assert main(["show", str(done.path), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["threads"], told["share"]) == (5, pytest.approx(use.share))
+
+
+def test_what_ranks_send_to_themselves_goes_nowhere(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    """It counted as sent within a socket."""
+    done = profiled(toolchain, 1, compiled(toolchain, "exchange.c", "-lpthread"), "threads")
+    use = use_of(done.profile)
+    assert dict(zip(DISTANCES, use.bytes, strict=True)) == {**dict.fromkeys(DISTANCES, 0), "itself": 4000}
+    assert use.seconds[0] == pytest.approx(use.mpi_s)
+
+
+def test_files(
+    toolchain: Toolchain,
+    compiled: Compiled,
+    profiled: Profiled,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A program of collective file I/O was "0.0 % MPI", and of MPI_File there was no word."""
+    done = profiled(toolchain, 2, compiled(toolchain, "files.c"), tmp_path / "data")
+    assert done.status == 0, done.err
+    use = use_of(done.profile)
+    found = {call.name.removeprefix("MPI_File_"): (call.calls, call.bytes) for call in use.files}
+    assert found == {
+        **{"write_all": (20, 80_000), "read_at": (8, 32_000), "iwrite_at": (2, 8)},
+        **dict.fromkeys(("open", "set_view", "sync", "close"), (2, 0)),
+    }
+    assert {call.name for call in use.calls} == {"MPI_Wait", "MPI_Barrier"}
+    assert sum(use.bytes) == 0 and not done.profile.traffic().bytes.any()
+    assert 0 < use.files_s < use.thread_s - use.mpi_s
+    assert "in file I/O by MPI" in done.err
+    assert main(["show", str(done.path)]) == 0
+    said = capsys.readouterr().out
+    assert "is file I/O by MPI, which is no communication" in said
+    assert "31.2 KiB read, 78.1 KiB written" in said
+    assert "File I/O by MPI" in render_profile(done.profile)
+
+
 @pytest.mark.parametrize("kind", ["", "-DHAS_MODULE", "-DHAS_F08"], ids=["mpif.h", "mpi", "mpi_f08"])
 def test_fortran(kind: str, toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     """Not once too few (Open MPI's Fortran does not call C's functions) and not twice (MPICH's does)."""
@@ -122,4 +182,4 @@ def test_fortran(kind: str, toolchain: Toolchain, compiled: Compiled, profiled: 
     assert in_place.nonzero()[0].tolist() == [5]  # 20 B: the counts of what is received
     # How far the messages of requests went is known when they are waited for.
     waited = lines.calls[lines.name == "MPI_Waitall"].sum(axis=0)
-    assert waited[2] == 0
+    assert waited[DISTANCES.index("unknown")] == 0

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from kiviat.cli.main import main
-from kiviat.launch.linked import linked
-from kiviat.launch.profiling import TOOL, profiling
-from kiviat.launch.substrate import Start
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.linkage import linked
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.tools.profile import TOOL, profiling
 from kiviat.profile import read_profile
 from kiviat.record import InputError
 
@@ -162,7 +162,7 @@ def test_torn_and_foreign_profiles(
         "truncated": content[:-5],
         "is truncated": content[:100],
         "its checksum": content[:-1] + bytes([content[-1] ^ 1]),
-        "of version 'kiviat.profile/9'": content.replace(b"kiviat.profile/1", b"kiviat.profile/9", 1),
+        "of version 'kiviat.profile/9'": content.replace(b"kiviat.profile/2", b"kiviat.profile/9", 1),
         "is no profile": b"something else",
     }
     for said, damaged in cases.items():
@@ -178,6 +178,15 @@ def test_another_file_is_not_overwritten(exchange: Path, tmp_path: Path) -> None
     assert done.status == 2
     assert "exists and is no profile" in done.err
     assert (tmp_path / "out.profile").read_text() == "mine"
+
+
+def test_no_device_or_pipe_is_taken_for_a_profile(tmp_path: Path) -> None:
+    """/dev/null was replaced by the profile, and a pipe waited for a writer for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(InputError, match="is a device or a pipe, and a profile is read again"):
+            TOOL.folder_for(name, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_what_a_dead_kiviat_left(

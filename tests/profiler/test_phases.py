@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.analysis.phase_use import Spread, phases_use_of
+from kiviat.analysis.profiles.phases import Spread, phases_use_of
 from kiviat.cli.main import main
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.profile import RankPhases
 from kiviat.profile.phases import Energy
 

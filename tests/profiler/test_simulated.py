@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kiviat.launch.toolchain import find_toolchain
-from kiviat.launch.vendors import SIMULATOR
+from kiviat.launch.mpi.toolchain import find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.profile import DISTANCES, Profile, Traffic, read_profile
 from kiviat.record import InputError
 
@@ -215,7 +215,7 @@ def test_steps_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_stands_for_the_simulator_s_own_is_counted(tmp_path: Path) -> None:
-    """Our benchmarks have an MPI_Alltoall of their own (native/sim/alltoall.cpp), called directly."""
+    """Our benchmarks call an MPI_Alltoall of their own (native/simgrid/smpi_overrides/alltoall.cpp)."""
     words = ("profile", "--on", f"simulated:{SMALL}", "-n", "6", "-m", "4K", "alltoall", "-o", "out.profile")
     done = kiviat(tmp_path, *words)
     assert done.returncode == 0, done.stderr

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kiviat.analysis.mpi_use import pattern_of, size_range, use_of
-from kiviat.analysis.wait_use import wait_use_of
+from kiviat.analysis.profiles.mpi_time import pattern_of, size_range, use_of
+from kiviat.analysis.profiles.wait_states import wait_use_of
 from kiviat.profile import DISTANCES, Traffic
 
 from .made_up import halo_profile, halo_waits
@@ -21,7 +21,7 @@ def test_shares_and_calls() -> None:
     waits = use.calls[0]
     assert (waits.mean_s, waits.least_s, waits.most_s) == pytest.approx((1.75, 1.0, 2.5))
     assert waits.of_mpi == pytest.approx(1.75 / 2.35)
-    assert use.seconds == pytest.approx((0.1, 0, 0, 2.25))
+    assert use.seconds == pytest.approx((0, 0.1, 0, 0, 2.25))
     assert use.nodes == 4
     # Rows of a torus of 4 × 4 are nodes: of four neighbours two are on others.
     assert use.bytes[DISTANCES.index("other node")] == 16 * 2 * 100_000 + 16 * 15 * 100

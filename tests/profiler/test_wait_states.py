@@ -32,7 +32,7 @@ def of(tmp_path: Path) -> Of:
             write_rank(tmp_path, rank, len(ranks), calls, **header)
         waits = waits_in(tmp_path)
         assert waits.unavailable is None
-        return lines(unpacked(packed(waits)))
+        return lines(unpacked(packed(waits), 64))
 
     return found
 
@@ -313,7 +313,7 @@ def test_what_cannot_be_told_is_unavailable(header: dict[str, int], said: str, t
     write_rank(tmp_path, 0, 1, [call(0, 1, ("barrier", 0, 0))], **header)
     waits = waits_in(tmp_path)
     assert waits.unavailable is not None and said in waits.unavailable
-    assert unpacked(packed(waits)).unavailable == waits.unavailable
+    assert unpacked(packed(waits), 64).unavailable == waits.unavailable
 
 
 def test_nothing_recorded(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.cli.main import main
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 
 from .conftest import Compiled, Done, Profiled
 
@@ -132,7 +132,8 @@ def not_as_expected(done: Done, expected: Mapping[Line, int]) -> set[Line]:
 
 def test_every_call_that_is_wrapped(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     """Each is counted, and waits where it should: for whom, how long, and for what."""
-    missing = wrapped()
+    # File I/O is no communication: test_counts.py has a program of its own for it.
+    missing = {name for name in wrapped() if not name.startswith("File_")}
     assert len(missing) > 120
     for part, expected in EVERY.items():
         done = profiled(toolchain, 2, compiled(toolchain, "every.c"), part, asks=WAITS)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kiviat.analysis.scaling import Source
+from kiviat.analysis.scaling.series import Source
 from kiviat.record import Row
 
 from .modelled import ONCE, simulated_run
@@ -97,7 +97,7 @@ def amdahl(serial: float, one: float = 100.0) -> Callable[[int], float]:
 
 
 def source(run: Mapping[str, Any], rows: list[Row], label: str | None = None) -> Source:
-    from kiviat.report.runs import labels
+    from kiviat.report.facts.runs import labels
 
     return Source(label or labels([run])[0].label, (run,), rows)
 

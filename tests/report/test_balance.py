@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kiviat.analysis.balance import AXES, Balance, balance
-from kiviat.analysis.summary import summarise
-from kiviat.analysis.systems import measured_system, published_systems
-from kiviat.report.balance import render_balance
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.hpcc.balance import AXES, Balance, balance
+from kiviat.analysis.hpcc.quantities import measured_system, published_systems
+from kiviat.report.balance.page import render_balance
 
 from .conftest import VIEWS, Open
 from .hpcc import hpcc_rows, hpcc_run

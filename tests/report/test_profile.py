@@ -9,7 +9,7 @@ from profiler.made_up import halo_profile, halo_waits
 
 from kiviat.profile import Traffic, Waits
 from kiviat.profile.profile import Groups
-from kiviat.report.profile import render_profile
+from kiviat.report.profile.page import render_profile
 
 from .conftest import Open
 from .test_page import SCREENSHOTS, draw_all

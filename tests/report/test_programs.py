@@ -6,11 +6,11 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from kiviat.analysis.grids import grids
-from kiviat.analysis.summary import summarise
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.aggregate.tables import grids
 from kiviat.record import Row, Table, TableRow
 from kiviat.report import render
-from kiviat.report.programs import APPLICATIONS, programs
+from kiviat.report.study.programs import APPLICATIONS, programs
 
 from .conftest import Open
 from .studies import table_row

@@ -9,13 +9,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kiviat.analysis.summary import summarise
+from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import schema
 from kiviat.report import render
-from kiviat.report.figures import figures
-from kiviat.report.panels import MAX_TRACES
-from kiviat.report.runs import labels
-from kiviat.report.shell import embedded
+from kiviat.report.facts.runs import labels
+from kiviat.report.html.panels import MAX_TRACES
+from kiviat.report.html.shell import embedded
+from kiviat.report.run.figures import figures
 
 from .synthetic import failed, make_rows, make_run, many_rows, row
 
@@ -186,6 +186,13 @@ def test_launches_that_differ_are_told_apart() -> None:
     run["launches"][3]["command"] = ["mpiexec", "--bind-to", "core", "-n", "4", "kiviat-bench"]
     text = words(render([run], []))
     assert "Launches 0–2, 4" in text and "Launch 3 " in text
+
+
+def test_a_command_that_is_typed_again_is_one_command() -> None:
+    """A stranger's run named a variable "A=1; touch INJECTED; B"."""
+    environment = {"OMP_NUM_THREADS": "1; touch INJECTED", "A=1; touch INJECTED; B": "2"}
+    text = words(render([make_run(launch={"environment": environment})], []))
+    assert "OMP_NUM_THREADS=&#39;1; touch INJECTED&#39; mpiexec" in text and text.count("INJECTED") == 1
 
 
 def test_placement_is_told_with_what_was_observed_instead() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kiviat.analysis.scaling import Asked, Source, Study, scaling
-from kiviat.analysis.scaling_published import judged
-from kiviat.analysis.scaling_reading import Reading, readings
+from kiviat.analysis.published.scaling import judged
+from kiviat.analysis.scaling.reading import Reading, readings
+from kiviat.analysis.scaling.series import Asked, Source, Study, scaling
 from kiviat.record import Row
-from kiviat.report.runs import labels
-from kiviat.report.scaling import render_scaling
+from kiviat.report.facts.runs import labels
+from kiviat.report.scaling.page import render_scaling
 
 from .conftest import VIEWS, Open
 from .scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, scaling_rows, scaling_run

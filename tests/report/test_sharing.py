@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kiviat.analysis.arrangements import judged
-from kiviat.analysis.grids import grids
-from kiviat.analysis.nodes import Nodes
-from kiviat.analysis.summary import summarise
+from kiviat.analysis.aggregate.nodes import Nodes
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.aggregate.tables import grids
+from kiviat.analysis.published.arrangements import judged
 from kiviat.record import Table, TableRow
-from kiviat.report.sharing import Cell, Sharing, sharings
+from kiviat.report.study.network_sharing import Cell, Sharing, sharings
 
 from .studies import table_row
 from .synthetic import make_run, row

@@ -6,11 +6,11 @@ import jsonschema
 import pytest
 from playwright.sync_api import expect
 
-from kiviat.analysis.findings import findings
-from kiviat.analysis.summary import summarise
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.findings.all import findings
 from kiviat.record import Row, schema
 from kiviat.report import render
-from kiviat.report.effective import Cell, Line, beside
+from kiviat.report.study.effective_bandwidth import Cell, Line, beside
 
 from .conftest import VIEWS, Open
 from .modelled import ONCE, SIMULATED, simulated_run
@@ -70,8 +70,8 @@ def test_findings_say_what_a_prediction_rests_on() -> None:
         told["simulated"].headline == "Predicted by a model, not measured: Catapult, a cluster that never was"
     )
     assert (
-        "version 3, hash a1b2c3d4e5f6. Calibrated on the published rows X-001, X-002."
-        in told["simulated"].detail
+        "version 3, hash a1b2c3d4e5f6. Calibrated in part, on the published rows X-001, X-002; its network "
+        "is not." in told["simulated"].detail
     )
     assert told["uncalibrated"].severity == "warning"
     assert told["uncalibrated"].detail.startswith("Nobody published one. ")

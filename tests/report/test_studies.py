@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from kiviat.analysis.grids import grids
+from kiviat.analysis.aggregate.tables import grids
 from kiviat.record import Row, Table, TableRow
 from kiviat.record.published import papers
 from kiviat.record.units import format_value

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from kiviat.machine.networks import KINDS, build
-from kiviat.report.topology_picture import picture
-from kiviat.report.topology_words import Shape, cables, described, distances, joined, sketch
+from kiviat.machine.modelled.networks import KINDS, build
+from kiviat.report.topology.picture import picture
+from kiviat.report.topology.text import Shape, cables, described, distances, joined, sketch
 
 SHAPES: Mapping[str, Shape] = {
     "crossbar": Shape("crossbar", 64, {}),

@@ -2,7 +2,8 @@
 
 Jobs run at once as processes of this machine. The folder $STAND_IN keeps them; files in it change what
 happens: `garbage` makes every answer nonsense, `walltime` ends a job's first start after so many seconds,
-`requeue` kills it then without a warning and starts it again under the same number.
+`requeue` kills it then without a warning and starts it again under the same number, `forgetful` has it tell
+nothing of jobs that are gone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,35 @@ ANSWER = {
     "qsub": "{job}.server",
     "bsub": "Job <{job}> is submitted to queue <normal>.",
     "flux": "ƒ{job}",
+}
+
+
+# How a job ended, in each scheduler's words.
+ENDED = {
+    "cancelled": {
+        "squeue": "CANCELLED",
+        "qstat": "    job_state = F\n    substate = 91\n    Exit_status = 271",
+        "bjobs": "EXIT|TERM_OWNER: job killed by owner",
+        "flux": "CANCELED|cancel",
+    },
+    "out of time": {
+        "squeue": "TIMEOUT",
+        "qstat": "    job_state = F\n    substate = 93\n    Exit_status = -29",
+        "bjobs": "EXIT|TERM_RUNLIMIT: job killed after reaching LSF run time limit",
+        "flux": "TIMEOUT|timeout",
+    },
+    "completed": {
+        "squeue": "COMPLETED",
+        "qstat": "    job_state = F\n    substate = 92\n    Exit_status = 0",
+        "bjobs": "DONE|-",
+        "flux": "COMPLETED|",
+    },
+    "failed": {
+        "squeue": "FAILED",
+        "qstat": "    job_state = F\n    substate = 93\n    Exit_status = 1",
+        "bjobs": "EXIT|-",
+        "flux": "FAILED|",
+    },
 }
 
 
@@ -67,7 +97,12 @@ def keep(job: str) -> None:
             continue
         process.terminate()  # the shell alone, as after --signal=B:TERM
         process.wait()
+        write(HOME / f"{job}.ended", "out of time")
         break
+    if (HOME / f"{job}.cancelled").exists():
+        write(HOME / f"{job}.ended", "cancelled")
+    elif not (HOME / f"{job}.ended").exists():
+        write(HOME / f"{job}.ended", "failed" if process.returncode else "completed")
     write(HOME / f"{job}.state", "gone")
 
 
@@ -85,7 +120,7 @@ def kill_session(session: int, number: int) -> None:
                 os.kill(int(entry.name), number)
 
 
-def query(command: str, job: str) -> None:
+def query(command: str, job: str, asks_ended: bool) -> None:
     number = job.strip("ƒ").partition(".")[0]
     time.sleep(0.05)
     try:
@@ -93,9 +128,12 @@ def query(command: str, job: str) -> None:
     except FileNotFoundError:
         state = "waiting"
     if state == "gone":
+        if asks_ended and not (HOME / "forgetful").exists():
+            said = ENDED[(HOME / f"{number}.ended").read_text()][command]
+            print(f"Job Id: {job}\n{said}" if command == "qstat" else f"{job}|{said}")
         return
     words = {
-        "squeue": {"waiting": f"{job} PENDING", "running": f"{job} RUNNING"},
+        "squeue": {"waiting": f"{job}|PENDING", "running": f"{job}|RUNNING"},
         "qstat": {
             "waiting": f"Job Id: {job}\n    job_state = Q",
             "running": f"Job Id: {job}\n    job_state = R",
@@ -114,6 +152,8 @@ def cancel(job: str) -> None:
 
 
 def main() -> None:
+    if Path(sys.argv[0]).name == "sacct":
+        sys.exit("Slurm accounting storage is disabled")
     if sys.argv[1:2] == ["--keep"]:
         return keep(sys.argv[2])
     command, arguments = Path(sys.argv[0]).name, sys.argv[1:]
@@ -124,7 +164,8 @@ def main() -> None:
         return submit(command, arguments)
     if command in ("scancel", "qdel", "bkill") or arguments[:1] == ["cancel"]:
         return cancel(arguments[-1])
-    return query(command, arguments[-1].partition("=")[2] or arguments[-1])
+    asks_ended = command == "squeue" or any(word == "-x" or "|" in word for word in arguments)
+    return query(command, arguments[-1].partition("=")[2] or arguments[-1], asks_ended)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from kiviat.cli import submit
-from kiviat.launch.build import build
-from kiviat.launch.scheduler import Request, Scheduler, render, schedulers
-from kiviat.launch.toolchain import Toolchain
+from kiviat.cli.subcommands import run_job
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.schedulers.scheduler import Request, Scheduler, render, schedulers
 from kiviat.record import InputError
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -35,6 +35,7 @@ COMMANDS = (
     "bkill",
     "flux",
     "scontrol",
+    "sacct",
 )
 OPTIONS = {
     "slurm": {"partition": "debug"},
@@ -189,12 +190,12 @@ def test_the_scheduler_is_asked_seldom(
         asked.append(now[0])
         return "waiting" if now[0] < 100 else "running"
 
-    monkeypatch.setattr(submit, "_sleep", slept)
-    monkeypatch.setattr(submit, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(run_job, "_sleep", slept)
+    monkeypatch.setattr(run_job, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(
-        submit, "read_run", lambda folder: {"state": "complete" if now[0] > 3600 else "running"}
+        run_job, "read_run", lambda folder: {"state": "complete" if now[0] > 3600 else "running"}
     )
-    job: Any = submit.Job(SimpleNamespace(state_of=state_of), tmp_path, "")  # type: ignore[arg-type]
+    job: Any = run_job.Job(SimpleNamespace(state_of=state_of), tmp_path, "", "")  # type: ignore[arg-type]
     job._results = lambda: int(now[0])
     job._watch(SimpleNamespace(signal=None))
     pauses = [later - earlier for earlier, later in pairwise(asked)]

@@ -13,5 +13,5 @@ def test_schemas_are_json() -> None:
 
 
 def test_native_sources_and_plans_stand_beside() -> None:
-    assert (data_path("native") / "core").is_dir()
+    assert (data_path("native") / "benchmark").is_dir()
     assert data_path("plans").is_dir()

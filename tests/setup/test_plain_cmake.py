@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.record import data_path
 
 CHECKOUT = data_path("native").parent

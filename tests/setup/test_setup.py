@@ -17,7 +17,7 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[2]
 # What any POSIX machine has and tools/setup uses.
 BASIC = ["bash", "cat", "cut", "dirname", "echo", "env", "grep", "head", "ln", "mkdir", "rm", "sed"]
-BASIC += ["sha256sum", "sort", "xargs"]
+BASIC += ["sha256sum", "sleep", "sort", "xargs"]
 
 GOOD_PYTHON = """
 words="$*"
@@ -266,6 +266,34 @@ def test_apt_that_fails_does_not_end_it(debian: Machine) -> None:
     assert done.returncode == 0, done.stderr
     assert "apt-get failed" in done.stderr
     assert debian.log == ["pip -q --disable-pip-version-check -e .[mpi] cmake ninja"]
+
+
+LOCKED = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 4711 (apt-get)"
+
+
+def test_apt_that_another_one_keeps_out_is_waited_for(debian: Machine) -> None:
+    """A machine that has just started updates its packages by itself, and setup went on without any."""
+    debian.user = 0
+    held = debian.root / "held"
+    held.touch()
+    busy = f'if [ -e {held} ]; then rm {held}; echo "{LOCKED}" >&2; exit 100; fi\n'
+    debian.programs["apt-get"] = busy + debian.programs["apt-get"]
+    done = debian.setup("run", YES="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("another apt-get holds the lock; waiting for it, up to 300 s") == 1
+    assert "Could not get lock" not in done.stderr
+    assert sum(line.endswith("update") for line in debian.log) == 1
+    assert debian.log[-1] == "pip -q --disable-pip-version-check -e ."
+
+
+def test_apt_that_another_one_keeps_out_for_good_is_named(debian: Machine) -> None:
+    debian.user = 0
+    debian.programs["apt-get"] = f'echo "{LOCKED}" >&2; exit 100\n'
+    done = debian.setup("run", YES="1", KIVIAT_APT_WAIT_S="0")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"setup: another apt-get has held its lock for 0 s ({LOCKED}); see what it does, then try again"
+    )
 
 
 @pytest.mark.parametrize(

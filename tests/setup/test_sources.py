@@ -30,9 +30,9 @@ def test_our_sources_pass(copy: Path) -> None:
     ("path", "line", "rule"),
     [
         ("native/bench/pt2pt/stray.cpp", "#include <chrono>", "<chrono>"),
-        ("native/core/stray.hpp", "  #  include <chrono>", "<chrono>"),
+        ("native/measure/stray.hpp", "  #  include <chrono>", "<chrono>"),
         ("native/bench/pt2pt/stray.cpp", "double t = MPI_Wtime();", "clock"),
-        ("native/core/stray.hpp", '#include "bench/pt2pt/pingpong.hpp"', "bench"),
+        ("native/measure/stray.hpp", '#include "bench/pt2pt/pingpong.hpp"', "bench"),
         ("src/kiviat/launch/probe.c", "#include <mpi.h>", "<mpi.h>"),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SUFFIXES = {".cpp", ".hpp", ".txt", ".toml", ".json", ".py", ".html", ".css", ".js"}

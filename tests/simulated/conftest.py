@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.build import build
-from kiviat.launch.on_simulated import program_platform, simulator
-from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.vendors import SIMULATOR
-from kiviat.machine import lowering
-from kiviat.machine.model import Machine, load_machine
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.substrates.simulated import program_platform, simulator
+from kiviat.machine.modelled import lowering
+from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.record import InputError
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "core/assembly.hpp"
-#include "core/clock.hpp"
-#include "core/work.hpp"
-#include "sim/sent.hpp"
+#include "platform/clock.hpp"
+#include "platform/compute.hpp"
+#include "platform/rank_group.hpp"
+#include "simgrid/sent.hpp"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

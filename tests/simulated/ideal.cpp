@@ -1,4 +1,4 @@
-// What peers are given of ours, so that both measure the same thing: a barrier that takes no time (native/sim/assembly.cpp),
+// What peers are given of ours, so that both measure the same thing: a barrier that takes no time (native/platform/simgrid/rank_group.cpp),
 // and random orders for b_eff.
 #include <mpi.h>
 #include <simgrid/s4u/Barrier.hpp>

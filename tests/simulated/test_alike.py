@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.machine.model import load_machine
+from kiviat.machine.modelled.machine import load_machine
 from tests.simulated.conftest import SMALL, Simulation, number
 
 CASES = [("bt", 9), ("sp", 16), ("lu", 8), ("lu", 6)]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
-from kiviat.machine.model import load_machine
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.machine.modelled.machine import load_machine
 from tests.simulated.conftest import NATIVE, Place, Simulation, number
 
 MACHINES = NATIVE.parent / "machines"
@@ -22,7 +22,8 @@ SOCKETS: list[Place] = [(0, 0), (0, 1), (0, 2), (0, 3)]
 @pytest.fixture(scope="session")
 def flows(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("flows") / "flows"
-    parts = [NATIVE / "sim" / f"{name}.cpp" for name in ("assembly", "clock", "work", "host")]
+    platform = NATIVE / "platform" / "simgrid"
+    parts = [platform / f"{name}.cpp" for name in ("rank_group", "clock", "compute", "node")]
     source = Path(__file__).with_name("flows.cpp")
     options = ["-std=c++20", "-w", "-DSMPI_NO_OVERRIDE_MALLOC", "-I", NATIVE]
     subprocess.run([simgrid.mpicxx, *options, source, *parts, "-o", program], check=True)

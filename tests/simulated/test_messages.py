@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from kiviat.machine.model import LEVELS, segment_numbers
+from kiviat.machine.modelled.machine import LEVELS, segment_numbers
 from tests.simulated.conftest import SMALL, Place, Simulation, number
 
 # Recorded times have seven digits.

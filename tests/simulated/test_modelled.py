@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.analysis.extrapolation import LAWS, SHARE, extrapolated
-from kiviat.analysis.summary import summarise
-from kiviat.launch.toolchain import Toolchain
-from kiviat.machine.model import load_machine
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.hpcc.extrapolation import LAWS, SHARE, extrapolated
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.machine.modelled.machine import load_machine
 from kiviat.store.read import load
 from tests.simulated.conftest import SMALL, Simulation
 

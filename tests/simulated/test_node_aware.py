@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.machine.model import load_machine
+from kiviat.machine.modelled.machine import load_machine
 from tests.simulated.conftest import SMALL, Place, Simulation, number, printed
 
 AWARE = {"mpi": {"node_aware": True}}

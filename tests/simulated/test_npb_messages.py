@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kiviat.machine.model import load_machine
+from kiviat.machine.modelled.machine import load_machine
 from tests.simulated.conftest import SMALL, Simulation, number
 
 DOUBLE, COMPLEX, INT = 8, 16, 4

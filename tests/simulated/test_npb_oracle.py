@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
-from kiviat.machine.model import load_machine
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.machine.modelled.machine import load_machine
 from tests.simulated.conftest import NATIVE, SMALL, Simulation, compiler, number, original, source
 
 pytestmark = pytest.mark.full

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 from tests.simulated.conftest import NATIVE, Simulation, compiler, original, source
 
 pytestmark = pytest.mark.full
@@ -45,7 +45,7 @@ def b_eff(ideal: list[str | Path], simgrid: Toolchain, tmp_path_factory: pytest.
     given = ["-DMEMORY_PER_PROCESSOR=128", "-DNOshortlasttwo", "-DSMPI_NO_OVERRIDE_MALLOC"]
     given += ["-DMPI_Barrier=ideal_barrier", "-Ddrand48=ordered_position"]
     compiler("smpicc", "-O1", "-w", *given, "-c", folder / "b_eff.c", "-o", folder / "b_eff.o")
-    ours = NATIVE / "sim" / "alltoallv.cpp"
+    ours = NATIVE / "simgrid" / "smpi_overrides" / "alltoallv.cpp"
     compiler(simgrid.mpicxx, "-std=c++20", "-O1", "-I", NATIVE, "-c", ours, "-o", folder / "alltoallv.o")
     objects = [folder / "b_eff.o", folder / "alltoallv.o"]
     compiler(simgrid.mpicxx, "-Wl,-Bsymbolic-functions", *objects, *ideal, "-lm", "-o", folder / "b_eff")

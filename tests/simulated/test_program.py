@@ -8,11 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kiviat.launch.native import Options
-from kiviat.launch.on_simulated import Simulated
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.substrates.simulated import Simulated
 
-# Read only once main has started; constants; the one place of all payload (sim/host.cpp); the language's own.
+# Read only once main has started; constants; the one place of all payload (platform/simgrid/node.cpp); the
+# language's own.
 ALLOWED = re.compile(
     r".*_registration$|guard variable for .*|.*registered\(\)::all|kiviat::common_axes\(\)::axes"
     r"|kiviat::host::allocate\(unsigned long\)::(place|room)"

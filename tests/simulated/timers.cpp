@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/sent.hpp"
+#include "simgrid/sent.hpp"
 
 extern "C" int ideal_barrier(MPI_Comm comm);
 

@@ -18,7 +18,7 @@ from kiviat.launch.emulated import patience
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.scripts import INTERFACE
 from kiviat.launch.emulated.spec import parse_spec
-from kiviat.launch.toolchain import find_toolchain
+from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.record import InputError
 
 _UP_TIMEOUT_S = 60.0
@@ -151,7 +151,7 @@ AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
 SchedulerType=sched/backfill
 KillWait=5
-MinJobAge=2
+MinJobAge=60
 SlurmctldParameters=idle_on_node_suspend
 {nodes}PartitionName=all Nodes={",".join(addresses)} Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 """

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.build import build
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.spec import parse_spec
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain
 from slurm.site import Slurm
 
 PLAN = """
@@ -135,3 +135,40 @@ def test_an_interrupt_cancels_the_job(slurm: Slurm, tmp_path: Path, openmpi: Too
     assert process.returncode == 143 and "cancelled job" in error
     left = slurm.run("squeue", "--noheader", "--states=PENDING,RUNNING")
     assert left.stdout == ""
+
+
+def test_a_job_is_cancelled_by_its_user(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) -> None:
+    """The story: kiviat submitted it again. While a job runs, a second one of its run is refused; and an
+    option of several words is one option to Slurm.
+    """
+    build(openmpi)
+    (tmp_path / "tiny.toml").write_text(PLAN.replace("launches = 1", "launches = 200"))
+    kiviat = [sys.executable, "-m", "kiviat.cli.main", "run", "--mpi", str(openmpi.mpicxx)]
+    on = "slurm:job-name=it's of 2 words # and more"
+    process = subprocess.Popen(
+        [*slurm.prefix, *kiviat, "--plan", "tiny.toml", "--on", on, "-n", "2"],
+        cwd=tmp_path,
+        env=slurm.environment,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr
+    try:
+        for line in process.stderr:
+            if " running, " in line and " 0 results" not in line:
+                break
+        (path,) = (tmp_path / "runs").iterdir()
+        job = json.loads((path / "job.json").read_text())["job"]
+        told = slurm.run("scontrol", "show", "job", job).stdout
+        assert f"JobId={job} JobName=it's of 2 words # and more\n" in told
+        again = slurm.run(*kiviat, "--resume", str(path), "--on", on, cwd=tmp_path, timeout=60)
+        still = f"Slurm job {job} of this run is still running: wait, or cancel it with `scancel {job}`"
+        assert (again.returncode, again.stdout, again.stderr) == (2, "", f"kiviat: {still}\n")
+    finally:
+        slurm.run("scancel", "--user=root")
+        _, error = process.communicate(timeout=90)
+    assert process.returncode == 2
+    assert f"Slurm job {job} was cancelled; {path} keeps what is finished, `kiviat run --resume" in error
+    assert error.count("Slurm job ") == 1
+    assert (path / "records.jsonl").read_text()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from jsonschema import Draft202012Validator
 
 from kiviat.record import InputError, schema
 from kiviat.store import RunDirectory, read_run
+from kiviat.store.lock import Writer
 from kiviat.store.read import load
 from store.made_up import MACHINE, PLAN, launch, metric, record
 
@@ -59,12 +61,15 @@ def test_an_interruption_is_kept_and_the_rest_can_be_resumed(run: RunDirectory) 
     with pytest.raises(KeyboardInterrupt), run:
         run.set_launch(launch(0, 0))
         run.append(record(run.id))
+        folder = run.path / "launches/0"
+        folder.mkdir(parents=True)
         raise KeyboardInterrupt
     assert read_run(run.path)["state"] == "interrupted"
 
     with RunDirectory.reopen(run.path, PLAN["hash"]) as again:
         assert again.done == {(0, "pingpong/ranks=2/bytes=8")}
         assert again.run["launches"][0]["outcome"] == "interrupted"
+        assert not folder.exists(), "of a kiviat that was killed it stayed for ever"
         again.set_launch(launch(1, 1))
         again.append(record(run.id, launch=1))
         again.finish()
@@ -142,16 +147,19 @@ def test_the_lock_of_a_killed_writer_is_stale(home: Path) -> None:
     RunDirectory.reopen(path, PLAN["hash"]).close()
 
 
+def change_lock(run: RunDirectory, **changes: str) -> None:
+    (file,) = (run.path / "writer").iterdir()
+    file.rename(file.with_name(replace(Writer.parse(file.name), **changes).name))
+
+
 def test_a_process_number_used_again_is_not_the_writer(run: RunDirectory) -> None:
     """The process of the lock is alive, but began at another time: it is somebody else."""
-    writer = run.path / "writer"
-    writer.write_text(json.dumps(json.loads(writer.read_text()) | {"start": "1"}))
+    change_lock(run, start="1")
     RunDirectory.reopen(run.path, PLAN["hash"]).close()
 
 
 def test_a_writer_on_another_host_cannot_be_judged(run: RunDirectory) -> None:
-    writer = run.path / "writer"
-    writer.write_text(json.dumps(json.loads(writer.read_text()) | {"host": "elsewhere"}))
+    change_lock(run, host="elsewhere")
     with pytest.raises(InputError, match=r"on elsewhere; if that process is gone, delete .*writer"):
         RunDirectory.reopen(run.path, PLAN["hash"])
 
@@ -200,12 +208,9 @@ def test_a_disk_that_is_full_from_the_start_keeps_no_half_run(
 
 def test_a_device_that_is_always_full(home: Path) -> None:
     run = RunDirectory.create(home, "x", machine=MACHINE, plan=None)
-    run.close()
-    (run.path / "records.jsonl").unlink()
-    (run.path / "records.jsonl").symlink_to("/dev/full")
-    full = RunDirectory(run.path, run.run, frozenset())
+    os.dup2(os.open("/dev/full", os.O_WRONLY), run._records)
     with pytest.raises(OSError, match="No space left"):
-        full.append(record(run.id))
+        run.append(record(run.id))
 
 
 def test_a_failed_replacement_leaves_the_old_run(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,3 +232,76 @@ def test_records_keep_every_sample(run: RunDirectory) -> None:
     line = (run.path / "records.jsonl").read_text()
     assert type(written).from_json(json.loads(line)) == written
     assert replace(written, case="x") != written
+
+
+def vanish(run: RunDirectory, how: str) -> Path:
+    """Where the run's folder is now."""
+    moved = run.path.with_name("moved")
+    if how == "deleted":
+        shutil.rmtree(run.path)
+    elif how == "records deleted":
+        (run.path / "records.jsonl").unlink()
+    else:
+        run.path.rename(moved)
+        if how == "replaced":
+            shutil.copytree(moved, run.path)
+    return moved
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("deleted", "test was deleted while the run was going on; its records are lost"),
+        ("records deleted", r"records.jsonl was deleted or replaced while the run .*; its records are lost"),
+        ("moved", "test was moved to .*/moved while the run was going on, .* --resume .*/moved` goes on"),
+        ("replaced", "test was moved to .*/moved while the run was going on"),
+    ],
+)
+@pytest.mark.parametrize("step", ["append", "launch", "finish", "other"])
+def test_a_run_whose_folder_vanishes_is_not_complete(
+    run: RunDirectory, how: str, words: str, step: str
+) -> None:
+    """The folder was made anew, and the run ended as a complete one without a record."""
+    with pytest.raises(InputError, match=words), run:
+        run.set_launch(launch(0, 0))
+        run.append(record(run.id))
+        moved = vanish(run, how)
+        if step == "append":
+            run.append(record(run.id, "barrier/ranks=2"))
+        elif step == "launch":
+            run.set_launch(launch(1, 1))
+        elif step == "finish":
+            run.finish()
+        else:
+            raise OSError(errno.ENOENT, "No such file or directory", "launches")
+    if moved.exists():
+        with RunDirectory.reopen(moved, PLAN["hash"]) as again:
+            assert len(again.done) == (2 if step == "append" else 1)
+    if how in ("deleted", "moved"):
+        assert not run.path.exists()
+
+
+@pytest.mark.parametrize("name", ["run.json", "records.jsonl"])
+@pytest.mark.parametrize("kind", ["a FIFO", "a folder"])
+def test_what_is_no_file_is_refused_and_not_waited_for(run: RunDirectory, name: str, kind: str) -> None:
+    """To open a FIFO waits for a writer, for ever."""
+    run.close()
+    (run.path / name).unlink()
+    os.mkfifo(run.path / name) if kind == "a FIFO" else (run.path / name).mkdir()
+    with pytest.raises(InputError, match=f"{name} is {kind} instead of a file"):
+        load(run.path)
+    with pytest.raises(InputError, match=f"{name} is {kind} instead of a file"):
+        RunDirectory.reopen(run.path, PLAN["hash"])
+
+
+def test_a_folder_that_cannot_be_written_says_why(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.close()
+
+    def read_only(path: Path, *more: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", read_only)
+    with pytest.raises(
+        InputError, match="test cannot be written: Read-only file system; no run goes on there"
+    ):
+        RunDirectory.reopen(run.path, PLAN["hash"])

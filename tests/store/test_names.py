@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,37 @@ def test_where_runs_live(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runs_home() == Path("runs")
     monkeypatch.setenv("KIVIAT_RUNS", "/somewhere")
     assert runs_home() == Path("/somewhere")
+
+
+def bad(home: Path) -> list[Path]:
+    """Folders with a run.json that is none, each in another way."""
+    paths = [home / f"20990101-{name}" for name in ("torn", "fifo", "folder", "later", "bytes\udcff")]
+    for path in paths:
+        path.mkdir()
+    torn, fifo, folder, later, not_utf_8 = (path / "run.json" for path in paths)
+    torn.write_text('{"schema": "kiviat.run/1", "id')
+    os.mkfifo(fifo)
+    folder.mkdir()
+    later.write_text('{"schema": "kiviat.run/99"}')
+    not_utf_8.write_text("{}")
+    return paths
+
+
+def test_a_bad_folder_among_the_runs_is_named_and_left_out(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of them made `last`, prefixes and lists fail for all runs, or wait for ever."""
+    run = RunDirectory.create(home, "good", machine=MACHINE, plan=None)
+    (home / "no run").mkdir()
+    (home / "file").touch()
+    paths = bad(home)
+    for found in (lambda: find_run("last", home), lambda: find_run("20", home), lambda: list_runs(home)[0]):
+        assert found() == run.path
+        told = capsys.readouterr().err.splitlines()
+        assert len(told) == len(paths) and all(line.startswith("kiviat: left out: ") for line in told)
+    for path, word in zip(
+        sorted(paths), ("udcff/run.json", "FIFO", "folder", "kiviat.run/99", "not JSON"), strict=True
+    ):
+        assert any(ascii(str(path))[1:-1] in line and word in line for line in told), (path, told)
+    assert find_run(run.id, home) == run.path
+    assert capsys.readouterr().err == ""

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from kiviat.record import InputError
+from kiviat.record import InputError, replacing
 from kiviat.store import RunDirectory
+from kiviat.store.duck import interruptible
 from kiviat.store.query import add_table, connect, export
 from store.made_up import MACHINE, record
 
@@ -78,25 +82,33 @@ def test_a_damaged_file_is_named_with_its_line(finished: RunDirectory) -> None:
         connection.sql("SELECT count(*) FROM metrics").fetchall()
 
 
+def test_of_several_runs_the_damaged_one_is_named(home: Path, finished: RunDirectory) -> None:
+    with RunDirectory.create(home, "wrong", machine=MACHINE, plan=None) as other:
+        other.append(replace(record(other.id), mode="slow"))
+    with pytest.raises(InputError, match=f"{other.id}/records.jsonl line 1: mode is 'slow', where"):
+        connect([finished.path, other.path]).__enter__()
+
+
 def test_exports_can_be_read_again(finished: RunDirectory, tmp_path: Path) -> None:
     with connect([finished.path]) as connection:
         for form in ("csv", "json", "parquet"):
-            export(connection, "SELECT * FROM samples", tmp_path / f"x.{form}", form)  # type: ignore[arg-type]
+            with (tmp_path / f"x.{form}").open("wb") as target:
+                export(connection, "SELECT * FROM samples", target, form)  # type: ignore[arg-type]
             reader = {"csv": "read_csv", "json": "read_json", "parquet": "read_parquet"}[form]
             total = connection.sql(
                 f"SELECT count(*), sum(value) FROM {reader}('{tmp_path}/x.{form}')"
             ).fetchall()
             assert total == [(12, pytest.approx(28e-6))]
     assert isinstance(json.loads((tmp_path / "x.json").read_text()), list)
-    assert not list(tmp_path.glob(".kiviat-*"))
 
 
 def test_a_failed_export_leaves_the_old_file(finished: RunDirectory, tmp_path: Path) -> None:
     target = tmp_path / "x.csv"
     target.write_text("old")
-    with pytest.raises(InputError), connect([finished.path]) as connection:
-        export(connection, "SELECT nothing FROM records", target, "csv")
+    with pytest.raises(InputError), connect([finished.path]) as connection, replacing(target) as file:
+        export(connection, "SELECT nothing FROM records", file, "csv")
     assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["x.csv"]
 
 
 def test_a_table_of_our_own(finished: RunDirectory) -> None:
@@ -108,3 +120,18 @@ def test_a_table_of_our_own(finished: RunDirectory) -> None:
             [{"a": 1, "b": [0.5]}, {"a": None, "b": None}],
         )
         assert connection.sql("SELECT * FROM mine").fetchall() == [(1, [0.5]), (None, None)]
+
+
+def test_an_interrupt_is_heard_while_duckdb_computes() -> None:
+    """A query of minutes went on after Ctrl-C, also where that came while the query's thread began."""
+    query = "select sum(a.range * b.range) from range(1_000_000) a, range(1_000_000) b"
+    with duckdb.connect() as connection:
+
+        def work() -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            connection.execute(query).fetchall()
+
+        for _ in range(20):
+            with pytest.raises(KeyboardInterrupt):
+                interruptible(connection, work)
+        assert connection.execute("select 1").fetchall() == [(1,)]

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.record import InputError, Record, Row
+from kiviat.record import OLDER_RECORD_SCHEMA, InputError, Record, Row
 from kiviat.store import RunDirectory
+from kiviat.store.checksum import seal
 from kiviat.store.columns import columns
+from kiviat.store.query import connect
 from kiviat.store.read import load
 from store.made_up import metric, record
 
@@ -22,9 +24,9 @@ def append(run: RunDirectory, text: str) -> None:
 def edit(directory: RunDirectory, line: int, **changes: object) -> None:
     """Changes values of one record of the file."""
     path = directory.path / "records.jsonl"
-    lines = path.read_text().splitlines()
-    lines[line - 1] = json.dumps(json.loads(lines[line - 1]) | changes, separators=(",", ":"))
-    path.write_text("\n".join(lines) + "\n")
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[line - 1] = seal(json.loads(lines[line - 1]) | changes)
+    path.write_bytes(b"".join(lines))
 
 
 def test_rows_are_the_metrics_without_their_samples(run: RunDirectory) -> None:
@@ -49,7 +51,7 @@ def test_notes_are_kept_and_older_records_have_none(run: RunDirectory) -> None:
     records = run.path / "records.jsonl"
     new, old = (json.loads(line) for line in records.read_text().splitlines())
     del old["notes"]
-    records.write_text(json.dumps(new) + "\n" + json.dumps(old) + "\n")
+    records.write_bytes(seal(new) + seal(old))
     assert [row.notes for row in load(run.path)[1]] == [told, {}]
     assert [Record.from_json(one).notes for one in (new, old)] == [told, {}]
     assert Record.from_json(new).to_json()["notes"] == told
@@ -126,11 +128,11 @@ def test_only_a_torn_first_line(run: RunDirectory) -> None:
         ("[1, 2]", "line 5: list instead of a record"),
         (
             '{"other": "tool"}',
-            "line 5: it names no schema, where 'kiviat.record/1' is expected: kiviat did not write it",
+            "line 5: it names no schema, where 'kiviat.record/2' is expected: kiviat did not write it",
         ),
         (
-            '{"schema": "kiviat.record/2"}',
-            "line 5: schema 'kiviat.record/2' cannot be read: .* reads 'kiviat.record/1'",
+            '{"schema": "kiviat.record/3"}',
+            "line 5: schema 'kiviat.record/3' cannot be read: .* reads 'kiviat.record/2'",
         ),
         ('{"schema": "kiviat.record/1"}', "line 5: lacks 'run'; the file is damaged or not ours"),
     ],
@@ -186,7 +188,7 @@ def test_records_of_another_run_are_refused(finished: RunDirectory) -> None:
             '{"schema": "kiviat.run/2"}',
             "run.json: schema 'kiviat.run/2' cannot be read: .* reads 'kiviat.run/1'",
         ),
-        ('{"schema": "kiviat.run/1"}', "run.json lacks 'id'"),
+        ('{"schema": "kiviat.run/1"}', "run.json: lacks 'id'"),
     ],
 )
 def test_a_bad_run_file_is_named(finished: RunDirectory, content: str, message: str) -> None:
@@ -203,3 +205,36 @@ def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
 def test_a_quote_in_a_path_is_no_end_of_a_string(home: Path, finished: RunDirectory) -> None:
     moved = finished.path.rename(home / "it's a run")
     assert len(load(moved)[1]) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"axes": [1]}, "axes is a list, where a table of names and values was expected"),
+        ({"axes": {"root": None}}, "axes.root is null, where a text or a whole number or a number or true"),
+        ({"clock": "sundial"}, "clock is 'sundial', where 'wall' or 'simulated' or 'reported' was expected"),
+        ({"outcome": "fine"}, "outcome is 'fine', where 'ok' or 'skipped' or 'failed' was expected"),
+        ({"stopped_by": "hand"}, "stopped_by is 'hand', where 'target' or 'budget' or 'samples' or 'fixed'"),
+        ({"ranks": 0}, "ranks is 0, where a whole number, at least 1 was expected"),
+        ({"ranks": "2"}, "ranks is '2', where a whole number, at least 1 was expected"),
+        ({"bytes": 1.7}, "bytes is 1.7, where a whole number or null, at least 0 was expected"),
+        ({"oversubscribed": 0}, "oversubscribed is 0, where true or false was expected"),
+        ({"elapsed_s": 1e308 * 10}, "not JSON"),
+        ({"metrics": [None]}, r"metrics\[0\] is null, where a table of names and values was expected"),
+        ({"notes": {"blas": 3}}, "notes.blas is 3, where a text was expected"),
+        ({"case": "\udc00"}, r"case is '\\udc00', which is no text"),
+        ({"colour": "red"}, "has the unknown name 'colour'"),
+    ],
+)
+def test_what_the_schema_does_not_allow_is_named(
+    finished: RunDirectory, changes: dict[str, object], says: str
+) -> None:
+    """DuckDB makes 2 of "2" and of 1.7, and a table of what is not one ended in an AttributeError."""
+    path = finished.path / "records.jsonl"
+    first, second, *others = path.read_text().splitlines(keepends=True)
+    data = {key: value for key, value in json.loads(second).items() if key != "crc32"}
+    changed = json.dumps(data | changes | {"schema": OLDER_RECORD_SCHEMA}, separators=(",", ":"))
+    path.write_text("".join([first, changed + "\n", *others]))
+    for read in (lambda: load(finished.path), lambda: connect([finished.path]).__enter__()):
+        with pytest.raises(InputError, match=f"records.jsonl line 2: {says}"):
+            read()

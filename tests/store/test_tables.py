@@ -59,7 +59,7 @@ def test_a_damaged_line_is_named(run: RunDirectory) -> None:
     run.append(study(run, 0, PHASES))
     records = run.path / "records.jsonl"
     records.write_text(records.read_text().replace('"name":"phase",', ""))
-    with pytest.raises(InputError, match="line 2: lacks 'name'"):
+    with pytest.raises(InputError, match=r"line 2: tables\[0\].axes\[0\] lacks 'name'"):
         list(load_tables(run.path))
 
 

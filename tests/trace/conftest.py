@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.build import REPLAYER, build
 from kiviat.launch.emulated.patience import library
-from kiviat.launch.toolchain import Toolchain, find_toolchain
-from kiviat.launch.vendors import SIMULATOR
+from kiviat.launch.mpi.build import REPLAYER, build
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.record import InputError
 
 PROGRAMS = Path(__file__).with_name("programs")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kiviat.cli.main import main
-from kiviat.launch.starting import as_it_is
-from kiviat.launch.toolchain import Toolchain
-from kiviat.launch.tracing import TOOL, traced
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.tools.trace import TOOL, traced
+from kiviat.launch.tools.user_command import as_it_is
 from kiviat.record import InputError
 from kiviat.trace import read_trace
 

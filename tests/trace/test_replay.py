@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.trace import Trace, read_trace, unpack
 
 from .conftest import PROGRAMS, RANKS, SMALL, Record, kiviat, metrics, records, replayed

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "bench/app/crystal.hpp"
-#include "core/huge_pages.hpp"
+#include "kernels/huge_pages.hpp"
 
 namespace kiviat::app {
 

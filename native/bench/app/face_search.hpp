@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bench/app/vector.hpp"
-#include "core/multiversioned.hpp"
+#include "kernels/target_clones.hpp"
 
 namespace kiviat::app {
 

@@ -8,7 +8,7 @@
 
 #include "bench/app/face_search.hpp"
 #include "bench/app/gear_train.hpp"
-#include "core/random.hpp"
+#include "support/random.hpp"
 
 namespace kiviat::app {
 

@@ -19,9 +19,9 @@
 #include "bench/app/sealed_post.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
-#include "core/clock.hpp"
-#include "core/random.hpp"
-#include "core/work.hpp"
+#include "platform/clock.hpp"
+#include "platform/compute.hpp"
+#include "support/random.hpp"
 
 using namespace kiviat;
 using namespace kiviat::app;
@@ -663,6 +663,7 @@ BENCHMARK(gears,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"rate", "1/s", "higher", "outer faces of all gears times steps, over the time"},
                       {"time", "s", "lower", "of all steps, the slowest rank's"},
                       {"search_time", "s", "lower", "of a step: boxes, their exchange and the search; the slowest rank's"},

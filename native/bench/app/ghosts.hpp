@@ -19,9 +19,9 @@
 
 #include "bench/app/atoms.hpp"
 #include "bench/app/subdomains.hpp"
-#include "core/host.hpp"
-#include "core/trial.hpp"
-#include "core/work.hpp"
+#include "measure/trial.hpp"
+#include "platform/compute.hpp"
+#include "platform/node.hpp"
 
 namespace kiviat::app {
 

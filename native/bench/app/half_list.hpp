@@ -10,7 +10,7 @@
 
 #include "bench/app/atoms.hpp"
 #include "bench/app/subdomains.hpp"
-#include "core/multiversioned.hpp"
+#include "kernels/target_clones.hpp"
 
 namespace kiviat::app {
 

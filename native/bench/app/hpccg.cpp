@@ -12,9 +12,9 @@
 #include "bench/app/run_matrix.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
-#include "core/multiversioned.hpp"
-#include "core/random.hpp"
-#include "core/work.hpp"
+#include "kernels/target_clones.hpp"
+#include "platform/compute.hpp"
+#include "support/random.hpp"
 
 using namespace kiviat;
 using namespace kiviat::app;
@@ -353,6 +353,7 @@ BENCHMARK(hpccg,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"rate", "flop/s", "higher", "operations over the time, of all ranks; nonzeros counted as they are"},
                       {"rate_27", "flop/s", "higher", "likewise, with 27 nonzeros in every row, as HPCCG counts and publishes"},
                       {"time", "s", "lower", "from the initial residual to the last step, the slowest rank's"},

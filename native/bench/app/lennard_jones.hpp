@@ -8,7 +8,7 @@
 
 #include "bench/app/atoms.hpp"
 #include "bench/app/half_list.hpp"
-#include "core/multiversioned.hpp"
+#include "kernels/target_clones.hpp"
 
 namespace kiviat::app {
 

@@ -19,9 +19,9 @@
 #include "bench/app/lennard_jones.hpp"
 #include "bench/app/subdomains.hpp"
 #include "bench/npb/outcome.hpp"
-#include "core/host.hpp"
-#include "core/random.hpp"
-#include "core/work.hpp"
+#include "platform/compute.hpp"
+#include "platform/node.hpp"
+#include "support/random.hpp"
 
 namespace kiviat::app {
 

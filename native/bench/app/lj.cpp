@@ -9,7 +9,7 @@
 #include "bench/app/liquid.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
-#include "core/random.hpp"
+#include "support/random.hpp"
 
 using namespace kiviat;
 using namespace kiviat::app;
@@ -217,6 +217,7 @@ BENCHMARK(lj,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"rate", "1/s", "higher", "steps of an atom, of all ranks"},
                       {"rank_rate", "1/s", "higher", "steps of an atom, of each rank"},
                       {"time", "s", "lower", "of all steps, the slowest rank's"},

@@ -12,9 +12,9 @@
 #include <functional>
 #include <vector>
 
-#include "core/huge_pages.hpp"
-#include "core/lanes.hpp"
-#include "core/multiversioned.hpp"
+#include "kernels/huge_pages.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/target_clones.hpp"
 
 namespace kiviat::app {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/random.hpp"
+#include "support/random.hpp"
 
 namespace kiviat::app {
 

@@ -1,5 +1,5 @@
 // Barrier: nobody leaves before everybody has come.
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
 
 using namespace kiviat;
 
@@ -13,4 +13,5 @@ BENCHMARK(barrier,
           .source = "Intel MPI Benchmarks, Barrier; OSU micro-benchmarks, osu_barrier",
           .aka = {"Barrier", "osu_barrier"},
           .sampling = Sampling::per_call,
-          .sized = false);
+          .sized = false,
+          .buffers = false);

@@ -1,5 +1,5 @@
 // Ibarrier: how much of a barrier hides behind computation.
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
 
 using namespace kiviat;
 
@@ -24,4 +24,5 @@ BENCHMARK(ibarrier,
           .aka = {"Ibarrier", "osu_ibarrier"},
           .sampling = Sampling::overlapped,
           .sized = false,
+          .buffers = false,
           .axes = {progress_axis()});

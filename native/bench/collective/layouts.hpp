@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
 
 namespace kiviat {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/failure.hpp"
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat {
 

@@ -8,7 +8,7 @@
 
 #include "bench/hpcc/agreed.hpp"
 #include "bench/memory.hpp"
-#include "core/blas.hpp"
+#include "kernels/blas.hpp"
 
 namespace kiviat {
 

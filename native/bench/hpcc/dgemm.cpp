@@ -7,8 +7,8 @@
 #include "bench/hpcc/dense.hpp"
 #include "bench/hpcc/product.hpp"
 #include "bench/hpcc/scope.hpp"
-#include "core/clock.hpp"
-#include "core/work.hpp"
+#include "platform/clock.hpp"
+#include "platform/compute.hpp"
 
 using namespace kiviat;
 
@@ -120,6 +120,7 @@ BENCHMARK(dgemm,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"rate", "flop/s", "higher", "2 n^3 / time of a rank: mean over the ranks that compute"},
                       {"rate_least", "flop/s", "higher", "the same of the slowest of them"},
                       {"residual", "1", "lower", "|(alpha A B + beta C0) x - C x| / (|C| |x| n eps), the worst rank's; below 16 it passes"}},

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "bench/hpcc/roots.hpp"
-#include "core/assembly.hpp"
-#include "core/complex_kernels.hpp"
-#include "core/failure.hpp"
-#include "core/fftw.hpp"
-#include "core/huge_pages.hpp"
-#include "core/work.hpp"
+#include "kernels/complex_kernels.hpp"
+#include "kernels/fftw.hpp"
+#include "kernels/huge_pages.hpp"
+#include "platform/compute.hpp"
+#include "platform/rank_group.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat {
 

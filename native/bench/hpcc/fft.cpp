@@ -4,10 +4,10 @@
 #include "bench/agreed_fftw.hpp"
 #include "bench/hpcc/fft_check.hpp"
 #include "bench/hpcc/fft_shape.hpp"
-#include "bench/memory.hpp"
 #include "bench/hpcc/scope.hpp"
-#include "core/clock.hpp"
-#include "core/host.hpp"
+#include "bench/memory.hpp"
+#include "platform/clock.hpp"
+#include "platform/node.hpp"
 
 using namespace kiviat;
 
@@ -144,6 +144,7 @@ BENCHMARK(fft,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"rate", "flop/s", "higher", "5 n log2 n over the time of a forward transform; scope global: of all ranks, else of a rank"},
                       {"residual", "1", "lower", "largest deviation after transforming forth and back, over ln n eps: less than 16 passes"}},
           .nominal_s = 5,

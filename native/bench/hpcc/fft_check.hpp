@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bench/hpcc/roots.hpp"
-#include "core/random.hpp"
+#include "support/random.hpp"
 
 namespace kiviat {
 

@@ -5,7 +5,7 @@
 
 #include "bench/hpcc/dense.hpp"
 #include "bench/hpcc/elimination.hpp"
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 
 using namespace kiviat;
 

@@ -1,8 +1,8 @@
 // Ping-pong of many pairs, one after the other, as HPC Challenge has it: how far apart the best and the worst are.
 #include <numeric>
 
-#include "bench/memory.hpp"
 #include "bench/hpcc/strided_pairs.hpp"
+#include "bench/memory.hpp"
 #include "bench/pattern/round_trips.hpp"
 
 using namespace kiviat;

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "bench/hpcc/block_cyclic.hpp"
-#include "core/alike.hpp"
-#include "core/blas.hpp"
-#include "core/host.hpp"
-#include "core/random.hpp"
-#include "core/work.hpp"
+#include "kernels/blas.hpp"
+#include "platform/compute.hpp"
+#include "platform/node.hpp"
+#include "platform/steady_state.hpp"
+#include "support/random.hpp"
 
 namespace kiviat {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/failure.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat {
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <span>
 
-#include "core/blas.hpp"
-#include "core/random.hpp"
+#include "kernels/blas.hpp"
+#include "support/random.hpp"
 
 namespace kiviat {
 

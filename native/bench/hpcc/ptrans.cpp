@@ -2,7 +2,7 @@
 #include <cfloat>
 
 #include "bench/hpcc/transposition.hpp"
-#include "core/random.hpp"
+#include "support/random.hpp"
 
 using namespace kiviat;
 
@@ -121,6 +121,7 @@ BENCHMARK(ptrans,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"rate", "B/s", "higher", "8 n^2 / time, of all ranks; best of five"},
                       {"residual", "1", "lower", "greatest error over greatest element, n and epsilon; HPC Challenge allows 16, "
                                                  "here no element may be wrong"}},

@@ -2,11 +2,11 @@
 // ranks on one table. No two ranks write to the same word, so that no update is lost, and none may be wrong.
 #include <bit>
 
-#include "bench/memory.hpp"
 #include "bench/hpcc/scope.hpp"
 #include "bench/hpcc/update_replay.hpp"
-#include "core/clock.hpp"
-#include "core/work.hpp"
+#include "bench/memory.hpp"
+#include "platform/clock.hpp"
+#include "platform/compute.hpp"
 
 using namespace kiviat;
 
@@ -142,6 +142,7 @@ BENCHMARK(random_access,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"updates", "1/s", "higher", "global: of all ranks; single and star: per rank, mean over ranks"},
                       {"errors", "%", "lower", "words that are wrong after a replay; HPC Challenge allows 1 %, "
                                                "here there must be none"}},

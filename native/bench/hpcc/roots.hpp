@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-#include "core/fftw.hpp"
+#include "kernels/fftw.hpp"
 
 namespace kiviat {
 

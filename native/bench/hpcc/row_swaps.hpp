@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/hpcc/panel.hpp"
-#include "core/failure.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat {
 

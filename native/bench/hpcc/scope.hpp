@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
 
 namespace kiviat {
 

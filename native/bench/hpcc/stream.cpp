@@ -1,9 +1,9 @@
 // STREAM: what memory gives to copy, scale, add and triad, on one rank or on all at once.
-#include "bench/memory.hpp"
 #include "bench/hpcc/scope.hpp"
 #include "bench/hpcc/stream_arrays.hpp"
-#include "core/clock.hpp"
-#include "core/work.hpp"
+#include "bench/memory.hpp"
+#include "platform/clock.hpp"
+#include "platform/compute.hpp"
 
 using namespace kiviat;
 
@@ -136,6 +136,7 @@ BENCHMARK(stream,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"triad", "B/s", "higher", "a = b + 3 c, 24 B per element; per rank, mean over ranks, best of ten"},
                       {"copy", "B/s", "higher", "c = a, 16 B per element"},
                       {"scale", "B/s", "higher", "b = 3 c, 16 B per element"},

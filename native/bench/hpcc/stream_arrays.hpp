@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/huge_pages.hpp"
-#include "core/random.hpp"
-#include "core/stream_kernels.hpp"
+#include "kernels/huge_pages.hpp"
+#include "kernels/stream_kernels.hpp"
+#include "support/random.hpp"
 
 namespace kiviat {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/random.hpp"
+#include "support/random.hpp"
 
 namespace kiviat {
 

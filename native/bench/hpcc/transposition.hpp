@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/hpcc/block_cyclic.hpp"
-#include "core/transpose.hpp"
-#include "core/work.hpp"
+#include "kernels/transpose.hpp"
+#include "platform/compute.hpp"
 
 namespace kiviat {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/hpcc/update_router.hpp"
-#include "core/updates.hpp"
+#include "kernels/random_access_stream.hpp"
 
 namespace kiviat {
 

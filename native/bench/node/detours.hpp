@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/statistics.hpp"
+#include "results/statistics.hpp"
 
 namespace kiviat {
 

@@ -6,7 +6,7 @@
 
 #include "bench/node/detours.hpp"
 #include "bench/pattern/settings.hpp"
-#include "core/work.hpp"
+#include "platform/compute.hpp"
 
 using namespace kiviat;
 
@@ -131,6 +131,7 @@ BENCHMARK(noise,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = {{"noise", "%", "lower", "mean quantum over the least one of the rank, less 1: mean over ranks"},
                       {"noise_worst", "%", "lower", "the same of the rank that is disturbed most"},
                       {"detour_worst", "s", "lower", "the longest quantum of any rank less that rank's least one"},

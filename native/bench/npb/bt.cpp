@@ -229,6 +229,7 @@ BENCHMARK(bt,
           .sampling = Sampling::study,
           .ranks = squares(),
           .sized = false,
+          .buffers = false,
           .reports = quantities(),
           .nominal_s = 20,
           .axes = {class_axis()});

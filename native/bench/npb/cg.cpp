@@ -11,8 +11,8 @@
 #include "bench/npb/problem_class.hpp"
 #include "bench/npb/random_matrix.hpp"
 #include "bench/npb/sliced_matrix.hpp"
-#include "core/multiversioned.hpp"
-#include "core/work.hpp"
+#include "kernels/target_clones.hpp"
+#include "platform/compute.hpp"
 
 using namespace kiviat;
 using namespace kiviat::npb;
@@ -250,6 +250,7 @@ BENCHMARK(cg,
           .sampling = Sampling::study,
           .ranks = powers_of_two(),
           .sized = false,
+          .buffers = false,
           .reports = quantities(),
           .nominal_s = 2,
           .axes = {class_axis()});

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/npb/grid_levels.hpp"
-#include "core/lcg.hpp"
+#include "kernels/lcg.hpp"
 
 namespace kiviat::npb {
 

@@ -5,9 +5,9 @@
 
 #include "bench/npb/outcome.hpp"
 #include "bench/npb/problem_class.hpp"
-#include "core/lcg.hpp"
-#include "core/multiversioned.hpp"
-#include "core/work.hpp"
+#include "kernels/lcg.hpp"
+#include "kernels/target_clones.hpp"
+#include "platform/compute.hpp"
 
 using namespace kiviat;
 using namespace kiviat::npb;
@@ -144,6 +144,7 @@ BENCHMARK(ep,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
+          .buffers = false,
           .reports = quantities(),
           .nominal_s = 5,
           .axes = {class_axis()});

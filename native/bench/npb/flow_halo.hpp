@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "bench/npb/flow_cells.hpp"
-#include "core/work.hpp"
+#include "platform/compute.hpp"
 
 namespace kiviat::npb {
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "bench/npb/flow_cells.hpp"
-#include "core/lanes.hpp"
-#include "core/multiversioned.hpp"
-#include "core/work.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/target_clones.hpp"
+#include "platform/compute.hpp"
 
 namespace kiviat::npb {
 

@@ -13,9 +13,9 @@
 #include "bench/npb/fourier_kernels.hpp"
 #include "bench/npb/fourier_shape.hpp"
 #include "bench/npb/outcome.hpp"
-#include "core/failure.hpp"
-#include "core/fftw.hpp"
-#include "core/work.hpp"
+#include "kernels/fftw.hpp"
+#include "platform/compute.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat::npb {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/complex_kernels.hpp"
-#include "core/lcg.hpp"
-#include "core/multiversioned.hpp"
+#include "kernels/complex_kernels.hpp"
+#include "kernels/lcg.hpp"
+#include "kernels/target_clones.hpp"
 
 namespace kiviat::npb {
 namespace {

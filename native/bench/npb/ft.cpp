@@ -152,6 +152,7 @@ BENCHMARK(ft,
           .sampling = Sampling::study,
           .ranks = powers_of_two(),
           .sized = false,
+          .buffers = false,
           .reports = quantities(),
           .nominal_s = 10,
           .axes = {class_axis()});

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "bench/npb/grid_levels.hpp"
-#include "core/work.hpp"
+#include "platform/compute.hpp"
 
 namespace kiviat::npb {
 

@@ -10,10 +10,10 @@
 #include "bench/npb/bucket_owners.hpp"
 #include "bench/npb/outcome.hpp"
 #include "bench/npb/problem_class.hpp"
-#include "core/lcg.hpp"
-#include "core/multiversioned.hpp"
-#include "core/random.hpp"
-#include "core/work.hpp"
+#include "kernels/lcg.hpp"
+#include "kernels/target_clones.hpp"
+#include "platform/compute.hpp"
+#include "support/random.hpp"
 
 using namespace kiviat;
 using namespace kiviat::npb;
@@ -296,6 +296,7 @@ BENCHMARK(is,
           .sampling = Sampling::study,
           .ranks = powers_of_two(),
           .sized = false,
+          .buffers = false,
           .reports = quantities(),
           .nominal_s = 1,
           .axes = {class_axis()});

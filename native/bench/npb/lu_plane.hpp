@@ -8,7 +8,7 @@
 
 #include "bench/npb/diagonals.hpp"
 #include "bench/npb/lu_point.hpp"
-#include "core/multiversioned.hpp"
+#include "kernels/target_clones.hpp"
 
 namespace kiviat::npb::ssor {
 

@@ -16,7 +16,7 @@ enum class Along { x, y, z };
 // All functions of lanes are inlined: how they would be passed is of no concern.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// Four points side by side, in one register or several. Not the lanes of core/lanes.hpp: as a class, with one register of
+// Four points side by side, in one register or several. Not the lanes of kernels/simd.hpp: as a class, with one register of
 // four, they made LU a quarter to a third slower (class W, GCC 12.2), for a point has more values than there are registers,
 // and diagonals are too short for eight.
 using Lanes [[gnu::vector_size(32)]] = double;

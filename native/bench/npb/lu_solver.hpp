@@ -12,7 +12,7 @@
 #include "bench/npb/lu_part.hpp"
 #include "bench/npb/lu_plane.hpp"
 #include "bench/npb/outcome.hpp"
-#include "core/work.hpp"
+#include "platform/compute.hpp"
 
 namespace kiviat::npb::ssor {
 

@@ -306,6 +306,7 @@ BENCHMARK(mg,
           .sampling = Sampling::study,
           .ranks = powers_of_two(),
           .sized = false,
+          .buffers = false,
           .reports = quantities(),
           .nominal_s = 3,
           .axes = {class_axis()});

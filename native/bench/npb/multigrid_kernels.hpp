@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/multiversioned.hpp"
+#include "kernels/target_clones.hpp"
 
 namespace kiviat::npb {
 namespace {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/alike.hpp"
-#include "core/clock.hpp"
-#include "core/host.hpp"
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
+#include "platform/clock.hpp"
+#include "platform/node.hpp"
+#include "platform/steady_state.hpp"
 
 namespace kiviat::npb {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
 
 namespace kiviat::npb {
 

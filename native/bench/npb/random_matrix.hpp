@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/npb/matrix_grid.hpp"
-#include "core/lcg.hpp"
+#include "kernels/lcg.hpp"
 
 namespace kiviat::npb {
 

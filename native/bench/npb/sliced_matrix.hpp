@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/npb/random_matrix.hpp"
-#include "core/huge_pages.hpp"
+#include "kernels/huge_pages.hpp"
 
 namespace kiviat::npb {
 

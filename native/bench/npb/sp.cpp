@@ -218,6 +218,7 @@ BENCHMARK(sp,
           .sampling = Sampling::study,
           .ranks = squares(),
           .sized = false,
+          .buffers = false,
           .reports = quantities(),
           .nominal_s = 15,
           .axes = {class_axis()});

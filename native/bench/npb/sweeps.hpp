@@ -7,9 +7,9 @@
 
 #include "bench/npb/flow_cells.hpp"
 #include "bench/npb/outcome.hpp"
-#include "core/lanes.hpp"
-#include "core/multiversioned.hpp"
-#include "core/work.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/target_clones.hpp"
+#include "platform/compute.hpp"
 
 namespace kiviat::npb {
 

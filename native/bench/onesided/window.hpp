@@ -5,7 +5,7 @@
 
 #include "bench/onesided/creation.hpp"
 #include "bench/pt2pt/partners.hpp"
-#include "core/payload.hpp"
+#include "measure/payload.hpp"
 
 namespace kiviat {
 

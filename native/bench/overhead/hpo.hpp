@@ -7,7 +7,7 @@
 #include "bench/overhead/overhead.hpp"
 #include "bench/pattern/settings.hpp"
 #include "bench/pt2pt/partners.hpp"
-#include "core/work.hpp"
+#include "platform/compute.hpp"
 
 namespace kiviat {
 

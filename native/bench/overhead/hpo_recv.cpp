@@ -11,6 +11,7 @@ BENCHMARK(hpo_recv,
           .aka = {"hpo"},
           .sampling = Sampling::study,
           .ranks = pairs(),
+          .sizes = study_sizes,
           .reports = overhead_reports(),
           .nominal_s = 0.5,
           .axes = overhead_axes());

@@ -7,9 +7,9 @@
 
 #include "bench/pattern/b_eff_average.hpp"
 #include "bench/pattern/exchange.hpp"
-#include "core/failure.hpp"
-#include "core/host.hpp"
-#include "core/pieces.hpp"
+#include "platform/node.hpp"
+#include "platform/work_share.hpp"
+#include "support/failure.hpp"
 
 using namespace kiviat;
 

@@ -16,6 +16,7 @@ BENCHMARK(dense_random,
           .source = "dense communication, random pairwise exchange",
           .aka = {"dense"},
           .sampling = Sampling::study,
+          .sizes = study_sizes,
           .reports = dense_reports(),
           .nominal_s = 1,
           .axes = dense_axes({{"phases", "16", "phases", "shuffles"}}));

@@ -17,6 +17,7 @@ BENCHMARK(dense_total_exchange,
           .source = "dense communication, congestion-controlled all-to-all personalised exchange",
           .aka = {"dense"},
           .sampling = Sampling::study,
+          .sizes = study_sizes,
           .reports = dense_reports({middle_to_first()}),
           .nominal_s = 1,
           .axes = dense_axes());

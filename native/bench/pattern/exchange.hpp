@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/pattern/rings.hpp"
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
 
 namespace kiviat {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/pattern/settings.hpp"
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 
 namespace kiviat {
 

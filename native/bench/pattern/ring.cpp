@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "bench/pattern/exchange.hpp"
-#include "core/failure.hpp"
+#include "support/failure.hpp"
 
 using namespace kiviat;
 

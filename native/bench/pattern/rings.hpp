@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/random.hpp"
+#include "support/random.hpp"
 
 namespace kiviat {
 

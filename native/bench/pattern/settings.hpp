@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/failure.hpp"
-#include "core/statistics.hpp"
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
+#include "results/statistics.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "bench/pattern/pairings.hpp"
-#include "core/statistics.hpp"
+#include "results/statistics.hpp"
 
 namespace kiviat {
 

@@ -6,7 +6,7 @@
 
 #include "bench/pattern/rings.hpp"
 #include "bench/pattern/settings.hpp"
-#include "core/payload.hpp"
+#include "measure/payload.hpp"
 
 namespace kiviat {
 

@@ -19,12 +19,12 @@ static void latency(Trial& t) {
           receive(), send();
         }
       },
-      {.divisor = 2, .round_trip = true, .timed = halves.first, .min_samples = 1000});
+      {.divisor = 2, .timed = halves.first, .min_samples = 1000});
 }
 
 BENCHMARK(latency,
           .summary = "half of the round-trip time, call by call, of all pairs at once",
           .source = "OSU micro-benchmarks, osu_multi_lat and the percentiles of osu_latency",
           .aka = {"osu_multi_lat"},
-          .sampling = Sampling::per_call,
+          .sampling = Sampling::round_trips,
           .ranks = pairs());

@@ -1,8 +1,8 @@
 // Who talks to whom and with what: common to several point-to-point benchmarks.
 #pragma once
 
-#include "core/failure.hpp"
-#include "core/trial.hpp"
+#include "measure/trial.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat {
 

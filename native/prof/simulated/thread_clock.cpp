@@ -2,7 +2,7 @@
 // and not in native/sim.
 #include <ctime>
 
-#include "core/clock.hpp"
+#include "platform/clock.hpp"
 
 namespace kiviat::clock {
 

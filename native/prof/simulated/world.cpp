@@ -18,10 +18,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/ticks.hpp"
+#include "platform/tsc.hpp"
 #include "prof/packed.hpp"
 #include "prof/profiler.hpp"
-#include "sim/sent.hpp"
+#include "simgrid/sent.hpp"
 
 namespace kiviat::prof {
 namespace {
@@ -82,9 +82,9 @@ class World {
     void* const room = mmap(nullptr, words_of(places_.size()) * sizeof(Word), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) return;
-    mine.distances_of_world = new std::uint8_t[places_.size() / 4 + 1]();
+    mine.distances_of_world = new std::uint8_t[places_.size()]();
     for (std::size_t rank = 0; rank < places_.size(); ++rank)
-      mine.distances_of_world[rank / 4] |= static_cast<std::uint8_t>(distance(here, places_[rank]) << (2 * (rank % 4)));
+      mine.distances_of_world[rank] = static_cast<std::uint8_t>(distance(here, places_[rank]));
     Where where{};
     where.node_name = where.host = *property(here.host, "node") ? property(here.host, "node") : here.host->get_cname();
     where.node = static_cast<std::uint64_t>(here.node) + 1;
@@ -112,7 +112,7 @@ class World {
 
  private:
   static int distance(const Place& from, const Place& to) {
-    if (&from == &to) return same_socket;
+    if (&from == &to) return itself;
     if (from.node != to.node) return other_node;
     return from.socket < 0 || to.socket < 0 ? unknown : from.socket == to.socket ? same_socket : same_node;
   }

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
+#include <utility>
 
 #include "trace/replay/rank.hpp"
 #include "trace/replay/scratch.hpp"
@@ -11,30 +11,37 @@ namespace {
 // Beside those of the program, which use others for messages of their own.
 constexpr int alltoall_tag = 7721, neighbours_tag = 7722;
 
-int size_of(MPI_Comm comm) {
-  int size;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
-
-int rank_in(MPI_Comm comm) {
-  int rank;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
 }  // namespace
 
 Rank::Array Rank::array(int ranks) {
   const Word size = stream_.number();
-  Array read{.type = type(size)};
-  read.nowhere.resize(static_cast<std::size_t>(ranks));
-  while (static_cast<int>(read.counts.size()) < ranks) {
-    const int count = stream_.whole();
-    for (Word times = stream_.number(); times > 0; --times) read.counts.push_back(size == 0 ? 0 : count);
-    read.most = std::max(read.most, static_cast<std::size_t>(count) * size);
+  std::vector<std::pair<Word, int>> runs;
+  Array read{.type = MPI_BYTE};
+  for (int left = ranks; left > 0;) {
+    const Word part = bytes(stream_.number(), size);
+    const int times = stream_.whole(left, "how many have this count");
+    runs.emplace_back(part, times);
+    read.most = std::max(read.most, static_cast<std::size_t>(part));
+    read.whole += bytes(static_cast<Word>(times), part);
+    left -= times;
   }
+  bytes(1, read.whole);
+  if (read.whole > INT32_MAX) read.type = of_bytes(read.whole).type;
+  for (const auto& [part, times] : runs)
+    read.counts.insert(read.counts.end(), static_cast<std::size_t>(times), static_cast<int>(read.type == MPI_BYTE ? part : (part + 15) / 16));
+  read.nowhere.resize(read.counts.size());
   return read;
+}
+
+std::vector<std::int64_t> Rank::parts(int ranks) {
+  std::vector<std::int64_t> all;
+  for (int left = ranks; left > 0;) {
+    const auto value = static_cast<std::int64_t>(bytes(1, stream_.number()));
+    const int times = stream_.whole(left, "how many have this size");
+    all.insert(all.end(), static_cast<std::size_t>(times), value);
+    left -= times;
+  }
+  return all;
 }
 
 void Rank::barrier() {
@@ -48,57 +55,57 @@ void Rank::barrier() {
 
 void Rank::rooted(Operation operation) {
   const MPI_Comm over = comm();
-  const int root = stream_.whole();
+  const int at = root(over);
   const auto [count, type, bytes] = part();
   MPI_Request* const request = pending();
-  const std::size_t all = operation == Operation::bcast || rank_in(over) != root ? bytes : bytes * static_cast<std::size_t>(size_of(over));
+  const std::size_t all = operation == Operation::bcast || rank_in(over) != at ? bytes : Rank::bytes(static_cast<Word>(size_of(over)), bytes);
   const auto [out, in] = scratch(all, all);
   switch (operation) {
     case Operation::bcast:
-      request ? MPI_Ibcast(out, count, type, root, over, request) : MPI_Bcast(out, count, type, root, over);
+      request ? MPI_Ibcast(out, count, type, at, over, request) : MPI_Bcast(out, count, type, at, over);
       break;
     case Operation::gather:
-      request ? MPI_Igather(out, count, type, in, count, type, root, over, request)
-              : MPI_Gather(out, count, type, in, count, type, root, over);
+      request ? MPI_Igather(out, count, type, in, count, type, at, over, request)
+              : MPI_Gather(out, count, type, in, count, type, at, over);
       break;
     default:
-      request ? MPI_Iscatter(out, count, type, in, count, type, root, over, request)
-              : MPI_Scatter(out, count, type, in, count, type, root, over);
+      request ? MPI_Iscatter(out, count, type, in, count, type, at, over, request)
+              : MPI_Scatter(out, count, type, in, count, type, at, over);
   }
 }
 
 void Rank::rooted_array(Operation operation) {
   const MPI_Comm over = comm();
-  const int root = stream_.whole();
+  const int at = root(over);
   const auto [count, type, bytes] = part();
   Array all{.type = type};
-  if (rank_in(over) == root) all = array(size_of(over));
+  if (rank_in(over) == at) all = array(size_of(over));
   MPI_Request* const request = pending();
   const std::size_t most = std::max(bytes, all.most);
   const auto [out, in] = scratch(most, most);
   if (operation == Operation::gatherv)
-    request ? MPI_Igatherv(out, count, type, in, all.counts.data(), all.nowhere.data(), all.type, root, over, request)
-            : MPI_Gatherv(out, count, type, in, all.counts.data(), all.nowhere.data(), all.type, root, over);
+    request ? MPI_Igatherv(out, count, type, in, all.counts.data(), all.nowhere.data(), all.type, at, over, request)
+            : MPI_Gatherv(out, count, type, in, all.counts.data(), all.nowhere.data(), all.type, at, over);
   else
-    request ? MPI_Iscatterv(out, all.counts.data(), all.nowhere.data(), all.type, in, count, type, root, over, request)
-            : MPI_Scatterv(out, all.counts.data(), all.nowhere.data(), all.type, in, count, type, root, over);
+    request ? MPI_Iscatterv(out, all.counts.data(), all.nowhere.data(), all.type, in, count, type, at, over, request)
+            : MPI_Scatterv(out, all.counts.data(), all.nowhere.data(), all.type, in, count, type, at, over);
 }
 
 void Rank::reduce() {
   const MPI_Comm over = comm();
-  const int root = stream_.whole();
-  const auto [count, type, bytes] = part();
+  const int at = root(over);
+  const auto [count, type, bytes] = part(true);
   const MPI_Op op = operation(stream_.number() != 0);
   MPI_Request* const request = pending();
   const auto [out, in] = scratch(bytes, bytes);
-  request ? MPI_Ireduce(out, in, count, type, op, root, over, request) : MPI_Reduce(out, in, count, type, op, root, over);
+  request ? MPI_Ireduce(out, in, count, type, op, at, over, request) : MPI_Reduce(out, in, count, type, op, at, over);
 }
 
 void Rank::equal_parts(Operation operation) {
   const MPI_Comm over = comm();
   const auto [count, type, bytes] = part();
   MPI_Request* const request = pending();
-  const std::size_t all = bytes * static_cast<std::size_t>(size_of(over));
+  const std::size_t all = Rank::bytes(static_cast<Word>(size_of(over)), bytes);
   const auto [out, in] = scratch(all, all);
   if (operation == Operation::allgather)
     request ? MPI_Iallgather(out, count, type, in, count, type, over, request)
@@ -114,8 +121,7 @@ void Rank::allgatherv() {
   Array all = array(size_of(over));
   MPI_Request* const request = pending();
   std::exclusive_scan(all.counts.begin(), all.counts.end(), all.nowhere.begin(), 0);
-  const std::size_t whole = all.most * all.counts.size();
-  const auto [out, in] = scratch(all.most, whole);
+  const auto [out, in] = scratch(all.most, all.whole);
   const int own = all.counts[static_cast<std::size_t>(rank_in(over))];
   request ? MPI_Iallgatherv(out, own, all.type, in, all.counts.data(), all.nowhere.data(), all.type, over, request)
           : MPI_Allgatherv(out, own, all.type, in, all.counts.data(), all.nowhere.data(), all.type, over);
@@ -129,18 +135,17 @@ void Rank::exchange(const std::vector<std::int64_t>& to, const std::vector<std::
   const std::size_t most = static_cast<std::size_t>(std::max({std::int64_t{0}, to.empty() ? 0 : *std::ranges::max_element(to),
                                                               from.empty() ? 0 : *std::ranges::max_element(from)}));
   const auto [out, in] = scratch(most, most);
-  constexpr std::int64_t block = 1 << 20;  // of more bytes than int can count
-  const auto count = [](std::int64_t bytes) { return static_cast<int>(bytes > block * 1024 ? (bytes + block - 1) / block : bytes); };
-  const auto unit = [&](std::int64_t bytes) { return bytes > block * 1024 ? type(static_cast<Word>(block)) : MPI_BYTE; };
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::size_t at = (first + from.size() - i) % from.size();
-    if (from[at] > 0 && sources[at] != MPI_PROC_NULL)
-      MPI_Irecv(in, count(from[at]), unit(from[at]), sources[at], tag, over, &requests.emplace_back());
+    const Part part = of_bytes(static_cast<Word>(from[at]));
+    if (part.bytes > 0 && sources[at] != MPI_PROC_NULL)
+      MPI_Irecv(in, part.count, part.type, sources[at], tag, over, &requests.emplace_back());
   }
   for (std::size_t i = 0; i < to.size(); ++i) {
     const std::size_t at = (first + i) % to.size();
-    if (to[at] > 0 && targets[at] != MPI_PROC_NULL)
-      MPI_Isend(out, count(to[at]), unit(to[at]), targets[at], tag, over, &requests.emplace_back());
+    const Part part = of_bytes(static_cast<Word>(to[at]));
+    if (part.bytes > 0 && targets[at] != MPI_PROC_NULL)
+      MPI_Isend(out, part.count, part.type, targets[at], tag, over, &requests.emplace_back());
   }
   if (told)
     slot(told - 1) = {.more = std::move(requests)};
@@ -175,15 +180,8 @@ void Rank::alltoallv() {
 
 void Rank::alltoallw() {
   const MPI_Comm over = comm();
-  const auto bytes = [&] {
-    std::vector<std::int64_t> all;
-    while (static_cast<int>(all.size()) < size_of(over)) {
-      const auto value = static_cast<std::int64_t>(stream_.number());
-      for (Word times = stream_.number(); times > 0; --times) all.push_back(value);
-    }
-    return all;
-  };
-  const std::vector<std::int64_t> to = bytes(), from = bytes();
+  const int ranks = size_of(over);
+  const std::vector<std::int64_t> to = parts(ranks), from = parts(ranks);
   std::vector<int> everybody(to.size());
   std::iota(everybody.begin(), everybody.end(), 0);
   exchange(to, from, everybody, everybody, over, alltoall_tag, stream_.number());
@@ -191,10 +189,10 @@ void Rank::alltoallw() {
 
 void Rank::reduction(Operation kind) {
   const MPI_Comm over = comm();
-  const auto [count, type, bytes] = part();
+  const auto [count, type, bytes] = part(true);
   const MPI_Op op = operation(stream_.number() != 0);
   MPI_Request* const request = pending();
-  const std::size_t all = kind == Operation::reduce_scatter_block ? bytes * static_cast<std::size_t>(size_of(over)) : bytes;
+  const std::size_t all = kind == Operation::reduce_scatter_block ? Rank::bytes(static_cast<Word>(size_of(over)), bytes) : bytes;
   const auto [out, in] = scratch(all, all);
   switch (kind) {
     case Operation::allreduce:
@@ -217,8 +215,7 @@ void Rank::reduce_scatter() {
   const Array parts = array(size_of(over));
   const MPI_Op op = operation(stream_.number() != 0);
   MPI_Request* const request = pending();
-  const std::size_t all = parts.most * parts.counts.size();
-  const auto [out, in] = scratch(all, all);
+  const auto [out, in] = scratch(parts.whole, parts.whole);
   request ? MPI_Ireduce_scatter(out, in, parts.counts.data(), parts.type, op, over, request)
           : MPI_Reduce_scatter(out, in, parts.counts.data(), parts.type, op, over);
 }
@@ -226,13 +223,14 @@ void Rank::reduce_scatter() {
 void Rank::neighbours() {
   const MPI_Comm over = comm();
   std::vector<int> targets, sources;
+  const int all = size_of(over);
   const auto list = [&](std::vector<int>& others) {
-    std::vector<std::int64_t> bytes;
+    std::vector<std::int64_t> sizes;
     for (Word left = stream_.number(); left > 0; --left) {
-      others.push_back(peer());
-      bytes.push_back(static_cast<std::int64_t>(stream_.number()));
+      others.push_back(peer(all, From::one));
+      sizes.push_back(static_cast<std::int64_t>(bytes(1, stream_.number())));
     }
-    return bytes;
+    return sizes;
   };
   const std::vector<std::int64_t> to = list(targets), from = list(sources);
   exchange(to, from, targets, sources, over, neighbours_tag, stream_.number());

@@ -10,7 +10,7 @@
 
 namespace kiviat::trace {
 
-Cursor::Cursor(const std::string& path) : path_(path) {
+Cursor::Cursor(const std::string& path, int rank) : rank_(rank) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat about {};
   if (file < 0 || fstat(file, &about) != 0 || about.st_size == 0)

@@ -1,7 +1,8 @@
-// Reads the stream of a rank.
+// Reads the stream of a rank. What stands in it may be anything: no number is used before it is checked.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -12,7 +13,7 @@ namespace kiviat::trace {
 class Cursor {
  public:
   // Throws std::runtime_error where the file cannot be read.
-  explicit Cursor(const std::string& path);
+  Cursor(const std::string& path, int rank);
   ~Cursor();
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
@@ -25,14 +26,28 @@ class Cursor {
       value |= (octet & 0x7f) << shift;
       if (octet < 0x80) return value;
     }
-    throw std::runtime_error(path_ + ": no event ends at byte " + std::to_string(at_ - begin_));
+    refuse("no event ends here");
   }
   std::int64_t signed_number() { return unfolded(number()); }
-  int whole() { return static_cast<int>(number()); }
-  std::ptrdiff_t place() const { return at_ - begin_; }
+  // One of 0 … most; `what` it is stands in the refusal.
+  Word number(Word most, const char* what) {
+    const Word value = number();
+    if (value > most) refuse(std::string(what) + " is " + std::to_string(value) + ", at most " + std::to_string(most) + " can be");
+    return value;
+  }
+  int whole(int most, const char* what) { return static_cast<int>(number(static_cast<Word>(most), what)); }
+  int signed_whole(const char* what) {
+    const std::int64_t value = signed_number();
+    if (value < INT32_MIN || value > INT32_MAX) refuse(std::string(what) + " is " + std::to_string(value) + ", which no int can be");
+    return static_cast<int>(value);
+  }
+  // Throws std::runtime_error: what is wrong before this place.
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw std::runtime_error("rank " + std::to_string(rank_) + "'s calls, before byte " + std::to_string(at_ - begin_) + ": " + why);
+  }
 
  private:
-  std::string path_;
+  int rank_;
   const unsigned char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
 };
 

@@ -1,6 +1,8 @@
 // kiviat-replay STREAMS RESULT SCALE SPARSE: every rank makes the calls of STREAMS/RANK.stream, and computes SCALE times as long as
 // was recorded. Where time went is written to RESULT, in JSON. SPARSE: see Setting.
 #include <mpi.h>
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <simgrid/s4u/Actor.hpp>
@@ -11,10 +13,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
+#include <new>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
-#include "sim/sent.hpp"
+#include "simgrid/sent.hpp"
 #include "trace/replay/rank.hpp"
 
 using namespace kiviat;
@@ -26,6 +32,7 @@ namespace {
 struct Common {
   std::vector<double> elapsed_s, computed_s;
   std::vector<const Host*> hosts;
+  trace::Progress progress;
   int ended = 0;
 };
 Common common;
@@ -63,8 +70,8 @@ void replay(const std::string& streams, const std::string& result, const trace::
   common.elapsed_s.resize(all), common.computed_s.resize(all);
   Host* const host = simgrid::s4u::this_actor::get_host();
   if (Sent& sent = *host->get_data<Sent>(); !sent.counted) sent.counted = true, common.hosts.push_back(host);
-  trace::Cursor stream(streams + "/" + std::to_string(number) + ".stream");
-  trace::Rank rank(stream, setting);
+  trace::Cursor stream(streams + "/" + std::to_string(number) + ".stream", number);
+  trace::Rank rank(stream, setting, common.progress);
   const double before = simgrid::s4u::Engine::get_clock();
   rank.run();
   common.elapsed_s[mine] = simgrid::s4u::Engine::get_clock() - before;
@@ -73,13 +80,50 @@ void replay(const std::string& streams, const std::string& result, const trace::
   rank.finish();
 }
 
+// SimGrid copies some messages, and a system that is out of memory kills any program. Memory that is only mapped is none.
+void watch_memory() {
+  const double most = 0.75 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  std::thread([most] {
+    for (std::string word;; poll(nullptr, 0, 50)) {
+      std::ifstream status("/proc/self/status");
+      while (status >> word && word != "RssAnon:") continue;
+      double kibibytes = 0;
+      if (!(status >> kibibytes) || 1024 * kibibytes < most) continue;
+      std::fprintf(stderr, "kiviat-replay: messages hold %.1f GB, three quarters of this machine's memory\n", 1.024e-6 * kibibytes);
+      _exit(2);
+    }
+  }).detach();
+}
+
+// What no rank can check by itself, such as calls of ranks that do not fit together, SimGrid asserts, or does not survive.
+void give_up(int) {
+  constexpr std::string_view words = "kiviat-replay: the simulator gives up: calls of ranks do not fit together, or want more memory than there is\n";
+  (void)!::write(STDERR_FILENO, words.data(), words.size());
+  _exit(2);
+}
+
+void catch_signals() {
+  static char room[1 << 16];  // a rank's own stack may be what is used up
+  const stack_t stack{.ss_sp = room, .ss_flags = 0, .ss_size = sizeof room};
+  sigaltstack(&stack, nullptr);
+  struct sigaction action {};
+  action.sa_handler = give_up;
+  action.sa_flags = SA_ONSTACK;
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  static const bool watched = (catch_signals(), watch_memory(), true);  // once for all ranks
+  static_cast<void>(watched);
   MPI_Init(&argc, &argv);
   try {
     if (argc != 5) throw std::runtime_error("usage: kiviat-replay STREAMS RESULT SCALE SPARSE");
     replay(argv[1], argv[2], {std::atof(argv[3]), *argv[4] == '1'});
+  } catch (const std::bad_alloc&) {
+    std::fputs("kiviat-replay: there is not as much memory as messages need\n", stderr);
+    _exit(2);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kiviat-replay: %s\n", error.what());
     _exit(2);  // all ranks: they would wait for this one

@@ -4,7 +4,7 @@
 #include <simgrid/s4u/Engine.hpp>
 #include <simgrid/s4u/Host.hpp>
 
-#include <stdexcept>
+#include <algorithm>
 #include <string>
 
 #include "trace/replay/scratch.hpp"
@@ -16,17 +16,28 @@ void no_sum(void*, void*, int*, MPI_Datatype*) {}
 
 }  // namespace
 
+int size_of(MPI_Comm comm) {
+  int size;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
+int rank_in(MPI_Comm comm) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
 void Rank::run() {
   MPI_Op_create(no_sum, 1, &commuting_);
   MPI_Op_create(no_sum, 0, &ordered_);
-  comms_ = {MPI_COMM_WORLD, MPI_COMM_SELF};
+  comms_ = {{world, MPI_COMM_WORLD}, {self, MPI_COMM_SELF}};
   for (;;) {
     compute(stream_.number());
-    const Word operation = stream_.number();
-    if (operation >= static_cast<Word>(Operation::count))
-      throw std::runtime_error("no operation has the number " + std::to_string(operation) + ", at byte " + std::to_string(stream_.place()));
-    if (static_cast<Operation>(operation) == Operation::end) break;
-    step(static_cast<Operation>(operation));
+    const auto operation = static_cast<Operation>(stream_.number(static_cast<Word>(Operation::count) - 1, "the operation"));
+    if (operation == Operation::end) break;
+    ++progress_.calls;
+    step(operation);
   }
 }
 
@@ -36,10 +47,15 @@ void Rank::finish() {
 
 // A rank has a core for itself, unless it was placed otherwise; then it shares it.
 void Rank::compute(Word recorded_ns) {
+  // The simulator's clock is a double: beyond this it does not tell nanoseconds, and short messages take no time, or for ever.
+  constexpr double most_s = 1e-9 * (std::int64_t{1} << 52);
   const double seconds = 1e-9 * static_cast<double>(recorded_ns) * setting_.scale;
   if (seconds <= 0) return;
+  if (computed_s_ + seconds > most_s) stream_.refuse("it computes for more than the simulator's clock can count, 52 days");
   const double before = simgrid::s4u::Engine::get_clock();
+  ++progress_.computing;
   simgrid::s4u::this_actor::execute(seconds * simgrid::s4u::this_actor::get_host()->get_speed());
+  --progress_.computing;
   computed_s_ += simgrid::s4u::Engine::get_clock() - before;
 }
 
@@ -82,6 +98,11 @@ void Rank::step(Operation operation) {
     case comm_free: return free_comm();
     case win_create:
     case win_free: return window(operation);
+    case stamp:
+    case Operation::members:
+    case matched:
+    case ends:
+    case control: stream_.refuse("it holds times, and is no recording for replays");
     case put:
     case get:
     case accumulate:
@@ -92,42 +113,58 @@ void Rank::step(Operation operation) {
   }
 }
 
-MPI_Datatype Rank::type(Word size) {
-  if (size <= 1) return MPI_BYTE;
-  MPI_Datatype& known = types_.try_emplace(size, MPI_DATATYPE_NULL).first->second;
+Word Rank::bytes(Word count, Word size) {
+  Word all;
+  if (__builtin_mul_overflow(count, size, &all) || all > most_bytes)
+    stream_.refuse(std::to_string(count) + " elements of " + std::to_string(size) + " B are more than a call is replayed with, " +
+                   std::to_string(most_bytes) + " B");
+  return all;
+}
+
+MPI_Datatype Rank::element(Word size) {
+  MPI_Datatype& known = elements_.try_emplace(size, MPI_DATATYPE_NULL).first->second;
   if (known == MPI_DATATYPE_NULL) {
-    // Of more bytes than int can count: to the next MiB.
-    constexpr Word block = 1 << 20;
-    const MPI_Datatype of = size > 1024 * block ? type(block) : MPI_BYTE;
-    MPI_Datatype made;
-    MPI_Type_contiguous(static_cast<int>(of == MPI_BYTE ? size : (size + block - 1) / block), of, &made);
-    MPI_Type_commit(&made);
-    return types_[size] = made;
+    MPI_Type_contiguous(static_cast<int>(size), MPI_BYTE, &known);
+    MPI_Type_commit(&known);
   }
   return known;
 }
 
-Rank::Part Rank::part() {
-  const Word count = stream_.number(), size = stream_.number();
-  // Larger counts than int can have are made of larger elements, to the next 4,096.
-  constexpr Word most = INT32_MAX, together = 4096;
-  if (count > most && size > 0) return {static_cast<int>((count + together - 1) / together), type(together * size), count * size};
-  return {size == 0 ? 0 : static_cast<int>(count), type(size), count * size};
+// More bytes than int can count are as many as are in elements of 16.
+Rank::Part Rank::of_bytes(Word all) const {
+  if (all <= INT32_MAX) return {static_cast<int>(all), MPI_BYTE, all};
+  return {static_cast<int>((all + 15) / 16), MPI_C_DOUBLE_COMPLEX, all};
 }
 
-int Rank::peer() {
+Rank::Part Rank::part(bool summed) {
+  const Word count = stream_.number(), size = stream_.number(), all = bytes(count, size);
+  constexpr Word most_copied = Word{1} << 20;
+  if (!summed || all > most_copied || size <= 1) return of_bytes(all);
+  return {static_cast<int>(count), element(size), all};
+}
+
+MPI_Comm Rank::comm() {
+  const Word number = stream_.number();
+  const auto found = comms_.find(number);
+  if (found == comms_.end()) stream_.refuse("no communicator has the number " + std::to_string(number));
+  return found->second;
+}
+
+int Rank::root(MPI_Comm comm) { return stream_.whole(size_of(comm) - 1, "the root"); }
+
+int Rank::peer(int ranks, From from) {
   const std::int64_t told = stream_.signed_number();
-  return told == nobody ? MPI_PROC_NULL : told == any ? MPI_ANY_SOURCE : static_cast<int>(told);
+  if (told == nobody) return MPI_PROC_NULL;
+  if (told == any && from == From::any) return MPI_ANY_SOURCE;
+  if (told < 0 || told >= ranks) stream_.refuse("rank " + std::to_string(told) + " is none of " + std::to_string(ranks));
+  return static_cast<int>(told);
 }
 
-int Rank::tag() {
+int Rank::tag(From from) {
   const std::int64_t told = stream_.signed_number();
-  return told == any ? MPI_ANY_TAG : static_cast<int>(told);
-}
-
-Rank::Pending& Rank::slot(Word number) {
-  if (number >= requests_.size()) requests_.resize(number + 1);
-  return requests_[number];
+  if (told == any && from == From::any) return MPI_ANY_TAG;
+  if (told < 0 || told > INT32_MAX) stream_.refuse("no message has the tag " + std::to_string(told));
+  return static_cast<int>(told);
 }
 
 MPI_Request* Rank::pending() {
@@ -140,7 +177,7 @@ MPI_Request* Rank::pending() {
 // --- point to point -----------------------------------------------------------------------------------
 void Rank::send(Operation operation) {
   const MPI_Comm over = comm();
-  const int to = peer(), with = tag();
+  const int to = peer(size_of(over), From::one), with = tag(From::one);
   const Part what = part();
   const void* from = scratch(what.bytes);
   if (operation == Operation::ssend) {
@@ -154,14 +191,14 @@ void Rank::send(Operation operation) {
 
 void Rank::receive() {
   const MPI_Comm over = comm();
-  const int from = peer(), with = tag();
+  const int from = peer(size_of(over), From::any), with = tag(From::any);
   const Part what = part();
   MPI_Recv(scratch(what.bytes), what.count, what.type, from, with, over, MPI_STATUS_IGNORE);
 }
 
 void Rank::start_send(Operation operation) {
   const MPI_Comm over = comm();
-  const int to = peer(), with = tag();
+  const int to = peer(size_of(over), From::one), with = tag(From::one);
   const Part what = part();
   Pending& request = slot(stream_.number()) = {.sends = true};
   const void* from = scratch(what.bytes);
@@ -173,7 +210,7 @@ void Rank::start_send(Operation operation) {
 
 void Rank::start_receive() {
   const MPI_Comm over = comm();
-  const int from = peer(), with = tag();
+  const int from = peer(size_of(over), From::any), with = tag(From::any);
   const Part what = part();
   Pending& request = slot(stream_.number()) = {};
   MPI_Irecv(scratch(what.bytes), what.count, what.type, from, with, over, &request.one);
@@ -181,9 +218,9 @@ void Rank::start_receive() {
 
 void Rank::send_and_receive() {
   const MPI_Comm over = comm();
-  const int to = peer(), with = tag();
+  const int all = size_of(over), to = peer(all, From::one), with = tag(From::one);
   const Part out = part();
-  const int from = peer(), with_back = tag();
+  const int from = peer(all, From::any), with_back = tag(From::any);
   const Part in = part();
   const auto [there, here] = scratch(out.bytes, in.bytes);
   MPI_Sendrecv(there, out.count, out.type, to, with, here, in.count, in.type, from, with_back, over, MPI_STATUS_IGNORE);
@@ -191,19 +228,30 @@ void Rank::send_and_receive() {
 
 void Rank::probe() {
   const MPI_Comm over = comm();
-  const int from = peer(), with = tag();
-  if (from != MPI_PROC_NULL) MPI_Probe(from, with, over, MPI_STATUS_IGNORE);
+  const int from = peer(size_of(over), From::any), with = tag(From::any);
+  if (from == MPI_PROC_NULL) return;
+  // As MPI_Probe does it, but for ever only while something goes on: looking again and again is no deadlock to the simulator, whose
+  // pauses in between grow: so many last more than half an hour there.
+  constexpr int patience = 200'000;
+  std::int64_t calls = progress_.calls;
+  for (int found = 0, times = 0; !found; ++times) {
+    MPI_Iprobe(from, with, over, &found, MPI_STATUS_IGNORE);
+    if (progress_.computing > 0 || progress_.calls != calls) times = 0, calls = progress_.calls;
+    if (times == patience) stream_.refuse("it looks for a message that nobody sends");
+  }
 }
 
 void Rank::wait() {
   waited_.clear();
   std::vector<MPI_Comm> barriers;
   for (Word left = stream_.number(); left > 0; --left) {
-    Pending& request = slot(stream_.number());
+    const auto found = requests_.find(stream_.number());
+    if (found == requests_.end()) continue;
+    const Pending& request = found->second;
     if (request.one != MPI_REQUEST_NULL && !request.cancelled) waited_.push_back(request.one);
     waited_.insert(waited_.end(), request.more.begin(), request.more.end());
     if (request.barrier != MPI_COMM_NULL) barriers.push_back(request.barrier);
-    request = {};
+    requests_.erase(found);
   }
   if (waited_.size() == 1)
     MPI_Wait(waited_.data(), MPI_STATUS_IGNORE);
@@ -215,32 +263,41 @@ void Rank::wait() {
 }
 
 void Rank::give_up() {
-  Pending& request = slot(stream_.number());
+  const auto found = requests_.find(stream_.number());
+  if (found == requests_.end()) return;
+  const Pending& request = found->second;
   if (request.one != MPI_REQUEST_NULL && request.sends && !request.cancelled) abandoned_.push_back(request.one);
-  request = {};
+  requests_.erase(found);
 }
 
 void Rank::cancel() {
-  Pending& request = slot(stream_.number());
-  if (request.one == MPI_REQUEST_NULL) return;
-  MPI_Cancel(&request.one);
-  request.cancelled = true;
+  const auto found = requests_.find(stream_.number());
+  if (found == requests_.end() || found->second.one == MPI_REQUEST_NULL) return;
+  MPI_Cancel(&found->second.one);
+  found->second.cancelled = true;
 }
 
 // --- communicators ------------------------------------------------------------------------------------
-std::vector<int> Rank::ranks() {
+std::vector<int> Rank::ranks(int all) {
   std::vector<int> members;
-  for (Word left = stream_.number(); left > 0;) {
-    int rank = stream_.whole();
-    const int step = static_cast<int>(stream_.signed_number());
-    for (Word more = stream_.number(); more > 0 && left > 0; --more, --left, rank += step) members.push_back(rank);
+  std::vector<bool> there(static_cast<std::size_t>(all));
+  for (int left = stream_.whole(all, "the number of members"); left > 0;) {
+    std::int64_t rank = stream_.whole(all - 1, "a member");
+    const std::int64_t step = stream_.signed_whole("the step between members");
+    for (int more = stream_.whole(left, "the number of members in a row"); more > 0; --more, --left, rank += step) {
+      if (rank < 0 || rank >= all || there[static_cast<std::size_t>(rank)])
+        stream_.refuse("member " + std::to_string(rank) + " is none of " + std::to_string(all) + ", or one twice");
+      there[static_cast<std::size_t>(rank)] = true;
+      members.push_back(static_cast<int>(rank));
+    }
   }
   return members;
 }
 
 void Rank::put_comm(Word number, MPI_Comm comm) {
   if (number == world) return;  // this rank is not one of it
-  if (number >= comms_.size()) comms_.resize(number + 1, MPI_COMM_NULL);
+  if (comm == MPI_COMM_NULL || comms_.contains(number))
+    stream_.refuse("communicator " + std::to_string(number) + (comm == MPI_COMM_NULL ? " is made without this rank" : " is there already"));
   comms_[number] = comm;
 }
 
@@ -250,10 +307,12 @@ void Rank::new_comm(Operation operation) {
   if (operation == Operation::comm_dup) {
     MPI_Comm_dup(parent, &made);
   } else if (operation == Operation::comm_split) {
-    const int colour = static_cast<int>(stream_.signed_number()), key = static_cast<int>(stream_.signed_number());
+    const int colour = stream_.signed_whole("the colour"), key = stream_.signed_whole("the key");
+    if (colour < nobody) stream_.refuse("no communicator has the colour " + std::to_string(colour));
     MPI_Comm_split(parent, colour == nobody ? MPI_UNDEFINED : colour, key, &made);
   } else {
-    const std::vector<int> members = ranks();
+    const std::vector<int> members = ranks(size_of(parent));
+    if (std::ranges::find(members, rank_in(parent)) == members.end()) stream_.refuse("a communicator is made without this rank");
     MPI_Group all, some;
     MPI_Comm_group(parent, &all);
     MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
@@ -264,10 +323,15 @@ void Rank::new_comm(Operation operation) {
   put_comm(stream_.number(), made);
 }
 
+// Requests on it are waited for later.
 void Rank::free_comm() {
-  MPI_Comm& freed = comms_.at(stream_.number());
-  MPI_Comm_free(&freed);
-  freed = MPI_COMM_NULL;
+  const Word number = stream_.number();
+  const auto freed = comms_.find(number);
+  if (freed == comms_.end() || number == world || number == self)
+    stream_.refuse("communicator " + std::to_string(number) + " cannot be freed");
+  const bool used = std::ranges::any_of(requests_, [&](const auto& one) { return one.second.barrier == freed->second; });
+  if (!used) MPI_Comm_free(&freed->second);
+  comms_.erase(freed);
 }
 
 }  // namespace kiviat::trace

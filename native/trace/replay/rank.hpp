@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -19,9 +20,16 @@ struct Setting {
   bool sparse;
 };
 
+// Whether anything goes on, beside ranks that look for messages.
+struct Progress {
+  std::int64_t calls = 0;  // of all ranks
+  int computing = 0;       // ranks
+};
+
 class Rank {
  public:
-  Rank(Cursor& stream, const Setting& setting) : stream_(stream), setting_(setting) {}
+  Rank(Cursor& stream, const Setting& setting, Progress& progress) : stream_(stream), setting_(setting), progress_(progress) {}
+  // All throw std::runtime_error for what cannot be.
   // Until MPI_Finalize.
   void run();
   // Waits for messages that the program did not wait for: others still receive them.
@@ -43,8 +51,15 @@ class Rank {
   };
   struct Array {
     std::vector<int> counts = {}, nowhere = {};  // displacements: what is sent and received is looked at by nobody
-    std::size_t most = 0;              // bytes
+    std::size_t most = 0, whole = 0;  // bytes
     MPI_Datatype type;
+  };
+  // Between MPI_Win_start and MPI_Win_complete, MPI_Win_post and MPI_Win_wait: without the first the simulator does not survive
+  // the second.
+  struct Window {
+    MPI_Win win = MPI_WIN_NULL;
+    int ranks = 0;
+    bool started = false, posted = false;
   };
 
   void compute(Word recorded_ns);
@@ -75,17 +90,28 @@ class Rank {
   void remote(Operation operation);
   void synchronise(Operation operation);
 
-  MPI_Comm comm() { return comms_.at(stream_.number()); }
-  int peer();
-  int tag();
-  Part part();
+  MPI_Comm comm();
+  Window& window();
+  enum class From { one, any };
+  int root(MPI_Comm comm);
+  // Of so many ranks.
+  int peer(int ranks, From from);
+  int tag(From from);
+  // Of elements only where a sum is split between them. SimGrid copies whatever is of a type that it does not know; of one that it
+  // does it copies nothing.
+  Part part(bool summed = false);
+  Part of_bytes(Word all) const;
   Array array(int ranks);
-  std::vector<int> ranks();
-  MPI_Datatype type(Word size);
+  // Of each of so many ranks, in bytes.
+  std::vector<std::int64_t> parts(int ranks);
+  // Different ones of so many.
+  std::vector<int> ranks(int all);
+  Word bytes(Word count, Word size);
+  MPI_Datatype element(Word size);
   MPI_Op operation(bool commutes) const { return commutes ? commuting_ : ordered_; }
   // Where the request of the call goes; null where it blocks.
   MPI_Request* pending();
-  Pending& slot(Word number);
+  Pending& slot(Word number) { return requests_[number]; }
   void put_comm(Word number, MPI_Comm comm);
   // All exchange at once, the empty parts left out.
   void exchange(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from, const std::vector<int>& targets,
@@ -93,14 +119,19 @@ class Rank {
 
   Cursor& stream_;
   Setting setting_;
+  Progress& progress_;
   double computed_s_ = 0;
-  std::vector<MPI_Comm> comms_;
-  std::vector<MPI_Win> wins_;
-  std::vector<Pending> requests_;
+  // By numbers, which are small, unless somebody made them up.
+  std::unordered_map<Word, MPI_Comm> comms_;
+  std::unordered_map<Word, Window> wins_;
+  std::unordered_map<Word, Pending> requests_;
   std::vector<MPI_Request> abandoned_;  // sends that nobody waits for
   std::vector<MPI_Request> waited_;
-  std::unordered_map<Word, MPI_Datatype> types_;
+  std::unordered_map<Word, MPI_Datatype> elements_;
   MPI_Op commuting_ = MPI_OP_NULL, ordered_ = MPI_OP_NULL;
 };
+
+int size_of(MPI_Comm comm);
+int rank_in(MPI_Comm comm);
 
 }  // namespace kiviat::trace

@@ -4,11 +4,16 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/host.hpp"
+#include "trace/format.hpp"
 
 namespace kiviat::trace {
 
-inline char* scratch(std::size_t bytes) { return static_cast<char*>(host::allocate(bytes + 1)); }
+// Bytes of one call of a rank that the replayer makes, sent or received. The simulator maps the place 1 MiB at a time, all that
+// was smaller before stays mapped too, and a process may have 65,530 mappings.
+inline constexpr Word most_bytes = Word{16} << 30;
+
+// Throws std::bad_alloc where there is no room.
+char* scratch(std::size_t bytes);
 
 // For what is sent and for what is received; they must not be the same.
 inline std::pair<char*, char*> scratch(std::size_t out, std::size_t in) {

@@ -39,9 +39,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kiviat.analysis.intervals import LEVEL, Floats
-from kiviat.analysis.summary import Summary
-from kiviat.analysis.two_samples import family_p, shifts
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.statistics.intervals import LEVEL, Floats
+from kiviat.analysis.statistics.rank_tests import family_p, shifts
 from kiviat.record.errors import InputError
 
 MIN_LAUNCHES = 4

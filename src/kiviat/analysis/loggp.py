@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kiviat.analysis.changepoints import Segment, Switch, segments, switches
-from kiviat.analysis.curves import bandwidth, curve, half_bandwidth_size, size_of
-from kiviat.analysis.summary import Summary
+from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.statistics.changepoints import Segment, Switch, segments, switches
 
 SMALL_MESSAGE = 8
 

@@ -15,7 +15,7 @@ NAME = "HPC Challenge (hpccoutf.txt)"
 
 _BEGIN, _END = "Begin of Summary section.", "End of Summary section."
 _TITLES = (_BEGIN, "HPC Challenge Benchmark", "Begin of HPL section.")
-_LINE = re.compile(r"^([A-Za-z]\w*)=(\S.*?)\s*$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z]\w*")
 # The scaled residual that HPL and PTRANS pass with, and how many words of RandomAccess may be wrong.
 _PASSES, _WRONG = 16.0, 0.01
 
@@ -31,7 +31,8 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
         raise InputError(
             f"{where} has no summary section: this run of HPC Challenge did not end; give one that did"
         )
-    values = dict(_LINE.findall(rest.partition(_END)[0]))
+    lines = (line.partition("=") for line in rest.partition(_END)[0].splitlines())
+    values = {name: value.strip() for name, _, value in lines if _NAME.fullmatch(name)}
     try:
         return list(_records(_Summary(values)))
     except ValueError as error:

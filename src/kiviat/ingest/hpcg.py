@@ -12,7 +12,9 @@ NAME = "HPCG"
 
 _TITLE = re.compile(r"^HPCG-Benchmark", re.MULTILINE)
 _RATING = re.compile(r"HPCG result is VALID with a GFLOP/s rating of\s*[=:]\s*([\d.]+(?:[eE][-+]?\d+)?)")
-_TOTAL = re.compile(r"(?:GFLOP/s Summary::|^\s+)Raw Total\s*[=:]\s*([\d.]+(?:[eE][-+]?\d+)?)", re.MULTILINE)
+_TOTAL = re.compile(
+    r"(?:GFLOP/s Summary::|^[ \t]+)Raw Total\s*[=:]\s*([\d.]+(?:[eE][-+]?\d+)?)", re.MULTILINE
+)
 _PROCESSES = re.compile(r"Distributed Processes\s*[=:]\s*(\d+)")
 _THREADS = re.compile(r"Threads per processes\s*[=:]\s*(\d+)")
 _LOCAL = re.compile(r"Local Domain Dimensions(?:::|[=:]?\s+)n(x|y|z)\s*[=:]\s*(\d+)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -47,7 +48,7 @@ def _record(words: Sequence[str], checks: Sequence[tuple[float, bool]]) -> Recor
     metrics = [metric("rate", "flop/s", float(rate) * 1e9, 1)]
     if float(seconds):
         metrics.append(metric("time", "s", float(seconds), 1))
-    if checks:
+    if checks and all(math.isfinite(residual) for residual, _ in checks):
         metrics.append(metric("residual", "1", max(residual for residual, _ in checks), 1))
     metrics.append(metric("order", "1", float(n), 1, better="higher"))
     return record(
@@ -59,7 +60,7 @@ def _record(words: Sequence[str], checks: Sequence[tuple[float, bool]]) -> Recor
 
 
 def _number(word: str) -> float:
-    """A residual can be NaN or infinite: that fails, and is no number."""
+    """A residual can be NaN or infinite: that fails, and no metric has it."""
     try:
         return float(word)
     except ValueError:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from math import isfinite
 
-from kiviat.ingest.reported import Case, metric, record
+from kiviat.ingest.reported import Case, metric, record, whole
 from kiviat.record import InputError, Metric, Record
 from kiviat.record.types import Scalar
 
@@ -27,6 +29,10 @@ _LOOP_TIMED = ("pingpong", "pingping", "sendrecv", "exchange", "barrier")
 # Messages that one rank moves in the time given: the s of the definitions.
 _MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
 _MEGABYTES = (1e6, 2.0**20)
+# The command line, as IMB repeats it, and its switches that make the same table another quantity.
+_CALLED = re.compile(r"# \S*IMB-(\w+(?:-GPU)?) (.*)")
+_ROOTED = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
+_REDUCING = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "reduce_local")
 _OTHER_NAMES = {"uniband": {"window": 256}, "biband": {"window": 256}}
 
 
@@ -97,12 +103,51 @@ class _Line:
         return record(case, metrics, check=None if defects is None else defects == 0)
 
 
+@dataclass(frozen=True)
+class _Switches:
+    """What the command line says; all that is as IMB and our benchmarks have it is left out."""
+
+    program: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, called: re.Match[str]) -> _Switches:
+        words = called[2].split()
+        return cls(called[1], {a.lstrip("-"): b for a, b in pairwise(words) if a.startswith("-")})
+
+    def axes(self, benchmark: str) -> dict[str, Scalar]:
+        base, said = benchmark.removeprefix("i"), self.words
+        axes: dict[str, Scalar] = dict(_OTHER_NAMES.get(benchmark, {}))
+        if "window" in axes and said.get("window_size", "").isdecimal():
+            axes["window"] = int(said["window_size"])
+        if said.get("off_cache", "0") not in ("0", "0.0"):
+            axes["cache"] = "off"
+        if _on(said.get("root_shift")) and base in _ROOTED:
+            axes["shift"] = 1
+        if _on(said.get("imb_barrier")):
+            axes["barrier"] = "imb"
+        if said.get("sync") is not None and not _on(said["sync"]):
+            axes["sync"] = "off"
+        usual, switch = ("float", "red_data_type") if base in _REDUCING else ("byte", "data_type")
+        if (datatype := said.get(switch, usual).lower()) != usual:
+            axes["datatype"] = datatype
+        memory = said.get("mem_alloc_type", "device" if self.program.endswith("GPU") else "cpu").lower()
+        return axes if memory == "cpu" else axes | {"buffer": memory}
+
+
+def _on(word: str | None) -> bool:
+    return (word or "").lower() in ("1", "on", "yes", "enable", "true")
+
+
 def _lines(text: str, where: str) -> Iterator[_Line]:
     table: _Table | None = None
+    switches = _Switches()
     for number, line in enumerate(text.splitlines(), 1):
         if section := _SECTION.match(line):
             name = section[1].lower().removeprefix("multi-")
-            table = _Table(name, axes=dict(_OTHER_NAMES.get(name, {})))
+            table = _Table(name, axes=switches.axes(name))
+        elif called := _CALLED.match(line):
+            switches = _Switches.of(called)
         elif table is None:
             continue
         elif line.startswith("#") and "#repetitions" not in line:
@@ -118,29 +163,28 @@ def _lines(text: str, where: str) -> Iterator[_Line]:
                     "the file is not complete"
                 )
             else:
-                yield _line(table, table.ranks, words)
+                yield _line(table, table.ranks, words, f"{where} line {number}")
 
 
-def _line(table: _Table, ranks: int, words: Sequence[str]) -> _Line:
+def _line(table: _Table, ranks: int, words: Sequence[str], where: str) -> _Line:
     columns = dict(zip(table.columns, words, strict=False))
-    whole = len(words) >= len(table.columns) and all(_is_number(word) for word in columns.values())
+    complete = len(words) >= len(table.columns) and all(_is_number(word) for word in columns.values())
     return _Line(
         table.benchmark,
         ranks,
         dict(table.axes),
         table.columns,
-        int(columns["#bytes"]) if "#bytes" in columns else None,
-        {name: float(word) for name, word in columns.items()} if whole else None,
+        whole(columns["#bytes"], where) if "#bytes" in columns else None,
+        {name: float(word) for name, word in columns.items()} if complete else None,
         " ".join(words[sum(name.startswith("#") for name in table.columns) :]),
     )
 
 
 def _is_number(word: str) -> bool:
     try:
-        float(word)
+        return isfinite(float(word))
     except ValueError:
         return False
-    return True
 
 
 def _megabyte(lines: Sequence[_Line]) -> float:
@@ -162,7 +206,7 @@ def _bandwidths(line: _Line) -> tuple[float, float, float] | None:
 def _metrics(
     benchmark: str, values: Mapping[str, float], size: int | None, megabyte: float
 ) -> Iterator[Metric]:
-    count = int(values["#repetitions"])
+    count = max(0, int(values.get("#repetitions", 0)))
     times = {
         "t[usec]": "time",
         "t_max[usec]": "time" if benchmark in _LOOP_TIMED else "time_rank_max",

@@ -24,8 +24,8 @@ _ERROR = re.compile(r"^ERROR.*$", re.MULTILINE)
 # The last line of a run in every version: "Dangerous builds = 0", or that they were not checked.
 _END = re.compile(r"^Dangerous builds\b.*$", re.MULTILINE)
 # A command that leaves the statistics out, as the log repeats it.
-_WITHOUT_END = re.compile(r"^\s*(?:run|minimize|rerun)\s[^#\n]*\bpost\s+no\b[^#\n]*", re.MULTILINE)
-_GRID = re.compile(r"^\s*(\d+) by (\d+) by (\d+) MPI processor grid", re.MULTILINE)
+_WITHOUT_END = re.compile(r"^[ \t]*(?:run|minimize|rerun)\s[^#\n]*\bpost\s+no\b[^#\n]*", re.MULTILINE)
+_GRID = re.compile(r"^[ \t]*(\d+) by (\d+) by (\d+) MPI processor grid", re.MULTILINE)
 _SPEED = re.compile(r"^Performance: ([\d.e+-]+) (ns|fs|tau)/day", re.MULTILINE)
 _MEMORY = re.compile(
     r"^(?:Per MPI rank memory allocation \(min/avg/max\) =\s*(\S+) \| (\S+) \| (\S+)"
@@ -34,7 +34,7 @@ _MEMORY = re.compile(
 )
 _NEIGHBOURS = re.compile(r"^Ave neighs/atom = (\S+)", re.MULTILINE)
 _BUILDS = re.compile(r"^Neighbor list builds = (\d+)", re.MULTILINE)
-_UNITS = re.compile(r"^\s*units\s+(\w+)", re.MULTILINE)
+_UNITS = re.compile(r"^[ \t]*units[ \t]+(\w+)", re.MULTILINE)
 # "Pair    | 2.8153     | 2.8576     | 2.9543     |   3.4 | 73.82", or before: "Pair  time (%) = 1.96 (87)".
 _ROW = re.compile(r"^(\w+) *\| *([^\s|]*) *\| *([^\s|]+) *\| *([^\s|]*) *\|", re.MULTILINE)
 _OLD_ROW = re.compile(r"^(\w+) +time \(%\) = (\S+) \(", re.MULTILINE)
@@ -91,9 +91,12 @@ def read_log(text: str, where: str) -> list[LoggedRun]:
     if not loops:
         raise InputError(f"{where} has no `Loop time`: {_why(text)}; give the log of a run that did")
     title = _TITLE.search(text)
+    units = None
     runs = []
     for at, loop in enumerate(loops):
         begin = loops[at - 1].end() if at else 0
+        for command in _UNITS.finditer(text, begin, loop.start()):
+            units = command[1]
         end = loops[at + 1].start() if at + 1 < len(loops) else len(text)
         after = text[loop.start() : end]
         finished = _END.search(after)
@@ -109,7 +112,7 @@ def read_log(text: str, where: str) -> list[LoggedRun]:
                 "give a log that is whole"
             )
         try:
-            runs.append(_run(loop, text[begin : loop.start()], after[: finished.end()], text, title))
+            runs.append(_run(loop, text[begin : loop.start()], after[: finished.end()], units, title))
         except ValueError as error:
             raise InputError(f"{where}: {error}; give a log that is whole") from None
     if stopped := _ERROR.search(text):
@@ -124,7 +127,9 @@ def ranks_of(text: str) -> int | None:
     return None
 
 
-def _run(loop: re.Match[str], before: str, after: str, text: str, title: re.Match[str] | None) -> LoggedRun:
+def _run(
+    loop: re.Match[str], before: str, after: str, units: str | None, title: re.Match[str] | None
+) -> LoggedRun:
     seconds, tasks, steps = float(loop[1]), int(loop[2]), int(loop[5])
     if not seconds > 0:
         raise ValueError(f"the loop took {loop[1]} s, too short to be timed")
@@ -133,7 +138,6 @@ def _run(loop: re.Match[str], before: str, after: str, text: str, title: re.Matc
         ranks, threads = int(loop[3]), int(loop[4])
     elif told := _TASKS.search(after):
         ranks, threads = int(told[1]), 1 if told[2] == "no" else int(told[2])
-    units = list(_UNITS.finditer(text, 0, loop.start()))
     speed, neighbours = _SPEED.search(after), _NEIGHBOURS.search(after)
     builds = _BUILDS.search(after)
     return LoggedRun(
@@ -145,7 +149,7 @@ def _run(loop: re.Match[str], before: str, after: str, text: str, title: re.Matc
         atoms=round(float(loop[6])),
         phases=_phases(after),
         thermo=_thermo(before),
-        units=units[-1][1] if units else None,
+        units=units,
         speed=float(speed[1]) if speed else None,
         speed_unit=speed[2] if speed else None,
         memory=_memory(before),

@@ -1,20 +1,31 @@
 """OSU micro-benchmarks: the tables of the point-to-point and collective programs, version 3 to 7.
 
-They do not print how many ranks there were, but for the multi-pair ones; the user has to say it.
+They do not print how many ranks there were, but for the multi-pair ones; the user has to say it. What their
+headers say of buffers on accelerators, datatypes, persistent requests and windows of one-sided operations is
+part of the case.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from kiviat.ingest.reported import Case, metric, record
+from kiviat.ingest.reported import Case, metric, number, record, whole
 from kiviat.record import InputError, Metric, Record
+from kiviat.record.types import Scalar
 
 NAME = "OSU micro-benchmarks"
 
-_TITLE = re.compile(r"# OSU MPI\S* (.+?) (?:Latency |Persistent )*Test v([\d.]+)", re.IGNORECASE)
+_TITLE = re.compile(
+    r"# OSU MPI(?:_(\w+))?(?:-(\w+))? (.+?)((?: Latency| Persistent)*) Test v([\d.]+)", re.IGNORECASE
+)
+# "DEVICE (D)", "HOST (H)", "MANAGED (M)"; of managed memory also where it was touched last: "MANAGED (MD)".
+_BUFFERS = re.compile(r"# Send Buffer on (\w+) \((\w+)\) and Receive Buffer on (\w+) \((\w+)\)")
+_DATATYPE = re.compile(r"# Datatype: MPI_(\w+)")
+_WINDOW = re.compile(r"# Window creation: MPI_Win_(\w+)")
+_EPOCH = re.compile(r"# Synchronization: MPI_Win_(\S+)")
+_OUR_EPOCHS = {"lock/unlock": "lock", "post/start/complete/wait": "pscw"}
 _PAIRS = re.compile(r"# \[ pairs: (\d+) \] \[ window size: (\d+) \]")
 _OUR_WINDOW = 64
 _POINT_TO_POINT = {
@@ -51,10 +62,27 @@ class _Table:
     ranks: int | None
     window: int = _OUR_WINDOW
     columns: Sequence[str] = ()
+    collective: bool = True
+    axes: dict[str, Scalar] = field(default_factory=dict)
 
-    @property
-    def collective(self) -> bool:
-        return self.benchmark not in _POINT_TO_POINT.values()
+    def note(self, line: str) -> None:
+        """What a line of the header says of the quantity; what is as in our own benchmarks is left out."""
+        if pairs := _PAIRS.match(line):
+            self.ranks, self.window = 2 * int(pairs[1]), int(pairs[2])
+        elif buffers := _BUFFERS.match(line):
+            ends = [_buffer(*buffers.group(at, at + 1)) for at in (1, 3)]
+            self._set("buffer", ends[0] if ends[0] == ends[1] else "-".join(ends), "host")
+        elif datatype := _DATATYPE.match(line):
+            self._set("datatype", datatype[1].lower(), "char")
+        elif window := _WINDOW.match(line):
+            self._set("memory", window[1].lower(), "allocate")
+        elif epoch := _EPOCH.match(line):
+            self._set("epoch", _OUR_EPOCHS.get(epoch[1].lower(), epoch[1].lower().replace("/", "_")), "flush")
+
+    def _set(self, axis: str, value: str, usual: str) -> None:
+        self.axes.pop(axis, None)
+        if value != usual:
+            self.axes[axis] = value
 
     def case(self, size: int | None, where: str) -> Case:
         if self.ranks is None:
@@ -62,39 +90,64 @@ class _Table:
                 f"{where}: OSU benchmarks do not print the number of ranks of {self.benchmark}; give --ranks"
             )
         axes = {} if self.window == _OUR_WINDOW else {"window": self.window}
-        return Case(self.benchmark, self.ranks, size, axes)
+        return Case(self.benchmark, self.ranks, size, self.axes | axes)
+
+
+def _buffer(where: str, letters: str) -> str:
+    return where.lower() + {"MD": "_device", "MH": "_host"}.get(letters.upper(), "")
 
 
 def _records(text: str, where: str, ranks: int | None) -> Iterator[Record]:
     table: _Table | None = None
-    for number, line in enumerate(text.splitlines(), 1):
+    for at, line in enumerate(text.splitlines(), 1):
         if title := _TITLE.match(line):
-            table = _table(title[1], ranks)
+            table = _table(title, ranks)
         elif table is None:
             continue
-        elif pairs := _PAIRS.match(line):
-            table.ranks, table.window = 2 * int(pairs[1]), int(pairs[2])
         elif line.startswith(("# Size", "# Avg Latency", "# Overall")) and "=" not in line:
             table.columns = [name.strip() for name in re.split(r"\s{2,}|(?<=\))\s", line[1:].strip())]
+        elif line.startswith("#"):
+            table.note(line)
         elif (words := line.split()) and table.columns and words[0].replace(".", "").isdecimal():
-            yield _record(table, words, f"{where} line {number}")
+            yield _record(table, words, f"{where} line {at}")
 
 
-def _table(title: str, ranks: int | None) -> _Table:
-    name = title.lower().removesuffix(" latency").strip()
+def _table(title: re.Match[str], ranks: int | None) -> _Table:
+    operation, accelerator, words, more, _ = title.groups()
+    name = words.lower().removesuffix(" latency").strip()
+    table = _one_sided(operation.lower(), name) if operation else _two_sided(name, ranks)
+    if "persistent" in more.lower():
+        table.axes["requests"] = "persistent"
+    if accelerator:  # unless a line below says where buffers are
+        table.axes["buffer"] = "device"
+    return table
+
+
+def _one_sided(operation: str, name: str) -> _Table:
+    """Between two ranks; bandwidths are of windows of operations."""
+    table = _Table(operation, 2, collective=False)
+    if name != "latency":
+        table.axes["window"] = _OUR_WINDOW
+    if name.startswith("bi-directional"):
+        table.axes["ways"] = "both"
+    return table
+
+
+def _two_sided(name: str, ranks: int | None) -> _Table:
     if name.startswith("non-blocking "):
         base = name.removeprefix("non-blocking ")
         return _Table("i" + _COLLECTIVE.get(base, base), ranks)
     benchmark = _POINT_TO_POINT.get(name) or _COLLECTIVE.get(name, name)
     between_two = benchmark in _TWO_RANKS or name == "bandwidth"
-    return _Table(benchmark, 2 if between_two else ranks)
+    collective = benchmark not in _POINT_TO_POINT.values()
+    return _Table(benchmark, 2 if between_two else ranks, collective=collective)
 
 
 def _record(table: _Table, words: Sequence[str], where: str) -> Record:
     values = dict(zip(table.columns, words, strict=False))
-    size = int(values["Size"]) if "Size" in values else None
+    size = whole(values["Size"], where) if "Size" in values else None
     validation = values.get("Validation")
-    numbers = {name: float(word) for name, word in values.items() if name != "Validation"}
+    numbers = {name: number(word, where) for name, word in values.items() if name != "Validation"}
     metrics = list(_metrics(table, numbers))
     return record(
         table.case(size, where), metrics, check=None if validation is None else validation == "Pass"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kiviat import __version__
-from kiviat.record import RECORD_SCHEMA, Metric, Record
+from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
 from kiviat.record.types import Scalar
 
 _BETTER = {"s": "lower", "1": "lower"}  # all others: higher
@@ -28,6 +29,24 @@ class Case:
             words["bytes"] = self.bytes
         words |= dict(sorted(self.axes.items()))
         return "/".join([self.benchmark, *(f"{name}={value}" for name, value in words.items())])
+
+
+def number(word: str, where: str) -> float:
+    """InputError, which names `where`, for what is no number, NaN and infinity too."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{where}: {word[:40]!r} is no number; is the file whole?")
+    return value
+
+
+def whole(word: str, where: str) -> int:
+    """Likewise for what is no count of something, or more than 64 bits hold."""
+    if not (word.isdecimal() and len(word) <= 18):
+        raise InputError(f"{where}: {word[:40]!r} is no whole number; is the file whole?")
+    return int(word)
 
 
 def metric(

@@ -12,7 +12,7 @@ NAME = "STREAM"
 
 _HEAD = re.compile(r"^Function\s+(?:Best )?Rate \(?MB/s\)?", re.MULTILINE)
 _LOOP = re.compile(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
-_COUNTED = re.compile(r"Number of Threads (?:counted|requested)\D*=\s*(\d+)", re.IGNORECASE)
+_COUNTED = re.compile(r"Number of Threads (?:counted|requested)[^\d\n]*=\s*(\d+)", re.IGNORECASE)
 _RANKS = re.compile(r"distributed across (\d+) MPI ranks", re.IGNORECASE)
 _REPEATED = re.compile(r"executed (\d+) times")
 _ELEMENTS = re.compile(r"Array size = (\d+) \(elements\)")

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from kiviat.machine.files import integer, members, text
-from kiviat.machine.host import host_name
+from kiviat.machine.host.description import host_name
+from kiviat.machine.host.files import integer, members, text
 from kiviat.record import InputError
 
 

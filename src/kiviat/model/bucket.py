@@ -1,4 +1,4 @@
-"""What a link with a token bucket lets pass at once when it has been idle (native/sim/bucket.hpp)."""
+"""What a link with a token bucket lets pass at once when it has been idle (native/simgrid/bucket.hpp)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kiviat.analysis.curves import size_of
-from kiviat.analysis.summary import Summary
+from kiviat.analysis.aggregate.curves import size_of
+from kiviat.analysis.aggregate.summary import Summary
 
 # Ping-pongs that take so much of what the bucket's rate alone allows say what the bucket lets pass, and
 # nothing of MPI; but samples in less than this part of the time of that rate passed at once.

@@ -1,6 +1,6 @@
 """Changes of a machine, as `kiviat what-if --set` says them: "nic.bandwidth=2x", "topology.hop=+10%".
 
-A change becomes what kiviat.machine.model.load_machine takes as `changes`.
+A change becomes what kiviat.machine.modelled.machine.load_machine takes as `changes`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kiviat.machine.model import LEVELS, Machine, Segment
-from kiviat.machine.quantity import Quantity, parse_value, quantity_json
+from kiviat.machine.modelled.machine import LEVELS, Machine, Segment
+from kiviat.machine.modelled.quantity import Quantity, parse_value, quantity_json
 from kiviat.model.numbers import text_of
 from kiviat.model.shapes import WITH_RADIX, fitting
 from kiviat.record import InputError

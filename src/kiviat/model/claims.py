@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from kiviat.machine.model import Machine
+from kiviat.machine.modelled.machine import Machine
 from kiviat.model.network_sharing import NETWORK_SHARING
 from kiviat.model.question import Answer, Question, Row, Want, value_of, values_of
 from kiviat.record.types import Record

@@ -1,9 +1,9 @@
 """What a message costs, as a machine file says it: from measured ping-pongs to segments.
 
 A modelled message of n bytes takes latency + n / bandwidth, with the numbers of the segment that n falls
-into (native/sim/platform.cpp); no latency is negative, and nothing is quicker than the link it crosses. So
-each protocol (kiviat.analysis.changepoints) gets the line of least squared relative errors within those
-bounds.
+into (native/simgrid/platform.cpp); no latency is negative, and nothing is quicker than the link it crosses.
+So each protocol (kiviat.analysis.statistics.changepoints) gets the line of least squared relative errors
+within those bounds.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from kiviat.analysis.curves import size_of
-from kiviat.analysis.intervals import Floats
+from kiviat.analysis.aggregate.curves import size_of
+from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.loggp import protocol_switches
-from kiviat.analysis.summary import Summary
+from kiviat.analysis.statistics.intervals import Floats
 from kiviat.model.bucket import Bucket, without
 from kiviat.record import InputError
 
@@ -25,7 +25,7 @@ from kiviat.record import InputError
 _FASTEST = 1e12
 _LEAST_POINTS = 3
 # Lines that are no farther off need no cut; a cut has to make the largest error this much smaller.
-_CLOSE, _HELPS = 0.1, 0.8
+CLOSE, _HELPS = 0.1, 0.8
 # Ping-pings of which the bytes take more than this part on the link say nothing of processors.
 _OF_LINK = 0.9
 # Eager protocols end between these; where no switch of the curve lies there, they are assumed to end at
@@ -51,6 +51,7 @@ class Fitted:
     """The lines of one level and how far they are off; `eager_bytes` is None where no switch was seen.
 
     `points` are bytes and seconds as measured, `fitted_to` those without what a bucket lets pass at once.
+    `spread` is how far launches are from their median, relative, in the median over sizes.
     """
 
     lines: tuple[Line, ...]
@@ -59,6 +60,7 @@ class Fitted:
     max_error: float
     points: tuple[tuple[int, float], ...]
     fitted_to: tuple[tuple[int, float], ...]
+    spread: float = 0.0
 
     def time(self, size_bytes: int) -> float:
         return next(line for line in reversed(self.lines) if line.from_bytes <= size_bytes).time(size_bytes)
@@ -108,6 +110,7 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
         0.0,
         tuple((size_of(point), point.median) for point in measured),
         tuple(zip(sizes, times, strict=True)),
+        float(np.median([point.spread or 0.0 for point in measured])) / 2,
     )
     errors = [abs(fitted.time(size) / time - 1) for size, time in fitted.fitted_to]
     return replace(fitted, median_error=float(np.median(errors)), max_error=max(errors))
@@ -191,7 +194,7 @@ class _Curve:
     def parts(self, i: int, j: int) -> list[tuple[int, int]]:
         """Cut again, as far as that helps: within the bounds, a protocol may need more than one line."""
         worst = self._worst(i, j)
-        if worst <= _CLOSE or j - i < 2:
+        if worst <= CLOSE or j - i < 2:
             return [(i, j)]
         cut = min(range(i + 1, j), key=lambda at: self._off(i, at) + self._off(at, j))
         return self.parts(i, cut) + self.parts(cut, j) if self._helps(i, cut, j) else [(i, j)]

@@ -26,7 +26,8 @@ class Structure:
 
     `link_source` says how that is known. Rates that are None are assumed. `source` and `about` say which
     runs, of which MPI and when; `mpi_version` is that of the MPI, such as "4.0.2". `bucket` is what an idle
-    link lets pass at once, `wire_s` how long one is, where that is known.
+    link lets pass at once, `wire_s` how long one is, where that is known. `left_out` says which sizes were
+    disturbed.
     """
 
     nodes: int
@@ -45,6 +46,7 @@ class Structure:
     mpi_version: str = ""
     bucket: Bucket | None = None
     wire_s: float | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) -> str:
@@ -128,7 +130,7 @@ def _node_aware(structure: Structure) -> bool:
 
 
 def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:
-    questions = []
+    questions = list(structure.left_out)
     for level, other in (("node", "network"), ("network", "node")):
         if level not in levels and not (level == "node" and "socket" in levels):
             questions.append(f"no pair of the level {level} was measured: it is taken to be as the {other}")

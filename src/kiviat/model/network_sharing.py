@@ -1,11 +1,11 @@
-"""Rows of programs whose ranks share a network (kiviat.analysis.arrangements), as cases to simulate."""
+"""Rows of programs whose ranks share a network (analysis.published.arrangements), as cases to simulate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kiviat.analysis.arrangements import CLAIMS, Arrangement, Claim
-from kiviat.machine.model import Machine
+from kiviat.analysis.published.arrangements import CLAIMS, Arrangement, Claim
+from kiviat.machine.modelled.machine import Machine
 from kiviat.model.question import Answer, Question, Row, Want, value_of
 from kiviat.record.types import Record
 

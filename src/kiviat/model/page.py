@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kiviat.machine.model import Machine
+from kiviat.machine.modelled.machine import Machine
 from kiviat.model.question import Answer, Row
 from kiviat.model.sensitivity import Effect
 from kiviat.model.verdict import Verdict

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kiviat.analysis.curves import size_of
-from kiviat.analysis.summary import Summary
+from kiviat.analysis.aggregate.curves import size_of
+from kiviat.analysis.aggregate.summary import Summary
 from kiviat.record import InputError
 
 Curves = Mapping[str, Sequence[Summary]]
@@ -25,6 +25,8 @@ def curves(
         if summary.benchmark != benchmark or summary.metric != "time" or summary.bytes is None:
             continue
         distance = summary.axes.get("distance", 1)
+        if min(summary.launch_medians) <= 0:
+            continue
         if set(summary.axes) <= {"distance"} and isinstance(distance, int):
             pairs.setdefault(distance, []).append(summary)
     found: dict[str, list[Summary]] = {}

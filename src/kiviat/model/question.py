@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kiviat.record.published import Fact, Paper, Statement, System
+from kiviat.record.reach import least_world
 from kiviat.record.types import Record, Scalar
 
 # A number in the row's unit, whether a statement holds, or None where nothing could be said.
@@ -27,8 +28,7 @@ class Want:
     @property
     def reach(self) -> int:
         """How many ranks the launch has."""
-        distance = self.axes.get("distance", 1)
-        return max(self.ranks, distance + 1) if isinstance(distance, int) else self.ranks
+        return least_world(self.ranks, self.axes)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from kiviat.machine.model import Machine
+from kiviat.machine.modelled.machine import Machine
 from kiviat.model.claims import CLAIMS
 from kiviat.model.question import Answer, Question, Row, Want, values_of
 from kiviat.record.published import Fact, Paper, Statement, System, papers
@@ -72,9 +72,10 @@ def rows(machine: Machine) -> Iterator[Row]:
 
 
 def calibration(machine: Machine) -> list[Question]:
-    """What the rows say that the model was fitted to."""
+    """What the rows say that the model was fitted to, or its base."""
     found = {row.id: row for paper in papers() for system in paper.systems for row in _of(paper, system)}
-    return [question(machine, found[name]) for name in machine.calibrated_on if name in found]
+    names = (*machine.calibrated_on, *machine.base_rows)
+    return [question(machine, found[name]) for name in names if name in found]
 
 
 def validation(machine: Machine) -> list[Question]:

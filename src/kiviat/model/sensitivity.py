@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kiviat.machine.model import Machine, load_machine
+from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.model.changes import assumed_places, scaled
 from kiviat.model.question import Answer
 from kiviat.record import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kiviat.machine.files import members
+from kiviat.machine.host.files import members
 from kiviat.placement.layout import Layout
 
 _EXAMPLES = 3

@@ -9,6 +9,7 @@ file serves several numbers of ranks.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,13 +17,15 @@ from pathlib import Path
 from kiviat.machine.topology import Topology
 from kiviat.placement.layout import Place
 from kiviat.record import InputError
+from kiviat.record.files import read_text
 
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _FORM = "write NODE, or NODE SOCKET CORE counted from 0"
 
 
 def read_places(topology: Topology, path: Path, ranks: int, oversubscribe: bool) -> list[Place]:
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_text(path, errors="replace").splitlines()
     except OSError as error:
         raise InputError(f"cannot read placement {path}: {error.strerror}; see --place file:PATH") from error
     places: list[Place] = []
@@ -48,7 +51,7 @@ def _place(topology: Topology, words: list[str], where: str) -> Place:
         raise InputError(f"{where}: no node is named {words[0]!r}; {hint}")
     if len(words) == 1:
         return Place(index)
-    if len(words) != 3 or not all(word.isdecimal() for word in words[1:]):
+    if len(words) != 3 or not all(map(_NUMBER.fullmatch, words[1:])):
         raise InputError(f"{where}: {' '.join(words)!r} cannot be read; {_FORM}")
     socket, core = int(words[1]), int(words[2])
     sockets = topology.nodes[index].sockets

@@ -1,7 +1,7 @@
 """The ways of messages between nodes: which arcs each pair of nodes uses, and what they then carry.
 
-The way is that of the simulator (native/sim/platform.cpp, kiviat.machine.networks): fewest arcs, and where
-there are several, (number of the receiving node / divisor) chooses among them.
+The way is that of the simulator (native/simgrid/platform.cpp, machine.modelled.networks): fewest arcs, and
+where there are several, (number of the receiving node / divisor) chooses among them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from kiviat.machine.networks import Arc, Network
+from kiviat.machine.modelled.networks import Arc, Network
 from kiviat.record import InputError
 
 Integers = NDArray[np.int64]
@@ -33,7 +33,7 @@ class Routes:
         self._arcs = sorted(network.arcs, key=lambda arc: arc.start)  # stable: choices go by the order given
         self._start = np.array([arc.start for arc in self._arcs], dtype=np.int64)
         self._end = np.array([arc.end for arc in self._arcs], dtype=np.int64)
-        # The points of a long cable are passed through at no cost (kiviat.machine.networks).
+        # The points of a long cable are passed through at no cost (kiviat.machine.modelled.networks).
         passed = np.isin(self._end, sorted(network.relays))
         self._costs = (~passed).astype(np.int64)
         self._width = np.array([arc.width for arc in self._arcs], dtype=np.float64)

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kiviat.machine import networks
-from kiviat.machine.model import Machine
+from kiviat.machine.modelled import networks
+from kiviat.machine.modelled.machine import Machine
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement.graph import Floats, Integers
 from kiviat.placement.routes import Routes

@@ -6,7 +6,6 @@ from kiviat.plan.case import Case, case_id
 from kiviat.plan.estimate import Estimate, estimate
 from kiviat.plan.expand import COMMAND_LINE
 from kiviat.plan.load import (
-    Overrides,
     definition_benchmarks,
     load_arrangements,
     load_plan,
@@ -15,6 +14,7 @@ from kiviat.plan.load import (
     plan_names,
     reload_plan,
 )
+from kiviat.plan.overrides import Overrides
 from kiviat.plan.plan import Plan
 from kiviat.plan.ranges import expand_ranks, expand_sizes
 

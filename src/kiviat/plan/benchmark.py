@@ -40,6 +40,8 @@ class RankRule:
                 "powers_of_two": "1, 2, 4, 8 or another power of two ranks",
                 "squares": "1, 4, 9, 16 or another square number of ranks",
             }[self.numbers]
+        if self.min == 1 and self.max is None and self.multiple == 1:
+            return "any number of ranks"
         words = f"at least {self.min} ranks" if self.max is None else f"{self.min} to {self.max} ranks"
         return words if self.multiple == 1 else f"{words}, a multiple of {self.multiple}"
 
@@ -56,12 +58,17 @@ class Axis:
 
 @dataclass(frozen=True)
 class Benchmark:
+    """`sizes` are those that it brings, "" where the plan's are meant. `options` are those of the command
+    line, such as "-m", that change what it measures or how.
+    """
+
     name: str
     file: str
     summary: str
     aka: tuple[str, ...]
     ranks: RankRule
     sized: bool
+    sizes: str
     element_bytes: int
     axes: Mapping[str, Axis]
     metrics: tuple[str, ...]
@@ -69,7 +76,13 @@ class Benchmark:
     sampling: str
     nominal_s: float
     threads: bool
+    options: tuple[str, ...]
     program: str = ""
+
+    @property
+    def takes(self) -> str:
+        """The options and axes it has: "-m, -i, --set distance/group"."""
+        return ", ".join([*self.options, "--set " + "/".join(self.axes)])
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Benchmark:
@@ -92,6 +105,7 @@ class Benchmark:
                 rule.get("min", 1), rule.get("max"), rule.get("multiple", 1), rule.get("numbers", "any")
             ),
             sized=data.get("sized", True),
+            sizes=data.get("sizes", ""),
             element_bytes=data.get("element_bytes", 1),
             axes={axis.name: axis for axis in axes if axis.name != "bytes"},
             metrics=tuple(metric["name"] for metric in data.get("metrics", [])),
@@ -99,13 +113,14 @@ class Benchmark:
             sampling=data.get("sampling", "batched"),
             nominal_s=data.get("nominal_s", 0.0),
             threads=data.get("threads", False),
+            options=tuple(data.get("options", ())),
             program=data.get("program", ""),
         )
 
 
 def number_or_text(value: Scalar) -> Scalar:
     """`--describe` and the command line give numbers as text; plans give numbers."""
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 19 else value
 
 
 def is_pattern(name: str) -> bool:

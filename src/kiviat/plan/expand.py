@@ -11,6 +11,7 @@ from kiviat.plan.benchmark import Axis, Benchmark, RankRule, number_or_text, sug
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.ranges import doubling, expand_ranks, expand_sizes
 from kiviat.record import InputError
+from kiviat.record.reach import least_world
 from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"
@@ -19,7 +20,8 @@ AUTO = "auto"  # the default of axes whose number the benchmark finds itself
 
 @dataclass(frozen=True)
 class Group:
-    """One `[[cases]]` of a plan, or the benchmarks that only the command line names.
+    """One `[[cases]]` of a plan, or the benchmarks that only the command line names: there those that bring
+    sizes have them (`own_sizes`).
 
     `nominal_s` is how long a study takes at the sizes that the plan gives it, where that is not what it says
     of itself.
@@ -28,6 +30,8 @@ class Group:
     benchmarks: Sequence[Benchmark]
     by_pattern: bool
     bytes: object
+    asked_bytes: str | None
+    own_sizes: bool
     ranks: object
     asked_ranks: str | None
     subset: bool
@@ -40,13 +44,14 @@ class Group:
 
 def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tuple[list[Case], str | None]:
     """The cases, and why some or all that one might expect are not there."""
-    sizes = _sizes(group, benchmark)
-    if not sizes:
-        return [], f"{benchmark.name} needs sizes in multiples of {benchmark.element_bytes} bytes"
+    sizes, misfits = _sizes(group, benchmark)
+    reason = None
+    if misfits and (group.asked_bytes or not sizes):
+        wrong = "" if not sizes else f", not {', '.join(map(str, misfits))}"
+        reason = f"{benchmark.name} needs sizes in multiples of {benchmark.element_bytes} bytes{wrong}"
     marks = _marks(group, benchmark)
     controls = {**group.controls, "seed": seed}
     cases = []
-    reason = None
     for axes in _settings(group, benchmark, available):
         rule = _rank_rule(group, benchmark, axes)
         numbers = _ranks(group, benchmark, rule, available)
@@ -81,12 +86,15 @@ def _ranks(group: Group, benchmark: Benchmark, rule: RankRule, available: int) -
     return asked or expand_ranks("all", available, rule, where)
 
 
-def _sizes(group: Group, benchmark: Benchmark) -> tuple[int | None, ...]:
+def _sizes(group: Group, benchmark: Benchmark) -> tuple[list[int | None], list[int]]:
+    """Those that the benchmark can have, and those that it cannot."""
     if not benchmark.sized:
-        return (None,)
-    sizes = expand_sizes(group.bytes, group.where)
+        return [None], []
+    usual = (group.own_sizes and benchmark.sizes) or group.bytes
+    sizes = expand_sizes(group.asked_bytes or usual, group.where)
     element = benchmark.element_bytes
-    return tuple(size for size in sizes if element == 1 or (size >= element and size % element == 0))
+    fitting = [size for size in sizes if element == 1 or (size >= element and size % element == 0)]
+    return list(fitting), [size for size in sizes if size not in fitting]
 
 
 def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[dict[str, Scalar]]:
@@ -155,10 +163,10 @@ def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:
 
 def _world(group: Group, ranks: int, axes: Mapping[str, Scalar], available: int) -> int:
     """Each number of ranks has its own launch, but for subsets and for distances that reach beyond."""
-    reach = axes.get("distance")
-    beyond = isinstance(reach, int) and reach >= ranks
-    if beyond and isinstance(reach, int) and reach >= available:
+    least = least_world(ranks, axes)
+    if least > max(available, ranks):
         raise InputError(
-            f"distance is {reach}, which {available} ranks do not reach; give more ranks with -n"
+            f"distance is {axes['distance']}, which {available} ranks do not reach: {ranks} so far apart "
+            f"need a launch of {least} ranks; give more with -n"
         )
-    return max(available, ranks) if group.subset or beyond else ranks
+    return max(available, ranks) if group.subset or least > ranks else ranks

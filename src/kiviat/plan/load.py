@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,12 @@ from kiviat.plan.benchmark import (
 from kiviat.plan.case import Case
 from kiviat.plan.controls import checked_controls, refuse_contradictions
 from kiviat.plan.expand import COMMAND_LINE, Group, expand
+from kiviat.plan.overrides import Overrides, refuse_unknown_axes, refuse_unused
 from kiviat.plan.plan import Plan
 from kiviat.record import InputError, data_path
+from kiviat.record.files import read_toml
 from kiviat.record.types import Scalar
+from kiviat.record.valid import first_wrong
 
 PLAN_SCHEMA = "kiviat.plan/1"
 _TOP: Mapping[str, tuple[type, ...]] = {
@@ -56,23 +58,6 @@ _KIND = {
 }
 
 
-@dataclass(frozen=True)
-class Overrides:
-    """What the command line says beside the plan; None and empty leave the plan as it is."""
-
-    benchmarks: Sequence[str] = ()
-    bytes: str | None = None
-    ranks: str | None = None
-    launches: int | None = None
-    seed: int | None = None
-    controls: Mapping[str, Scalar] = field(default_factory=dict)
-    axes: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        given = {name: value for name, value in vars(self).items() if value not in (None, (), {}, [])}
-        return {name: list(value) if name == "benchmarks" else value for name, value in given.items()}
-
-
 def load_plan(
     name_or_path: str | Path,
     describe: Sequence[Mapping[str, Any]],
@@ -81,7 +66,10 @@ def load_plan(
 ) -> Plan:
     """The plan for the benchmarks that `kiviat-bench --describe` knows, on up to `ranks` ranks."""
     path = _find(name_or_path)
-    return _expand_all(_read(path), f"plan {path}", describe, ranks, overrides or Overrides())
+    data, where, asked = _read(path), f"plan {path}", overrides or Overrides()
+    known = [Benchmark.from_json(entry) for entry in describe]
+    refuse_unused(_groups(data, where, known, asked), asked)
+    return _expand_all(data, where, known, ranks, asked)
 
 
 def load_arrangements(name_or_path: str | Path) -> tuple[Arrangement, ...]:
@@ -104,20 +92,26 @@ def definition_benchmarks(definition: Mapping[str, Any]) -> list[str]:
 def reload_plan(definition: Mapping[str, Any], describe: Sequence[Mapping[str, Any]]) -> Plan:
     """The plan of a run that is to go on, from the definition in its run.json."""
     data = dict(definition)
-    given = dict(data.pop("command_line"))
+    given = dict(data.pop("command_line", {}))
+    wrong = first_wrong({"cases": [], **data}, "plan") or first_wrong(given, "plan", "command_line")
+    if wrong:
+        raise InputError(
+            f"the plan of the run cannot be gone on with, plan.definition {wrong}; start a new run"
+        )
     ranks = given.pop("ranks_available")
-    return _expand_all(data, f"plan {data['name']!r} of the run", describe, ranks, Overrides(**given))
+    known = [Benchmark.from_json(entry) for entry in describe]
+    where = f"plan {data.get('name', '')!r} of the run"
+    return _expand_all(data, where, known, ranks, Overrides(**given))
 
 
 def _expand_all(
     data: Mapping[str, Any],
     where: str,
-    describe: Sequence[Mapping[str, Any]],
+    known: Sequence[Benchmark],
     ranks: int,
     overrides: Overrides,
 ) -> Plan:
     seed = data.get("seed", 1) if overrides.seed is None else overrides.seed
-    known = [Benchmark.from_json(entry) for entry in describe]
     cases: dict[str, Case] = {}
     left_out: dict[str, None] = {}
     for group in _groups(data, where, known, overrides):
@@ -188,8 +182,8 @@ def _find(name_or_path: str | Path) -> Path:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = read_toml(path)
+    except ValueError as error:
         raise InputError(f"plan {path} is not TOML: {error}; correct it there") from None
     if data.get("schema") != PLAN_SCHEMA:
         raise InputError(
@@ -203,6 +197,10 @@ def _read(path: Path) -> dict[str, Any]:
         _check(group, _GROUP, f"plan {path}, cases[{index}]")
         if not group.get("benchmarks"):
             raise InputError(f"benchmarks is missing in plan {path}, cases[{index}]; name some or a pattern")
+        if wrong := first_wrong(
+            {key: group[key] for key in ("benchmarks", "axes") if key in group}, "plan", "group"
+        ):
+            raise InputError(f"plan {path}, cases[{index}]: {wrong}; correct it there")
         if group.get("nominal_s", 1) <= 0:
             raise InputError(
                 f"nominal_s is {group['nominal_s']} in plan {path}, cases[{index}]; give seconds above 0"
@@ -233,7 +231,8 @@ def _groups(
 ) -> list[Group]:
     """The groups of the plan, cut down to the benchmarks that the command line names.
 
-    What it names and the plan lacks runs with the plan's own sizes, ranks and controls.
+    What it names and the plan lacks runs with the plan's own ranks and controls, and at the plan's sizes
+    unless it brings its own.
     """
     wanted = {b.name: b for b in find_benchmarks(known, overrides.benchmarks, COMMAND_LINE)}
     base = _Base.of(data, where, overrides)
@@ -246,7 +245,7 @@ def _groups(
         groups.append(base.group(chosen, table, place, any(is_pattern(name) for name in names)))
     missing = [benchmark for name, benchmark in wanted.items() if name not in held]
     groups.append(base.group(missing, {}, COMMAND_LINE, False))
-    _refuse_unknown_axes(groups, overrides)
+    refuse_unknown_axes(groups, overrides)
     return groups
 
 
@@ -276,7 +275,9 @@ class _Base:
         return Group(
             benchmarks=benchmarks,
             by_pattern=by_pattern,
-            bytes=self.overrides.bytes or settings["bytes"],
+            bytes=settings["bytes"],
+            asked_bytes=self.overrides.bytes,
+            own_sizes=where == COMMAND_LINE,
             ranks=settings["ranks"],
             asked_ranks=self.overrides.ranks,
             subset=settings.get("subset", False),
@@ -286,11 +287,3 @@ class _Base:
             nominal_s=settings.get("nominal_s"),
             where=where if self.overrides.bytes is None else COMMAND_LINE,
         )
-
-
-def _refuse_unknown_axes(groups: Sequence[Group], overrides: Overrides) -> None:
-    known = {axis for group in groups for benchmark in group.benchmarks for axis in benchmark.axes}
-    for axis in overrides.axes:
-        if axis not in known:
-            hint = suggestion(axis, sorted(known), "known: " + (", ".join(sorted(known)) or "none"))
-            raise InputError(f"none of the benchmarks has the axis {axis!r} of {COMMAND_LINE}{hint}")

@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from kiviat.trace.told import MOST_RANKS, Told
+
+_MOST_PHASES = 1 << 16
 Values = tuple[float | None, ...]
 
 
@@ -54,17 +57,20 @@ def phases_in(folder: Path) -> tuple[RankPhases, ...]:
         counters, energy = told["counters"], told.get("energy")
         found.append(
             _rank(
-                {
-                    "rank": int(path.stem.partition("-")[2]),
-                    "phases": told["phases"],
-                    "seconds": told["seconds"],
-                    "words": counters["words"],
-                    "counters": counters["values"],
-                    "least_share": counters["least_share"],
-                    "read_bytes": counters["read_bytes"],
-                    "written_bytes": counters["written_bytes"],
-                    "energy": energy,
-                }
+                Told(
+                    {
+                        "rank": int(path.stem.partition("-")[2]),
+                        "phases": told["phases"],
+                        "seconds": told["seconds"],
+                        "words": counters["words"],
+                        "counters": counters["values"],
+                        "least_share": counters["least_share"],
+                        "read_bytes": counters["read_bytes"],
+                        "written_bytes": counters["written_bytes"],
+                        "energy": energy,
+                    }
+                ),
+                MOST_RANKS,
             )
         )
     return tuple(sorted(found, key=lambda one: one.rank))
@@ -75,31 +81,40 @@ def as_words(each: Sequence[RankPhases]) -> list[dict[str, Any]]:
     return [asdict(one) for one in each]
 
 
-def read_back(words: Sequence[Mapping[str, Any]]) -> tuple[RankPhases, ...]:
-    """KeyError and TypeError for what is torn."""
-    return tuple(map(_rank, words))
+def read_back(words: Told, ranks: int) -> tuple[RankPhases, ...]:
+    """Of a second line; ValueError for what is torn."""
+    return tuple(_rank(one, ranks) for one in words.each("phases", ranks))
 
 
-def _rank(words: Mapping[str, Any]) -> RankPhases:
-    energy = words["energy"]
+def _rank(words: Told, ranks: int) -> RankPhases:
+    phases = words.wholes("phases", _MOST_PHASES)
+
+    def values(of: Told, name: str) -> Values:
+        found = tuple(of.numbers(name, len(phases)))
+        if len(found) < len(phases) and (found or name == "seconds"):  # what is unavailable has none
+            raise ValueError(f"{of.where}.{name} has {len(found)} values for {len(phases)} phases")
+        return found
+
+    def by_name(of: Told, name: str) -> dict[str, Values]:
+        columns = of.inside(name)
+        return {of.text_of(one, name): values(columns, one) for one in columns.words}
+
+    energy = words.inside("energy") if words.words.get("energy") is not None else None
     return RankPhases(
-        rank=words["rank"],
-        phases=tuple(words["phases"]),
-        seconds=tuple(words["seconds"]),
-        words=words["words"],
-        counters=_by_name(words["counters"]),
-        least_share=tuple(words["least_share"]),
-        read_bytes=tuple(words["read_bytes"]),
-        written_bytes=tuple(words["written_bytes"]),
-        energy=energy
-        and Energy(
-            words=energy["words"],
-            joules=tuple(energy["joules"]),
-            watts=tuple(energy["watts"]),
-            parts=_by_name(energy["parts"]),
+        rank=words.whole("rank", 0, ranks - 1),
+        phases=tuple(phases),
+        seconds=values(words, "seconds"),
+        words=words.text("words"),
+        counters=by_name(words, "counters"),
+        least_share=values(words, "least_share"),
+        read_bytes=values(words, "read_bytes"),
+        written_bytes=values(words, "written_bytes"),
+        energy=None
+        if energy is None
+        else Energy(
+            words=energy.text("words"),
+            joules=values(energy, "joules"),
+            watts=values(energy, "watts"),
+            parts=by_name(energy, "parts"),
         ),
     )
-
-
-def _by_name(columns: Mapping[str, Sequence[float | None]]) -> dict[str, Values]:
-    return {name: tuple(values) for name, values in columns.items()}

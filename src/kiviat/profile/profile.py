@@ -9,26 +9,30 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kiviat.profile.layout import DISTANCES, ROWS, Layout
+from kiviat.profile.layout import DISTANCES, ROWS, TEXTS, Layout
 from kiviat.profile.phases import RankPhases
 from kiviat.profile.simulated import Simulated
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits
 from kiviat.record import InputError
+from kiviat.trace.told import MOST_DATE_S, printable
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _COUNTING, _ENDED = 1, 2
 _OTHERS = "others"
+_FILE = "MPI_File_"
+_MOST_COUNTED = 2.0**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calls:
     """A line for each rank, phase and call that happened; arrays have one element, or row, per line.
 
-    Columns of `calls`, `seconds` and `bytes` (sent) are distances, in the order of DISTANCES. A column of
-    `sizes` has the messages of 0, 1, 2–3, 4–7, … B; a collective counts as one, with what a rank gives.
+    Columns of `calls`, `seconds` and `bytes` (sent) are distances, in the order of DISTANCES; older files
+    (version 1) count what ranks send to themselves as sent within a socket. A column of `sizes` has the
+    messages of 0, 1, 2–3, 4–7, … B; a collective counts as one, with what a rank gives.
     """
 
     rank: Integers
@@ -89,7 +93,10 @@ class Profile:
 
     `node` numbers nodes by their first rank, `socket` is -1 where a rank may run on several; `seconds` last
     from the end of MPI_Init to the beginning of MPI_Finalize, or to the last call that was seen; `threads`
-    is the level that MPI_Init_thread gave. `inside` names the call that a rank did not come back from.
+    is the level that MPI_Init_thread gave. Where calls of several threads may overlap, `thread_count` is how
+    many made any, and `thread_s` the sum of their times: of the first one `seconds`, of each other one from
+    its first call to the end of its last one. `calls` are communication, `files` calls of MPI_File. `inside`
+    names the call that a rank did not come back from.
     `sent` is point to point and one-sided, `fetched` what ranks got from each other's windows, `collective`
     (of `rows`, pair by pair, and `groups`) what participants of collectives give each other by definition,
     `crossed` what the MPI says that it sent, if it counts at all. `memory_bytes` is what a rank needed to
@@ -110,9 +117,12 @@ class Profile:
     cpus: tuple[str, ...]
     seconds: Floats
     threads: Integers
+    thread_count: Integers
+    thread_s: Floats
     started_s: int
     inside: Mapping[int, str]
     calls: Calls
+    files: Calls
     sent: Traffic
     fetched: Traffic
     rows: Traffic
@@ -141,15 +151,23 @@ class Profile:
 
     @property
     def mpi_s(self) -> Floats:
-        """Seconds that each rank spent in MPI; nan for those that left nothing."""
-        spent = np.bincount(self.calls.rank, self.calls.seconds.sum(axis=1), minlength=self.ranks)
+        """Seconds that each rank's threads communicated by MPI; nan for those that left nothing."""
+        return self._spent(self.calls)
+
+    @property
+    def files_s(self) -> Floats:
+        """Seconds that each rank's threads read and wrote files by MPI; nan for those that left nothing."""
+        return self._spent(self.files)
+
+    def _spent(self, calls: Calls) -> Floats:
+        spent = np.bincount(calls.rank, calls.seconds.sum(axis=1), minlength=self.ranks)
         return np.where(self.seen, spent, np.nan)
 
     @property
     def share(self) -> Floats:
-        """The part of its time that each rank spent in MPI, 0 … 1; nan where that is not known."""
+        """The part of its threads' time that each rank spent in MPI, 0 … 1; nan where that is not known."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.seconds > 0, self.mpi_s / self.seconds, np.nan)
+            return np.where(self.thread_s > 0, self.mpi_s / self.thread_s, np.nan)
 
 
 def added(ranks: int, parts: Sequence[Traffic]) -> Traffic:
@@ -169,9 +187,11 @@ def _turned(fetched: Traffic) -> Traffic:
 def assembled(
     layout: Layout, ranks: int, rank: Integers, place: Integers, value: NDArray[np.uint64], path: str
 ) -> Profile:
-    """Of all words that are not 0: their rank, their place, their value."""
-    header = _dense(rank, place, value, ranks, 0, layout.slots_at)
+    """Of all words that are not 0: their rank, their place, their value. ValueError for what cannot be."""
+    header = _dense(rank, place, value, ranks, len(layout.fields))
     fields = {name: header[:, at] for name, at in layout.fields.items()}
+    if not ((fields["started_s"] >= 0) & (fields["started_s"] <= MOST_DATE_S)).all():
+        raise ValueError("it began at no time that is")
     seen = fields["stage"] > 0
     if not seen.any():
         raise InputError(f"{path} has no rank that counted anything; profile the program again")
@@ -183,10 +203,22 @@ def assembled(
         )
     # The last time that was read of both clocks, or the end of a call since then.
     latest = np.maximum(fields["last_ticks"], fields["latest"])
-    texts = {name: _texts(header[:, at : at + length], seen) for name, (at, length) in layout.texts.items()}
+    seconds = np.where(seen, (latest - fields["first_ticks"]) * tick_s, np.nan)
+    if (seconds < 0).any() or np.isinf(seconds).any():
+        raise ValueError("a rank ended before it began")
+    texts = {name: _texts(rank, place, value, ranks, *layout.texts[name]) for name in TEXTS}
     rows = [_row(rank, place, value, layout.rows_at + 2 * ranks * row, ranks) for row in range(layout.rows)]
     row = dict(zip(ROWS, rows, strict=True))
-    calls = _calls(layout, rank, place, value, tick_s)
+    groups = _groups(layout, ranks, rank, place, value)
+    calls, files = _calls(layout, rank, place, value, tick_s)
+    # Files of version 1 do not say how many threads there were.
+    none = np.zeros(ranks, dtype=np.int64)
+    others, other_ticks = fields.get("other_threads", none), fields.get("other_ticks", none)
+    thread_s: Floats = seconds + other_ticks * tick_s
+    if "other_ticks" not in fields:
+        spent = np.bincount(calls.rank, calls.seconds.sum(axis=1), minlength=ranks)
+        thread_s = np.where(spent > thread_s, np.nan, thread_s)
+    _refuse_too_much([*rows, calls, files], groups)
     node = _numbered(fields["node"], seen)
     first = int(np.argmax(seen))
     return Profile(
@@ -200,18 +232,21 @@ def assembled(
         socket=np.where(seen, fields["socket"] - 1, -1),
         hosts=texts["host"],
         cpus=texts["cpus"],
-        seconds=np.where(seen, (latest - fields["first_ticks"]) * tick_s, np.nan),
+        seconds=seconds,
         threads=np.where(seen, fields["threads"], -1),
+        thread_count=np.where(seen, 1 + others, -1),
+        thread_s=thread_s,
         started_s=int(fields["started_s"][first]),
         inside={
             int(one): _call(layout, int(fields["inside"][one]) - 1)
             for one in np.flatnonzero((fields["inside"] > 0) & (fields["stage"] == _COUNTING))
         },
         calls=calls,
+        files=files,
         sent=row["sent"],
         fetched=row["fetched"],
         rows=row["collective"],
-        groups=_groups(layout, rank, place, value),
+        groups=groups,
         crossed=row["crossed"] if (fields["crossing"] > 0).any() else None,
         interfaces=tuple(
             Interfaces(
@@ -226,13 +261,11 @@ def assembled(
     )
 
 
-def _dense(
-    rank: Integers, place: Integers, value: NDArray[np.uint64], ranks: int, begin: int, end: int
-) -> Integers:
-    """The words at begin … end - 1 of every rank."""
-    within = (place >= begin) & (place < end)
-    table = np.zeros((ranks, end - begin), dtype=np.int64)
-    table[rank[within], place[within] - begin] = value[within].astype(np.int64)
+def _dense(rank: Integers, place: Integers, value: NDArray[np.uint64], ranks: int, words: int) -> Integers:
+    """The first words of every rank."""
+    within = (place >= 0) & (place < words)
+    table = np.zeros((ranks, words), dtype=np.int64)
+    table[rank[within], place[within]] = value[within].astype(np.int64)
     return table
 
 
@@ -252,14 +285,20 @@ def _records(
 
 def _calls(
     layout: Layout, rank: Integers, place: Integers, value: NDArray[np.uint64], tick_s: Floats
-) -> Calls:
+) -> tuple[Calls, Calls]:
+    """Communication, and file I/O."""
     owner, table = _records(rank, place, value, layout.slots_at, layout.slots, layout.slot_words)
-    key, wide = table[:, 0] - 1, len(DISTANCES)
+    if (table < 0).any():
+        raise ValueError("a call is counted more often than can be")
+    key, wide = table[:, 0] - 1, len(layout.distances)
     # key, calls, ticks, bytes, messages, longest, sizes
-    calls, ticks, sent = (table[:, 1 + wide * part : 1 + wide * (part + 1)] for part in range(3))
+    calls, ticks, sent = (
+        np.pad(table[:, 1 + wide * part : 1 + wide * (part + 1)], ((0, 0), (len(DISTANCES) - wide, 0)))
+        for part in range(3)
+    )
     after = 1 + 3 * wide
     names = [_call(layout, int(one)) for one in key % 256]
-    return Calls(
+    every = Calls(
         rank=owner,
         phase=key // 256,
         name=np.array(names, dtype=np.str_),
@@ -270,11 +309,32 @@ def _calls(
         longest_s=np.nan_to_num(table[:, after + 1] * tick_s[owner]),
         sizes=table[:, after + 2 : after + 2 + layout.size_classes],
     )
+    of_files = np.char.startswith(every.name, _FILE) if len(names) else np.zeros(0, dtype=np.bool_)
+    return _chosen(every, ~of_files), _chosen(every, of_files)
 
 
-def _groups(layout: Layout, rank: Integers, place: Integers, value: NDArray[np.uint64]) -> Groups:
+def _chosen(calls: Calls, lines: NDArray[np.bool_]) -> Calls:
+    return Calls(*(getattr(calls, name)[lines] for name in Calls.__slots__))
+
+
+def _groups(layout: Layout, ranks: int, rank: Integers, place: Integers, value: NDArray[np.uint64]) -> Groups:
     owner, table = _records(rank, place, value, layout.groups_at, layout.groups, layout.group_words)
-    return Groups(owner, *table.T[:6])
+    groups = Groups(owner, *table.T[:6])
+    known = (groups.size > 0) & (groups.size <= ranks) & (np.abs(groups.stride) <= ranks)
+    first, last = groups.base, groups.base + groups.stride * np.where(known, groups.size - 1, 0)
+    for member in (first, last):
+        known &= (member >= 0) & (member < ranks)
+    if not known.all() or (table[:, 3:] < 0).any():
+        raise ValueError(f"a communicator has members that are none of {ranks} ranks, or an amount below 0")
+    return groups
+
+
+def _refuse_too_much(parts: Sequence[Traffic | Calls], groups: Groups) -> None:
+    """ValueError where sums of bytes and messages are more than 64 bits hold."""
+    each = groups.messages + groups.bytes.astype(np.float64) + 2.0 * groups.reduced
+    sums = [float(amount.sum(dtype=np.float64)) for part in parts for amount in (part.messages, part.bytes)]
+    if sum(sums) + float((each * groups.size).sum()) > _MOST_COUNTED:
+        raise ValueError("more is sent than can be counted")
 
 
 def _row(rank: Integers, place: Integers, value: NDArray[np.uint64], begin: int, ranks: int) -> Traffic:
@@ -288,15 +348,20 @@ def _call(layout: Layout, number: int) -> str:
     return f"MPI_{layout.calls[number]}" if number < len(layout.calls) else _OTHERS
 
 
-def _texts(words: Integers, seen: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Eight letters a word, up to the first zero; equal ones are decoded once."""
+def _texts(
+    rank: Integers, place: Integers, value: NDArray[np.uint64], ranks: int, begin: int, length: int
+) -> tuple[str, ...]:
+    """Of each rank, eight letters a word, up to the first zero; equal ones are decoded once."""
+    within = (place >= begin) & (place < begin + length)
+    owners, line = np.unique(rank[within], return_inverse=True)
+    words = np.zeros((len(owners), length), dtype="<u8")
+    words[line.reshape(-1), place[within] - begin] = value[within]
     known: dict[bytes, str] = {}
-    found = []
-    for line, here in zip(words, seen, strict=True):
-        letters = line.astype("<i8").tobytes() if here else b""
+    found = [""] * ranks
+    for owner, letters in zip(owners.tolist(), map(bytes, words), strict=True):
         if letters not in known:
-            known[letters] = letters.partition(b"\0")[0].decode(errors="replace")
-        found.append(known[letters])
+            known[letters] = printable(letters.partition(b"\0")[0].decode(errors="replace"))
+        found[owner] = known[letters]
     return tuple(found)
 
 

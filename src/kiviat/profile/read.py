@@ -6,7 +6,6 @@ native/prof/state.hpp and merge.hpp say what is in them; the first line of each,
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kiviat.profile.layout import FORMAT, ROWS, Layout, layout_of
+from kiviat.profile.layout import FORMATS, ROWS, Layout, layout_of
 from kiviat.profile.phases import RankPhases, as_words, read_back
 from kiviat.profile.profile import Profile, assembled
 from kiviat.profile.simulated import Simulated
@@ -24,8 +23,9 @@ from kiviat.profile.simulated import as_words as simulated_words
 from kiviat.profile.simulated import read_back as simulated_in
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits, packed, unpacked
-from kiviat.record import InputError
+from kiviat.record import InputError, replacing
 from kiviat.trace.octets import numbers_of
+from kiviat.trace.told import Told, parsed
 
 Words = NDArray[np.uint64]
 
@@ -50,16 +50,17 @@ def read_profile(path: Path) -> Profile:
 
 def _merged(path: Path) -> Profile:
     _, layout, told, rank, place, value = _words_of(path)
-    profile = assembled(layout, told["ranks"], rank, place, value, str(path))
+    ranks = int(told["ranks"])
     try:
+        words = Told(told)
         return replace(
-            profile,
-            waits=unpacked(told["waits"]) if "waits" in told else None,
-            phases=read_back(told["phases"]) if "phases" in told else None,
-            simulated=simulated_in(told),
+            assembled(layout, ranks, rank, place, value, str(path)),
+            waits=unpacked(words.plain_text("waits"), ranks) if "waits" in words else None,
+            phases=read_back(words, ranks) if "phases" in words else None,
+            simulated=simulated_in(words),
         )
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{path} is damaged: its second line is torn; profile the program again") from None
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}; profile the program again") from None
 
 
 _Told = dict[str, Any]
@@ -70,7 +71,10 @@ def _words_of(path: Path) -> tuple[bytes, Layout, _Told, NDArray[np.int64], NDAr
     what is not 0.
     """
     first, layout, told, octets = _checked(path)
-    return first, layout, told, *_entries(numbers_of(octets), int(told["ranks"]))
+    try:
+        return first, layout, told, *_entries(numbers_of(octets), int(told["ranks"]))
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}; profile the program again") from None
 
 
 def _checked(path: Path) -> tuple[bytes, Layout, _Told, bytes]:
@@ -85,10 +89,12 @@ def _checked(path: Path) -> tuple[bytes, Layout, _Told, bytes]:
     layout = _layout(first, path)
     second, _, octets = rest.partition(b"\n")
     try:
-        told: _Told = json.loads(second)
-        _, size, checksum = int(told["ranks"]), int(told["bytes"]), int(told["adler32"])
-    except (ValueError, KeyError, TypeError):
+        words = Told.of(parsed(second))
+        size, checksum = words.whole("bytes"), words.whole("adler32")
+        words.whole("ranks", 1, max(1, len(octets)))  # each has a number at least
+    except ValueError:
         raise InputError(f"{path} is truncated; profile the program again") from None
+    told: _Told = dict(words.words)
     if len(octets) != size:
         raise InputError(f"{path} is truncated: {len(octets):,} of {size:,} bytes; profile the program again")
     if zlib.adler32(octets) != checksum:
@@ -98,28 +104,37 @@ def _checked(path: Path) -> tuple[bytes, Layout, _Told, bytes]:
 
 def _layout(line: bytes, path: Path) -> Layout:
     try:
-        words = json.loads(line)
-        seen = words["format"]
-    except (ValueError, KeyError, TypeError):
+        words = Told.of(parsed(line))
+        seen = words.text("format")
+    except ValueError:
         raise InputError(f"{path} is truncated; profile the program again") from None
-    if seen != FORMAT:
+    if seen not in FORMATS:
+        known = " and ".join(map(repr, FORMATS))
         raise InputError(
-            f"{path} is of version {seen!r}: this kiviat reads {FORMAT!r}; use the one that wrote it"
+            f"{path} is of version {seen!r}: this kiviat reads {known}; use the one that wrote it"
         )
-    return layout_of(words)
+    try:
+        return layout_of(words)
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}; profile the program again") from None
 
 
 def _entries(numbers: Words, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
-    """Rank, place and value of all words that are not 0."""
+    """Rank, place and value of all words that are not 0. ValueError where ranks have fewer or more."""
     owners, places, values = [], [], []
     at = 0
     for rank in range(ranks):
-        count = int(numbers[at])
-        part = numbers[at + 1 : at + 1 + 2 * count]
+        count = int(numbers[at]) if at < len(numbers) else 1
+        end = at + 1 + 2 * count
+        if end > len(numbers):
+            raise ValueError(f"the words of rank {rank} are not all there")
+        part = numbers[at + 1 : end]
         places.append(np.cumsum(part[0::2].astype(np.int64)))
         values.append(part[1::2])
         owners.append(np.full(count, rank, dtype=np.int64))
-        at += 1 + 2 * count
+        at = end
+    if at != len(numbers):
+        raise ValueError(f"there are words behind those of {ranks} ranks")
     return np.concatenate(owners), np.concatenate(places), np.concatenate(values)
 
 
@@ -132,7 +147,10 @@ def _of_ranks(folder: Path) -> Profile:
         places.append(at.astype(np.int64))
         values.append(words[at])
     joined = np.concatenate(owners), np.concatenate(places), np.concatenate(values)
-    return assembled(layout, ranks, *joined, str(folder))
+    try:
+        return assembled(layout, ranks, *joined, str(folder))
+    except ValueError as error:
+        raise InputError(f"{folder} is damaged: {error}; profile the program again") from None
 
 
 def write_merged(folder: Path, target: Path) -> None:
@@ -210,9 +228,8 @@ def _write(
 
 def _replace(target: Path, line: bytes, told: _Told, octets: bytes) -> None:
     second = json.dumps(told, separators=(",", ":")).encode()
-    draft = target.with_name(f"{target.name}.{os.getpid()}")
-    draft.write_bytes(b"\n".join((line, second, octets)))
-    draft.replace(target)
+    with replacing(target) as file:
+        file.write(b"\n".join((line, second, octets)))
 
 
 def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words]]:
@@ -228,9 +245,14 @@ def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words]]:
     ranks = int(last[layout.fields["ranks"]])
     found = {
         int(words[layout.fields["rank"]]): words
-        for layout, _, words in states
-        if int(words[layout.fields["ranks"]]) == ranks
+        for _, other, words in states
+        if int(words[layout.fields["ranks"]]) == ranks and other == line
     }
+    most = (len(last) - layout.rows_at) // (2 * layout.rows)
+    if not ranks <= most or not all(rank < ranks for rank in found):
+        raise InputError(
+            f"{folder} is damaged: there is no room for {ranks:,} ranks; profile the program again"
+        )
     return layout, ranks, line, found
 
 

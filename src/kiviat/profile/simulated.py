@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from kiviat.trace.told import Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,12 @@ def as_words(simulated: Simulated) -> dict[str, Any]:
     return {name: getattr(simulated, name) for name in Simulated.__slots__}
 
 
-def read_back(told: Mapping[str, Any]) -> Simulated | None:
+def read_back(told: Told) -> Simulated | None:
     """Of the second line of a merged file. A simulation says so also where nobody says of what."""
-    if told.get("clock") != "simulated":
+    if told.words.get("clock") != "simulated":
         return None
-    return Simulated(**told.get("simulated", {"machine": "", "title": "", "version": 0, "compute": None}))
+    if "simulated" not in told:
+        return Simulated("", "", 0, None)
+    words = told.inside("simulated")
+    compute = None if words.words.get("compute") is None else words.number("compute")
+    return Simulated(words.text("machine"), words.text("title"), words.whole("version"), compute)

@@ -11,8 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kiviat.record.units import format_bytes
+from kiviat.trace.told import Told, parsed
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+# A line has some hundred bytes, and three times of its own, of which packing leaves some eight bytes each; of
+# fewer lines all may be alike.
+_MOST_RATIO = 64
+_MOST_BYTES = 1 << 26
+_MOST_COUNT = (1 << 63) - 1
 
 KINDS = ("late sender", "late receiver", "late root", "early root", "imbalance")
 
@@ -59,33 +68,47 @@ def packed(waits: Waits) -> str:
     return base64.b64encode(zlib.compress(json.dumps(told, separators=(",", ":")).encode())).decode()
 
 
-def unpacked(word: str) -> Waits:
-    """ValueError for what is torn."""
+def unpacked(word: str, ranks: int) -> Waits:
+    """Of so many ranks; ValueError for what is torn, or unpacks to more than such a word ever does."""
     try:
-        told = json.loads(zlib.decompress(base64.b64decode(word)))
+        whole = base64.b64decode(word, validate=True)
+        unpacking = zlib.decompressobj()
+        words = unpacking.decompress(whole, max(_MOST_BYTES, _MOST_RATIO * len(whole)))
     except zlib.error as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(f"waits: {error}") from None
+    if not unpacking.eof:
+        more = f"more than the {format_bytes(len(words))} that {format_bytes(len(whole))} of them can have"
+        raise ValueError("waits: torn" if not unpacking.unconsumed_tail else f"waits: they unpack to {more}")
+    told = Told.of(parsed(words), "waits")
+    unavailable = None if told.words.get("unavailable") is None else told.text("unavailable")
+    lines = len(told.list("rank", len(words)))
 
-    def whole(name: str) -> Integers:
-        return np.array(told[name], dtype=np.int64)
-
-    def words(name: str) -> NDArray[np.str_]:
-        return np.array(told[name], dtype=np.str_)
+    def whole_numbers(name: str, most: int) -> Integers:
+        found = np.array(told.wholes(name, lines) or [], dtype=np.uint64)
+        if len(found) != lines or (found > most).any():
+            raise ValueError(f"waits.{name} is none of {lines:,} lines")
+        return found.astype(np.int64)
 
     def real(name: str) -> Floats:
-        return np.array(told[name], dtype=np.float64)
+        found = np.array(told.numbers(name, lines), dtype=np.float64)
+        if len(found) != lines or not (found >= 0).all():
+            raise ValueError(f"waits.{name} is none of {lines:,} lines")
+        return found
 
+    call, kind = ([told.text_of(one, name) for one in told.list(name, lines)] for name in ("call", "kind"))
+    if len(call) != lines or len(kind) != lines or not set(kind) <= set(KINDS):
+        raise ValueError(f"waits.call or waits.kind is none of {lines:,} lines")
     return Waits(
-        rank=whole("rank"),
-        cause=whole("cause"),
-        call=words("call"),
-        kind=words("kind"),
-        count=whole("count"),
+        rank=whole_numbers("rank", ranks - 1),
+        cause=whole_numbers("cause", ranks - 1),
+        call=np.array(call, dtype=np.str_),
+        kind=np.array(kind, dtype=np.str_),
+        count=whole_numbers("count", _MOST_COUNT),
         seconds=real("seconds"),
         longest_s=real("longest_s"),
         error_s=real("error_s"),
-        clocks=told["clocks"],
-        recorded=told["recorded"],
-        remarks=tuple(told["remarks"]),
-        unavailable=told["unavailable"],
+        clocks=told.whole("clocks"),
+        recorded=told.whole("recorded"),
+        remarks=tuple(told.texts("remarks", lines + 1000)),
+        unavailable=unavailable,
     )

@@ -1,10 +1,19 @@
 """What a measurement is: types, units, schema, refusal of other versions."""
 
 from kiviat.record.errors import InputError
-from kiviat.record.schema import RECORD_SCHEMA, RUN_SCHEMA, data_path, refuse_other_version, schema
+from kiviat.record.schema import (
+    OLDER_RECORD_SCHEMA,
+    RECORD_SCHEMA,
+    RUN_SCHEMA,
+    data_path,
+    refuse_other_version,
+    schema,
+)
 from kiviat.record.types import Metric, Record, Row, Table, TableRow
+from kiviat.record.writing import is_replaced, refusing, replacing, write_whole
 
 __all__ = [
+    "OLDER_RECORD_SCHEMA",
     "RECORD_SCHEMA",
     "RUN_SCHEMA",
     "InputError",
@@ -14,6 +23,10 @@ __all__ = [
     "Table",
     "TableRow",
     "data_path",
+    "is_replaced",
     "refuse_other_version",
+    "refusing",
+    "replacing",
     "schema",
+    "write_whole",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.record.errors import InputError
+from kiviat.record.files import read_toml
 from kiviat.record.schema import data_path, refuse_other_version
+from kiviat.record.valid import first_wrong
 
 PUBLISHED_SCHEMA = "kiviat.published/1"
 
@@ -168,22 +169,19 @@ def papers() -> tuple[Paper, ...]:
 def read_paper(path: Path) -> Paper:
     """One file of published results."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = read_toml(path)
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as published results: {error}; correct the file") from None
     try:
         refuse_other_version(data.get("schema"), PUBLISHED_SCHEMA)
-        systems = tuple(_system(system) for system in data["systems"])
-        return Paper(
-            path.stem, tuple(data["authors"]), data["title"], systems, data.get("venue"), data.get("year")
-        )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    except (KeyError, TypeError) as error:
-        wrong = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(
-            f"{path} {wrong}: schema/published.schema.json says what belongs into such a file"
-        ) from None
+    if wrong := first_wrong(data, "published"):
+        raise InputError(f"{path}: {wrong}; schema/published.schema.json says what belongs into such a file")
+    systems = tuple(_system(system) for system in data["systems"])
+    return Paper(
+        path.stem, tuple(data["authors"]), data["title"], systems, data.get("venue"), data.get("year")
+    )
 
 
 def _system(data: dict[str, Any]) -> System:
@@ -193,8 +191,6 @@ def _system(data: dict[str, Any]) -> System:
 
 
 def _fact(data: dict[str, Any]) -> Fact:
-    if data["unit"] not in _UNITS:
-        raise InputError(f"fact {data['id']} is in {data['unit']!r}; give one of {', '.join(_UNITS)}")
     factor, unit = _UNITS[data["unit"]]
     # IMB before 2019 printed MB/s of 2^20 bytes.
     factor *= data.get("base_bytes", 10**6) / 10**6

@@ -9,7 +9,8 @@ from typing import Any
 
 from kiviat.record.errors import InputError
 
-RECORD_SCHEMA = "kiviat.record/1"
+RECORD_SCHEMA = "kiviat.record/2"
+OLDER_RECORD_SCHEMA = "kiviat.record/1"  # without checksums
 RUN_SCHEMA = "kiviat.run/1"
 
 
@@ -30,11 +31,11 @@ def schema(name: str) -> dict[str, Any]:
     return loaded
 
 
-def refuse_other_version(seen: object, expected: str) -> None:
-    """Raises InputError, naming both versions, unless `seen` is `expected`."""
+def refuse_other_version(seen: object, expected: str, older: str | None = None) -> None:
+    """Raises InputError, naming both versions, unless `seen` is `expected`, or `older` where that is read."""
     if seen is None:
         raise InputError(f"it names no schema, where {expected!r} is expected: kiviat did not write it")
-    if seen != expected:
+    if seen not in (expected, older):
         raise InputError(
             f"schema {seen!r} cannot be read: this version of kiviat reads {expected!r}; "
             "use the kiviat that wrote it, or export from there"

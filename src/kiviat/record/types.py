@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kiviat.record.schema import RECORD_SCHEMA, refuse_other_version
+from kiviat.record.schema import OLDER_RECORD_SCHEMA, RECORD_SCHEMA, refuse_other_version
 
 Scalar = str | int | float | bool
 
@@ -131,7 +131,7 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        refuse_other_version(data.get("schema"), RECORD_SCHEMA)
+        refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMA)
         values = {field.name: data[field.name] for field in fields(cls) if field.name != "notes"}
         values["notes"] = data.get("notes", {})  # records of the first versions have none
         values["metrics"] = tuple(Metric.from_json(metric) for metric in data["metrics"])

@@ -17,15 +17,15 @@ def format_value(value: float | None, unit: str) -> str:
     """`value`, given in `unit` (one of the record schema's), as "1.23 µs", "12.3 GB/s", "45.6 %".
 
     Prefixes are decimal (MB = 10^6 B), those of amounts of memory (B) binary. Units without prefixes (%, 1,
-    unknown ones) keep the value as it is. A value that is None or not a number is "unavailable", never 0.
+    unknown ones) keep the value as it is. A value that is None or not finite is "unavailable", never 0.
     """
-    if value is None or math.isnan(value):
+    if value is None or not math.isfinite(value):
         return UNAVAILABLE
     if unit == "B":
         return format_bytes(round(value))
     lowest, highest = _SCALED.get(unit, (0, 0))
     power = 0
-    if value and math.isfinite(value):
+    if value:
         # Rounded first: 999.6 ns is 1.00 µs, not 1000 ns.
         rounded = abs(float(f"{value:.2e}"))
         power = min(max(math.floor(math.log10(rounded) / 3 + 1e-9), lowest), highest)

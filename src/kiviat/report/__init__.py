@@ -1,5 +1,5 @@
 """Tables, figures and the HTML page: no arithmetic beyond formatting."""
 
-from kiviat.report.page import render
+from kiviat.report.run.page import render
 
 __all__ = ["render"]

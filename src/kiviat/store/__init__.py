@@ -2,7 +2,18 @@
 
 from kiviat.store.directory import RunDirectory
 from kiviat.store.files import read_run
-from kiviat.store.lock import forget_writer
-from kiviat.store.names import call_run, find_run, list_runs, runs_home
+from kiviat.store.lock import forget_writer, refuse_living, writing_jobs
+from kiviat.store.names import call_run, each_run, find_run, list_runs, runs_home
 
-__all__ = ["RunDirectory", "call_run", "find_run", "forget_writer", "list_runs", "read_run", "runs_home"]
+__all__ = [
+    "RunDirectory",
+    "call_run",
+    "each_run",
+    "find_run",
+    "forget_writer",
+    "list_runs",
+    "read_run",
+    "refuse_living",
+    "runs_home",
+    "writing_jobs",
+]

@@ -24,13 +24,6 @@ def columns(name: str, without: Collection[str] = frozenset()) -> dict[str, str]
     }
 
 
-@cache
-def required(name: str, definition: str | None = None) -> tuple[str, ...]:
-    """The properties that are never null, of the schema `name` or of a definition in it."""
-    part = schema(name)["$defs"][definition] if definition else schema(name)
-    return tuple(key for key in part["required"] if not _nullable(part["properties"][key]))
-
-
 def sql_columns(types: Mapping[str, str]) -> str:
     """The `columns` argument of read_json."""
     return "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in types.items()) + "}"
@@ -55,7 +48,3 @@ def _kind(part: Mapping[str, Any]) -> str:
     kinds = part.get("type", "string")
     kinds = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
     return "number" if "number" in kinds else str(kinds[0])
-
-
-def _nullable(part: Mapping[str, Any]) -> bool:
-    return "null" in part.get("type", ()) or None in part.get("enum", ())

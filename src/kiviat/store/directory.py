@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -15,21 +14,30 @@ from typing import Any
 
 from kiviat import __version__
 from kiviat.record import RUN_SCHEMA, InputError, Record
+from kiviat.record.plain import plain_name
+from kiviat.store.check import refuse_damaged
+from kiviat.store.checksum import seal
 from kiviat.store.files import RECORDS_FILE, read_run, replace_run
-from kiviat.store.lock import lock, unlock
+from kiviat.store.lock import Writer, lock, unlock
 from kiviat.store.tail import torn_tail
 
-_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_LOST = "its records are lost, and the run ends here: start a new one"
 
 
 class RunDirectory:
     """Leaving its `with` block without `finish` marks the run as interrupted."""
 
-    def __init__(self, path: Path, run: dict[str, Any], done: frozenset[tuple[int, str]]) -> None:
+    def __init__(
+        self, path: Path, run: dict[str, Any], done: frozenset[tuple[int, str]], writer: Writer
+    ) -> None:
         self.path = path
+        self._writer = writer
         self.run = run
         self.done = done
         self._records = os.open(path / RECORDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        # The folder itself, wherever it is moved.
+        self._held = Path(f"/proc/self/fd/{self._folder}")
 
     @classmethod
     def create(
@@ -45,7 +53,7 @@ class RunDirectory:
     ) -> RunDirectory:
         """A new run below `home`; its identifier is the time and `name`."""
         now = datetime.now(UTC)
-        path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{_NO_NAME.sub('-', name)}")
+        path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{plain_name(name)}")
         run: dict[str, Any] = {
             "schema": RUN_SCHEMA,
             "id": path.name,
@@ -61,39 +69,41 @@ class RunDirectory:
             "launches": [],
         }
         try:
-            lock(path)
+            writer = lock(path)
             replace_run(path, run)
-            return cls(path, run, frozenset())
+            return cls(path, run, frozenset(), writer)
         except OSError as error:
             rmtree(path, ignore_errors=True)
             raise _no_run(home, error) from None
 
     @classmethod
-    def reopen(cls, path: Path, plan_hash: str) -> RunDirectory:
-        """An interrupted run, to be continued with the same plan. Drops a torn final line."""
-        run = read_run(path)
-        if run["state"] == "complete":
-            raise InputError(f"run {run['id']} is complete; there is nothing to resume")
-        theirs = (run["plan"] or {}).get("hash")
-        if theirs != plan_hash:
-            raise InputError(
-                f"run {run['id']} has plan {str(theirs)[:12]}, this one is {plan_hash[:12]}: "
-                "resume with the options it was started with, or start a new run"
-            )
-        lock(path)
+    def reopen(cls, path: Path, plan_hash: str, job: str = "") -> RunDirectory:
+        """An interrupted run, to be continued with the same plan, in a scheduler's `job` if in any.
+
+        Drops a torn final line.
+        """
+        _resumable(path, plan_hash)
         try:
+            writer = lock(path, job)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror}; no run goes on there") from None
+        try:
+            run = _resumable(path, plan_hash)  # again: another writer may have finished meanwhile
             records = path / RECORDS_FILE
             if torn := torn_tail(records):
                 os.truncate(records, torn.start)
+            if records.exists():
+                refuse_damaged(records, records)
             done = _done(records, run)
             for launch in run["launches"]:
                 if launch["outcome"] == "running":
                     launch |= {"outcome": "interrupted", "reason": "kiviat ended without a word"}
+                    rmtree(path / "launches" / str(launch["index"]), ignore_errors=True)
             run |= {"state": "running", "finished": None}
             replace_run(path, run)
-            return cls(path, run, done)
+            return cls(path, run, done, writer)
         except BaseException:
-            unlock(path)
+            unlock(path, writer)
             raise
 
     @property
@@ -103,30 +113,52 @@ class RunDirectory:
 
     def append(self, record: Record) -> None:
         """Writes and syncs one record. Where that fails, the file ends with the record before."""
-        line = json.dumps(record.to_json(), separators=(",", ":"), allow_nan=False) + "\n"
+        line = seal(record.to_json())
         size = os.fstat(self._records).st_size
         try:
-            _write_all(self._records, line.encode())
+            _write_all(self._records, line)
             os.fsync(self._records)
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._records, size)
             raise
+        self._refuse_vanished()
 
     def set_launch(self, launch: Mapping[str, Any]) -> None:
         """Adds the launch, or replaces what was known about the one of that index."""
         launches = self.run["launches"]
         launches[launch["index"] : launch["index"] + 1] = [dict(launch)]
-        replace_run(self.path, self.run)
+        self._refuse_vanished()
+        replace_run(self._held, self.run)
 
     def finish(self, state: str = "complete") -> None:
+        self._refuse_vanished()
+        self._finish(state)
+
+    def _finish(self, state: str) -> None:
         self.run["state"] = state
         self.run["finished"] = timestamp(datetime.now(UTC))
-        replace_run(self.path, self.run)
+        replace_run(self._held, self.run)
 
     def close(self) -> None:
         os.close(self._records)
-        unlock(self.path)
+        unlock(self._held, self._writer)
+        os.close(self._folder)
+
+    def _refuse_vanished(self) -> None:
+        """Raises InputError where what is written is no longer what others find at `path`."""
+        now = str(self._held.readlink())
+        if not _is_at(self._folder, self.path):
+            if not now.endswith(" (deleted)"):
+                raise InputError(
+                    f"{self.path} was moved to {now} while the run was going on, so the run ends here; "
+                    f"what is finished is kept there, and `kiviat run --resume {now}` goes on"
+                )
+            raise InputError(f"{self.path} was deleted while the run was going on; {_LOST}")
+        if not _is_at(self._records, self.path / RECORDS_FILE):
+            raise InputError(
+                f"{self.path / RECORDS_FILE} was deleted or replaced while the run was going on; {_LOST}"
+            )
 
     def __enter__(self) -> RunDirectory:
         return self
@@ -137,7 +169,9 @@ class RunDirectory:
         try:
             if self.run["state"] == "running":
                 with suppress(OSError):
-                    self.finish("interrupted")
+                    self._finish("interrupted")
+                if isinstance(error, Exception):
+                    self._refuse_vanished()  # then that is the reason, however the error shows it
         finally:
             self.close()
 
@@ -166,9 +200,34 @@ def _no_run(home: Path, error: OSError) -> InputError:
     )
 
 
+def refuse_complete(run: Mapping[str, Any]) -> None:
+    """Of a run that is to go on."""
+    if run["state"] == "complete":
+        raise InputError(f"run {run['id']} is complete; there is nothing to resume")
+
+
+def _resumable(path: Path, plan_hash: str) -> dict[str, Any]:
+    run = read_run(path)
+    refuse_complete(run)
+    theirs = (run["plan"] or {}).get("hash")
+    if theirs != plan_hash:
+        raise InputError(
+            f"run {run['id']} has plan {str(theirs)[:12]}, this one is {plan_hash[:12]}: "
+            "resume with the options it was started with, or start a new run"
+        )
+    return run
+
+
 def _write_all(handle: int, data: bytes) -> None:
     while data:
         data = data[os.write(handle, data) :]
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _done(records: Path, run: Mapping[str, Any]) -> frozenset[tuple[int, str]]:

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.record import RUN_SCHEMA, InputError, refuse_other_version
+from kiviat.record.files import read_text
+from kiviat.record.valid import first_wrong, parse_json
+from kiviat.record.writing import sync_directory
 from kiviat.store.lock import has_living_writer
+from kiviat.store.tail import refuse_irregular
 
 RUN_FILE = "run.json"
 RECORDS_FILE = "records.jsonl"
@@ -20,7 +24,8 @@ def read_run(path: Path) -> dict[str, Any]:
     """What run.json in the directory `path` says. A run whose writer is gone without a word: interrupted."""
     file = path / RUN_FILE
     try:
-        run = json.loads(file.read_text(encoding="utf-8"))
+        refuse_irregular(file)
+        run = parse_json(read_text(file))
     except FileNotFoundError:
         raise InputError(f"{path} is not a run: it has no {RUN_FILE}; `kiviat runs` lists the runs") from None
     except OSError as error:
@@ -33,9 +38,8 @@ def read_run(path: Path) -> dict[str, Any]:
         refuse_other_version(run.get("schema"), RUN_SCHEMA)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
-    missing = [key for key in ("id", "state", "created", "launches", "machine") if key not in run]
-    if missing:
-        raise InputError(f"{file} lacks {missing[0]!r}; it is damaged or not ours")
+    if wrong := first_wrong(run, "run"):
+        raise InputError(f"{file}: {wrong}; it is damaged or not ours")
     if run["state"] == "running" and not has_living_writer(path):
         run["state"] = "interrupted"
     return run
@@ -56,11 +60,3 @@ def replace_run(path: Path, run: Mapping[str, Any]) -> None:
         with suppress(OSError):
             new.unlink()
         raise
-
-
-def sync_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

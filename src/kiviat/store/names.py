@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from kiviat.record import InputError
 from kiviat.store.files import RUN_FILE, read_run
+
+_T = TypeVar("_T")
 
 
 def runs_home() -> Path:
@@ -14,21 +19,40 @@ def runs_home() -> Path:
 
 
 def list_runs(home: Path | None = None) -> list[Path]:
-    """All runs below `home`, oldest first."""
+    """All runs below `home`, oldest first. Those that cannot be read are named on stderr and left out."""
+    return [path for path, _ in each_run(lambda run: None, home)]
+
+
+def each_run(take: Callable[[dict[str, Any]], _T], home: Path | None = None) -> list[tuple[Path, _T]]:
+    """As `list_runs`, with what `take` makes of each run.json, which is read once and not kept."""
     home = home or runs_home()
     try:
-        found = [path.parent for path in home.glob(f"*/{RUN_FILE}")]
+        folders = sorted(home.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
     except OSError as error:
         raise InputError(f"{home} cannot be read: {error.strerror}") from None
-    return sorted(found, key=_created)
+    found = []
+    for path in folders:
+        if (run := _readable(path)) is not None:
+            found.append((str(run["created"]), len(path.name), path.name, path, take(run)))
+    return [(path, taken) for *_, path, taken in sorted(found, key=lambda one: one[:3])]
 
 
-def _created(path: Path) -> tuple[str, int, str]:
+def _readable(path: Path) -> dict[str, Any] | None:
+    """The run.json of a run. None for other folders, and for runs that cannot be read: stderr names those."""
     try:
-        created = read_run(path)["created"]
-    except InputError:
-        created = ""
-    return created, len(path.name), path.name
+        (path / RUN_FILE).lstat()
+        return read_run(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        reason = f"{path} cannot be read: {error.strerror}"
+    except InputError as error:
+        reason = str(error)
+    words = " ".join(reason.split()).encode("utf-8", "backslashreplace").decode()  # names may not be UTF-8
+    print(f"kiviat: left out: {words}", file=sys.stderr)
+    return None
 
 
 def find_run(name: str, home: Path | None = None) -> Path:
@@ -38,6 +62,8 @@ def find_run(name: str, home: Path | None = None) -> Path:
         return Path(name)
     if Path(name).name == RUN_FILE and Path(name).is_file():
         return Path(name).parent
+    if name != "last" and name == Path(name).name and (home / name / RUN_FILE).is_file():
+        return home / name
     runs = list_runs(home)
     if not any(name == "last" or path.name.startswith(name) for path in runs) and Path(name).exists():
         raise InputError(
@@ -47,8 +73,7 @@ def find_run(name: str, home: Path | None = None) -> Path:
         raise InputError(f"there is no run {name!r}: {home} holds none; `kiviat run` makes one")
     if name == "last":
         return runs[-1]
-    exact = [path for path in runs if path.name == name]
-    matches = exact or [path for path in runs if path.name.startswith(name)]
+    matches = [path for path in runs if path.name.startswith(name)]
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import duckdb
 
 from kiviat.record import InputError
-from kiviat.store.columns import columns, sql_columns
+from kiviat.store.check import first_bad_line, refuse_damaged
+from kiviat.store.columns import columns
+from kiviat.store.duck import interruptible, plain_folder, plain_names
 from kiviat.store.files import RECORDS_FILE, RUN_FILE, read_run
-from kiviat.store.read import LARGEST_LINE_BYTES, first_bad_line, read_json, whole_lines
+from kiviat.store.read import read_json, refuse_wrong, whole_lines
 from kiviat.store.tail import torn_tail
 
 Format = Literal["csv", "json", "parquet"]
 
 _COPY = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY true", "parquet": "FORMAT parquet"}
+_CLOSED = ("allow_persistent_secrets = false", "enable_external_access = false", "lock_configuration = true")
 _IDENTITY = 'run, launch, "case", benchmark, ranks, bytes, axes'
 _RUN_COLUMNS = """
     id, state, version, created, finished, substrate, clock, plan.name AS plan, plan.hash AS plan_hash,
@@ -29,32 +32,53 @@ _RUN_COLUMNS = """
 
 
 @contextmanager
-def connect(runs: Sequence[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the tables runs, launches, records, metrics, tables and samples of these runs."""
+def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the tables runs, launches, records, metrics, tables and samples of these runs.
+
+    Where there is a query in `closed_for`, what that needs is in memory, and no file can be read or written,
+    no extension loaded and no setting changed any more.
+    """
     if not runs:
         raise InputError("there are no runs to query; `kiviat run` makes one")
     for run in runs:
         read_run(run)
     with ExitStack() as stack:
-        connection = stack.enter_context(duckdb.connect())
+        _, spilled = stack.enter_context(plain_folder())
+        connection = stack.enter_context(duckdb.connect(config={"temp_directory": spilled}))
         records = [run / RECORDS_FILE for run in runs]
         readable = [stack.enter_context(whole_lines(file, torn_tail(file))) for file in records]
+        there = [(whole, file) for whole, file in zip(readable, records, strict=True) if whole]
+        for whole, file in there:
+            refuse_damaged(whole, file)
+        refuse_wrong(there)
         files = [file for file in readable if file]
-        _define(connection, [run / RUN_FILE for run in runs], files)
+        named = [*(run / RUN_FILE for run in runs), *files]
+        names = stack.enter_context(plain_names(named))
+        sources = _sources(names[: len(runs)], names[len(runs) :])
         try:
+            if closed_for is not None:
+                sources = interruptible(connection, lambda: _close(connection, sources, closed_for))
+            _define(connection, sources)
             yield connection
         except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
             raise InputError(_first_of(files) or _first_line(error)) from None
         except duckdb.Error as error:
-            raise InputError(_first_line(error)) from None
+            said = _first_line(error)
+            if closed_for is not None and isinstance(error, duckdb.PermissionException):
+                said += "; --unsafe lets queries read and write files"
+            for name, file in zip(names, named, strict=True):
+                said = said.replace(f'"{name}"', str(file))
+            raise InputError(said) from None
 
 
-def export(connection: duckdb.DuckDBPyConnection, select: str, target: Path, form: Format) -> None:
-    """Writes the result of a query; readers see the old file or the new one, never a part."""
-    with TemporaryDirectory(prefix=".kiviat-", dir=target.parent) as folder:
-        new = Path(folder) / "export"
-        connection.execute(f"COPY ({select}) TO '{new}' ({_COPY[form]})")
-        shutil.move(new, target)
+def export(connection: duckdb.DuckDBPyConnection, select: str, target: BinaryIO, form: Format) -> None:
+    """Writes the result of a query."""
+    name = f"/dev/fd/{target.fileno()}"
+    copy = f"COPY ({select}) TO '{name}' ({_COPY[form]}, USE_TMP_FILE false)"
+    try:
+        interruptible(connection, lambda: connection.execute(copy))
+    except duckdb.IOException as error:
+        raise InputError(_first_line(error).replace(f'"{name}"', "of the export")) from None
 
 
 def add_table(
@@ -68,21 +92,46 @@ def add_table(
         file = Path(folder) / "rows"
         with file.open("w", encoding="utf-8") as lines:
             lines.writelines(json.dumps(row) + "\n" for row in rows)
-        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {read_json(types, file)}")
+        with plain_names([file]) as names:
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {read_json(types, *names)}")
 
 
-def _define(connection: duckdb.DuckDBPyConnection, runs: Sequence[Path], records: Sequence[Path]) -> None:
-    names = ", ".join("'" + str(run).replace("'", "''") + "'" for run in runs)
-    run_source = (
-        f"read_json([{names}], format='unstructured', columns={sql_columns(columns('run'))}, "
-        f"maximum_object_size={LARGEST_LINE_BYTES})"
-    )
-    source = _records(records)
+@dataclass(frozen=True)
+class _Sources:
+    """What stands behind FROM: runs, records without samples, records with them."""
+
+    runs: str
+    records: str
+    sampled: str
+
+
+def _sources(runs: Sequence[str], records: Sequence[str]) -> _Sources:
     without = _records(records, frozenset({"samples"}))
+    return _Sources(read_json(columns("run"), *runs, form="unstructured"), without, _records(records))
+
+
+def _close(connection: duckdb.DuckDBPyConnection, sources: _Sources, query: str) -> _Sources:
+    """Copies into memory what the query needs. DuckDB could be left the files alone, but to write, too: a
+    table expression may be a COPY.
+    """
+    kept = {"runs": sources.runs, "records": sources.records}
+    if "samples" in query.lower():
+        kept["sampled"] = sources.sampled
+    connection.execute("CREATE SCHEMA kept")
+    for name, source in kept.items():
+        connection.execute(f"CREATE TABLE kept.{name} AS SELECT * FROM {source}")
+    for setting in _CLOSED:
+        connection.execute(f"SET {setting}")
+    unread = _nothing(columns("record"), "error('samples are there if the query has the word samples')")
+    return _Sources("kept.runs", "kept.records", "kept.sampled" if "sampled" in kept else unread)
+
+
+def _define(connection: duckdb.DuckDBPyConnection, sources: _Sources) -> None:
+    run_source, source, without = sources.runs, sources.sampled, sources.records
     views = {
         "runs": f"SELECT {_RUN_COLUMNS} FROM {run_source}",
         "launches": f"SELECT run, unnest(l) FROM (SELECT id AS run, unnest(launches) AS l FROM {run_source})",
-        "records": f"SELECT * EXCLUDE (metrics, tables) FROM {without}",
+        "records": f"SELECT * EXCLUDE (metrics, tables, crc32) FROM {without}",
         "tables": f"SELECT {_IDENTITY}, unnest(t) FROM (SELECT *, unnest(tables) AS t FROM {without})",
         "metrics": (
             f"SELECT {_IDENTITY}, outcome, unnest(m) FROM (SELECT *, unnest(metrics) AS m FROM {without})"
@@ -97,12 +146,16 @@ def _define(connection: duckdb.DuckDBPyConnection, runs: Sequence[Path], records
         connection.execute(f"CREATE VIEW {name} AS {select}")
 
 
-def _records(files: Sequence[Path], without: frozenset[str] = frozenset()) -> str:
+def _records(files: Sequence[str], without: frozenset[str] = frozenset()) -> str:
     types = columns("record", without)
     if files:
         return read_json(types, *files)
-    nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in types.items())
-    return f"(SELECT {nothing} WHERE false)"
+    return _nothing(types, "false")
+
+
+def _nothing(types: Mapping[str, str], condition: str) -> str:
+    nulls = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in types.items())
+    return f"(SELECT {nulls} WHERE {condition})"
 
 
 def _first_of(files: Sequence[Path]) -> str | None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 
-from kiviat.record import RECORD_SCHEMA, InputError, Row, refuse_other_version, schema
+from kiviat.record import InputError, Row
 from kiviat.record.types import Scalar
-from kiviat.store.columns import columns, required, sql_columns
+from kiviat.record.units import counted
+from kiviat.store.check import first_bad_line, is_suspect, refuse_damaged
+from kiviat.store.columns import columns, sql_columns
+from kiviat.store.duck import interruptible, plain_names, rows_of
 from kiviat.store.files import RECORDS_FILE, read_run
 from kiviat.store.names import call_run
 from kiviat.store.tail import TornTail, torn_tail
@@ -36,6 +39,12 @@ def load(path: Path) -> tuple[dict[str, Any], list[Row], list[str]]:
     if torn := torn_tail(records):
         warnings.append(f"{records} ends within a record: the last {torn.length} bytes were dropped")
     with whole_lines(records, torn) as readable:
+        if readable and (unverified := refuse_damaged(readable, records)):
+            run["unverified"] = unverified
+            warnings.append(
+                f"run {run['id']} has {counted(unverified, 'unverified record')}: "
+                "an older version of kiviat wrote them, without checksums"
+            )
         rows = _rows(readable, records) if readable else []
     foreign = next((row.run for row in rows if row.run != run["id"]), None)
     if foreign:
@@ -61,13 +70,21 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
             yield copy
 
 
-def read_json(types: Mapping[str, str], *files: Path) -> str:
-    """The table function that reads files of one JSON object a line."""
-    names = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
+def read_json(types: Mapping[str, str], *names: str, form: str = "newline_delimited") -> str:
+    """The table function that reads files of JSON objects, one a line if not said otherwise. Their names are
+    plain ones.
+    """
+    files = ", ".join(f"'{name}'" for name in names)
     return (
-        f"read_json([{names}], format='newline_delimited', columns={sql_columns(types)}, "
+        f"read_json([{files}], format='{form}', columns={sql_columns(types)}, "
         f"maximum_object_size={LARGEST_LINE_BYTES})"
     )
+
+
+def read_lines(*names: str) -> str:
+    """The table function that reads files of one JSON object a line as `json`, whatever is in them."""
+    files = ", ".join(f"'{name}'" for name in names)
+    return f"read_ndjson_objects([{files}], maximum_object_size={LARGEST_LINE_BYTES})"
 
 
 # What a Row has of its record, and what of its metric: in that order, and the notes last.
@@ -81,49 +98,67 @@ _NO_METRIC = [_UNKNOWN.get(name) for name in _OF_METRIC]
 def _rows(readable: Path, records: Path) -> list[Row]:
     if not readable.stat().st_size:
         return []
-    with duckdb.connect() as connection:
+    with duckdb.connect() as connection, plain_names([readable]) as (name,):
         try:
-            # Records and metrics are asked for apart: a record has several metrics, and each value that
-            # becomes a Python object takes its time.
-            connection.execute(_table(readable))
-            of_records = connection.sql(_of_records()).fetchall()
-            of_metrics = connection.sql(_of_metrics()).fetchall()
-        except duckdb.Error as error:
+            suspect, of_records, of_metrics = interruptible(connection, lambda: _values(connection, name))
+        except (duckdb.Error, UnicodeDecodeError) as error:  # its messages may end within a letter
+            reason = str(error).replace(name, str(records))
             raise InputError(
-                first_bad_line(readable, records) or f"{records} cannot be read: {error}"
+                first_bad_line(readable, records) or f"{records} cannot be read: {reason}"
             ) from None
-    if any(value[-1] for value in chain(of_records, of_metrics)):
-        raise InputError(first_bad_line(readable, records) or f"{records} holds lines that are no records")
+    if suspect and (bad := first_bad_line(readable, records)):
+        raise InputError(bad)
     place, rows, metrics = _OF_RECORD.index("axes"), [], iter(of_metrics)
-    for *identity, notes, count, _ in of_records:
+    for *identity, notes, count in of_records:
         identity[place] = _axes(identity[place])
         said = _notes(notes)
         if not count:
             rows.append(Row(*[*identity, *_NO_METRIC, said]))
-        for *values, _ in islice(metrics, count):
+        for values in islice(metrics, count):
             rows.append(Row(*[*identity, *values, said]))
     return rows
 
 
-def _table(readable: Path) -> str:
-    """Reads the file, once."""
-    names = ", ".join(f'"{name}"' for name in (*_OF_RECORD, "notes", "metrics"))
-    wrong = [f"schema IS DISTINCT FROM '{RECORD_SCHEMA}'"]
-    wrong += [f'"{name}" IS NULL' for name in required("record")]
-    source = read_json(columns("record", frozenset({"samples"})), readable)
-    return f"CREATE TEMP TABLE records AS SELECT {names}, ({' OR '.join(wrong)}) AS bad FROM {source}"
+def _values(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[bool, list[Any], list[Any]]:
+    """Records and metrics are asked for apart: a record has several metrics, and each value that becomes a
+    Python object takes its time.
+    """
+    connection.execute(f"CREATE TEMP TABLE records AS SELECT * FROM {_small(name)}")
+    suspect = is_suspect(connection, read_lines(name), "records")
+    return suspect, rows_of(connection.execute(_of_records())), rows_of(connection.execute(_of_metrics()))
+
+
+def refuse_wrong(files: Sequence[tuple[Path, Path]]) -> None:
+    """InputError for the first line that is not as the schema says. Each file has another name, too, by which
+    the message calls it.
+    """
+    if not files:
+        return
+    with duckdb.connect() as connection, plain_names([readable for readable, _ in files]) as names:
+        lines, records = read_lines(*names), _small(*names)
+        try:
+            suspect = interruptible(connection, lambda: is_suspect(connection, lines, records))
+        except (duckdb.Error, UnicodeDecodeError):
+            suspect = True
+    for readable, called in files if suspect else ():
+        if bad := first_bad_line(readable, called):
+            raise InputError(bad)
+
+
+def _small(*names: str) -> str:
+    """Records without what may be large of them."""
+    return read_json(columns("record", frozenset({"samples", "tables"})), *names)
 
 
 def _of_records() -> str:
     selected = ", ".join(f'"{name}"' for name in _OF_RECORD)
-    return f"SELECT {selected}, notes, coalesce(len(metrics), 0), bad FROM records"
+    return f"SELECT {selected}, notes, coalesce(len(metrics), 0) FROM records"
 
 
 def _of_metrics() -> str:
     known = {"metric": "m.name"} | {name: f"coalesce(m.{name}, {other})" for name, other in _UNKNOWN.items()}
     selected = ", ".join(known.get(name, f'm."{name}"') for name in _OF_METRIC)
-    wrong = " OR ".join(f'm."{name}" IS NULL' for name in required("record", "metric"))
-    return f"SELECT {selected}, m IS NOT NULL AND ({wrong}) FROM (SELECT unnest(metrics) AS m FROM records)"
+    return f"SELECT {selected} FROM (SELECT unnest(metrics) AS m FROM records)"
 
 
 @lru_cache(maxsize=4096)
@@ -136,62 +171,3 @@ def _axes(text: str) -> dict[str, Scalar]:
 def _notes(text: str | None) -> dict[str, str]:
     notes: dict[str, str] = json.loads(text or "{}")
     return notes
-
-
-def first_bad_line(readable: Path, name: Path) -> str | None:
-    """Which line is no record of ours and why, in one line that calls the file `name`."""
-    with readable.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if reason := _reason(line):
-                return f"{name} line {number}: {reason}"
-    return None
-
-
-def _reason(line: bytes) -> str | None:
-    try:
-        data = json.loads(line)
-    except ValueError:
-        return "not JSON; the file is damaged or not ours"
-    if not isinstance(data, dict):
-        return f"{type(data).__name__} instead of a record; the file is not ours"
-    try:
-        refuse_other_version(data.get("schema"), RECORD_SCHEMA)
-    except InputError as error:
-        return str(error)
-    wrong = _wrong(data, schema("record"), "")
-    return f"{wrong}; the file is damaged or not ours" if wrong else None
-
-
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-    "null": (type(None),),
-}
-
-
-def _wrong(value: Any, part: Mapping[str, Any], name: str) -> str | None:
-    """The first thing in `value` that is missing or of another type than the schema says."""
-    if "$ref" in part:
-        return _wrong(value, schema("record")["$defs"][part["$ref"].rsplit("/", 1)[1]], name)
-    kinds = part.get("type")
-    if kinds is not None:
-        allowed = [kind for word in ([kinds] if isinstance(kinds, str) else kinds) for kind in _TYPES[word]]
-        if type(value) not in allowed:
-            return f"{name} is {value!r}"
-    elif "enum" in part and value not in part["enum"]:
-        return f"{name} is {value!r}"
-    if isinstance(value, dict):
-        missing = (key for key in part.get("required", ()) if key not in value)
-        inner = ((value[key], one, key) for key, one in part.get("properties", {}).items() if key in value)
-        return next((f"lacks {key!r}" for key in missing), None) or _first_wrong(inner)
-    if isinstance(value, list):
-        return _first_wrong((item, part["items"], name) for item in value)
-    return None
-
-
-def _first_wrong(parts: Iterable[tuple[Any, Mapping[str, Any], str]]) -> str | None:
-    return next((wrong for part in parts if (wrong := _wrong(*part))), None)

@@ -13,9 +13,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from kiviat.record import InputError, Table, TableRow
+from kiviat.record import Table, TableRow
+from kiviat.store.check import refuse_bad_line, refuse_damaged_line
+from kiviat.store.checksum import is_intact
 from kiviat.store.files import RECORDS_FILE
-from kiviat.store.read import first_bad_line, whole_lines
+from kiviat.store.read import whole_lines
 from kiviat.store.tail import torn_tail
 
 # Most records are of no study: their lines are not parsed. Within a string the quotes would be escaped.
@@ -33,14 +35,14 @@ def load_tables(path: Path) -> Iterator[TableRow]:
         if readable is None:
             return
         with readable.open("rb") as lines:
-            for line in lines:
-                if line.rfind(_HAS_NONE) < 0 and _HAS_TABLES.search(line):
-                    try:
-                        found = list(_of_record(json.loads(line)))
-                    except (ValueError, KeyError, TypeError) as error:
-                        wrong = first_bad_line(readable, records)
-                        raise InputError(wrong or f"{records} cannot be read: {error!r}") from None
-                    yield from found
+            for number, line in enumerate(lines, 1):
+                if line.rfind(_HAS_NONE) >= 0:
+                    continue
+                if _HAS_TABLES.search(line):
+                    refuse_bad_line(line, records, number)
+                    yield from _of_record(json.loads(line))
+                elif not is_intact(line):
+                    refuse_damaged_line(line, records, number)
 
 
 def _of_record(record: Mapping[str, Any]) -> Iterator[TableRow]:

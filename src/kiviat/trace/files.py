@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from kiviat.record import InputError
+from kiviat.record.files import open_binary
+from kiviat.record.units import format_bytes
 from kiviat.trace.layout import START, Layout, layout_of
+from kiviat.trace.told import MOST_DATE_S, MOST_RANKS, Told, parsed
 from kiviat.trace.trace import ENDED, RankTrace, Rate, Trace
+
+# Bytes of an event, for each rank and eight more: no call that is recorded has as many numbers of ten bytes.
+_MOST_OF_EVENT = 64
+_AT_ONCE = 1 << 20
 
 
 def is_trace(path: Path) -> bool:
@@ -24,7 +32,7 @@ def is_trace(path: Path) -> bool:
 def read_trace(path: Path) -> Trace:
     """InputError for what is torn, of another version, or none."""
     try:
-        with path.open("rb") as file:
+        with open_binary(path) as file:
             if file.read(len(START)) != START:
                 raise InputError(f"{path} is no trace: `kiviat trace -- mpirun …` writes one")
             file.seek(0)
@@ -34,17 +42,35 @@ def read_trace(path: Path) -> Trace:
             size = file.seek(0, 2) - streams_at
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    each = [_of_rank(layout, about) for about in words["each"]]
+    try:
+        return _trace(layout, Told.of(parsed(words)), path, streams_at, size)
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}; record the program again") from None
+
+
+def _trace(layout: Layout, words: Told, path: Path, streams_at: int, size: int) -> Trace:
+    """`size` bytes of streams stand at `streams_at`. ValueError for what no recorder writes."""
+    ranks = words.whole("ranks", 1, MOST_RANKS)
+    each = [_of_rank(layout, about, ranks) for about in words.each("each", ranks)]
+    numbers = [one.rank for one in each]
+    if not each or numbers != sorted(set(numbers)):
+        raise ValueError("its ranks are not in their order, or there are none")
     expected = sum(one.packed_bytes for one in each)
     if size != expected:
         raise InputError(f"{path} is truncated: {size:,} of {expected:,} bytes; record the program again")
+    rate = None
+    if words.words.get("rate") is not None:
+        told = words.inside("rate")
+        rate = Rate(told.number("flops"), told.text("how"))
+        if not rate.flops:
+            raise ValueError("rate.flops is 0")
     return Trace(
         path=path,
-        program=words["program"],
-        library=words["library"],
-        ranks=words["ranks"],
-        started_s=words["started_s"],
-        rate=Rate(**words["rate"]) if words["rate"] else None,
+        program=words.text("program"),
+        library=words.text("library"),
+        ranks=ranks,
+        started_s=words.whole("started_s", 0, MOST_DATE_S),
+        rate=rate,
         each=each,
         streams_at=streams_at,
         crc32=zlib.crc32(json.dumps([one.crc32 for one in each]).encode()),
@@ -53,65 +79,104 @@ def read_trace(path: Path) -> Trace:
 
 def check(trace: Trace) -> None:
     """InputError where a stream is damaged."""
-    for _ in _packed(trace):
+    for _ in _unpacked(trace):
         pass
 
 
 def unpack(trace: Trace, folder: Path) -> None:
-    """Writes RANK.stream for each rank into `folder`; InputError where the trace is damaged."""
+    """Writes RANK.stream for each rank into `folder`; InputError where a trace is damaged or has no room."""
     folder.mkdir(parents=True, exist_ok=True)
-    for rank, packed in _packed(trace):
-        (folder / f"{rank}.stream").write_bytes(zlib.decompress(packed))
+    whole, free = sum(one.stream_bytes for one in trace.each), shutil.disk_usage(folder).free
+    if whole > free:
+        raise InputError(
+            f"{trace.path} unpacks to {format_bytes(whole)}, and {folder} has room for {format_bytes(free)}; "
+            "set KIVIAT_RUNS to a folder with room"
+        )
+    for one in trace.each:
+        (folder / f"{one.rank}.stream").write_bytes(b"")
+    for rank, part in _unpacked(trace):
+        with (folder / f"{rank}.stream").open("ab") as file:
+            file.write(part)
 
 
-def _packed(trace: Trace) -> Iterator[tuple[int, bytes]]:
+def _unpacked(trace: Trace) -> Iterator[tuple[int, bytes]]:
+    """Ranks and parts of their streams, one after the other."""
     with trace.path.open("rb") as file:
         file.seek(trace.streams_at)
         for one in trace.each:
-            packed = file.read(one.packed_bytes)
-            if zlib.crc32(packed) != one.crc32:
-                raise InputError(
-                    f"{trace.path} is damaged: the checksum of rank {one.rank} is another one; record the "
-                    "program again"
-                )
-            yield one.rank, packed
+            try:
+                yield from ((one.rank, part) for part in _parts(file, one))
+            except (ValueError, zlib.error) as error:
+                why = f"the stream of rank {one.rank}: {error}"
+                raise InputError(f"{trace.path} is damaged: {why}; record the program again") from None
 
 
-def _checked(line: bytes, words: bytes, path: Path) -> Mapping[str, Any]:
+def _parts(file: BinaryIO, one: RankTrace) -> Iterator[bytes]:
+    """ValueError or zlib.error where a stream is not what its rank says; no more than that is unpacked."""
+    unpacking, checksum, left, room = zlib.decompressobj(), 0, one.packed_bytes, one.stream_bytes
+    while left or unpacking.unconsumed_tail:
+        packed = unpacking.unconsumed_tail
+        if not packed:
+            packed = file.read(min(left, _AT_ONCE))
+            if not packed:
+                raise ValueError("it is truncated")
+            left -= len(packed)
+            checksum = zlib.crc32(packed, checksum)
+        part = unpacking.decompress(packed, min(room + 1, _AT_ONCE))
+        room -= len(part)
+        if room < 0:
+            raise ValueError(f"it unpacks to more than the {format_bytes(one.stream_bytes)} that it says")
+        yield part
+    if checksum != one.crc32:
+        raise ValueError("its checksum is another one")
+    if room or not unpacking.eof or unpacking.unused_data:
+        raise ValueError(f"it does not unpack to the {format_bytes(one.stream_bytes)} that it says")
+
+
+def _checked(line: bytes, words: bytes, path: Path) -> bytes:
     words = words.rstrip(b"\n")
     try:
-        told = json.loads(line)
-        size, checksum = int(told["bytes"]), int(told["crc32"])
-    except (ValueError, KeyError, TypeError):
+        told = Told.of(parsed(line))
+        size, checksum = told.whole("bytes"), told.whole("crc32")
+    except ValueError:
         raise InputError(f"{path} is truncated; record the program again") from None
     if len(words) != size:
         raise InputError(f"{path} is truncated; record the program again")
     if zlib.crc32(words) != checksum:
         raise InputError(f"{path} is damaged: its checksum is another one; record the program again")
-    about: Mapping[str, Any] = json.loads(words)
-    return about
+    return words
 
 
-def _of_rank(layout: Layout, about: Mapping[str, Any]) -> RankTrace:
-    counted = about["counted"]
+def _of_rank(layout: Layout, about: Told, ranks: int) -> RankTrace:
+    counted = about.wholes("counted", 2 * len(layout.operations))
+    if len(counted) < 2 * len(layout.operations):
+        raise ValueError(f"{about.where}.counted has {len(counted)} numbers")
     calls = dict(zip(layout.operations, counted[::2], strict=True))
     sent = dict(zip(layout.operations, counted[1::2], strict=True))
-    ended = about["stage"] == ENDED
+    ended = about.whole("stage") == ENDED
+    unsupported = about.whole("unsupported", 0, len(layout.calls))
+    events, stream_bytes = about.whole("events"), about.whole("length")
+    if not 2 * events <= stream_bytes <= (events + 1) * _MOST_OF_EVENT * (8 + ranks):
+        raise ValueError(
+            f"{about.where}.length is {stream_bytes:,} bytes, which {events:,} events of {ranks:,} ranks "
+            "cannot have"
+        )
     return RankTrace(
-        rank=about["rank"],
-        host=about["host"],
-        node=about["node"],
-        events=about["events"],
-        computed_s=1e-9 * about["computed_ns"],
-        elapsed_s=1e-9 * about["elapsed_ns"] if ended else None,
+        rank=about.whole("rank", 0, ranks - 1),
+        host=about.text("host"),
+        node=about.whole("node"),
+        events=events,
+        computed_s=1e-9 * about.whole("computed_ns"),
+        elapsed_s=1e-9 * about.whole("elapsed_ns") if ended else None,
         calls={name: value for name, value in calls.items() if value},
         bytes={name: value for name, value in sent.items() if value},
-        unsupported=layout.calls[about["unsupported"] - 1] if about["unsupported"] else None,
-        other_threads=about["other_threads"],
-        unseen=about["unseen"],
-        sparse=about["sparse"],
-        lost=bool(about["lost"]),
-        polls=about["polls"],
-        packed_bytes=about["packed"],
-        crc32=about["crc32"],
+        unsupported=layout.calls[unsupported - 1] if unsupported else None,
+        other_threads=about.whole("other_threads"),
+        unseen=about.whole("unseen"),
+        sparse=about.whole("sparse"),
+        lost=bool(about.whole("lost")),
+        polls=about.whole("polls"),
+        stream_bytes=stream_bytes,
+        packed_bytes=about.whole("packed"),
+        crc32=about.whole("crc32"),
     )

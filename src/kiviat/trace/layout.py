@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.record import InputError
+from kiviat.trace.told import Told, parsed
 
 FORMAT = "kiviat.trace/1"
 START = b'{"format":"kiviat.trace/'
 DESCRIPTION_AT = 8192
 MAGIC = b"kvtrace1"
+_MOST_STREAM_AT = 1 << 24
+_MOST_NAMES = 256  # the number of a call is an octet
 
 
 @dataclass(frozen=True)
@@ -35,25 +37,40 @@ class Layout:
 def layout_of(line: bytes, path: Path) -> Layout:
     """InputError for another version, and for what is torn."""
     try:
-        words: Mapping[str, Any] = json.loads(line)
-        seen = words["format"]
-    except (ValueError, KeyError, TypeError):
+        words = Told.of(parsed(line))
+        seen = words.text("format")
+    except ValueError:
         raise InputError(f"{path} is truncated; record the program again") from None
     if seen != FORMAT:
         raise InputError(
             f"{path} is of version {seen!r}: this kiviat reads {FORMAT!r}; use the one that wrote it, or "
             "record the program again"
         )
-    texts = {name: (at, length) for name, (at, length) in words["texts"].items()}
-    return Layout(
-        fields=words["fields"],
-        texts=texts,
-        counted_at=words["counted_at"],
-        stream_at=words["stream_at"],
-        operations=words["operations"],
-        calls=words["calls"],
+    try:
+        return _layout(words, line)
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}; record the program again") from None
+
+
+def _layout(words: Told, line: bytes) -> Layout:
+    """ValueError where something would stand outside of what comes before the description."""
+    told = words.inside("texts")
+    places = {name: told.wholes(name, 2) for name in told.words}
+    if any(len(place) < 2 for place in places.values()):
+        raise ValueError("a text has a place or a length, and not both")
+    layout = Layout(
+        fields=words.texts("fields", DESCRIPTION_AT // 8),
+        texts={name: (at, length) for name, (at, length) in places.items()},
+        counted_at=words.whole("counted_at", 0, DESCRIPTION_AT),
+        stream_at=words.whole("stream_at", DESCRIPTION_AT, _MOST_STREAM_AT),
+        operations=words.texts("operations", _MOST_NAMES),
+        calls=words.texts("calls", _MOST_NAMES),
         line=line,
     )
+    ends = [layout.counted_at + 16 * len(layout.operations), *map(sum, layout.texts.values())]
+    if max(ends) > DESCRIPTION_AT:
+        raise ValueError(f"a word stands at byte {max(ends):,}, behind the header")
+    return layout
 
 
 def header_of(layout: Layout, content: bytes) -> dict[str, Any]:

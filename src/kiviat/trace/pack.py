@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from kiviat.record import InputError
+from kiviat.record import InputError, replacing
 from kiviat.trace.layout import DESCRIPTION_AT, MAGIC, Layout, header_of, layout_of
 from kiviat.trace.trace import Rate
 
@@ -62,10 +62,8 @@ def pack(folder: Path, output: Path, rate: Rate | None) -> bool:
 
 def _write(output: Path, draft: Path, first: bytes, second: bytes, places: list[tuple[int, int]]) -> None:
     checked = json.dumps({"bytes": len(second), "crc32": zlib.crc32(second)}, separators=(",", ":")).encode()
-    new = output.with_name(f".{output.name}.new")
-    with new.open("wb") as file, draft.open("rb") as packed:
+    with replacing(output) as file, draft.open("rb") as packed:
         file.write(first + b"\n" + checked + b"\n" + second + b"\n")
         for at, length in places:
             packed.seek(at)
             file.write(packed.read(length))
-    new.replace(output)

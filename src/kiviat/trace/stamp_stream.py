@@ -49,7 +49,7 @@ class StampStream(MessageSteps):
         numbers: list[int],
     ) -> None:
         super().__init__(communicators, numbers)
-        self.rank = rank
+        self.rank, self.ranks = rank, ranks
         self.entered: list[int] = []
         self.left: list[int] = []
         self.counted: list[bool] = []
@@ -148,8 +148,12 @@ class StampStream(MessageSteps):
 
     def _runs(self) -> tuple[int, ...]:
         many, found = self._next(), list[int]()
+        if many > self.ranks:
+            raise ValueError(f"{many} members of {self.ranks} ranks")
         while len(found) < many:
             first, step, length = self._next(), unfolded(self._next()), self._next()
+            if length > many - len(found):
+                raise ValueError(f"{length} members in a row, of {many}")
             found += range(first, first + step * length, step) if step else [first] * length
         return tuple(found)
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kiviat.record import InputError
 from kiviat.trace.layout import DESCRIPTION_AT, MAGIC, Layout, header_of, layout_of
 from kiviat.trace.octets import numbers_of
 from kiviat.trace.stamp_stream import StampStream
 from kiviat.trace.stamped import Clock, Communicators, Stamped
+
+_MOST_RANKS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,16 +42,23 @@ def read_stamps(folder: Path) -> Recording | None:
     found.sort(key=lambda one: int(one[1]["rank"]))
     layout, headers = found[0][0], [header for _, header, _ in found]
     ranks = int(headers[0]["ranks"])
+    if not all(header["rank"] < ranks <= _MOST_RANKS for header in headers):
+        raise InputError(f"{folder} has times of ranks that cannot be; profile the program again")
     refusal, remarks = _refusal(headers), _remarks(headers, ranks)
     communicators, each = Communicators(), []
     clocks = _clocks(headers)
     for layout, header, path in found if refusal is None else ():
         with path.open("rb") as file:
             file.seek(layout.stream_at)
-            numbers = numbers_of(file.read(header["length"])).tolist()
-        reader = StampStream(int(header["rank"]), ranks, communicators, layout.operations, numbers)
-        reader.read()
-        each.append(reader.stamped(header["begun_ns"], clocks[header["clock"]], header["clock"]))
+            octets = file.read(min(header["length"], path.stat().st_size))
+        try:
+            numbers = numbers_of(octets).tolist()
+            reader = StampStream(int(header["rank"]), ranks, communicators, layout.operations, numbers)
+            reader.read()
+            each.append(reader.stamped(header["begun_ns"], clocks[header["clock"]], header["clock"]))
+        except (ArithmeticError, LookupError, ValueError):
+            refusal = f"the times of rank {header['rank']} are damaged"
+            break
     return Recording(ranks, layout.calls, communicators, each, refusal, remarks)
 
 

@@ -24,7 +24,8 @@ class RankTrace:
 
     `unsupported` is the first call that cannot be replayed; `other_threads` are calls that threads beside the
     first one made, `unseen` communicators and windows that nobody saw being made, `sparse` calls of
-    MPI_Alltoallv with empty parts, `lost` is whether there was no room for all of its stream.
+    MPI_Alltoallv with empty parts, `lost` is whether there was no room for all of its stream, which has
+    `stream_bytes`, and `packed_bytes` in the file.
     """
 
     rank: int
@@ -41,6 +42,7 @@ class RankTrace:
     sparse: int
     lost: bool
     polls: int
+    stream_bytes: int
     packed_bytes: int
     crc32: int
 

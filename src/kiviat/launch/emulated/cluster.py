@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import json
 import random
-import signal
 import socket
 import string
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import TracebackType
+from typing import Self
 
 from kiviat.launch.emulated import commands, delaying, journal, removal, rights, scripts
 from kiviat.launch.emulated.compiling import compiled
 from kiviat.launch.emulated.journal import Journal
 from kiviat.launch.emulated.raw_tcp import half_round_trip_s
 from kiviat.launch.emulated.spec import Spec
-from kiviat.launch.interrupts import Interrupts
-from kiviat.launch.leftovers import clean_dead
-from kiviat.launch.processes import Marker
+from kiviat.launch.process.processes import Marker
+from kiviat.launch.process.signals import Interrupted, Interrupts
 from kiviat.machine.topology import Node, Topology, local_topology
 from kiviat.record import InputError
-
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -37,11 +32,10 @@ class Traffic:
 
 
 class Cluster:
-    """A cluster that is up. As a context it is taken down at the end, also when the end is a signal."""
+    """A cluster that is up. As a context it is taken down at the end."""
 
     def __init__(self, noted: Journal) -> None:
         self._journal = noted
-        self._previous: dict[int, Any] = {}
 
     @classmethod
     def up(cls, spec: Spec, name: str | None = None, *, kept: bool = False) -> Self:
@@ -51,7 +45,7 @@ class Cluster:
         """
         rights.refuse_without_rights()
         wire = delaying.wire_for(spec)
-        clean_dead()
+        removal.clean_dead()
         with Interrupts() as interrupts:
             cluster = cls(journal.claim(name or _new_name(), spec, Marker.new()))
             try:
@@ -65,8 +59,7 @@ class Cluster:
             if interrupts.signal is not None:
                 cluster.down()
         if interrupts.signal is not None:
-            signal.raise_signal(interrupts.signal)
-            raise KeyboardInterrupt
+            raise Interrupted(interrupts.signal)
         return cluster
 
     @classmethod
@@ -132,9 +125,6 @@ class Cluster:
         return removal.remove(self.folder, None if self._journal.kept else self._journal.marker)
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            wanted = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
-            self._previous = {number: signal.signal(number, _leave) for number in wanted}
         return self
 
     def __exit__(
@@ -142,10 +132,8 @@ class Cluster:
     ) -> None:
         with Interrupts() as interrupts:
             self.down()
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
         if interrupts.signal is not None and error is None:
-            signal.raise_signal(interrupts.signal)
+            raise Interrupted(interrupts.signal)
 
     def _make(self, wire: Path | None) -> None:
         slices = compiled("slices", ["emulated/slices.cpp"])
@@ -184,10 +172,6 @@ class Cluster:
                 "namespaces, veth, bridge and htb, and in a container the right to mount"
             )
         return done.stdout
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
 
 
 def _new_name() -> str:

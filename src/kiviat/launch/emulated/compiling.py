@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from kiviat.launch.build import cache_folder
+from kiviat.launch.mpi.build import cache_folder
+from kiviat.launch.process import children
 from kiviat.record import InputError, data_path
 
 
@@ -28,7 +28,7 @@ def compiled(name: str, sources: Sequence[str], arguments: Sequence[str] = ()) -
         draft = Path(folder) / built.name
         words = [compiler, "-std=c++20", "-O2", f"-I{native}", *map(str, paths), "-o", str(draft), *arguments]
         try:
-            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            done = children.run(words)
         except OSError as error:
             raise InputError(f"cannot run {compiler}: {error.strerror}; install g++ or set CXX") from error
         if done.returncode:

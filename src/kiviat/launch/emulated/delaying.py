@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from kiviat.launch.emulated import commands
 from kiviat.launch.emulated.compiling import compiled
 from kiviat.launch.emulated.spec import Spec
+from kiviat.launch.process import children
 from kiviat.record import InputError
 
 # Files in the cluster's folder: the number of the program, and what it is to wait.
@@ -36,13 +36,13 @@ def wire_for(spec: Spec) -> Path | None:
             f"emulated cluster {spec.label!r}: a delay needs netem or {_TUN}, and this kernel "
             f"({os.uname().release}) has neither; load sch_netem or tun, or leave delay out"
         )
-    return compiled("wire", ["emulated/wire.cpp", "core/clock.cpp"])
+    return compiled("wire", ["emulated/wire.cpp", "platform/native/clock.cpp"])
 
 
 def has_netem() -> bool:
     """Tried in a network namespace that ends with the command."""
     words = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1us"]
-    tried = subprocess.run(words, capture_output=True, env={**os.environ, "PATH": commands.path()})
+    tried = children.run(words, environment={**os.environ, "PATH": commands.path()})
     return tried.returncode == 0
 
 

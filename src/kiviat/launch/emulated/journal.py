@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kiviat.launch.emulated.spec import Spec, parse_spec
-from kiviat.launch.processes import Marker
-from kiviat.launch.state import state_folder
+from kiviat.launch.process.processes import Marker
+from kiviat.launch.process.state_folder import read_note, state_folder
 from kiviat.record import InputError
 
 _FILE = "cluster.json"
@@ -110,7 +110,7 @@ def claim(name: str, spec: Spec, marker: Marker) -> Journal:
 def load(folder: Path) -> Journal | None:
     """None where there is no journal, or none that can be read."""
     try:
-        note = json.loads((folder / _FILE).read_text())
+        note = read_note(folder / _FILE)
         marker = Marker.parse(note["marker"])
         if marker is None:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kiviat.launch.emulated.compiling import compiled
-from kiviat.launch.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain
 
 
 def library(toolchain: Toolchain) -> Path | None:

@@ -7,20 +7,26 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from kiviat.launch.emulated import raw_peer
+from kiviat.launch.process import children
 from kiviat.record import InputError
-
-if TYPE_CHECKING:
-    from kiviat.launch.emulated.cluster import Cluster
 
 _PROGRAM = Path(raw_peer.__file__)
 _STARTING_S = (0.5, 2.0, 8.0)
 _SETTLING_S = 0.3
 
 
-def stream_rates(cluster: Cluster, flows: Sequence[tuple[str, str]], duration_s: float = 1.0) -> list[float]:
+class Nodes(Protocol):
+    """The nodes of a cluster, and how a command enters one."""
+
+    def addresses(self) -> dict[str, str]: ...
+
+    def entering(self, node: str) -> tuple[str, ...]: ...
+
+
+def stream_rates(cluster: Nodes, flows: Sequence[tuple[str, str]], duration_s: float = 1.0) -> list[float]:
     """Payload in bit/s of streams that run at the same time, each from one node to another.
 
     Slow start is left out: the stretch measured begins some tenths of a second after the streams. Where a
@@ -30,11 +36,11 @@ def stream_rates(cluster: Cluster, flows: Sequence[tuple[str, str]], duration_s:
         rates = _rates(cluster, flows, duration_s, starting_s)
         if all(rates):
             return rates
-    raise InputError(f"nothing arrived within {duration_s:g} s over {cluster.spec.label!r}; measure longer")
+    raise InputError(f"nothing arrived within {duration_s:g} s between emulated nodes; measure longer")
 
 
 def _rates(
-    cluster: Cluster, flows: Sequence[tuple[str, str]], duration_s: float, starting_s: float
+    cluster: Nodes, flows: Sequence[tuple[str, str]], duration_s: float, starting_s: float
 ) -> list[float]:
     """0 for a stream of which nothing was there in time."""
     addresses = cluster.addresses()
@@ -60,7 +66,7 @@ def _rates(
 
 
 def half_round_trip_s(
-    cluster: Cluster, asker: str, answerer: str, count: int = 200, *, quartile: bool = False
+    cluster: Nodes, asker: str, answerer: str, count: int = 200, *, quartile: bool = False
 ) -> float:
     """The median for one byte; from a node to itself, what the machine takes without any link.
 
@@ -78,9 +84,11 @@ def half_round_trip_s(
             process.communicate()
 
 
-def _start(cluster: Cluster, node: str, role: str, *words: object) -> subprocess.Popen[str]:
+def _start(cluster: Nodes, node: str, role: str, *words: object) -> subprocess.Popen[str]:
     command = [*cluster.entering(node), sys.executable, "-I", "-S", str(_PROGRAM), role, *map(str, words)]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, preexec_fn=children.tied()
+    )
 
 
 def _line(process: subprocess.Popen[str]) -> list[str]:

@@ -10,11 +10,12 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from kiviat.launch import processes
 from kiviat.launch.emulated import delaying, journal
 from kiviat.launch.emulated.journal import Journal
 from kiviat.launch.emulated.scripts import NAMESPACES
-from kiviat.launch.processes import Marker
+from kiviat.launch.mpi.leftovers import clean_dead_launches
+from kiviat.launch.process import processes
+from kiviat.launch.process.processes import Marker
 
 _MNT_DETACH = 2
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -43,9 +44,12 @@ def remove(folder: Path, marker: Marker | None) -> list[int]:
     return sorted(ended - {own})
 
 
-def clean_dead() -> list[str]:
-    """Removes the clusters whose kiviat is dead; one line for each."""
-    lines = []
+def clean_dead(grace_s: float = 0.0) -> list[str]:
+    """Removes what kiviats that are dead left: processes, files of launches, clusters; one line for each.
+
+    Launchers that are ending their ranks get `grace_s` for that.
+    """
+    lines = clean_dead_launches(grace_s)
     for folder in journal.folders():
         noted = journal.load(folder)
         if noted is None:

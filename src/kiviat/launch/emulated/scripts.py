@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kiviat.launch.emulated.shaping import Shaping, shaping_of, tcp_settings
 from kiviat.launch.emulated.spec import Spec
-from kiviat.launch.processes import VARIABLE
+from kiviat.launch.process.processes import VARIABLE
 
 HEAD = "head"
 BRIDGE = "br0"

@@ -1,0 +1,199 @@
+#include "benchmark/registry.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <numeric>
+
+#include "support/failure.hpp"
+#include "support/json.hpp"
+
+namespace kiviat {
+namespace {
+
+std::vector<Benchmark>& registered() {
+  static std::vector<Benchmark> all;
+  return all;
+}
+
+// "…/native/bench/pt2pt/pingpong.cpp" → "pt2pt/pingpong"
+std::string below_bench(std::string_view path) {
+  if (const auto at = path.rfind("bench/"); at != std::string_view::npos) path.remove_prefix(at + 6);
+  if (const auto dot = path.rfind('.'); dot != std::string_view::npos) path = path.substr(0, dot);
+  return std::string(path);
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::vector<Quantity> metrics_of(const Traits& traits) {
+  if (traits.sampling == Sampling::study) return traits.reports;
+  std::vector<Quantity> metrics = {{"time", "s", "lower"}};
+  if (traits.bandwidth) metrics.push_back({"bandwidth", "B/s", "higher"});
+  if (traits.message_rate) metrics.push_back({"message_rate", "1/s", "higher"});
+  if (traits.sampling == Sampling::per_call || traits.sampling == Sampling::round_trips)
+    for (const char* name : {"time_rank_mean", "time_rank_max", "time_rank_min"})
+      metrics.push_back({name, "s", "lower"});
+  if (traits.sampling == Sampling::overlapped) {
+    for (const char* name : {"time_compute", "time_overlapped"}) metrics.push_back({name, "s", "lower"});
+    metrics.push_back({"overlap", "%", "higher"});
+  }
+  return metrics;
+}
+
+}  // namespace
+
+bool RankRule::allows(int ranks) const {
+  if (ranks < min || (max != 0 && ranks > max) || ranks % multiple != 0) return false;
+  if (numbers == Of::powers_of_two) return std::has_single_bit(static_cast<unsigned>(ranks));
+  if (numbers == Of::any) return true;
+  const int root = static_cast<int>(std::lround(std::sqrt(ranks)));
+  return root * root == ranks;
+}
+
+int RankRule::most(int available) const {
+  int ranks = max ? std::min(max, available) : available;
+  while (ranks > 0 && !allows(ranks)) --ranks;
+  return ranks;
+}
+
+std::string RankRule::text() const {
+  if (min == max) return "exactly " + std::to_string(min);
+  if (numbers == Of::powers_of_two) return "1, 2, 4, 8 or another power of two";
+  if (numbers == Of::squares) return "1, 4, 9, 16 or another square number of";
+  std::string rule = "at least " + std::to_string(min);
+  if (max) rule += ", at most " + std::to_string(max);
+  if (multiple > 1) rule += ", a multiple of " + std::to_string(multiple);
+  return rule;
+}
+
+std::vector<Axis> Benchmark::axes() const {
+  std::vector<Axis> all = traits.axes;
+  all.push_back({"group", "0", "ranks", "ranks in each of several groups that run at once; 0: one group of all"});
+  if (traits.sampling != Sampling::study)
+    all.push_back({"report", "worst", "", "the slowest group's time alone, or that of each group as well", {"worst", "all"}});
+  if (traits.buffers) {
+    all.push_back({"buffer", "malloc", "", "where buffers come from", {"malloc", "alloc_mem"}});
+    all.push_back({"cache", "hot", "", "hot: one buffer again and again; off: rotate through more than the last-level cache",
+                   {"hot", "off"}});
+  }
+  return all;
+}
+
+std::optional<Axis> Benchmark::axis(std::string_view wanted) const {
+  const std::vector<Axis> all = axes();
+  const auto found = std::ranges::find(all, wanted, &Axis::name);
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<std::string> Benchmark::options() const {
+  std::vector<std::string> used;
+  if (traits.sized) used.push_back("-m");
+  if (traits.sampling == Sampling::study) return used;
+  used.push_back("-i");
+  if (traits.sampling != Sampling::overlapped) used.insert(used.end(), {"-x", "--pallas2"});
+  if (traits.sampling == Sampling::per_call) used.push_back("--sync");
+  used.insert(used.end(), {"--target", "--budget"});
+  return used;
+}
+
+std::string Benchmark::describe() const {
+  const auto text = [](const std::string& s) { return json::quoted(s); };
+  const char* sampling[] = {"batched", "per_call", "round_trips", "overlapped", "study"};
+  json::Object rule;
+  rule.field("min", traits.ranks.min);
+  traits.ranks.max ? rule.field("max", traits.ranks.max) : rule.field("max", nullptr);
+  rule.field("multiple", traits.ranks.multiple);
+  const char* numbers[] = {"any", "powers_of_two", "squares"};
+  rule.field("numbers", numbers[static_cast<int>(traits.ranks.numbers)]);
+  return json::Object()
+      .field("name", name)
+      .field("file", file)
+      .field("summary", traits.summary)
+      .field("source", traits.source)
+      .raw("aka", json::array(traits.aka, text))
+      .field("sampling", sampling[static_cast<int>(traits.sampling)])
+      .raw("ranks", rule.text())
+      .field("sized", traits.sized)
+      .field("sizes", traits.sizes)
+      .field("element_bytes", traits.element_bytes)
+      .field("threads", traits.threads)
+      .field("nominal_s", traits.nominal_s)
+      .raw("options", json::array(options(), text))
+      .raw("axes", json::array(axes(),
+                               [&](const Axis& axis) {
+                                 json::Object object;
+                                 object.field("name", axis.name).field("default", axis.fallback);
+                                 object.field("unit", axis.unit).field("help", axis.help);
+                                 axis.values.empty() ? object.field("values", nullptr)
+                                                     : object.raw("values", json::array(axis.values, text));
+                                 return object.text();
+                               }))
+      .raw("metrics", json::array(metrics_of(traits),
+                                  [](const Quantity& metric) {
+                                    return json::Object()
+                                        .field("name", metric.name)
+                                        .field("unit", metric.unit)
+                                        .field("better", metric.better)
+                                        .field("help", metric.help)
+                                        .text();
+                                  }))
+      .text();
+}
+
+const std::vector<Benchmark>& benchmarks() { return registered(); }
+
+std::vector<const Benchmark*> find_benchmarks(std::string_view name) {
+  const std::string wanted = lower(name);
+  std::vector<const Benchmark*> found;
+  const Benchmark* nearest = nullptr;
+  std::size_t distance = wanted.size();
+  for (const Benchmark& benchmark : benchmarks()) {
+    std::vector<std::string> names = benchmark.traits.aka;
+    names.push_back(benchmark.name);
+    bool meant = false;
+    for (const std::string& known : names) {
+      meant = meant || lower(known) == wanted;
+      if (const auto d = edit_distance(lower(known), wanted); d < distance) distance = d, nearest = &benchmark;
+    }
+    if (meant) found.push_back(&benchmark);
+  }
+  if (found.empty())
+    throw UsageError("no benchmark is called '" + std::string(name) + "'" +
+                     (nearest ? "; nearest is '" + nearest->name + "'" : "") + "; --list shows all");
+  return found;
+}
+
+const Benchmark& find_benchmark(std::string_view name) {
+  const std::vector<const Benchmark*> found = find_benchmarks(name);
+  if (found.size() == 1) return *found.front();
+  std::string names;
+  for (const Benchmark* benchmark : found) names += (names.empty() ? "" : ", ") + benchmark->name;
+  throw UsageError("'" + std::string(name) + "' means several benchmarks: give one of " + names);
+}
+
+Registration::Registration(const char* name, void (*run)(Trial&), const char* path, Traits traits) {
+  auto& all = registered();
+  Benchmark benchmark{name, below_bench(path), run, std::move(traits)};
+  all.insert(std::ranges::upper_bound(all, benchmark.name, {}, &Benchmark::name), std::move(benchmark));
+}
+
+}  // namespace kiviat

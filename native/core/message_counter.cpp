@@ -1,9 +1,0 @@
-#include "core/message_counter.hpp"
-
-namespace kiviat {
-
-MessageCounter::MessageCounter(const Assembly&) {}
-
-MessageCount MessageCounter::now() const { return {}; }
-
-}  // namespace kiviat

@@ -1,0 +1,168 @@
+#include "driver/format.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cmath>
+
+#include "results/recorder.hpp"
+#include "support/failure.hpp"
+
+namespace kiviat {
+namespace {
+
+double micro(std::optional<double> seconds) { return seconds ? *seconds * 1e6 : NAN; }
+
+// Prints a heading whenever another benchmark begins, and failures the same way everywhere.
+class Tabular : public Format {
+ public:
+  void result(const Case& spec, const Outcome& outcome, bool) final {
+    if (const std::string heading = outcome.benchmark + " " + std::to_string(outcome.ranks); heading != heading_) {
+      heading_ = heading;
+      if (outcome.result.metric("time")) head(outcome);
+    }
+    if (outcome.result.outcome != "ok") {
+      std::printf("# %s: %s: %s\n", spec.id.c_str(), outcome.result.outcome.c_str(),
+                  outcome.result.reason.value_or("unknown").c_str());
+    } else if (outcome.result.metric("time")) {
+      row(spec.bytes().value_or(0), outcome);
+    } else {
+      study(spec, outcome.result);
+    }
+    std::fflush(stdout);
+  }
+
+ protected:
+  virtual void head(const Outcome& outcome) = 0;
+  virtual void row(std::int64_t bytes, const Outcome& outcome) = 0;
+  // A study has quantities instead of the columns; its tables are in the JSON formats.
+  static void study(const Case& spec, const Result& result) {
+    std::printf("# %s: check %s, %.1f s\n", spec.id.c_str(), result.check.c_str(), result.elapsed_s);
+    for (const Metric& metric : result.metrics)
+      std::printf("  %-40s %14.6g %s\n", metric.name.c_str(), result.summary(metric).p50.value_or(NAN), metric.unit.c_str());
+    for (const auto& [name, words] : result.notes) std::printf("  %s: %s\n", name.c_str(), words.c_str());
+  }
+  static Summary summary(const Outcome& outcome, const char* metric) {
+    const Metric* found = outcome.result.metric(metric);
+    return found ? outcome.result.summary(*found) : Summary{};
+  }
+
+ private:
+  std::string heading_;
+};
+
+class Readable final : public Tabular {
+  void head(const Outcome& outcome) override {
+    std::printf("\n# %s, %d ranks\n%12s %8s %12s %10s %10s %12s %12s  %s\n", outcome.benchmark.c_str(), outcome.ranks,
+                "bytes", "samples", "median/us", "low", "high", "min/us", "MB/s", "check");
+  }
+  void row(std::int64_t bytes, const Outcome& outcome) override {
+    const Summary time = summary(outcome, "time");
+    std::printf("%12" PRId64 " %8zu %12.3f %10.3f %10.3f %12.3f ", bytes, time.count, micro(time.p50), micro(time.ci_low),
+                micro(time.ci_high), micro(time.min));
+    const auto rate = summary(outcome, "bandwidth").p50;
+    rate ? std::printf("%12.2f", *rate / 1e6) : std::printf("%12s", "-");
+    std::printf("  %s\n", outcome.result.check.c_str());
+  }
+};
+
+// The two columns of the OSU micro-benchmarks, means as there; `bandwidth` where they report it.
+class Osu final : public Tabular {
+  static bool rated(const Outcome& outcome) {
+    return outcome.benchmark == "uniband" || outcome.benchmark == "biband";
+  }
+  void head(const Outcome& outcome) override {
+    std::printf("\n# Kiviat %s, %d ranks\n%-10s%20s\n", outcome.benchmark.c_str(), outcome.ranks, "# Size",
+                rated(outcome) ? "Bandwidth (MB/s)" : outcome.ranks > 2 ? "Avg Latency(us)" : "Latency (us)");
+  }
+  void row(std::int64_t bytes, const Outcome& outcome) override {
+    if (rated(outcome)) {
+      std::printf("%-10" PRId64 "%20.2f\n", bytes, summary(outcome, "bandwidth").mean.value_or(0) / 1e6);
+      return;
+    }
+    const Summary own = summary(outcome, "time_rank_mean");
+    std::printf("%-10" PRId64 "%20.2f\n", bytes, micro(own.mean ? own.mean : summary(outcome, "time").mean));
+  }
+};
+
+// The columns of IMB 2019 and later: MB = 10^6 bytes.
+class Imb final : public Tabular {
+  static bool collective(const Outcome& outcome) { return outcome.result.metric("time_rank_mean"); }
+  void head(const Outcome& outcome) override {
+    std::printf("\n#---------------------------------------------------\n# Benchmarking %s\n# #processes = %d\n"
+                "#---------------------------------------------------\n",
+                outcome.benchmark.c_str(), outcome.ranks);
+    std::printf(collective(outcome) ? "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+                                    : "       #bytes #repetitions      t[usec]   Mbytes/sec\n");
+  }
+  void row(std::int64_t bytes, const Outcome& outcome) override {
+    const Summary time = summary(outcome, "time");
+    const auto repetitions = time.count * static_cast<std::size_t>(outcome.result.batch.value_or(1));
+    if (collective(outcome)) {
+      std::printf("%13" PRId64 " %12zu %12.2f %12.2f %12.2f\n", bytes, repetitions,
+                  micro(summary(outcome, "time_rank_min").mean), micro(summary(outcome, "time_rank_max").mean),
+                  micro(summary(outcome, "time_rank_mean").mean));
+    } else {
+      std::printf("%13" PRId64 " %12zu %12.2f %12.2f\n", bytes, repetitions, micro(time.mean),
+                  summary(outcome, "bandwidth").mean.value_or(0) / 1e6);
+    }
+  }
+};
+
+class Csv final : public Format {
+ public:
+  void begin(const std::string&) override {
+    std::printf("case,benchmark,ranks,bytes,outcome,check,metric,unit,count,mean,min,max,p50,p90,p99,ci_low,ci_high\n");
+  }
+  void result(const Case& spec, const Outcome& outcome, bool) override {
+    const auto cell = [](std::optional<double> value) { value ? std::printf(",%.9g", *value) : std::printf(","); };
+    const auto head = [&] {
+      const auto bytes = outcome.sized ? spec.bytes() : std::nullopt;
+      std::printf("%s,%s,%d,%s,%s,%s", spec.id.c_str(), outcome.benchmark.c_str(), outcome.ranks,
+                  bytes ? std::to_string(*bytes).c_str() : "", outcome.result.outcome.c_str(),
+                  outcome.result.check.c_str());
+    };
+    if (outcome.result.metrics.empty()) head(), std::printf(",,,,,,,,,,,\n");
+    for (const Metric& metric : outcome.result.metrics) {
+      const Summary s = outcome.result.summary(metric);
+      head();
+      std::printf(",%s,%s,%zu", metric.name.c_str(), metric.unit.c_str(), s.count);
+      for (const auto& value : {s.mean, s.min, s.max, s.p50, s.p90, s.p99, s.ci_low, s.ci_high}) cell(value);
+      std::printf("\n");
+    }
+    std::fflush(stdout);
+  }
+};
+
+class Jsonl : public Format {
+ public:
+  void begin(const std::string& launch_json) override { print(launch_json); }
+  void result(const Case& spec, const Outcome& outcome, bool oversubscribed) override {
+    print(result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, oversubscribed, outcome.result));
+  }
+
+ protected:
+  virtual void print(const std::string& json) {
+    std::printf("%s\n", json.c_str());
+    std::fflush(stdout);
+  }
+};
+
+class JsonArray final : public Jsonl {
+  void print(const std::string& json) override { std::printf("%s%s", first_ ? "[\n" : ",\n", json.c_str()), first_ = false; }
+  void end() override { std::printf("\n]\n"); }
+  bool first_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<Format> make_format(const std::string& name) {
+  if (name == "table") return std::make_unique<Readable>();
+  if (name == "osu") return std::make_unique<Osu>();
+  if (name == "imb") return std::make_unique<Imb>();
+  if (name == "csv") return std::make_unique<Csv>();
+  if (name == "json") return std::make_unique<JsonArray>();
+  if (name == "jsonl") return std::make_unique<Jsonl>();
+  throw UsageError("format '" + name + "' is unknown: give table, osu, imb, csv, json or jsonl");
+}
+
+}  // namespace kiviat

@@ -1,0 +1,23 @@
+// What a person or a script reads when the program runs by itself.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "benchmark/case.hpp"
+#include "driver/runner.hpp"
+
+namespace kiviat {
+
+class Format {
+ public:
+  virtual ~Format() = default;
+  virtual void begin(const std::string& launch_json) { (void)launch_json; }
+  virtual void result(const Case& spec, const Outcome& outcome, bool oversubscribed) = 0;
+  virtual void end() {}
+};
+
+// "table", "osu", "imb", "csv", "json" or "jsonl"; throws UsageError for anything else.
+std::unique_ptr<Format> make_format(const std::string& name);
+
+}  // namespace kiviat

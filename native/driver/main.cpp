@@ -1,0 +1,302 @@
+// kiviat-bench: runs benchmarks by name, or the cases of a file.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmark/registry.hpp"
+#include "driver/format.hpp"
+#include "driver/runner.hpp"
+#include "results/recorder.hpp"
+#include "support/failure.hpp"
+#include "support/json.hpp"
+
+namespace {
+
+using namespace kiviat;
+
+constexpr const char* usage =
+    R"(usage: mpirun -n RANKS kiviat-bench BENCHMARK... [options]
+       mpirun -n RANKS kiviat-bench --cases FILE --out FILE
+       kiviat-bench --list | --describe | --help | --version
+       mpirun -n RANKS kiviat-bench --info
+
+Measures MPI communication. Benchmarks have the names of --list; IMB's and OSU's names work too.
+
+  -m SIZES          message sizes in bytes: 8, 1,64,4096 or 1:4194304 (powers of two)
+                    [0:4194304, or those that a benchmark brings, see --describe]
+  -i N              fixed number of iterations, as IMB and OSU do, instead of adaptive stopping
+  -x N              warm-up iterations with -i
+  --pallas2         back-to-back loops, as Pallas 2.2.1 timed collectives
+  --sync KIND       start of timed calls: window (synchronised clocks) or barrier  [window]
+  --target PCT      stop when the 95 % interval of the median is within +- PCT %  [2]
+  --budget S        stop a case after S seconds in any event  [1]
+  --ranks N         ranks that take part, the first N of the launch  [all]
+  --set AXIS=VALUE  an axis of the benchmark, see --describe; may be repeated
+  --seed N          of payload and permutations  [1]
+  --threads LEVEL   what MPI is asked for: single, or multiple for benchmarks whose ranks have several
+                    threads that communicate; it changes the times of all others too  [single]
+  --format F        table, osu, imb, csv, json or jsonl, on rank 0's standard output  [table]
+  --json FILE       results as JSON lines to FILE as well
+
+An option that none of the benchmarks uses is refused.
+
+Exit code: 0 all went well, 1 a case failed, 2 the command line makes no sense.
+)";
+
+struct Options {
+  std::vector<std::string> names;
+  std::string cases, out, format = "table", sizes, threads = "single";
+  std::map<std::string, std::string, std::less<>> words, given;  // given: what stands after options of benchmarks
+  bool list = false, describe = false, info = false, help = false, version = false;
+};
+
+// Options that say the opposite of each other; "--set mode=..." counts as well.
+void refuse_contradictions(const Options& options) {
+  const auto mode = options.words.find("mode");
+  const bool adaptive = mode == options.words.end() || mode->second == "adaptive";
+  const auto without = [&](const char* option, const char* why) {
+    if (const auto found = options.given.find(option); found != options.given.end())
+      throw UsageError(std::string(option) + " " + found->second + ": " + why + "; leave it out");
+  };
+  if (adaptive) return without("-x", "without -i or --pallas2 a case warms up until it is warm");
+  for (const char* option : {"--target", "--budget"}) without(option, "with a fixed number of iterations a case ends after these");
+}
+
+// An option that does nothing is a mistake: at least one of the benchmarks has to use it.
+void refuse_unused(const Options& options, const std::vector<const Benchmark*>& named) {
+  for (const auto& [option, value] : options.given) {
+    std::string names, takes;
+    bool used = false;
+    for (const Benchmark* benchmark : named) {
+      used = used || std::ranges::count(benchmark->options(), option) > 0;
+      names += (names.empty() ? "" : ", ") + benchmark->name;
+    }
+    if (used) continue;
+    for (const std::string& other : named.front()->options()) takes += other + ", ";
+    for (const Axis& axis : named.front()->axes()) takes += (takes.empty() || takes.ends_with(' ') ? "--set " : "/") + axis.name;
+    throw UsageError(option + (value.empty() ? "" : " " + value) + " is not used by " + names + "; " + named.front()->name + " takes " + takes);
+  }
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 >= argc) throw UsageError(argument + " needs a value; see --help");
+      return argv[++i];
+    };
+    // Of an option of benchmarks.
+    const auto noted = [&] { return options.given[argument] = value(); };
+    if (argument == "--list") options.list = true;
+    else if (argument == "--describe") options.describe = true;
+    else if (argument == "--info") options.info = true;
+    else if (argument == "--help" || argument == "-h") options.help = true;
+    else if (argument == "--version") options.version = true;
+    else if (argument == "--cases") options.cases = value();
+    else if (argument == "--out" || argument == "--json") options.out = value();
+    else if (argument == "--format") options.format = value();
+    else if (argument == "-m") options.sizes = noted();
+    else if (argument == "-i") options.words["iterations"] = noted(), options.words.try_emplace("mode", "fixed");
+    else if (argument == "-x") options.words["warmup"] = noted();
+    else if (argument == "--pallas2") options.words["mode"] = "pallas2", options.given[argument];
+    else if (argument == "--sync") options.words["sync"] = noted();
+    else if (argument == "--target") options.words["target"] = std::to_string(to_real(noted(), "--target") / 100);
+    else if (argument == "--budget") options.words["budget_s"] = noted();
+    else if (argument == "--ranks") options.words["ranks"] = value();
+    else if (argument == "--seed") options.words["seed"] = value();
+    else if (argument == "--threads") options.threads = value();
+    else if (argument == "--set") {
+      const std::string word = value();
+      const auto equals = word.find('=');
+      if (equals == 0 || equals == std::string::npos) throw UsageError("--set '" + word + "': give AXIS=VALUE");
+      options.words[word.substr(0, equals)] = word.substr(equals + 1);
+    } else if (argument.starts_with("-")) {
+      throw UsageError("option '" + argument + "' is unknown; see --help");
+    } else {
+      options.names.push_back(argument);
+    }
+  }
+  if (options.threads != "single" && options.threads != "multiple")
+    throw UsageError("--threads is '" + options.threads + "': give single or multiple");
+  if (!options.cases.empty() && options.out.empty()) throw UsageError("--cases needs --out FILE for the results");
+  const bool driven = !options.cases.empty();
+  if (driven && !(options.names.empty() && options.words.empty() && options.given.empty()))
+    throw UsageError("--cases brings benchmarks and all their options; leave " +
+                     (!options.names.empty()   ? options.names.front()
+                      : !options.given.empty() ? options.given.begin()->first
+                                               : options.words.begin()->first) +
+                     " out");
+  refuse_contradictions(options);
+  if (!driven && options.names.empty() && !options.list && !options.describe && !options.info &&
+      !options.help && !options.version)
+    throw UsageError("no benchmark given; see --help and --list");
+  return options;
+}
+
+// The cases of the command line: every named benchmark at every size it can have.
+std::vector<Case> cases_of(const Options& options) {
+  std::vector<Case> cases;
+  std::vector<const Benchmark*> named;
+  for (const std::string& name : options.names) std::ranges::copy(find_benchmarks(name), std::back_inserter(named));
+  if (!named.empty()) refuse_unused(options, named);
+  for (const Benchmark* benchmark : named) {
+    std::vector<std::int64_t> sizes = {0};
+    if (benchmark->traits.sized) {
+      const std::string& own = benchmark->traits.sizes;
+      sizes = parse_sizes(!options.sizes.empty() ? options.sizes : own.empty() ? "0:4194304" : own);
+    }
+    for (const std::int64_t bytes : sizes) {
+      if (options.sizes.empty() && bytes % benchmark->traits.element_bytes != 0) continue;
+      Case spec{benchmark->name, benchmark->name, options.words};
+      if (benchmark->traits.sized) {
+        spec.id += "/bytes=" + std::to_string(bytes);
+        spec.words["bytes"] = std::to_string(bytes);
+      }
+      cases.push_back(std::move(spec));
+    }
+  }
+  return cases;
+}
+
+// Every rank reads the file itself would load a parallel file system: rank 0 reads, all receive.
+// They are kept as text, since a parsed case is ten times as large and a plan may have many thousands.
+std::vector<std::string> read_cases(const std::string& path, const Session& session) {
+  std::string text;
+  long length = -1;
+  if (session.rank == 0)
+    if (std::ifstream file(path); file) {
+      text.assign(std::istreambuf_iterator<char>(file), {});
+      length = static_cast<long>(text.size());
+    }
+  session.assembly.tell(&length, sizeof length);
+  if (length < 0) throw UsageError("cannot read cases from '" + path + "'");
+  text.resize(static_cast<std::size_t>(length));
+  session.assembly.tell(text.data(), text.size());
+
+  std::vector<std::string> lines;
+  int number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    if (parse_case(line, ++number)) lines.push_back(std::move(line));  // throws where it is none
+    begin = end + 1;
+  }
+  return lines;
+}
+
+int run(const Options& options) {
+  Session session(MPI_COMM_WORLD);
+  const bool root = session.rank == 0, driven = !options.cases.empty();
+  const std::string launch = session.describe();
+  if (options.info) {
+    if (root) std::printf("%s\n", launch.c_str());
+    return 0;
+  }
+  const std::vector<std::string> lines = driven ? read_cases(options.cases, session) : std::vector<std::string>();
+  const std::vector<Case> asked = driven ? std::vector<Case>() : cases_of(options);
+
+  std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<Format> format;
+  // Only rank 0 writes; if it cannot, all ranks learn of it together.
+  std::string trouble;
+  if (root) {
+    try {
+      if (!options.out.empty()) recorder = std::make_unique<Recorder>(options.out);
+      if (!driven) format = make_format(options.format);
+    } catch (const UsageError& error) {
+      trouble = error.what();
+    }
+  }
+  int proceed = trouble.empty();
+  session.assembly.tell(&proceed, sizeof proceed);
+  if (!proceed) throw UsageError(trouble);
+
+  int failed = 0;
+  const auto record = [&](const std::string& json) {
+    if (recorder && !recorder->line(json)) proceed = 0;
+  };
+  if (root) {
+    record(launch);
+    if (format) format->begin(launch);
+  }
+  for (std::size_t i = 0; i < lines.size() + asked.size(); ++i) {
+    const Case spec = driven ? *parse_case(lines[i], 0) : asked[i];
+    if (root && driven) {
+      record(json::Object().field("event", "start").field("case", spec.id).text());
+      session.on_progress = [&](double share) {
+        record(json::Object().field("event", "progress").field("case", spec.id).field("share", share).text());
+      };
+    }
+    session.assembly.tell(&proceed, sizeof proceed);
+    if (!proceed) return 1;
+    const Outcome outcome = run_case(spec, session);
+    if (root) {
+      const bool oversubscribed = session.oversubscribed || outcome.result.oversubscribed;
+      record(result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, oversubscribed, outcome.result));
+      if (format) format->result(spec, outcome, oversubscribed);
+      if (outcome.result.outcome == "failed") failed = 1;
+    }
+  }
+  if (root) {
+    if (driven) record(json::Object().field("event", "end").text());
+    if (format) format->end();
+    failed = !proceed || (failed && !driven);
+  }
+  session.assembly.tell(&failed, sizeof failed);
+  return failed;
+}
+
+// Whether this is rank 0, or alone, as far as the launcher's environment tells before MPI has started.
+bool speaks_for_all() {
+  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  try {
+    options = parse(argc, argv);
+    if (options.cases.empty()) cases_of(options);  // names and sizes are looked at before MPI starts
+  } catch (const UsageError& error) {
+    if (speaks_for_all()) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
+    return 2;
+  }
+  if (options.help) return std::fputs(usage, stdout), 0;
+  if (options.version) return std::puts("kiviat-bench " KIVIAT_VERSION), 0;
+  if (options.list || options.describe) {
+    std::puts(json::array(benchmarks(), [&](const Benchmark& benchmark) {
+                if (options.describe) return benchmark.describe();
+                return json::Object().field("name", benchmark.name).field("file", benchmark.file).text();
+              }).c_str());
+    return 0;
+  }
+
+  int rank, code, provided;
+  if (options.threads == "multiple") MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  else MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    code = run(options);
+  } catch (const UsageError& error) {
+    if (rank == 0) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
+    code = 2;
+  } catch (const std::exception& error) {
+    // On one rank only: the others would wait for ever.
+    std::fprintf(stderr, "kiviat-bench: rank %d: %s\n", rank, error.what());
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+  MPI_Finalize();
+  return code;
+}

@@ -1,0 +1,91 @@
+#include "driver/runner.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+
+#include "benchmark/registry.hpp"
+#include "measure/trial.hpp"
+#include "support/failure.hpp"
+
+namespace kiviat {
+namespace {
+
+// The ranks that take part: the first ones, or 0 and `distance`.
+struct Members {
+  std::int64_t ranks, stride = 1;
+  std::int64_t last() const { return (ranks - 1) * stride; }
+  bool contain(int rank) const { return rank % stride == 0 && rank / stride < ranks; }
+  // Null elsewhere. Who they are all ranks know: MPI_Comm_split would have them tell each other.
+  MPI_Comm of(MPI_Comm world) const {
+    int range[][3] = {{0, static_cast<int>(last()), static_cast<int>(stride)}};
+    MPI_Group all, group;
+    MPI_Comm comm;
+    MPI_Comm_group(world, &all);
+    MPI_Group_range_incl(all, 1, range, &group);
+    MPI_Comm_create(world, group, &comm);
+    MPI_Group_free(&group), MPI_Group_free(&all);
+    return comm;
+  }
+};
+
+Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
+  RankRule rule = benchmark.traits.ranks;
+  if (spec.integer("group", 0)) rule.max = 0;  // that is for each group
+  // As many as there are, if the rule can do with them at all.
+  const int natural = std::max(rule.most(world), std::min(world, rule.min));
+  const Members members{spec.integer("ranks", natural), spec.integer("distance", 1)};
+  if (members.ranks < 1 || members.stride < 1) throw UsageError("ranks and distance must be at least 1");
+  if (members.ranks > INT_MAX || members.stride > INT_MAX)
+    throw UsageError("ranks=" + std::to_string(members.ranks) + " distance=" + std::to_string(members.stride) +
+                     ": no MPI has that many ranks");
+  return members;
+}
+
+}  // namespace
+
+Outcome run_case(const Case& spec, Session& session) {
+  Outcome outcome;
+  outcome.benchmark = spec.benchmark;
+  outcome.ranks = session.size;
+  const double begun_s = clock::now();
+  const auto end_as = [&](const char* how, const std::exception& why) {
+    outcome.result = Result();
+    outcome.result.outcome = how, outcome.result.phase = "setup", outcome.result.reason = why.what();
+    outcome.result.check_reason = "did not run";
+    outcome.result.clock_cost_s = session.clock_cost_s;
+    outcome.result.elapsed_s = clock::now() - begun_s;
+  };
+  MPI_Comm members_comm = MPI_COMM_NULL;
+  bool member = true;
+  try {
+    const Benchmark& benchmark = find_benchmark(spec.benchmark);
+    outcome.benchmark = benchmark.name, outcome.sized = benchmark.traits.sized;
+    session.global_clock.refresh();
+    const Members members = members_of(spec, benchmark, session.size);
+    outcome.ranks = static_cast<int>(members.ranks);
+    if (members.last() >= session.size)
+      throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, the launch has " + std::to_string(session.size));
+    member = members.contain(session.rank);
+    if (Assembly::silent() && members.ranks == session.size) {
+      members_comm = session.world;
+    } else {
+      members_comm = members.of(session.world);
+      session.assembly.meet();  // what other ranks still send for this is out of the way
+    }
+    if (member) {
+      Trial trial(spec, benchmark, session, members_comm);
+      benchmark.run(trial);
+      outcome.result = trial.take_result();
+    }
+  } catch (const Skip& why) {
+    end_as("skipped", why);
+  } catch (const UsageError& why) {
+    end_as("failed", why);
+  }
+  if (members_comm != session.world && members_comm != MPI_COMM_NULL) MPI_Comm_free(&members_comm);
+  session.assembly.meet(!member);
+  return outcome;
+}
+
+}  // namespace kiviat

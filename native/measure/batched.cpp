@@ -1,0 +1,77 @@
+// Loops of calls between two readings of the clock: point to point, and Pallas 2.2.1's collectives.
+#include <algorithm>
+
+#include "measure/trial.hpp"
+#include "platform/node.hpp"
+
+namespace kiviat {
+
+void Trial::batched_loops(const Loop& loop, Batch how) {
+  const Operation once = [&](std::int64_t call) { loop(call, 1); };
+  begin(once);
+  Metric& time = add_metric("time", "s", "lower", false);
+  std::int64_t call = 0;
+  const auto elapsed = [&](std::int64_t calls) {
+    const double start = clock::now();
+    loop(call, calls);
+    const double seconds = clock::now() - start;
+    call += calls;
+    return how.initiator && rank_ != 0 ? 0.0 : seconds;
+  };
+  std::vector<double> mine, most;
+  const auto take = [&](std::int64_t samples, std::int64_t calls) {
+    mine.assign(samples, 0), most.assign(samples, 0);
+    together();
+    if (how.initiator) elapsed(1);  // absorbs the skew of the barrier; later calls synchronise themselves
+    for (double& sample : mine) {
+      if (!how.initiator) together();
+      sample = elapsed(calls);
+    }
+    together();  // whoever is done sends nothing while others still measure
+    MPI_Reduce(mine.data(), most.data(), static_cast<int>(samples), MPI_DOUBLE, MPI_MAX, 0, all_);
+    if (all_rank_ == 0)
+      for (const double seconds : most) time.samples.add(seconds / static_cast<double>(calls) / how.divisor);
+    add_group_times(mine, std::vector<bool>(mine.size(), true), static_cast<double>(calls) * how.divisor);
+  };
+
+  std::int64_t calls;
+  if (result_.mode == "adaptive") {
+    // A batch lasts long enough for two readings of the clock to cost < 1 % of it; finding its length
+    // is the warm-up as well.
+    const double batch_s = std::max(400 * session_.clock_cost_s, how.least_s), warm_s = std::min(1e-3, limits_.budget_s / 40);
+    double total_s = 0;
+    // A rank that loses its processor for a moment makes any batch look long: it must be so twice in a row.
+    int confirmed = 0;
+    for (calls = 1;;) {
+      together();
+      const double seconds = worst(elapsed(calls));
+      total_s += seconds;
+      const bool long_enough = seconds >= batch_s || calls >= (1 << 22);
+      confirmed = long_enough ? confirmed + 1 : 0;
+      if ((confirmed >= 2 && total_s >= warm_s) || seconds >= limits_.budget_s) {
+        sample_until_stopped(seconds, time, [&](std::int64_t block) { take(block, calls); });
+        break;
+      }
+      if (!long_enough) calls = std::max(calls + 1, static_cast<std::int64_t>(calls * std::min(8.0, 1.2 * batch_s / std::max(seconds, 1e-9))));
+    }
+  } else if (deterministic()) {
+    calls = 1;
+    if (const int settling = host::settling_calls()) loop(0, settling);
+    together();
+    const double seconds = worst(elapsed(calls));
+    if (all_rank_ == 0) time.samples.add(seconds / how.divisor);
+    result_.stopped_by = "fixed";
+  } else {
+    calls = iterations_;
+    together();
+    if (warmup_ > 0) elapsed(warmup_);
+    take(1, calls);
+    result_.stopped_by = "fixed";
+  }
+  result_.sync = result_.mode == "pallas2" ? "back-to-back" : "batched";
+  result_.batch = calls;
+  derive_rates(how.messages);
+  finish(once);
+}
+
+}  // namespace kiviat

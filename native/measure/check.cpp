@@ -1,0 +1,117 @@
+// What a trial checks outside the timed region: that every payload arrives, before and after sampling.
+#include <algorithm>
+#include <sstream>
+
+#include "measure/payload.hpp"
+#include "measure/trial.hpp"
+#include "support/failure.hpp"
+
+namespace kiviat {
+namespace {
+
+std::span<float> floats(Buffer& buffer, std::size_t count) {
+  return {reinterpret_cast<float*>(buffer.first().data()), count};
+}
+
+}  // namespace
+
+// Collective: throws Skip on all ranks alike.
+void Trial::refuse_missing_memory() {
+  const bool missing = std::ranges::any_of(buffers_, [](const auto& buffer) { return !buffer->allocated(); });
+  if (worst(missing) > 0) {
+    std::size_t wanted = 0;
+    for (const auto& buffer : buffers_) wanted += buffer->total_bytes();
+    throw Skip("buffers of " + std::to_string(static_cast<long long>(worst(static_cast<double>(wanted)))) +
+               " B per rank do not fit into the memory available");
+  }
+  if (!host::carries_payload()) return;
+  for (const auto& buffer : buffers_) buffer->touch();
+}
+
+void Trial::begin(const Operation& operation) {
+  refuse_missing_memory();
+  if (!host::carries_payload()) {
+    result_.check_reason = payload::not_moved;
+    return;
+  }
+  const bool nothing_to_see = !custom_check_ && (expected_.empty() && sums_.empty() ? true : bytes_ == 0);
+  if (worst(!nothing_to_see) == 0) {
+    result_.check_reason = "no payload";
+    return;
+  }
+  result_.check = payload_arrives(operation) ? "passed" : "failed";
+}
+
+void Trial::finish(const Operation& operation) {
+  if (result_.check == "passed" && !payload_arrives(operation)) result_.check = "failed";
+  if (result_.check == "failed") {
+    result_.outcome = "failed", result_.phase = "check";
+    result_.reason = result_.check_reason;
+  } else if (all_rank_ == 0 && result_.metrics.front().samples.count() == 0) {
+    result_.outcome = "failed", result_.phase = "timing";
+    result_.reason = "no sample within the budget";
+  }
+  result_.elapsed_s = clock::now() - started_s_;
+}
+
+bool Trial::payload_arrives(const Operation& operation) {
+  ++payload_seed_;  // what the last check left behind is wrong this time
+  std::ostringstream wrong;
+  if (custom_check_) {
+    if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not do what it is for";
+  } else {
+    for (const auto& buffer : buffers_) buffer->rewind();
+    for (const Sent& sent : sent_) payload::fill(sent.buffer->first().first(sent.bytes), payload_seed_, rank_, sent.offset);
+    for (const Sum& sum : contributed_) payload::fill_addends(floats(*sum.buffer, sum.elements), payload_seed_, rank_);
+    for (const Expectation& e : expected_)
+      for (const Piece& piece : e.pieces)
+        payload::poison(e.buffer->first().subspan(piece.at, piece.length), payload_seed_, piece.sender, piece.offset);
+    for (const Sum& sum : sums_) payload::poison_sums(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
+
+    together();
+    operation(0);
+
+    for (const Expectation& e : expected_)
+      for (const Piece& piece : e.pieces) {
+        const auto at = payload::first_wrong(e.buffer->first().subspan(piece.at, piece.length), payload_seed_, piece.sender, piece.offset);
+        if (at < piece.length && wrong.tellp() == 0)
+          wrong << "rank " << all_rank_ << ": byte " << at << " of " << piece.length << " from rank " << piece.sender << " is wrong";
+      }
+    for (const Sum& sum : sums_) {
+      const auto at = payload::first_wrong_sum(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
+      if (at < sum.elements && wrong.tellp() == 0)
+        wrong << "rank " << all_rank_ << ": element " << at << " of " << sum.elements << " is not the sum over the ranks";
+    }
+    for (const auto& buffer : buffers_) buffer->rewind();
+  }
+
+  return all_agree(wrong.str());
+}
+
+bool Trial::all_agree(const std::string& wrong) {
+  const std::string reason = first_said(all_, wrong);
+  if (!reason.empty()) result_.check_reason = reason;
+  return reason.empty();
+}
+
+bool Trial::separates(const std::function<void()>& operation) {
+  // Between clock domains entries and exits are known to about the clocks' agreement only; half of the delay
+  // is more than that, and no barrier that does not wait is off by less than the whole of it.
+  constexpr double delay_s = 200e-6;
+  const double slack_s = session_.global_clock.shared() ? 0 : delay_s / 2;
+  bool separated = true;
+  for (int late = 0; late < std::min(ranks_, 4); ++late) {
+    MPI_Barrier(comm_);
+    if (rank_ == late) clock::wait_until(clock::now() + delay_s);
+    const double entered = session_.global_clock.to_global(clock::now());
+    operation();
+    const double left = session_.global_clock.to_global(clock::now());
+    double last_entered, first_left;
+    MPI_Allreduce(&entered, &last_entered, 1, MPI_DOUBLE, MPI_MAX, comm_);
+    MPI_Allreduce(&left, &first_left, 1, MPI_DOUBLE, MPI_MIN, comm_);
+    separated = separated && first_left + slack_s >= last_entered;
+  }
+  return separated;
+}
+
+}  // namespace kiviat

@@ -1,0 +1,63 @@
+// What is known of each kernel of a study: its time, its energy and its counters, apart from the others by name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meters/counters.hpp"
+#include "meters/energy.hpp"
+#include "meters/instruments.hpp"
+#include "meters/nic_counters.hpp"
+#include "platform/message_counter.hpp"
+#include "platform/rank_group.hpp"
+#include "results/result.hpp"
+
+namespace kiviat {
+
+class KernelLog {
+ public:
+  // Collective: the lowest rank of each machine reads for it. Where watts are declared nothing is read.
+  KernelLog(const Assembly& assembly, Instruments& instruments, std::optional<energy::Watts> declared);
+
+  // Around each repetition, on all ranks alike; before() is collective.
+  void before(std::string_view kernel);
+  void count() {
+    if (rank_ == 0) begun_ = messages_.now();
+    if (counts_) instruments_.counter_source().enable();
+  }
+  void stop_counting() { if (counts_) instruments_.counter_source().disable(); }
+  void after(double slowest_s, bool idle);
+
+  // Adds tables and notes to the result of rank 0. Collective.
+  void finish(Result& result);
+
+ private:
+  void tell_energy(Result& result);
+  void tell_counters(Result& result);
+  void tell_messages(Result& result) const;
+
+  const Assembly& assembly_;
+  Instruments& instruments_;
+  std::optional<energy::Watts> declared_;
+  int rank_ = 0, ranks_ = 1;
+  bool leads_ = false;   // reads for its node
+  bool meets_ = false;   // somebody reads energy: nobody is to be waited for meanwhile
+  bool counts_ = false;
+  // On rank 0: the ranks that read, or where watts are declared one of each node; what their nodes are called, and their sockets.
+  std::vector<int> leaders_;
+  std::vector<std::string> nodes_;
+  std::vector<int> sockets_;
+
+  std::vector<energy::Kernel> kernels_;
+  std::vector<energy::Spent> spent_;        // of each kernel, on ranks that lead
+  std::vector<counters::Counted> counted_;  // of each kernel
+  MessageCounter messages_;
+  MessageCount begun_;                      // when the kernel that runs began
+  std::vector<MessageCount> carried_;       // of each kernel
+  InterfaceLog interfaces_;
+  std::size_t at_ = 0;                      // the kernel that runs
+};
+
+}  // namespace kiviat

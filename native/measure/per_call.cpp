@@ -1,0 +1,194 @@
+// Calls timed one by one. All ranks start together, at a moment agreed on the common clock or after a
+// barrier, and a call lasts from the first start to the last exit.
+#include <algorithm>
+#include <cmath>
+
+#include "measure/trial.hpp"
+#include "platform/node.hpp"
+#include "support/failure.hpp"
+
+namespace kiviat {
+namespace {
+
+// How calls are started together.
+struct Starts {
+  bool window;      // at agreed moments; otherwise after a barrier
+  double length_s;  // from one moment to the next
+  double late_s;    // a start later than this missed its moment
+  long missed = 0;
+  int widened = 0;
+
+  // Windows too short are widened; where that does not help, the barrier starts the calls.
+  void learn(long missed_now, std::int64_t calls) {
+    missed += missed_now;
+    if (4 * missed_now <= calls) return;
+    length_s *= 2, late_s *= 1.5;
+    window = window && ++widened <= 4;
+  }
+};
+
+// What a rank notes of a call, on its own clock. Everything else is worked out when the block is over: what a rank does between a
+// call and the next barrier decides who leaves that one first, and so how long short calls take.
+struct Call {
+  double start_s, end_s, late_s;
+};
+
+// A block of calls: what this rank saw of each, and after reduce() on rank 0 what all of them saw.
+class Block {
+ public:
+  explicit Block(std::size_t calls) : calls_(calls), most_(5 * calls, -INFINITY), sum_(calls, 0) {}
+
+  void add(std::size_t i, const Call& call, const GlobalClock& global) {
+    const double own_s = call.end_s - call.start_s;
+    const double values[] = {global.to_global(call.end_s), -global.to_global(call.start_s), own_s, -own_s, call.late_s};
+    for (std::size_t field = 0; field < 5; ++field) most_[field * calls_ + i] = values[field];
+    sum_[i] = own_s;
+  }
+  void reduce(MPI_Comm comm, bool root) {
+    const auto to_root = [&](std::vector<double>& values, MPI_Op op) {
+      MPI_Reduce(root ? MPI_IN_PLACE : values.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op, 0, comm);
+    };
+    to_root(most_, MPI_MAX);
+    to_root(sum_, MPI_SUM);
+  }
+  double span(std::size_t i) const { return most_[i] + most_[calls_ + i]; }  // first start to last exit
+  double slowest(std::size_t i) const { return most_[2 * calls_ + i]; }
+  double quickest(std::size_t i) const { return -most_[3 * calls_ + i]; }
+  double latest(std::size_t i) const { return most_[4 * calls_ + i]; }
+  double sum(std::size_t i) const { return sum_[i]; }
+
+ private:
+  std::size_t calls_;
+  std::vector<double> most_, sum_;
+};
+
+}  // namespace
+
+void Trial::per_call(Operation operation, Calls how) {
+  if (result_.mode == "pallas2") {
+    batched(operation, {.divisor = how.divisor});
+    return;
+  }
+  const bool fixed = result_.mode == "fixed", round_trips = benchmark_.traits.sampling == Sampling::round_trips;
+  const std::string sync = spec_.text("sync", "window");
+  if (sync != "window" && sync != "barrier") throw UsageError("sync is '" + sync + "': give window or barrier");
+  if (!spec_.words.contains("min_samples") && limits_.min_samples < how.min_samples)
+    limits_.min_samples = std::min(how.min_samples, limits_.max_samples);
+
+  begin(operation);
+  Metric& time = add_metric("time", "s", "lower", true);
+  if (deterministic()) {
+    operation(0);  // the first call on a communicator may set up what later ones use, by messages of its own
+    for (int calls = round_trips ? host::settling_calls() : 0; calls > 0; --calls) operation(0);
+    together();
+    if (!round_trips) host::rest();  // as links do until the next window
+    const double start_s = clock::now();
+    operation(0);
+    const double seconds = worst(how.timed ? clock::now() - start_s : 0);
+    if (all_rank_ == 0) time.samples.add(seconds / how.divisor);
+    result_.stopped_by = "fixed", result_.sync = "barrier", result_.batch = 1;
+    finish(operation);
+    return;
+  }
+  Metric& mean = add_metric("time_rank_mean", "s", "lower", true);
+  Metric& most = add_metric("time_rank_max", "s", "lower", true);
+  Metric& least = add_metric("time_rank_min", "s", "lower", true);
+
+  // Warm-up, which also tells about how long one call takes.
+  const double warm_s = std::min(1e-3, limits_.budget_s / 40), begun_s = clock::now();
+  std::int64_t call = 0;
+  double call_s = 1e-6;
+  for (bool warm = fixed && warmup_ == 0; !warm;) {
+    together();
+    const double start_s = clock::now();
+    operation(call);
+    const double seconds = worst(clock::now() - start_s);
+    call_s = call == 0 ? seconds : std::min(call_s, seconds);
+    ++call;
+    warm = fixed ? call >= warmup_ : worst(clock::now() - begun_s) >= warm_s && call >= 2;
+  }
+
+  const GlobalClock& global = session_.global_clock;
+  double timed_ranks = how.timed;
+  MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
+  // Ranks that share a processor cannot all spin towards one moment.
+  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 5e-6, std::max(0.1 * call_s, 2e-7)};
+
+  const auto take = [&](std::int64_t calls) {
+    const auto n = static_cast<std::size_t>(calls);
+    std::vector<Call> noted(n);
+    double first_s = 0;
+    // An untimed call: what the last block's bookkeeping left cold is warm again, and a round trip
+    // loses the skew of the barrier.
+    together();
+    operation(call);
+    if (starts.window) {
+      first_s = global.to_global(clock::now()) + 50e-6 + std::min(4 * starts.length_s, 100e-6);
+      MPI_Bcast(&first_s, 1, MPI_DOUBLE, 0, all_);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      double start_s, late_s = 0;
+      if (starts.window) {
+        const double due_s = global.to_local(first_s + static_cast<double>(i) * starts.length_s);
+        start_s = clock::wait_until(due_s);
+        late_s = start_s - due_s;
+      } else {
+        if (!round_trips) together();
+        start_s = clock::now();
+      }
+      operation(call + static_cast<std::int64_t>(i));
+      noted[i] = {start_s, clock::now(), late_s};
+    }
+    call += calls;
+    together();  // whoever is done sends nothing while others still measure
+    Block block(n);
+    std::vector<double> mine(n, 0);
+    for (std::size_t i = 0; i < n && how.timed; ++i) {
+      mine[i] = noted[i].end_s - noted[i].start_s;
+      block.add(i, noted[i], global);
+    }
+    block.reduce(all_, all_rank_ == 0);
+
+    long missed = 0;
+    std::vector<bool> counts(n, true);
+    for (std::size_t i = 0; i < n && all_rank_ == 0; ++i) {
+      if (block.latest(i) > starts.late_s) {
+        ++missed;
+        counts[i] = false;
+        continue;
+      }
+      time.samples.add((round_trips ? block.slowest(i) : block.span(i)) / how.divisor);
+      mean.samples.add(block.sum(i) / timed_ranks / how.divisor);
+      most.samples.add(block.slowest(i) / how.divisor);
+      least.samples.add(block.quickest(i) / how.divisor);
+    }
+    add_group_times(mine, counts, how.divisor);
+    MPI_Bcast(&missed, 1, MPI_LONG, 0, all_);
+    starts.learn(missed, calls);
+  };
+
+  if (fixed) {
+    // Missed windows are repeated; a bound on the repeats keeps a hopeless case finite.
+    for (std::int64_t taken = 0, rounds = 0; taken < iterations_ && rounds < 1000; ++rounds) {
+      take(std::min<std::int64_t>(iterations_ - taken, 4096));
+      taken = static_cast<std::int64_t>(time.samples.count());
+      MPI_Bcast(&taken, 1, MPI_INT64_T, 0, all_);
+    }
+    result_.stopped_by = "fixed";
+  } else {
+    sample_until_stopped(starts.length_s, time, take);
+    // A machine too busy to start any call together in time still gets an answer.
+    int missed_all = starts.window && starts.missed > 0 && time.samples.count() == 0;
+    MPI_Bcast(&missed_all, 1, MPI_INT, 0, all_);
+    if (missed_all) {
+      starts.window = false;
+      sample_until_stopped(starts.length_s, time, take);
+    }
+  }
+  result_.sync = round_trips ? "back-to-back" : starts.window ? "window" : "barrier";
+  if (sync == "window" && !round_trips) result_.missed_windows = starts.missed;
+  result_.batch = 1;
+  finish(operation);
+}
+
+}  // namespace kiviat

@@ -1,0 +1,33 @@
+#include "measure/stopping.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "results/statistics.hpp"
+
+namespace kiviat {
+
+std::optional<const char*> stop_reason(const Limits& limits, std::span<const double> samples, double elapsed_s) {
+  if (samples.size() >= limits.min_samples) {
+    std::vector<double> sorted(samples.begin(), samples.end());
+    std::ranges::sort(sorted);
+    const double median = quantile(sorted, 0.5);
+    if (const auto interval = median_interval(sorted);
+        interval && std::max(interval->high - median, median - interval->low) <= limits.target * median)
+      return "target";
+  }
+  if (elapsed_s >= limits.budget_s) return "budget";
+  if (samples.size() >= limits.max_samples) return "samples";
+  return std::nullopt;
+}
+
+std::size_t next_block(const Limits& limits, std::size_t taken, double sample_s, double elapsed_s) {
+  const std::size_t wanted = taken < limits.min_samples ? limits.min_samples - taken : std::max<std::size_t>(8, taken / 2);
+  const double left_s = std::max(0.0, limits.budget_s - elapsed_s);
+  const double affordable = sample_s > 0 ? left_s / sample_s + 1 : 1e9;
+  constexpr std::size_t most = 4096;  // what a rank holds before it tells rank 0
+  const std::size_t bound = limits.max_samples > taken ? std::min(limits.max_samples - taken, most) : 1;
+  return std::max<std::size_t>(1, std::min({wanted, bound, static_cast<std::size_t>(std::min(affordable, 1e9))}));
+}
+
+}  // namespace kiviat

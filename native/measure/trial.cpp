@@ -1,0 +1,181 @@
+#include "measure/trial.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <stdexcept>
+
+#include "support/failure.hpp"
+#include "support/random.hpp"
+
+namespace kiviat {
+namespace {
+
+// The iterations of IMB's defaults: 1000, fewer where 40 MiB would be exceeded.
+std::int64_t default_iterations(std::int64_t bytes) {
+  return bytes == 0 ? 1000 : std::clamp<std::int64_t>((40 << 20) / bytes, 1, 1000);
+}
+
+}  // namespace
+
+Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI_Comm members)
+    : spec_(spec), benchmark_(benchmark), session_(session), all_(members), comm_(members),
+      assembly_(members == session.world ? session.assembly : Assembly(members)), started_s_(clock::now()) {
+  MPI_Comm_rank(all_, &all_rank_);
+  MPI_Comm_size(all_, &all_ranks_);
+
+  for (const auto& [key, value] : spec.words) {
+    if (is_control(key)) continue;
+    const std::optional<Axis> axis = benchmark.axis(key);
+    if (!axis) throw UsageError(benchmark.name + " has no axis '" + key + "'; --describe lists its axes");
+    if (!axis->values.empty() && std::ranges::find(axis->values, value) == axis->values.end()) {
+      std::string known;
+      for (const std::string& v : axis->values) known += (known.empty() ? "" : ", ") + v;
+      throw UsageError(benchmark.name + ": " + key + " is '" + value + "': give one of " + known);
+    }
+  }
+
+  const std::int64_t group = integer("group");
+  if (group < 0 || (group > 0 && all_ranks_ % group != 0))
+    throw UsageError("group=" + std::to_string(group) + " does not divide " + std::to_string(all_ranks_) + " ranks");
+  if (group == 0 && spec.text("report", "worst") == "all") throw UsageError("report=all tells of groups: give group=RANKS");
+  const int group_ranks = group ? static_cast<int>(group) : all_ranks_;
+  if (!benchmark.traits.ranks.allows(group_ranks))
+    throw Skip(benchmark.name + " needs " + benchmark.traits.ranks.text() + " ranks, not " + std::to_string(group_ranks));
+  if (benchmark.traits.threads) refuse_fewer_threads();
+  bytes_ = benchmark.traits.sized ? spec.integer("bytes", 0) : 0;
+  if (bytes_ < 0) throw UsageError("bytes=" + std::to_string(bytes_) + " is negative");
+  if (bytes_ % benchmark.traits.element_bytes != 0)
+    throw Skip(std::to_string(bytes_) + " B is no whole number of elements of " +
+               std::to_string(benchmark.traits.element_bytes) + " B");
+
+  result_.metrics.reserve(16 + (group ? all_ranks_ / group : 0));  // references into it are handed out
+  result_.mode = spec.text("mode", "adaptive");
+  if (result_.mode != "adaptive" && result_.mode != "fixed" && result_.mode != "once" && result_.mode != "pallas2")
+    throw UsageError("mode is '" + result_.mode + "': give adaptive, fixed, once or pallas2");
+  result_.clock_cost_s = session.clock_cost_s;
+  limits_.target = spec.real("target", limits_.target);
+  limits_.budget_s = spec.real("budget_s", limits_.budget_s);
+  limits_.min_samples = static_cast<std::size_t>(std::max<std::int64_t>(1, spec.integer("min_samples", 16)));
+  limits_.max_samples = static_cast<std::size_t>(std::max<std::int64_t>(1, spec.integer("max_samples", 1000)));
+  iterations_ = spec.integer("iterations", default_iterations(bytes_));
+  warmup_ = spec.integer("warmup", std::max<std::int64_t>(iterations_ / 10, 10));
+  if (iterations_ < 1 || warmup_ < 0) throw UsageError("iterations must be at least 1 and warmup at least 0");
+  seed_ = static_cast<std::uint64_t>(spec.integer("seed", 1));
+
+  if (benchmark.axis("root")) {
+    const std::int64_t root = integer("root"), shift = spec.integer("shift", result_.mode == "pallas2" ? 1 : 0);
+    if (root < 0 || root >= group_ranks)
+      throw UsageError("root=" + std::to_string(root) + " is none of the " + std::to_string(group_ranks) + " ranks");
+    if (shift < 0) throw UsageError("shift=" + std::to_string(shift) + " is negative");
+    root_ = static_cast<int>(root), shift_ = static_cast<int>(shift % group_ranks);
+  }
+
+  if (group || !Assembly::silent()) MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &ranks_);
+  // Groups carry different payloads: what strays from one into another is noticed.
+  if (group) seed_ = mix(seed_ + static_cast<std::uint64_t>(all_rank_ / group_ranks));
+  payload_seed_ = seed_;
+}
+
+// Collective: a library may give its ranks different levels.
+void Trial::refuse_fewer_threads() const {
+  int level;
+  MPI_Query_thread(&level);
+  if (worst(level < MPI_THREAD_MULTIPLE) > 0)
+    throw Skip(benchmark_.name + " needs MPI_THREAD_MULTIPLE: start kiviat-bench with --threads multiple, and an MPI that provides it");
+}
+
+Trial::~Trial() {
+  if (comm_ != all_) MPI_Comm_free(&comm_);
+}
+
+int Trial::fitting(std::int64_t number, std::string_view what) {
+  if (number > INT_MAX)
+    throw Skip(std::to_string(number) + ' ' + std::string(what) + " exceeds what one MPI call can count (" +
+               std::to_string(INT_MAX) + ")");
+  return static_cast<int>(number);
+}
+
+int Trial::count() const { return fitting(bytes_, "B"); }
+
+std::int64_t Trial::integer(std::string_view axis) const { return to_integer(text(axis), axis); }
+
+std::string Trial::text(std::string_view axis) const { return spec_.text(axis, benchmark_.axis(axis)->fallback); }
+
+Buffer& Trial::buffer(std::size_t bytes) {
+  if (!benchmark_.traits.buffers) throw std::logic_error(benchmark_.name + " asks for a buffer, and declares that it has none");
+  const auto source = text("buffer") == "alloc_mem" ? Buffer::Source::alloc_mem : Buffer::Source::malloc;
+  const std::size_t rotate = text("cache") == "off" ? 2 * session_.cache_bytes : 0;
+  std::size_t left = session_.memory_share_bytes;
+  for (const auto& other : buffers_) left -= std::min(left, other->total_bytes());
+  return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate, left));
+}
+
+void Trial::sends(Buffer& buffer, std::size_t bytes, std::size_t offset) { sent_.push_back({&buffer, bytes, offset}); }
+
+void Trial::expects(Buffer& buffer, std::vector<Piece> pieces) { expected_.push_back({&buffer, std::move(pieces)}); }
+
+void Trial::contributes(Buffer& buffer, std::size_t elements) { contributed_.push_back({&buffer, elements, 0}); }
+
+void Trial::expects_sum(Buffer& buffer, std::size_t elements, std::size_t first) {
+  sums_.push_back({&buffer, elements, first});
+}
+
+// --- for the samplers -----------------------------------------------------------------------------
+
+Metric& Trial::add_metric(std::string name, const char* unit, const char* better, bool per_call) {
+  return result_.metrics.emplace_back(Metric{std::move(name), unit, better, per_call, Reservoir()});
+}
+
+void Trial::derive_rates(double messages) {
+  const bool per_call = result_.metrics.front().per_call;
+  const auto derive = [&](const char* name, const char* unit, double numerator) {
+    result_.metrics.push_back({name, unit, "higher", per_call, Reservoir(0), "time", numerator});
+  };
+  if (benchmark_.traits.bandwidth && bytes_ > 0) derive("bandwidth", "B/s", messages * static_cast<double>(bytes_));
+  if (benchmark_.traits.message_rate) derive("message_rate", "1/s", messages);
+}
+
+// Rank 0 decides from its samples how many more to take; sample_block(n) takes them on all ranks.
+void Trial::sample_until_stopped(double sample_s, const Metric& primary,
+                                 const std::function<void(std::int64_t)>& sample_block) {
+  const double start_s = clock::now();
+  for (;;) {
+    std::int64_t block = 0;
+    if (all_rank_ == 0) {
+      const double elapsed_s = clock::now() - start_s;
+      const auto reason = stop_reason(limits_, primary.samples.kept(), elapsed_s);
+      if (reason) {
+        result_.stopped_by = *reason;
+      } else {
+        block = static_cast<std::int64_t>(next_block(limits_, primary.samples.count(), sample_s, elapsed_s));
+      }
+    }
+    MPI_Bcast(&block, 1, MPI_INT64_T, 0, all_);
+    if (block == 0) return;
+    sample_block(block);
+  }
+}
+
+void Trial::add_group_times(std::span<const double> mine, const std::vector<bool>& counts, double divisor) {
+  if (integer("group") == 0 || text("report") != "all") return;
+  const std::size_t samples = mine.size();
+  std::vector<double> all(all_rank_ == 0 ? samples * static_cast<std::size_t>(all_ranks_) : 0);
+  MPI_Gather(mine.data(), static_cast<int>(samples), MPI_DOUBLE, all.data(), static_cast<int>(samples), MPI_DOUBLE, 0, all_);
+  if (all_rank_ != 0) return;
+  for (int group = 0; group < all_ranks_ / ranks_; ++group) {
+    const std::string name = "time_group_" + std::to_string(group);
+    auto found = std::ranges::find(result_.metrics, name, &Metric::name);
+    Metric& time = found != result_.metrics.end() ? *found : add_metric(name, "s", "lower", result_.metrics.front().per_call);
+    for (std::size_t i = 0; i < samples; ++i) {
+      if (!counts[i]) continue;
+      double slowest = 0;
+      for (int rank = group * ranks_; rank < (group + 1) * ranks_; ++rank)
+        slowest = std::max(slowest, all[static_cast<std::size_t>(rank) * samples + i]);
+      time.samples.add(slowest / divisor);
+    }
+  }
+}
+
+}  // namespace kiviat

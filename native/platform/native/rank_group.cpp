@@ -1,0 +1,38 @@
+#include "platform/rank_group.hpp"
+
+#include <unistd.h>
+
+namespace kiviat {
+
+Assembly::Assembly(MPI_Comm comm) : comm_(comm) {}
+
+bool Assembly::silent() { return false; }
+
+void Assembly::meet() const { MPI_Barrier(comm_); }
+
+// MPI's own barrier may spin, so that the ranks that are not idle take part in the non-blocking one too.
+void Assembly::meet(bool idle) const {
+  MPI_Request request;
+  MPI_Ibarrier(comm_, &request);
+  if (idle) {
+    for (int done = 0; !done; usleep(300)) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
+double Assembly::most(double value) const {
+  double found;
+  MPI_Allreduce(&value, &found, 1, MPI_DOUBLE, MPI_MAX, comm_);
+  return found;
+}
+
+void Assembly::tell(void* data, std::size_t bytes) const {
+  MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, comm_);
+}
+
+void Assembly::gather(const void* mine, std::size_t bytes, void* all) const {
+  MPI_Gather(mine, static_cast<int>(bytes), MPI_BYTE, all, static_cast<int>(bytes), MPI_BYTE, 0, comm_);
+}
+
+}  // namespace kiviat

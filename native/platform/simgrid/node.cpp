@@ -1,0 +1,75 @@
+// Where a simulated rank runs: on a core of a modelled node. The platform (simgrid/platform.cpp) says which.
+#include "platform/node.hpp"
+
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Host.hpp>
+#include <smpi/smpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace kiviat::host {
+namespace {
+
+const char* property(const char* name) {
+  const char* value = simgrid::s4u::this_actor::get_host()->get_property(name);
+  return value ? value : "";
+}
+
+std::size_t bytes_property(const char* name) { return std::strtoull(property(name), nullptr, 10); }
+
+// Whether payload is moved, and looked at: dearer by far.
+bool verifying() {
+  const char* asked = std::getenv("KIVIAT_VERIFY");
+  return asked && *asked == '1';
+}
+
+}  // namespace
+
+Place place() {
+  Place mine{};
+  std::snprintf(mine.host, sizeof mine.host, "%s", property("node"));
+  std::snprintf(mine.node, sizeof mine.node, "%s", property("node"));
+  std::snprintf(mine.cpus, sizeof mine.cpus, "%s", property("core"));
+  std::snprintf(mine.sockets, sizeof mine.sockets, "%s", property("socket"));
+  return mine;
+}
+
+std::string node() { return property("node"); }
+
+// A host of the simulator is a core; how many ranks it has is the launcher's to know.
+double processors_per_rank(MPI_Comm) { return 1; }
+
+std::size_t memory_share_bytes(MPI_Comm) { return bytes_property("memory_bytes"); }
+
+std::size_t last_level_cache_bytes() { return bytes_property("cache_bytes"); }
+
+// Where nobody looks at payload, all buffers of all ranks lie in one place, and the simulator does not copy what lies
+// in such a place.
+void* allocate(std::size_t bytes) {
+  if (verifying()) return std::malloc(bytes);
+  static void* place = nullptr;
+  static std::size_t room = 0;
+  if (bytes > room) {
+    // One block mapped again and again, but all of it counts as memory of the process.
+    room = std::max({bytes, 2 * room, std::size_t{1} << 20});
+    place = SMPI_SHARED_MALLOC(room);
+  }
+  return place;
+}
+
+void release(void* memory) {
+  if (verifying()) std::free(memory);
+}
+
+bool carries_payload() { return verifying(); }
+
+void rest() {
+  if (const char* refill_s = property("refill_s"); *refill_s) simgrid::s4u::this_actor::sleep_for(std::strtod(refill_s, nullptr));
+}
+
+// Short messages in a row use a bucket (simgrid/bucket.hpp) up by and by.
+int settling_calls() { return *property("refill_s") ? 16 : 0; }
+
+}  // namespace kiviat::host

@@ -1,0 +1,65 @@
+// Simulated ranks live in one process, one of them running at a time: they meet without messages, in no time.
+#include "platform/rank_group.hpp"
+
+#include <simgrid/s4u/Barrier.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace kiviat {
+
+struct Assembly::Common {
+  simgrid::s4u::BarrierPtr barrier;
+  // A value is read after the meeting that follows its writing; then two more meetings pass before it is written again.
+  double most[3] = {-INFINITY, -INFINITY, -INFINITY};
+  void* of_root = nullptr;  // what rank 0 tells, or where it gathers
+};
+
+// Lives as long as the simulation: nobody can say who is the last to leave.
+Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)) {
+  int size;
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &size);
+  if (rank_ == 0) common_ = new Common{simgrid::s4u::Barrier::create(static_cast<unsigned>(size))};
+  auto address = reinterpret_cast<std::uintptr_t>(common_);
+  // Along a binomial tree: what SMPI's MPI_Bcast does may be P * P messages.
+  constexpr int tag = 7713;
+  for (int told = 1; told < size; told *= 2) {
+    if (rank_ < told && rank_ + told < size) MPI_Send(&address, sizeof address, MPI_BYTE, rank_ + told, tag, comm);
+    if (rank_ >= told && rank_ < 2 * told) MPI_Recv(&address, sizeof address, MPI_BYTE, rank_ - told, tag, comm, MPI_STATUS_IGNORE);
+  }
+  common_ = reinterpret_cast<Common*>(address);
+}
+
+bool Assembly::silent() { return true; }
+
+void Assembly::meet() const { common_->barrier->wait(); }
+
+void Assembly::meet(bool) const { meet(); }
+
+double Assembly::most(double value) const {
+  const long turn = (*turn_)++;
+  common_->most[(turn + 1) % 3] = -INFINITY;
+  double& found = common_->most[turn % 3];
+  found = std::max(found, value);
+  meet();
+  return found;
+}
+
+void Assembly::tell(void* data, std::size_t bytes) const {
+  if (rank_ == 0) common_->of_root = data;
+  meet();
+  if (rank_ != 0) std::memcpy(data, common_->of_root, bytes);
+  meet();
+}
+
+void Assembly::gather(const void* mine, std::size_t bytes, void* all) const {
+  if (rank_ == 0) common_->of_root = all;
+  meet();
+  std::memcpy(static_cast<char*>(common_->of_root) + static_cast<std::size_t>(rank_) * bytes, mine, bytes);
+  meet();
+}
+
+}  // namespace kiviat

@@ -1,0 +1,108 @@
+// The simulation is forked for each piece: a process has all ranks, and leaves the values of its piece in memory that all
+// share. So every piece begins in the same state at the same moment, and takes as long whichever others there are and
+// however many processes work at a time; ranks that are some rounding ahead may find a bucket (simgrid/bucket.hpp) quite different.
+#include "platform/work_share.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "platform/node.hpp"
+
+#undef getpid  // SMPI has one of its own, which numbers ranks
+
+namespace kiviat {
+namespace {
+
+std::size_t processes_at_a_time() {
+  const char* given = std::getenv("KIVIAT_PROCESSES");
+  return given ? std::max(1UL, std::strtoul(given, nullptr, 10)) : 1;
+}
+
+}  // namespace
+
+// One for all ranks of a process.
+struct Pieces::Shares {
+  double* results;
+  bool all_mine = false;  // what a check of payload finds is told in one process only
+  std::size_t mine = SIZE_MAX;
+  std::size_t others = 0;  // processes that work
+  bool lost = false;
+
+  static Shares* among(std::size_t count, std::size_t values, const Progress& progressed) {
+    const std::size_t bytes = count * values * sizeof(double);
+    void* memory = mmap(nullptr, std::max<std::size_t>(1, bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::runtime_error("no memory for the results of " + std::to_string(count) + " pieces");
+    auto* shares = new Shares{static_cast<double*>(memory)};
+    if (host::carries_payload()) {
+      shares->all_mine = true;
+      return shares;
+    }
+    std::size_t done = 0;
+    const auto finish_one = [&] {
+      shares->wait();
+      progressed(static_cast<double>(++done) / static_cast<double>(count));
+    };
+    std::fflush(nullptr);
+    for (std::size_t piece = 0; piece < count && !shares->lost; ++piece) {
+      if (shares->others == processes_at_a_time()) finish_one();
+      const pid_t parent = getpid(), other = fork();
+      if (other == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(1);
+        shares->mine = piece;
+        return shares;
+      }
+      if (other < 0) throw std::runtime_error("no process for piece " + std::to_string(piece) + " of a study");
+      ++shares->others;
+    }
+    while (shares->others > 0) finish_one();
+    return shares;
+  }
+
+ private:
+  void wait() {
+    int status = 0;
+    pid_t ended;
+    do ended = ::wait(&status);
+    while (ended < 0 && errno == EINTR);
+    --others, lost = lost || ended < 0 || status != 0;
+  }
+};
+
+// Known to all ranks of a process by its address.
+Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress& progressed)
+    : assembly_(assembly), count_(count), values_(values) {
+  int rank;
+  MPI_Comm_rank(assembly.comm(), &rank);
+  if (rank == 0) shares_ = Shares::among(count, values, progressed);
+  auto address = reinterpret_cast<std::uintptr_t>(shares_);
+  assembly.tell(&address, sizeof address);
+  shares_ = reinterpret_cast<Shares*>(address);
+  results_ = shares_->results;
+}
+
+Pieces::~Pieces() = default;
+
+bool Pieces::mine(std::size_t piece) const { return shares_->all_mine || piece == shares_->mine; }
+
+bool Pieces::leads() const { return shares_->all_mine; }
+
+void Pieces::collect() {
+  assembly_.meet();
+  // Whoever comes first does it for all ranks of this process.
+  if (shares_->mine != SIZE_MAX) _exit(0);
+  if (shares_->lost) throw std::runtime_error("a process of the simulation was lost");
+}
+
+}  // namespace kiviat

@@ -1,0 +1,62 @@
+// The outcome of a case: metrics with their samples, the verdict of the payload check, why it ended.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "results/statistics.hpp"
+
+namespace kiviat {
+
+struct Metric {
+  std::string name, unit, better;
+  bool per_call = false;  // each sample is one call, so that percentiles mean something
+  Reservoir samples;
+  // A derived metric is numerator / the metric named `from`, and has no samples of its own.
+  std::string from = {};
+  double numerator = 0;
+};
+
+struct Summary {
+  std::size_t count = 0;
+  std::optional<double> mean, min, max, p50, p90, p99, ci_low, ci_high;
+};
+
+// Values over one or more axes, row-major: a curve by phase, a matrix of pairs. Absent ones are NaN.
+struct Table {
+  struct Axis {
+    std::string name;
+    std::vector<std::string> values;
+  };
+  std::string name, unit, better;
+  std::vector<Axis> axes;
+  std::vector<double> values;
+
+  Table(std::string name, std::string unit, std::string better, std::vector<Axis> axes);
+  double& at(std::initializer_list<std::size_t> indices);
+};
+
+struct Result {
+  std::vector<Metric> metrics;
+  std::vector<Table> tables;
+  std::vector<std::pair<std::string, std::string>> notes;  // name and words, each name once
+  std::string mode = "adaptive", sync = "batched", outcome = "ok", check = "not run";
+  std::optional<std::string> phase, reason, check_reason, stopped_by;
+  std::optional<long> batch, missed_windows;
+  double clock_cost_s = 0, elapsed_s = 0;
+  bool oversubscribed = false;  // by the threads of this case, where the ranks alone had room
+
+  const Metric* metric(std::string_view name) const;
+  Summary summary(const Metric& metric) const;
+  std::string metrics_json(bool with_samples) const;
+  std::string tables_json() const;
+  std::string notes_json() const;
+  // What was said under that name before is replaced.
+  void note(std::string_view name, std::string words);
+};
+
+}  // namespace kiviat

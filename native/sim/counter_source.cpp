@@ -1,9 +1,0 @@
-#include "core/counter_source.hpp"
-
-namespace kiviat {
-
-std::unique_ptr<CounterSource> open_counters(const std::string&) {
-  return std::make_unique<NoCounters>("a modelled processor has no counters");
-}
-
-}  // namespace kiviat

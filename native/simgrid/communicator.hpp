@@ -1,0 +1,67 @@
+// Classes of SimGrid's MPI for which it has no header: of each the functions that are called here, or that stand for its own
+// (simgrid/smpi_overrides/leaders.cpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace simgrid::smpi {
+
+class Group {
+ public:
+  long actor(int rank) const;
+  int rank(long actor) const;
+  int incl(int size, const int* ranks, MPI_Group* made) const;
+};
+
+class Comm {
+ public:
+  Comm(MPI_Group group, std::shared_ptr<Topo> topology, bool of_nodes, int id);
+  MPI_Group group();
+  int size() const;
+  int rank() const;
+  bool is_smp_comm() const;
+  void ref();
+  void set_leaders_comm(MPI_Comm leaders);
+  MPI_Comm get_leaders_comm() const;
+  MPI_Comm find_intra_comm(int* leader);
+
+  // Ours.
+  void init_smp();
+  int* get_leaders_map() const;
+  MPI_Comm get_intra_comm() const;
+  bool is_blocked() const;
+
+ private:
+  std::byte room_[4096];  // for all that SimGrid has there, with room to spare
+};
+
+// Messages of its own, whose tags are negative.
+class Request {
+ public:
+  static void send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
+  static void recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status);
+};
+
+}  // namespace simgrid::smpi
+
+namespace kiviat::sim {
+
+// Of each rank.
+inline std::vector<int> actors_of(simgrid::smpi::Comm& comm) {
+  std::vector<int> actors(static_cast<std::size_t>(comm.size()));
+  for (int rank = 0; int& actor : actors) actor = static_cast<int>(comm.group()->actor(rank++));
+  return actors;
+}
+
+// A communicator of some of its ranks, in this order: known without messages, and one object for all of them.
+inline MPI_Comm part(simgrid::smpi::Comm& comm, const std::vector<int>& ranks) {
+  MPI_Group group;
+  comm.group()->incl(static_cast<int>(ranks.size()), ranks.data(), &group);
+  return new simgrid::smpi::Comm(group, nullptr, true, MPI_UNDEFINED);
+}
+
+}  // namespace kiviat::sim

@@ -1,0 +1,444 @@
+// The modelled machine, as SimGrid loads it: smpirun -platform libkiviat-platform.so, with the path of a text that
+// kiviat.machine.modelled.lowering has written in KIVIAT_PLATFORM. If KIVIAT_SIMULATED_TIME names a file, the simulated time at
+// which the last rank ended is written to it, in seconds.
+//
+//     link BYTES_PER_S                              links are numbered as they come
+//     node NAME DIVISOR MEMORY_PER_CORE CACHE CROSS  CROSS: links between its sockets; lists are 1,2,3 or -
+//     switch DIVISOR                                vertices: all nodes, then all switches
+//     arc FROM TO LINK LATENCY_S                    LINK: -1 where it is no limit
+//     core NODE SOCKET NUMBER FLOPS_PER_S SELF NEAR_OUT NEAR_IN FAR_OUT FAR_IN       lists of links
+//     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B AFTER_S
+//     in_flight LEVEL BYTES
+//     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      of each node: what leaves it, and what reaches it
+//     node_aware                                    where collectives are (simgrid/smpi_overrides/node_aware.hpp)
+//
+// A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Cores that
+// get no rank are left out, and so are their links: a machine may have many more than a run takes. Messages
+// take the way of fewest arcs; where there are several, (number of the receiving node / DIVISOR) chooses among
+// them, as the D-mod-k routing of fat trees does, or always the first where DIVISOR is 0 (dimension order).
+//
+// A message of n bytes between two cores of a level (0 socket, 1 node, 2 network) that has the machine for itself takes
+//     send(n) + latency + arcs' latencies + n / rate + receive(n)
+// with the numbers of the segment that n falls into, and no faster than its links. Where a level has bytes in flight, as
+// a processor that copies from far memory can have so many loads outstanding, 1 / rate grows by a round trip over the
+// arcs for each so many bytes.
+//
+// When it has sent a message, a rank is still busy for the segment's after_s: that delays what it sends or receives next,
+// and nobody else.
+//
+// Where nodes have buckets (simgrid/bucket.hpp), what passes both at once loads no link.
+//
+// SMPI lets a rank pay receive(n) of eager messages only, and send(n) of those and of non-blocking ones. What it does
+// not charge, the message takes longer under way: the sum is that of the file, but of a rendezvous message receive(n)
+// does not keep the receiving processor busy.
+#include <simgrid/kernel/resource/Model.hpp>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+#include <smpi/smpi.h>
+#include <xbt/config.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <iomanip>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "simgrid/bucket.hpp"
+#include "simgrid/sent.hpp"
+#include "simgrid/smpi_overrides/node_aware.hpp"
+
+namespace {
+
+namespace s4u = simgrid::s4u;
+namespace resource = simgrid::kernel::resource;
+namespace routing = simgrid::kernel::routing;
+using simgrid::kernel::resource::StandardLinkImpl;
+using Links = std::vector<StandardLinkImpl*>;
+
+struct Segment {
+  double from_bytes, latency_s, rate, send_s, send_s_per_byte, receive_s, receive_s_per_byte, after_s;
+};
+
+struct Level {
+  std::vector<Segment> segments;
+  double in_flight_bytes = 0;
+  double best_rate = 0;
+
+  const Segment& segment(double bytes) const {
+    std::size_t i = segments.size() - 1;
+    while (i > 0 && segments[i].from_bytes > bytes) --i;
+    return segments[i];
+  }
+};
+
+struct Node {
+  std::string name, memory_bytes, cache_bytes;
+  Links cross;
+  std::optional<kiviat::sim::Bucket> out, in;
+};
+
+struct Arc {
+  int to;
+  StandardLinkImpl* link;
+  double latency_s;
+};
+
+struct Vertex {
+  long divisor = 0;
+  std::vector<Arc> arcs;
+};
+
+struct Core {
+  int node, socket;
+  Links self, near_out, near_in, far_out, far_in;
+  double memory_rate = INFINITY;
+};
+
+class Machine : public routing::NetZoneImpl {
+ public:
+  // `wanted`: the names of the hosts that there will be; all where it is empty.
+  Machine(const std::string& path, const std::set<std::string>& wanted) : NetZoneImpl("machine") { read(path, wanted); }
+
+  void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to, routing::Route* into, double* latency) override {
+    const Core &source = cores_[from->id()], &target = cores_[to->id()];
+    const auto add = [&](const Links& links) { into->link_list_.insert(into->link_list_.end(), links.begin(), links.end()); };
+    const int level = level_of(source, target);
+    double arcs_s = 0;
+    if (from == to) {
+      add(source.self);
+    } else if (level < 2) {
+      add(source.near_out);
+      if (level == 1) add(nodes_[source.node].cross);
+      add(target.near_in);
+    } else {
+      add(source.far_out);
+      arcs_s = walk(source.node, target.node, [&](const Arc& arc) {
+        if (arc.link) into->link_list_.push_back(arc.link);
+      });
+      add(target.far_in);
+    }
+    // SimGrid bounds a flow by gamma / (2 * latency), and shares links in inverse proportion to the latency, so that
+    // who could have more gets more; what the latency really is, latency_factor() tells it.
+    if (latency) *latency += bound_latency(from == to ? source.memory_rate : rate_of(levels_[level], arcs_s));
+  }
+
+  static double bound_latency(double rate) { return unit_rate / rate; }
+
+  // What the latency that get_local_route() tells has to be multiplied by. SimGrid asks once for each message, when it sets
+  // out, which is counted here.
+  double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) {
+    if (from == to) return 0;
+    const Core &source = core(from), &target = core(to);
+    const int number = level_of(source, target);
+    const Level& level = levels_[number];
+    const double arcs_s = number == 2 ? walk(source.node, target.node, [](const Arc&) {}) : 0;
+    const double bytes = std::max(0.0, wire_bytes - envelope_bytes);
+    if (kiviat::Sent& sent = *from->get_data<kiviat::Sent>(); sent.counted) {
+      ++sent.to[to].messages, sent.to[to].bytes += bytes;
+      sets_out(from, to, bytes, number == 2 ? &kiviat::Sent::network : &kiviat::Sent::node);
+    }
+    const Segment& segment = level.segment(bytes);
+    const double rate = rate_of(level, arcs_s), flow = std::min(rate, narrowest(links));
+    // The flow is as fast as the best segment; what others take longer is latency.
+    const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
+    double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
+    if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
+    if (number == 2 && nodes_[source.node].out) {
+      const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes);
+      seconds += passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // slower than the link is the flow still
+      // Nothing is left that latency could make up for: the envelope is not sent either.
+      newest_flow().set_remains(std::max(least_bytes, wire_bytes - passed + std::min(seconds, 0.0) * flow));
+    }
+    return std::max(seconds, 1e-12) / bound_latency(rate);
+  }
+
+  // A message is there, or will never be.
+  void arrives(const void* flow) {
+    const auto found = under_way_.find(flow);
+    if (found == under_way_.end()) return;
+    for (kiviat::UnderWay* of : found->second.ends) of->end(s4u::Engine::get_clock());
+    std::erase_if(found->second.like->moving, [&](const auto& one) { return one.second == flow; });
+    under_way_.erase(found);
+  }
+  // SimGrid drops some flows of short messages without a word, some nanoseconds before their end, and the receiver goes on:
+  // a message that somebody has received is there.
+  void received(double bytes, const s4u::Host* from, const s4u::Host* to) {
+    const auto found = alike_.find({from, to, bytes});
+    if (found == alike_.end() || found->second.received == found->second.begun) return;
+    Sequence& like = found->second;
+    ++like.received;
+    while (!like.moving.empty() && like.moving.front().first < like.received) arrives(like.moving.front().second);
+  }
+
+  // What the sending rank pays.
+  double send_s(double bytes, const s4u::Host* from, const s4u::Host* to) {
+    const Segment& segment = segment_of(bytes, from, to);
+    const double seconds = send_s(segment, bytes), busy_s = busy_for_s(from);
+    if (seconds > 0 && bytes >= rendezvous_bytes_) ++paid_[{from, to, bytes}];
+    if (segment.after_s > 0) busy_until_s_[from] = s4u::Engine::get_clock() + busy_s + seconds + segment.after_s;
+    return busy_s + seconds;
+  }
+  // SMPI has forgotten where a rank was that ended after it had sent: then it counts as far.
+  double receive_s(double bytes, const s4u::Host* from, const s4u::Host* to) const {
+    return busy_for_s(to) + receive_s(from ? segment_of(bytes, from, to) : levels_[2].segment(bytes), bytes);
+  }
+
+ private:
+  static constexpr double unit_rate = 1e9;       // network/TCP-gamma is twice that
+  static constexpr double envelope_bytes = 16;   // SMPI adds them to every message
+  static constexpr double least_bytes = 1e-2;    // a flow of none would never end
+
+  const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
+  static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }
+  const Segment& segment_of(double bytes, const s4u::Host* from, const s4u::Host* to) const {
+    return levels_[level_of(core(from), core(to))].segment(bytes);
+  }
+  // SimGrid tells nobody of a flow that begins, and the end of one by its address alone: that which it asks about is the last
+  // that it has made.
+  resource::Action& newest_flow() const {
+    return dynamic_cast<resource::Model&>(*get_iface()->get_network_model()).get_started_action_set()->back();
+  }
+  static double pass_at_once(Node& from, Node& to, double bytes) {
+    const double now_s = s4u::Engine::get_clock();
+    return std::min(from.out->let_pass(bytes, now_s), to.in->let_pass(bytes, now_s));
+  }
+  void sets_out(const s4u::Host* from, const s4u::Host* to, double bytes, kiviat::UnderWay kiviat::Sent::*where) {
+    const auto of_end = [&](const s4u::Host* end) { return &(end->get_data<kiviat::Sent>()->*where); };
+    const std::array<kiviat::UnderWay*, 2> ends{of_end(from), of_end(to)};
+    const void* flow = &newest_flow();
+    Sequence& like = alike_[{from, to, bytes}];
+    like.moving.emplace_back(like.begun++, flow);
+    under_way_[flow] = {ends, &like};
+    for (kiviat::UnderWay* of : ends) of->begin(s4u::Engine::get_clock());
+  }
+  // How long a rank is still busy with what it has sent last.
+  double busy_for_s(const s4u::Host* core) const {
+    const auto found = busy_until_s_.find(core);
+    return found == busy_until_s_.end() ? 0 : std::max(0.0, found->second - s4u::Engine::get_clock());
+  }
+  static double send_s(const Segment& segment, double bytes) { return segment.send_s + bytes * segment.send_s_per_byte; }
+  static double receive_s(const Segment& segment, double bytes) { return segment.receive_s + bytes * segment.receive_s_per_byte; }
+  // Nobody has paid for a blocking send when it begins to move.
+  double unpaid_send_s(const Segment& segment, double bytes, const s4u::Host* from, const s4u::Host* to) {
+    const auto found = paid_.find({from, to, bytes});
+    if (found == paid_.end()) return send_s(segment, bytes);
+    if (--found->second == 0) paid_.erase(found);
+    return 0;
+  }
+
+  // What a flow gets of links that nobody else uses; it may cross one several times.
+  static double narrowest(const std::vector<s4u::Link*>& links) {
+    double rate = INFINITY;
+    for (const s4u::Link* link : links) rate = std::min(rate, link->get_bandwidth() / static_cast<double>(std::ranges::count(links, link)));
+    return rate;
+  }
+  static double rate_of(const Level& level, double arcs_s) {
+    return level.in_flight_bytes > 0 ? 1 / (1 / level.best_rate + 2 * arcs_s / level.in_flight_bytes) : level.best_rate;
+  }
+
+  // Visits the arcs of the way; returns the sum of their latencies.
+  template <class Visit>
+  double walk(int from, int to, Visit visit) const {
+    const std::vector<std::uint16_t>& left = distances_to(to);
+    double latency_s = 0;
+    for (int at = from; at != to;) {
+      const Vertex& vertex = vertices_[at];
+      int choices = 0;
+      for (const Arc& arc : vertex.arcs) choices += left[arc.to] < left[at];
+      if (!choices) throw std::runtime_error("no way from node " + std::to_string(from) + " to node " + std::to_string(to));
+      long chosen = vertex.divisor ? to / vertex.divisor % choices : 0;
+      for (const Arc& arc : vertex.arcs)
+        if (left[arc.to] < left[at] && chosen-- == 0) {
+          visit(arc);
+          latency_s += arc.latency_s;
+          at = arc.to;
+          break;
+        }
+    }
+    return latency_s;
+  }
+
+  // In arcs, from every vertex; other nodes forward nothing unless no switch does.
+  const std::vector<std::uint16_t>& distances_to(int node) const {
+    std::vector<std::uint16_t>& left = distances_[node];
+    if (!left.empty()) return left;
+    left.assign(vertices_.size(), UINT16_MAX);
+    left[node] = 0;
+    for (std::vector<int> front{node}, next; !front.empty(); front.swap(next), next.clear())
+      for (const int at : front)
+        for (const int before : sources_[at])
+          if (left[before] == UINT16_MAX) left[before] = left[at] + 1, next.push_back(before);
+    return left;
+  }
+
+  void read(const std::string& path, const std::set<std::string>& wanted) {
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error("cannot read KIVIAT_PLATFORM " + path);
+    std::vector<double> rates;
+    std::vector<StandardLinkImpl*> links;
+    std::map<const StandardLinkImpl*, double> rate_of_made;
+    std::string refill_s;  // none where there are no buckets
+    const auto link = [&](std::size_t number) {
+      StandardLinkImpl*& made = links.at(number);
+      if (made) return made;
+      const std::string name = "l" + std::to_string(number);
+      create_link(name, {rates[number]})->seal();
+      made = get_link_by_name_or_null(name);
+      rate_of_made[made] = rates[number];
+      return made;
+    };
+    const auto listed = [&](const std::string& text) {
+      Links chosen;
+      if (text == "-") return chosen;
+      std::istringstream words(text);
+      for (std::string word; std::getline(words, word, ',');) chosen.push_back(link(std::stoul(word)));
+      return chosen;
+    };
+    for (std::string line, kind; std::getline(file, line);) {
+      std::istringstream words(line);
+      words >> kind;
+      if (kind == "link") {
+        words >> rates.emplace_back();
+        links.push_back(nullptr);
+      } else if (kind == "node") {
+        Node node;
+        std::string cross;
+        words >> node.name >> vertices_.emplace_back().divisor >> node.memory_bytes >> node.cache_bytes >> cross;
+        node.cross = listed(cross);
+        nodes_.push_back(std::move(node));
+      } else if (kind == "switch") {
+        words >> vertices_.emplace_back().divisor;
+      } else if (kind == "arc") {
+        int from, number;
+        Arc arc;
+        words >> from >> arc.to >> number >> arc.latency_s;
+        arc.link = number < 0 ? nullptr : link(number);
+        vertices_.at(from).arcs.push_back(arc);
+      } else if (kind == "core") {
+        Core core;
+        std::string number, self, near_out, near_in, far_out, far_in;
+        double speed;
+        words >> core.node >> core.socket >> number >> speed >> self >> near_out >> near_in >> far_out >> far_in;
+        const std::string name = "c" + std::to_string(core.node) + "." + number;
+        if (!words.fail() && !wanted.empty() && !wanted.contains(name)) continue;
+        core.self = listed(self), core.near_out = listed(near_out), core.near_in = listed(near_in);
+        core.far_out = listed(far_out), core.far_in = listed(far_in);
+        for (const StandardLinkImpl* one : core.self)
+          core.memory_rate = std::min(core.memory_rate, rate_of_made.at(one) / static_cast<double>(std::ranges::count(core.self, one)));
+        const Node& node = nodes_.at(core.node);
+        s4u::Host* host = create_host(name, {speed});
+        host->set_data(&sent_.emplace_back());
+        host->set_property("node", node.name)
+            ->set_property("refill_s", refill_s)
+            ->set_property("socket", std::to_string(core.socket))
+            ->set_property("core", number)
+            ->set_property("memory_bytes", node.memory_bytes)
+            ->set_property("cache_bytes", node.cache_bytes)
+            ->seal();
+        cores_.push_back(std::move(core));
+      } else if (kind == "segment") {
+        int level;
+        Segment s;
+        words >> level >> s.from_bytes >> s.latency_s >> s.rate >> s.send_s >> s.send_s_per_byte >> s.receive_s >> s.receive_s_per_byte >> s.after_s;
+        levels_.at(level).segments.push_back(s);
+        levels_[level].best_rate = std::max(levels_[level].best_rate, s.rate);
+      } else if (kind == "in_flight") {
+        int level;
+        double bytes;
+        words >> level >> bytes;
+        levels_.at(level).in_flight_bytes = bytes;
+      } else if (kind == "bucket") {
+        double out, in, packet, rate;
+        words >> out >> in >> packet >> rate;
+        for (Node& node : nodes_) node.out.emplace(out, packet, rate), node.in.emplace(in, packet, rate);
+        std::ostringstream seconds;
+        seconds << 2 * (std::max(out, in) + packet) / rate;
+        refill_s = seconds.str();
+      } else if (kind == "node_aware") {
+        kiviat::sim::make_collectives_node_aware();
+      }
+      if (words.fail()) throw std::runtime_error(path + ": cannot read: " + line);
+    }
+    distances_.resize(nodes_.size());
+    sources_.resize(vertices_.size());
+    for (std::size_t from = 0; from < vertices_.size(); ++from)
+      for (const Arc& arc : vertices_[from].arcs) sources_[arc.to].push_back(static_cast<int>(from));
+  }
+
+  const double rendezvous_bytes_ = simgrid::config::get_value<int>("smpi/send-is-detached-thresh");
+  std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long> paid_;  // rendezvous messages not yet moving
+  std::map<const s4u::Host*, double> busy_until_s_;  // with messages that have left
+  // Messages of one size from one core to another: how many have begun to move and have been received, and those that move,
+  // numbered, with their flows.
+  struct Sequence {
+    long begun = 0, received = 0;
+    std::deque<std::pair<long, const void*>> moving;
+  };
+  struct Moving {
+    std::array<kiviat::UnderWay*, 2> ends;
+    Sequence* like;
+  };
+  std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, Sequence> alike_;
+  std::unordered_map<const void*, Moving> under_way_;  // by flow
+  std::vector<Node> nodes_;
+  std::vector<Vertex> vertices_;
+  std::vector<Core> cores_;
+  std::deque<kiviat::Sent> sent_;  // by each core; where hosts find theirs
+  std::array<Level, 3> levels_;
+  std::vector<std::vector<int>> sources_;  // of arcs to a vertex
+  mutable std::vector<std::vector<std::uint16_t>> distances_;
+};
+
+}  // namespace
+
+// Those that smpirun was given for the ranks.
+static std::set<std::string> hosts_of_ranks() {
+  std::set<std::string> names;
+  std::ifstream file(simgrid::config::get_value<std::string>("smpi/hostfile"));
+  for (std::string name; file >> name;) names.insert(name);
+  return names;
+}
+
+extern "C" void load_platform(const s4u::Engine& engine);
+
+void load_platform(const s4u::Engine&) {
+  const char* path = std::getenv("KIVIAT_PLATFORM");
+  if (!path) throw std::runtime_error("KIVIAT_PLATFORM is not set");
+  auto* machine = new Machine(path, hosts_of_ranks());  // SimGrid's, from now on
+  s4u::NetZone* zone = machine->get_iface();
+  auto* model = zone->get_network_model();
+  using Zones = std::unordered_set<s4u::NetZone*>;
+  using LinksOfFlow = std::vector<s4u::Link*>;
+  model->set_lat_factor_cb([machine](double bytes, const s4u::Host* from, const s4u::Host* to, const LinksOfFlow& links, const Zones&) {
+    return machine->latency_factor(bytes, from, to, links);
+  });
+  model->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const LinksOfFlow&, const Zones&) { return 1.0; });
+  using State = resource::Action::State;
+  s4u::Link::on_communication_state_change_cb([machine](resource::NetworkAction& flow, State) { machine->arrives(&flow); });
+  const auto send = [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
+    return machine->send_s(static_cast<double>(bytes), from, to);
+  };
+  smpi_register_op_cost_callback(SmpiOperation::SEND, send);
+  smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
+  smpi_register_op_cost_callback(SmpiOperation::RECV, [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
+    machine->received(static_cast<double>(bytes), from, to);
+    return machine->receive_s(static_cast<double>(bytes), from, to);
+  });
+  if (const char* told = std::getenv("KIVIAT_SIMULATED_TIME"))
+    s4u::Engine::on_simulation_end_cb([file = std::string(told)] { std::ofstream(file) << std::setprecision(12) << s4u::Engine::get_clock() << '\n'; });
+  zone->seal();
+}

@@ -1,0 +1,1 @@
+"""Records of many launches, aggregated by case, by table and by curve."""

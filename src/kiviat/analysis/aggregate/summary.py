@@ -1,0 +1,199 @@
+"""One case over all its launches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import numpy as np
+
+from kiviat.analysis.statistics.intervals import Floats, median_intervals
+from kiviat.record.errors import InputError
+from kiviat.record.types import Row, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One metric of one case of one run, over its launches. Values are in `unit`.
+
+    `median` is the median of the launch medians; `low` and `high` bound it at 95 % where there are
+    enough launches (None otherwise). `within` is the relative half width of the interval within a
+    launch (median over launches), `spread` the relative range of the launch medians. `notes` has what
+    launches said in different words one after the other.
+    """
+
+    run: str
+    case: str
+    benchmark: str
+    ranks: int
+    bytes: int | None
+    axes: Mapping[str, Scalar]
+    metric: str
+    unit: str
+    better: str
+    clock: str
+    sync: str | None
+    mode: str | None
+    oversubscribed: bool
+    launches: int
+    samples: int
+    median: float
+    low: float | None
+    high: float | None
+    minimum: float | None
+    mean: float | None
+    p90: float | None
+    p99: float | None
+    within: float | None
+    spread: float | None
+    converged: bool
+    launch_medians: tuple[float, ...]
+    notes: Mapping[str, str]
+
+
+Key = tuple[str, str, str]
+
+
+def summarise(rows: Iterable[Row]) -> list[Summary]:
+    """One summary per run, case and metric, in the order in which they first appear.
+
+    Only rows count whose outcome is ok, whose check has not failed, and which have a value: the median,
+    or the mean where nothing else was reported (ingested records). A case measured again in the same
+    launch replaces the earlier row: it is not another launch. Rows without a launch (ingested) each
+    stand for one.
+
+    Raises InputError where one case of one run mixes clocks or substrates.
+    """
+    groups: dict[Key, dict[int, Row]] = defaultdict(dict)
+    for row in rows:
+        if row.outcome != "ok" or row.check == "failed" or row.metric is None:
+            continue
+        if row.p50 is None and row.mean is None:
+            continue
+        launches = groups[row.run, row.case, row.metric]
+        launches[len(launches) if row.launch is None else row.launch] = row
+
+    by_size: dict[int, dict[Key, list[Row]]] = {}
+    for key, launches in groups.items():
+        by_size.setdefault(len(launches), {})[key] = [launches[index] for index in sorted(launches)]
+    summaries = {key: summary for cases in by_size.values() for key, summary in _equal_sized(cases).items()}
+    return [summaries[key] for key in groups]
+
+
+def studies(summaries: Iterable[Summary]) -> frozenset[str]:
+    """The measured benchmarks that report quantities of their own instead of a time."""
+    measured = [summary for summary in summaries if summary.clock != "reported"]
+    timed = {summary.benchmark for summary in measured if summary.metric == "time"}
+    return frozenset(summary.benchmark for summary in measured) - timed
+
+
+# What a summary needs of the launches, in the order of the columns in _equal_sized.
+_of_launch = attrgetter(
+    *("p50", "mean", "min", "ci_low", "ci_high", "p90", "p99", "count"),
+    *("clock", "substrate", "sync", "mode", "oversubscribed", "stopped_by", "notes"),
+)
+_ENDED_WELL = {"target", "fixed"}
+
+
+def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
+    """Summaries of cases with the same number of launches: the arithmetic is done for all at once."""
+    columns = [tuple(zip(*map(_of_launch, rows), strict=True)) for rows in cases.values()]
+    values = _matrix([_or_mean(column[0], column[1]) for column in columns])
+    ci_low, ci_high, p90, p99 = (_matrix([column[place] for column in columns]) for place in range(3, 7))
+    low_high = median_intervals(values)
+    intervals = [(None, None)] * len(cases) if low_high is None else low_high.tolist()
+    medians = np.median(values, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        within = median_of_known((ci_high - ci_low) / 2 / values)
+        spread = np.ptp(values, axis=1) / medians
+    p90, p99 = median_of_known(p90), median_of_known(p99)
+
+    summaries = {}
+    for i, (((run, case, metric), rows), column) in enumerate(zip(cases.items(), columns, strict=True)):
+        _, means, least, _, _, _, _, count, clock, substrate, sync, mode, crowded, stopped_by, notes = column
+        first = rows[0]
+        _refuse_mixture(first, clock=clock, substrate=substrate)
+        known = [mean for mean in means if mean is not None]
+        summaries[run, case, metric] = Summary(
+            run=run,
+            case=case,
+            benchmark=first.benchmark,
+            ranks=first.ranks,
+            bytes=first.bytes,
+            axes=first.axes,
+            metric=metric,
+            unit=first.unit or "1",
+            better=first.better or "lower",
+            clock=first.clock,
+            sync=_common(sync),
+            mode=_common(mode),
+            oversubscribed=any(crowded),
+            launches=len(rows),
+            samples=sum(count),
+            median=float(medians[i]),
+            low=intervals[i][0],
+            high=intervals[i][1],
+            minimum=min((value for value in least if value is not None), default=None),
+            mean=sum(known) / len(known) if known else None,
+            p90=_known(p90[i]),
+            p99=_known(p99[i]),
+            within=_known(within[i]),
+            spread=_known(spread[i]) if len(rows) > 1 else None,
+            converged=_ENDED_WELL.issuperset(stopped_by),
+            launch_medians=tuple(values[i].tolist()),
+            notes=_notes(notes),
+        )
+    return summaries
+
+
+def _or_mean(medians: Sequence[float | None], means: Sequence[float | None]) -> Sequence[float | None]:
+    """The medians, and the means of those launches that reported nothing else."""
+    if None not in medians:
+        return medians
+    return [mean if median is None else median for median, mean in zip(medians, means, strict=True)]
+
+
+def _refuse_mixture(first: Row, **origins: Sequence[str]) -> None:
+    for what, of_launches in origins.items():
+        if of_launches.count(of_launches[0]) < len(of_launches):
+            seen = ", ".join(sorted(set(of_launches)))
+            raise InputError(
+                f"case {first.case!r} of run {first.run!r} mixes {what}s {seen}: "
+                "values of different origin are not pooled; keep them in separate runs"
+            )
+
+
+def _common(seen: Sequence[str | None]) -> str | None:
+    """What all launches have, or "mixed"."""
+    return seen[0] if seen.count(seen[0]) == len(seen) else "mixed"
+
+
+def _notes(of_launches: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+    first = of_launches[0]
+    if of_launches.count(first) == len(of_launches):
+        return first
+    said: dict[str, dict[str, None]] = {}
+    for notes in of_launches:
+        for name, words in notes.items():
+            said.setdefault(name, {})[words] = None
+    return {name: "; ".join(words) for name, words in said.items()}
+
+
+def _matrix(values: Sequence[Sequence[float | None]]) -> Floats:
+    """Cases × launches; None becomes nan."""
+    return np.array(values, dtype=np.float64)
+
+
+def median_of_known(values: Floats) -> Floats:
+    """The median of each row's finite values; nan where there is none. (nanmedian is slow and warns.)"""
+    ordered = np.sort(np.where(np.isfinite(values), values, np.nan), axis=1)  # nan sorts last
+    known = np.isfinite(ordered).sum(axis=1)
+    row = np.arange(len(ordered))
+    lower, upper = np.maximum(known - 1, 0) // 2, known // 2
+    return np.asarray((ordered[row, lower] + ordered[row, upper]) / 2)
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,90 @@
+"""Tables over launches: what studies measured value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kiviat.analysis.aggregate.summary import median_of_known
+from kiviat.analysis.statistics.intervals import Floats, median_intervals
+from kiviat.record.types import Scalar, TableRow
+
+Dimensions = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """One table of one case, over its launches. Values are in `unit`, absent ones nan.
+
+    `median` has the shape of `dimensions`; `low` and `high` bound it at 95 %, and are None below five
+    launches. They are nan where a launch lacks the value.
+    """
+
+    run: str
+    case: str
+    benchmark: str
+    ranks: int
+    bytes: int | None
+    axes: Mapping[str, Scalar]
+    clock: str
+    oversubscribed: bool
+    name: str
+    unit: str
+    better: str
+    dimensions: Dimensions
+    launches: int
+    median: Floats
+    low: Floats | None
+    high: Floats | None
+
+    def values_of(self, dimension: str) -> tuple[str, ...]:
+        """What the axis of that name holds."""
+        return dict(self.dimensions)[dimension]
+
+
+def grids(rows: Iterable[TableRow]) -> list[Grid]:
+    """One grid per run, case and table, in the order in which they first appear.
+
+    As in `summarise` only rows count that are ok and whose check has not failed, and a case measured again
+    in the same launch replaces the earlier one. Tables of other dimensions (another list of phases) are
+    other grids. Of `rows` only the numbers are kept.
+    """
+    groups: dict[tuple[str, str, str, Dimensions], tuple[TableRow, dict[int, Floats]]] = {}
+    for row in rows:
+        if row.outcome != "ok" or row.check == "failed":
+            continue
+        table = row.table
+        key = row.run, row.case, table.name, table.axes
+        if key not in groups:
+            groups[key] = replace(row, table=replace(table, values=())), {}
+        launches = groups[key][1]
+        launches[len(launches) if row.launch is None else row.launch] = np.array(table.values, np.float64)
+    return [_grid(row, launches) for row, launches in groups.values()]
+
+
+def _grid(row: TableRow, launches: Mapping[int, Floats]) -> Grid:
+    values = np.stack([launches[index] for index in sorted(launches)], axis=1)  # cells × launches
+    shape = tuple(len(names) for _, names in row.table.axes)
+    intervals = median_intervals(values)
+    if intervals is not None:
+        intervals[np.isnan(values).any(axis=1)] = np.nan
+    return Grid(
+        run=row.run,
+        case=row.case,
+        benchmark=row.benchmark,
+        ranks=row.ranks,
+        bytes=row.bytes,
+        axes=row.axes,
+        clock=row.clock,
+        oversubscribed=row.oversubscribed,
+        name=row.table.name,
+        unit=row.table.unit,
+        better=row.table.better,
+        dimensions=row.table.axes,
+        launches=len(launches),
+        median=median_of_known(values).reshape(shape),
+        low=None if intervals is None else intervals[:, 0].reshape(shape),
+        high=None if intervals is None else intervals[:, 1].reshape(shape),
+    )

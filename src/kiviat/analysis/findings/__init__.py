@@ -1,0 +1,1 @@
+"""What is worth telling about a run, each finding with its evidence."""

@@ -1,0 +1,59 @@
+"""What is worth telling about a run: how fast the machine is, where it is odd, whether to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from kiviat.analysis.aggregate.nodes import host_of, nodes_of
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.findings import congestion, contention, data_quality, overhead_and_links, performance
+from kiviat.analysis.findings.finding import Finding
+from kiviat.record.types import Row
+
+__all__ = ["Finding", "findings", "top"]
+
+_RATIOS = ("s", "B/s")  # units of quantities that findings divide by
+
+
+def findings(
+    summaries: Sequence[Summary],
+    runs: Sequence[Mapping[str, Any]],
+    rows: Iterable[Row] = (),
+    grids: Sequence[Grid] = (),
+) -> list[Finding]:
+    """All findings, the most important first; `runs` are the contents of run.json, `grids` tables of studies.
+
+    Summaries know only what went well: failures and skips are found in `rows` (all of them, or only those
+    that are not ok). With several runs each headline begins with its run.
+    """
+    failed = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
+    found: list[Finding] = []
+    for run in runs:
+        own = [one for one in summaries if one.run == run["id"] and _has_ratios(one)]
+        own_grids = [grid for grid in grids if grid.run == run["id"]]
+        where = partial(nodes_of, run)
+        of_run = [
+            *performance.findings(own),
+            *contention.findings(own, where),
+            *congestion.findings(own, own_grids, where),
+            *overhead_and_links.findings(own, own_grids, where, partial(host_of, run)),
+            *data_quality.findings(own, run, [r for r in failed if r.run == run["id"]]),
+        ]
+        if len(runs) > 1:
+            of_run = [replace(finding, headline=f"{run['id']}: {finding.headline}") for finding in of_run]
+        found += of_run
+    return top(found, len(found))
+
+
+def _has_ratios(summary: Summary) -> bool:
+    """Whether it may stand below a fraction line; a clock too coarse for a call says that it took 0 s."""
+    return summary.unit not in _RATIOS or min(summary.launch_medians) > 0
+
+
+def top(found: Iterable[Finding], count: int) -> list[Finding]:
+    """The `count` most important findings."""
+    return sorted(found, key=lambda finding: -finding.importance)[:count]

@@ -1,0 +1,99 @@
+"""What traffic of other ranks does to some: impact factors, and a finding that says what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.findings.contention import NodesOf, chosen, evidence
+from kiviat.analysis.findings.finding import Finding
+from kiviat.record.units import three_digits
+
+# Less is no impact worth telling.
+_IMPACT = 1.15
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """How many times as long a victim's calls take beside a congestor: mean and 99th percentile.
+
+    `low` and `high` bound the mean at 95 %; None where there are too few launches.
+    """
+
+    victim: str
+    congestor: str
+    mean: float
+    p99: float
+    low: float | None
+    high: float | None
+
+
+def impacts(grid: Grid) -> list[Impact]:
+    """The values of an "impact" table, victim by victim; those that are absent are left out."""
+    (_, victims), (_, congestors), (_, of) = grid.dimensions
+    mean, p99 = of.index("mean"), of.index("P99")
+    found = []
+    for row, victim in enumerate(victims):
+        for column, congestor in enumerate(congestors):
+            values = grid.median[row, column]
+            if np.isfinite(values[mean]):
+                low, high = (
+                    None if bound is None or np.isnan(one := bound[row, column, mean]) else float(one)
+                    for bound in (grid.low, grid.high)
+                )
+                found.append(Impact(victim, congestor, float(values[mean]), float(values[p99]), low, high))
+    return found
+
+
+def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf) -> Iterator[Finding]:
+    """The worst impact of one run, and what victims and congestors share."""
+    whole = chosen(summaries, "congestion", "impact")
+    if whole is None:
+        return
+    tables = {grid.name: grid for grid in grids if grid.case == whole.case}
+    found = impacts(tables["impact"]) if "impact" in tables else []
+    if not found:
+        return
+    worst = max(found, key=lambda impact: impact.mean)
+    shared, certain = _shared(whole, tables.get("victims"), nodes_of)
+    felt = worst.mean > _IMPACT and (worst.low is None or worst.low > 1)
+    times = f"{three_digits(worst.mean)} times as long"
+    if felt:
+        headline = f"Beside {_words(worst.congestor)} of other ranks, {_CALLS[worst.victim]} takes {times}"
+        detail = f"Mean of calls; the 99th percentile takes {three_digits(worst.p99)} times as long. {shared}"
+    else:
+        headline = "Traffic of other ranks hardly disturbs"
+        detail = f"The worst: {_CALLS[worst.victim]} takes {times} beside {_words(worst.congestor)}. {shared}"
+    importance = 0.45 + 0.25 * min(1.0, (worst.mean - 1) / 9) if felt and certain else 0.4
+    yield Finding("congestion", importance, headline, detail, evidence(whole))
+
+
+_CALLS = {"latency": "a short message", "bandwidth": "a window of long messages", "allreduce": "an allreduce"}
+
+
+def _words(congestor: str) -> str:
+    article = "an" if congestor[0] in "aeiou" else "a"
+    return f"{article} {congestor.replace('_', ' ')}"
+
+
+def _shared(whole: Summary, roles: Grid | None, nodes_of: NodesOf) -> tuple[str, bool]:
+    """What victims and congestors share, and whether that can be said."""
+    if whole.oversubscribed:
+        return "With more ranks than cores they share processors too, so it cannot be told why.", False
+    nodes = nodes_of(whole.ranks)
+    if nodes is None or roles is None or np.isnan(roles.median).any():
+        return "It is not known which ranks share a node, so it cannot be told what they share.", False
+    of_victims = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 1}
+    of_others = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 0}
+    if nodes.count(whole.ranks) == 1:
+        return "All ranks are on one node: what they share is its memory and its caches, no network.", True
+    if of_victims & of_others:
+        return (
+            "Some share a node with those that congest, so NIC and memory may be short as well as links and "
+            "switches: which it is cannot be told."
+        ), False
+    return "They share no node with those that congest: what they share is links and switches.", True

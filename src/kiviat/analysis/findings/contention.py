@@ -1,0 +1,272 @@
+"""Findings about what happens when all ranks communicate at once: factors in words, and what is shared.
+
+Ping-pong of one pair tells nothing of this. Nothing is claimed that the placement of the ranks does not
+show: on one node no network takes part, and of oversubscribed ranks nothing is said but the factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.aggregate.nodes import Nodes
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.findings.finding import Evidence, Finding
+from kiviat.analysis.findings.shared_resource import ENOUGH, Verdict, far_pairs, near_pairs, shared
+from kiviat.record.units import format_bytes, format_value, three_digits
+
+NodesOf = Callable[[int], Nodes | None]  # of the first ranks of the run
+
+_B_EFF = ("at_lmax_per_process", "pingpong_bandwidth", "b_eff_per_process")
+
+# Factors within this of 1 are no difference worth telling.
+_ALIKE = 1.15
+_RESOURCES = {
+    "memory": "the memory of the nodes",
+    "NIC": "the NIC of the nodes",
+    "network": "links or switches",
+}
+
+
+def findings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
+    """All findings about one run's contention; `nodes_of` tells where its ranks were."""
+    sharing = list(_sharing(summaries, nodes_of))
+    yield from map(_shared, sharing)
+    yield from _b_eff(summaries, nodes_of, sharing)
+    yield from _rings(summaries, nodes_of)
+    yield from _phases(summaries, nodes_of)
+    yield from _halves(summaries)
+
+
+def chosen(summaries: Sequence[Summary], benchmark: str, metric: str, **axes: str) -> Summary | None:
+    """The metric where it tells most: of most ranks and the largest size, with these axes and no others."""
+    found = [
+        summary
+        for summary in summaries
+        if summary.benchmark == benchmark
+        and summary.metric == metric
+        and {name: str(value) for name, value in summary.axes.items()} == axes
+    ]
+    return max(found, key=lambda summary: (summary.ranks, summary.bytes or 0), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Pairs that communicate at once: what each keeps of the bandwidth of one alone, and the verdict."""
+
+    what: str
+    ranks: int
+    share: float
+    verdict: Verdict
+    evidence: Evidence
+
+
+def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharing]:
+    """From one pair after the other, and from streams of one pair and of all."""
+    for matching, pairs in (("far", far_pairs), ("near", near_pairs)):
+        axes = {} if matching == "far" else {"matching": matching}
+        ratio = chosen(summaries, "dense_cumulative", "last_to_first", **axes)
+        if ratio:
+            where = "between both halves of the ranks" if matching == "far" else "of neighbours"
+            yield Sharing(
+                f"{ratio.ranks // 2} pairs {where} ({format_bytes(ratio.bytes)})",
+                ratio.ranks,
+                ratio.median,
+                shared(_best_case(ratio), pairs(ratio.ranks), nodes_of(ratio.ranks), ratio.oversubscribed),
+                evidence(ratio),
+            )
+    alone = chosen(summaries, "streaming", "pair_bandwidth", pairs="alone")
+    together = chosen(summaries, "streaming", "pair_bandwidth")
+    if alone and together and alone.ranks == together.ranks >= 4:
+        share = together.median / alone.median
+        best = share if apart(together, alone) else 1.0
+        yield Sharing(
+            f"{together.ranks // 2} streams between both halves of the ranks",
+            together.ranks,
+            share,
+            shared(best, far_pairs(together.ranks), nodes_of(together.ranks), together.oversubscribed),
+            evidence(alone, together),
+        )
+
+
+def _best_case(ratio: Summary) -> float:
+    """The median, or 1 where the interval does not exclude that nothing is short."""
+    return 1.0 if ratio.high is not None and ratio.high >= ENOUGH else ratio.median
+
+
+def _shared(sharing: Sharing) -> Finding:
+    resource = sharing.verdict.resource
+    keeps = f"{sharing.what} at once keep {_percent(sharing.share)} each of what one has alone"
+    if resource == "none":
+        return Finding(
+            "shared-resource", 0.35, f"No contention: {keeps}", sharing.verdict.reason, sharing.evidence
+        )
+    points = f", which points to {_RESOURCES[resource]}" if resource in _RESOURCES else ""
+    importance = 0.72 if points else 0.5
+    return Finding(
+        "shared-resource", importance, f"{keeps}{points}", sharing.verdict.reason, sharing.evidence
+    )
+
+
+def _b_eff(summaries: Sequence[Summary], nodes_of: NodesOf, sharing: Sequence[Sharing]) -> Iterator[Finding]:
+    """b_eff per process at the largest message against the ping-pong of ranks 0 and 1: equal sizes."""
+    cases: dict[str, dict[str, Summary]] = {}
+    for summary in summaries:
+        if summary.benchmark == "b_eff" and summary.ranks > 2 and summary.metric in _B_EFF:
+            cases.setdefault(summary.case, {})[summary.metric] = summary
+    plainest = sorted(
+        (found for found in cases.values() if len(found) == len(_B_EFF)),
+        key=lambda found: (len(found[_B_EFF[0]].axes), -found[_B_EFF[0]].ranks),
+    )
+    if not plainest:
+        return
+    loaded, alone, whole = (plainest[0][metric] for metric in _B_EFF)
+    factor = alone.median / loaded.median
+    headline = (
+        f"With all {loaded.ranks} ranks communicating, each gets {_rate(loaded)} of a ping-pong's "
+        f"{_rate(alone)}: contention factor {three_digits(factor)}"
+    )
+    detail = (
+        f"b_eff at its largest message, per process, against ranks 0 and 1 alone. Over all sizes b_eff is "
+        f"{_rate(whole)} per process. {_why(factor, loaded, nodes_of(loaded.ranks), sharing)}"
+    )
+    importance = 0.45 + 0.25 * min(1.0, max(0.0, factor - 1) / 4)
+    yield Finding("contention", importance, headline, detail, evidence(loaded, alone, whole))
+
+
+def _why(factor: float, loaded: Summary, nodes: Nodes | None, sharing: Sequence[Sharing]) -> str:
+    if factor < 1 / ENOUGH:
+        return "Nothing that they share is short."
+    if loaded.oversubscribed:
+        return "There are more ranks than cores: they share processors too, so it cannot be told why."
+    if nodes is None:
+        return "It is not known which ranks share a node, so it cannot be told what they share."
+    if nodes.count(loaded.ranks) == 1:
+        return "All ranks are on one node: what they share is its memory and its caches, no network."
+    same = [one for one in sharing if one.ranks == loaded.ranks and one.verdict.resource in _RESOURCES]
+    words = " and ".join(dict.fromkeys(_RESOURCES[one.verdict.resource] for one in same))
+    told = f"Pairs that communicate at once point to {words}." if words else ""
+    if nodes.near(0, 1):
+        near = "Ranks 0 and 1 share a node, and not all neighbours do: part of the factor is distance."
+        return f"{near} {told}".strip()
+    return told or "From b_eff alone it cannot be told whether NIC, link or switch is short."
+
+
+def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
+    natural = chosen(summaries, "ring", "natural_bandwidth") or chosen(summaries, "b_eff", "rings")
+    random = chosen(summaries, "ring", "random_bandwidth") or chosen(summaries, "b_eff", "randoms")
+    if not (natural and random and natural.ranks == random.ranks > 2):
+        return
+    ratio = random.median / natural.median
+    differ = not 1 / _ALIKE < ratio < _ALIKE and apart(*sorted((natural, random), key=lambda s: s.median))
+    headline = (
+        f"Rings in random order get {three_digits(ratio)} times the bandwidth of rings in rank order"
+        if differ
+        else "Rings in random order are as fast as rings in rank order"
+    )
+    detail = (
+        f"{_rate(random)} against {_rate(natural)}, {natural.ranks} ranks. "
+        f"{_crossing_of_rings(natural, nodes_of(natural.ranks), ratio if differ else 1.0)}"
+    )
+    importance = 0.45 + 0.2 * min(1.0, abs(1 - ratio)) if differ else 0.25
+    yield Finding("rings", importance, headline, detail, evidence(natural, random))
+
+
+def _crossing_of_rings(natural: Summary, nodes: Nodes | None, ratio: float) -> str:
+    ranks = natural.ranks
+    if nodes is None:
+        return "It is not known which ranks share a node, so it cannot be told what that means."
+    if nodes.count(ranks) == 1:
+        return (
+            "All ranks are on one node: no network takes part, and neighbours in a random order are only "
+            "farther apart within it."
+        )
+    in_order = nodes.crossing([(rank, (rank + 1) % ranks) for rank in range(ranks)])
+    at_random = nodes.crossing([(a, b) for a in range(ranks) for b in range(a)])
+    words = (
+        f"{_percent(in_order)} of the messages leave their node in rank order, {_percent(at_random)} on "
+        "average in random order"
+    )
+    if natural.oversubscribed:
+        return f"{words}; with more ranks than cores it cannot be told what that costs."
+    if ratio == 1.0:
+        return f"{words}."
+    if (ratio < 1) == (at_random > in_order * _ALIKE) and abs(at_random - in_order) > 0.1:
+        return f"{words}: this is what it costs to cross nodes."
+    return f"{words}: crossing nodes does not explain the difference."
+
+
+def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
+    """The middle phases have the farthest partners, the first one the nearest."""
+    for benchmark in ("dense_total_exchange", "dense_pairwise"):
+        ratio = chosen(summaries, benchmark, "middle_to_first")
+        if ratio is None:
+            continue
+        differ = not 1 / _ALIKE < ratio.median < _ALIKE and (
+            ratio.low is None or ratio.high is None or not ratio.low <= 1 <= ratio.high
+        )
+        name = {"dense_pairwise": "Pairs at growing distance"}.get(benchmark, "Total exchange")
+        headline = (
+            f"{name}: phases with the farthest partners get {three_digits(ratio.median)} times the "
+            f"bandwidth of the first ({format_bytes(ratio.bytes)})"
+            if differ
+            else f"{name}: far partners cost nothing ({format_bytes(ratio.bytes)})"
+        )
+        importance = 0.4 + 0.25 * min(1.0, abs(1 - ratio.median)) if differ else 0.25
+        yield Finding(
+            "phases",
+            importance,
+            headline,
+            _crossing_of_phases(ratio, nodes_of(ratio.ranks)),
+            evidence(ratio),
+        )
+
+
+def _crossing_of_phases(ratio: Summary, nodes: Nodes | None) -> str:
+    ranks = ratio.ranks
+    if nodes is None:
+        return f"On {ranks} ranks; it is not known which of them share a node."
+    if nodes.count(ranks) == 1:
+        return f"All {ranks} ranks are on one node: no network takes part."
+    first, middle = (
+        nodes.crossing([(rank, (rank + distance) % ranks) for rank in range(ranks)])
+        for distance in (1, ranks // 2)
+    )
+    return (
+        f"On {ranks} ranks {_percent(first)} of the messages leave their node in the first phase, "
+        f"{_percent(middle)} in the middle ones."
+    )
+
+
+def _halves(summaries: Sequence[Summary]) -> Iterator[Finding]:
+    worst = chosen(summaries, "bisection", "worst_half")
+    best = chosen(summaries, "bisection", "best_half")
+    if not (worst and best and worst.ranks > 2) or not (
+        worst.median * _ALIKE < best.median and apart(worst, best)
+    ):
+        return
+    yield Finding(
+        "bisection",
+        0.45,
+        f"It depends on who is in which half: {_rate(worst)} to {_rate(best)} between random halves",
+        f"Both directions, {worst.ranks} ranks. Random halves differ in how many pairs leave their node and "
+        "in the links that they cross; which of both it is, the sums alone cannot tell.",
+        evidence(worst, best),
+    )
+
+
+def apart(lower: Summary, higher: Summary) -> bool:
+    """Whether the intervals, as far as there are any, leave a gap."""
+    return lower.high is None or higher.low is None or lower.high < higher.low
+
+
+def evidence(*summaries: Summary) -> Evidence:
+    return tuple(dict.fromkeys((summary.case, summary.metric) for summary in summaries))
+
+
+def _rate(summary: Summary) -> str:
+    return format_value(summary.median, summary.unit)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

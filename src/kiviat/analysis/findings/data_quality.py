@@ -1,0 +1,269 @@
+"""Findings about the measurement: what failed, what is unstable, what not to publish, and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.analysis.aggregate.summary import Summary, studies
+from kiviat.analysis.findings.finding import Evidence, Finding, named
+from kiviat.analysis.statistics.intervals import MIN_LAUNCHES
+from kiviat.record.types import Row
+from kiviat.record.units import format_value, three_digits
+
+_SPREAD = 0.10
+_MODES_APART = 1.4
+
+
+def findings(
+    summaries: Sequence[Summary], run: Mapping[str, Any], failed: Sequence[Row]
+) -> Iterator[Finding]:
+    """All findings about one run's trustworthiness; `failed` are its rows that are not ok."""
+    launches: Sequence[Mapping[str, Any]] = run["launches"]
+    yield from _simulated(run)
+    yield from _failures(failed)
+    yield from _launches(launches)
+    yield from _tcp(launches)
+    yield from _embedded(launches)
+    yield from _misplaced(launches)
+    measured = [summary for summary in summaries if summary.clock == "wall"]
+    yield from _oversubscribed(measured)
+    times = [summary for summary in measured if summary.metric == "time"]
+    yield from _too_few_launches([*times, *_first_of_studies(measured)])
+    yield from _two_modes(times)
+    yield from _unstable(times)
+    yield from _not_converged(times)
+
+
+def _failures(failed: Sequence[Row]) -> Iterator[Finding]:
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in failed:
+        outcome = "check" if row.check == "failed" else row.outcome
+        groups.setdefault((outcome, row.phase or "", row.reason or "no reason given"), []).append(row)
+    for (outcome, phase, reason), rows in groups.items():
+        cases = list(dict.fromkeys(row.case for row in rows))
+        count = f"{len(cases)} case{'s' if len(cases) > 1 else ''}"
+        headline, importance, severity = {
+            "check": (f"Wrong data arrived in {count}", 1.0, "warning"),
+            "failed": (f"{count} failed{f' in {phase}' if phase else ''}", 0.9, "warning"),
+            "skipped": (f"{count} skipped", 0.25, "info"),
+        }[outcome]
+        more = f" and {len(cases) - 3} more" if len(cases) > 3 else ""
+        evidence = tuple(dict.fromkeys((row.case, row.metric or "time") for row in rows))
+        detail = f"{', '.join(cases[:3])}{more}."
+        yield Finding("failures", importance, f"{headline}: {reason}", detail, evidence, severity)
+
+
+def _simulated(run: Mapping[str, Any]) -> Iterator[Finding]:
+    """What a reader has to know before believing a prediction."""
+    model = run.get("machine", {}).get("model")
+    if model is None:
+        return
+    yield Finding(
+        "simulated",
+        0.78,
+        f"Predicted by a model, not measured: {model['title']}",
+        f"Model {model['name']}, version {model['version']}, hash {model['hash'][:12]}. "
+        + f"Calibrated {calibrated(model)}."
+        + (f" {len(model['assumed'])} of its numbers are assumed." if model["assumed"] else ""),
+        (),
+    )
+    if model["uncalibrated"]:
+        yield Finding(
+            "uncalibrated",
+            0.9,
+            "The network of the model is uncalibrated",
+            f"{_sentence(model['uncalibrated'])} What it predicts between nodes rests on vendors' "
+            "figures and assumptions.",
+            (),
+            "warning",
+        )
+    if losses := model["losses"]:
+        count = "one effect" if len(losses) == 1 else f"{len(losses)} effects"
+        yield Finding(
+            "model-losses",
+            0.55,
+            f"The model is known to leave {count} out",
+            " ".join(map(_sentence, losses)),
+            (),
+        )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _launches(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    failed = [launch for launch in launches if launch.get("outcome") == "failed"]
+    if failed:
+        yield Finding(
+            "failed-launches",
+            0.88,
+            f"{len(failed)} of {len(launches)} launches failed",
+            f"{failed[0].get('reason') or 'No reason given'}. What they had measured before counts.",
+            (),
+            "warning",
+        )
+
+
+def _tcp(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    fallen = [
+        launch["transport"] for launch in launches if launch.get("transport", {}).get("fallback_to_tcp")
+    ]
+    if fallen:
+        yield Finding(
+            "tcp-fallback",
+            0.95,
+            "The MPI fell back to TCP: these figures are not those of the interconnect",
+            f"{fallen[0].get('evidence') or 'No evidence recorded'}. Check that the MPI was built for the "
+            "network and that its libraries are found on all nodes.",
+            (),
+            "warning",
+        )
+
+
+def _embedded(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    libraries = {str(launch.get("mpi") or "MPI") for launch in launches if launch.get("embedded")}
+    if libraries:
+        yield Finding(
+            "embedded-mpi",
+            0.65,
+            f"Embedded {', '.join(sorted(libraries))}: not for publication",
+            "It comes from a Python wheel, built for all machines and tuned for none. "
+            "Use the MPI of the machine for figures that others will read.",
+            (),
+            "warning",
+        )
+
+
+def _misplaced(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    asked = [placement for launch in launches if (placement := launch.get("placement"))]
+    elsewhere = [placement for placement in asked if placement["differences"]]
+    if elsewhere:
+        yield Finding(
+            "misplaced",
+            0.87,
+            f"Ranks were not where they were asked to be in {len(elsewhere)} of {len(launches)} launches",
+            f"{'; '.join(elsewhere[0]['differences'])}. Results tell of the placement that was observed.",
+            (),
+            "warning",
+        )
+
+
+def _oversubscribed(summaries: Sequence[Summary]) -> Iterator[Finding]:
+    crowded = [summary for summary in summaries if summary.oversubscribed]
+    if crowded:
+        share = len(crowded) / len(summaries)
+        yield Finding(
+            "oversubscribed",
+            0.6 + 0.25 * share,
+            f"{100 * share:.0f} % of the results are oversubscribed: more ranks than cores",
+            "They tell how well the system switches between processes, not how fast messages are, and get no "
+            "verdict. Use fewer ranks.",
+            _evidence(crowded),
+            "warning",
+        )
+
+
+def _first_of_studies(measured: Sequence[Summary]) -> list[Summary]:
+    """The quantity that stands for each case that has no time."""
+    of_studies = studies(measured)
+    first: dict[str, Summary] = {}
+    for summary in measured:
+        if summary.benchmark in of_studies:
+            first.setdefault(summary.case, summary)
+    return list(first.values())
+
+
+def _too_few_launches(times: Sequence[Summary]) -> Iterator[Finding]:
+    fewest = min((summary.launches for summary in times), default=MIN_LAUNCHES)
+    if fewest < MIN_LAUNCHES:
+        lacking = [summary for summary in times if summary.launches < MIN_LAUNCHES]
+        yield Finding(
+            "too-few-launches",
+            0.5,
+            f"Fewer than {MIN_LAUNCHES} launches, thus no interval, in {len(lacking)} of {len(times)} cases",
+            "Launches differ more than samples within one. Use at least five; eight or more to compare runs.",
+            _evidence(lacking),
+            "warning",
+        )
+
+
+def _modes(launch_medians: Sequence[float]) -> tuple[int, float] | None:
+    """How many launches are in the fast one of two modes, and how many times as fast; None if not two.
+
+    Two modes are two groups, each narrower than half the gap between them (in logarithms).
+    """
+    logs = sorted(math.log(value) for value in launch_medians)
+    if len(logs) < MIN_LAUNCHES:
+        return None
+    gap, fast = max((right - left, i) for i, (left, right) in enumerate(pairwise(logs), start=1))
+    width = max(logs[fast - 1] - logs[0], logs[-1] - logs[fast])
+    return (fast, math.exp(gap)) if gap > math.log(_MODES_APART) and width < gap / 2 else None
+
+
+def _apart(fast: int, launches: int, factor: float) -> str:
+    """Which launches are the odd ones, told from the side of the majority."""
+    odd, how = (fast, "as fast") if 2 * fast <= launches else (launches - fast, "as slow")
+    verb = "is" if odd == 1 else "are"
+    return f"{odd} of {launches} launches {verb} {three_digits(factor)} times {how} as the others"
+
+
+def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
+    found = [(modes, summary) for summary in times if (modes := _modes(summary.launch_medians))]
+    if not found:
+        return
+    found.sort(key=lambda entry: -entry[0][1])
+    (fast, factor), worst = found[0]
+    yield Finding(
+        "two-modes",
+        min(0.85, 0.7 + 0.15 * len(found) / len(times)),
+        f"{_apart(fast, worst.launches, factor)}: {named(worst)}",
+        f"Launches stand apart in {len(found)} of {len(times)} cases. Often it is chance where ranks land: "
+        "pin them with `kiviat run --bind`. Or others were at work here: keep the machine to yourself.",
+        _evidence([summary for _, summary in found]),
+        "warning",
+    )
+
+
+def _unstable(times: Sequence[Summary]) -> Iterator[Finding]:
+    unstable = [
+        s for s in times if s.spread is not None and s.spread > _SPREAD and not _modes(s.launch_medians)
+    ]
+    if not unstable:
+        return
+    unstable.sort(key=lambda summary: -(summary.spread or 0))
+    worst = unstable[0]
+    low, high = min(worst.launch_medians), max(worst.launch_medians)
+    yield Finding(
+        "unstable",
+        0.45 + 0.3 * len(unstable) / len(times),
+        f"Launches differ by more than {100 * _SPREAD:.0f} % in {len(unstable)} of {len(times)} cases",
+        f"Most of all {named(worst)}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
+        "Pin the ranks (`kiviat run --bind`), keep the machine to yourself, fix its frequency, or use more "
+        "launches.",
+        _evidence(unstable),
+        "warning",
+    )
+
+
+def _not_converged(times: Sequence[Summary]) -> Iterator[Finding]:
+    adaptive = [summary for summary in times if summary.mode == "adaptive"]
+    short = [summary for summary in adaptive if not summary.converged]
+    if short:
+        yield Finding(
+            "not-converged",
+            0.3 + 0.3 * len(short) / len(adaptive),
+            f"The median is less certain than wanted in {len(short)} of {len(adaptive)} cases",
+            "Their time or their number of samples ran out in some launch. Give them more (`budget_s`, "
+            "`max_samples`) or a quieter machine; if launches differ more than that anyway, more launches.",
+            _evidence(short),
+            "warning",
+        )
+
+
+def _evidence(summaries: Sequence[Summary]) -> Evidence:
+    return tuple((summary.case, summary.metric) for summary in summaries)

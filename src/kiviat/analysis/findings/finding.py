@@ -1,0 +1,33 @@
+"""What a finding is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.record.units import counted, format_bytes
+
+Evidence = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something worth telling about a run, in words with numbers and units.
+
+    `importance` orders findings, from 0 to 1. `evidence` names the cases and metrics behind it.
+    `severity` is "info", or "warning" where results or the machine need attention.
+    """
+
+    kind: str
+    importance: float
+    headline: str
+    detail: str
+    evidence: Evidence
+    severity: str = "info"
+
+
+def named(summary: Summary) -> str:
+    """A case in words: "exchange of 2 KiB on 2 ranks, cache off"."""
+    size = "" if summary.bytes is None else f" of {format_bytes(summary.bytes)}"
+    axes = "".join(f", {axis} {value}" for axis, value in sorted(summary.axes.items()))
+    return f"{summary.benchmark}{size} on {counted(summary.ranks, 'rank')}{axes}"

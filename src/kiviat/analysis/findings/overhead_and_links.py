@@ -1,0 +1,240 @@
+"""Findings about distance, threads, the processor's part in messages, and ranks or links that are slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from kiviat.analysis.aggregate.pair_matrices import Sick, sick
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.findings.contention import NodesOf, apart, chosen, evidence
+from kiviat.analysis.findings.finding import Finding
+from kiviat.record.units import format_bytes, format_value, three_digits
+
+HostOf = Callable[[int], str | None]  # of a rank
+
+# Less than this of a message's time left for work is worth a warning of what does not overlap.
+_LITTLE_LEFT = 50.0
+# Beside work messages may be a little slower; so much slower they are where somebody else has the processor.
+_DISTURBED = -20.0
+_ALIKE = 1.15
+# Per cent of a processor's time; more is worth a warning.
+_NOISY = 2.0
+
+
+def findings(
+    summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf, host_of: HostOf
+) -> Iterator[Finding]:
+    """All findings of this kind about one run."""
+    yield from _sick(summaries, grids, host_of)
+    yield from _distance(summaries, nodes_of)
+    yield from _overhead(summaries)
+    yield from _noise(summaries, grids, host_of)
+    yield from _threads([summary for summary in summaries if not summary.oversubscribed])
+
+
+def _sick(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf) -> Iterator[Finding]:
+    worst = chosen(summaries, "sick_links", "worst_factor")
+    if worst is None:
+        return
+    named = sick([grid for grid in grids if grid.case == worst.case])
+    measured = chosen(summaries, "sick_links", "pairs_measured")
+    share = f" of the {measured.median:.0f} % of pairs that were measured" if measured else ""
+    if not named:
+        headline = f"No slow rank or link among {worst.ranks} ranks"
+        yield Finding("sick-links", 0.2, headline, f"None stands out{share}.", evidence(worst))
+        return
+    first, more = named[0], len(named) - 1
+    others = f", and {more} more" if more else ""
+    told = "; ".join(_one_sick(one, host_of) for one in named[:5])
+    certain = 2 * first.found > first.launches and not worst.oversubscribed
+    crowded = " With more ranks than cores this may be chance." if worst.oversubscribed else ""
+    yield Finding(
+        "sick-links",
+        0.86 if certain else 0.5,
+        f"{_with_hosts(first.what, host_of)} is {three_digits(first.factor)} times as slow as others in "
+        f"{first.of}{others}".replace("rank", "Rank", 1).replace("link", "Link", 1),
+        f"{told}.{crowded}",
+        evidence(worst),
+        "warning" if certain else "info",
+    )
+
+
+def _one_sick(one: Sick, host_of: HostOf) -> str:
+    sure = "" if one.confidence is None else f", confidence {100 * one.confidence:.1f} %"
+    return (
+        f"{_with_hosts(one.what, host_of)}: {three_digits(one.factor)} times in {one.of}, in {one.found} of "
+        f"{one.launches} launches{sure}"
+    )
+
+
+def _with_hosts(what: str, host_of: HostOf) -> str:
+    """ "rank 5 (n2)", "link 2-6 (n1, n3)"; without hosts where they are not known."""
+    ranks = what.partition(" ")[2].split("-")
+    hosts = [host_of(int(rank)) for rank in ranks if rank.isdecimal()]
+    known = [host for host in hosts if host]
+    return f"{what} ({', '.join(known)})" if known and len(known) == len(ranks) else what
+
+
+def _distance(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
+    latencies = [chosen(summaries, "distance", f"{end}_latency") for end in ("nearest", "farthest")]
+    rates = [chosen(summaries, "distance", f"{end}_bandwidth") for end in ("nearest", "farthest")]
+    near, far = latencies
+    if near is None or far is None or near.ranks < 4:
+        return
+    factor = far.median / near.median
+    if 1 / _ALIKE < factor < _ALIKE or not apart(*sorted((near, far), key=lambda each: each.median)):
+        headline, importance = "The farthest rank is as near as the nearest, for short messages", 0.25
+    else:
+        headline = f"The farthest rank answers in {three_digits(factor)} times the time of the nearest"
+        importance = 0.4 + 0.2 * min(1.0, abs(factor - 1) / 5)
+    headline += ", oversubscribed" if near.oversubscribed else ""
+    detail = f"{_value(near)} from rank 0 to rank 1, {_value(far)} to the farthest, 8 B"
+    if rates[0] and rates[1]:
+        detail += f"; {_value(rates[0])} against {_value(rates[1])} for long messages"
+    where = _where(nodes_of, near.ranks)
+    known = [summary for summary in (near, far, *rates) if summary]
+    yield Finding("distance", importance, headline, f"{detail}. {where}", evidence(*known))
+
+
+def _where(nodes_of: NodesOf, ranks: int) -> str:
+    nodes = nodes_of(ranks)
+    if nodes is None:
+        return "It is not known which of them share a node."
+    if nodes.count(ranks) == 1:
+        return "All ranks are on one node: this is distance within it, no network takes part."
+    if nodes.near(0, 1):
+        if nodes.near(0, ranks // 2):
+            return "Ranks 0 and the farthest share a node, so that this is no distance in the network."
+        return "Ranks 0 and 1 share a node, the farthest is on another: the difference is the network."
+    if nodes.near(0, ranks // 2):
+        return "The farthest rank shares the node of rank 0, rank 1 does not: the difference is the network."
+    return "Already ranks 0 and 1 are on different nodes: the difference is the way through the network."
+
+
+def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
+    """What is left for work at the largest size, where most is at stake."""
+    left = {
+        side: available
+        for side, benchmark in (("sending", "hpo_send"), ("receiving", "hpo_recv"))
+        if (available := chosen(summaries, benchmark, "availability"))
+    }
+    if not left:
+        return
+    words = " and ".join(
+        f"{_value(available) if available.median > 0 else 'nothing'} when {side}"
+        for side, available in left.items()
+    )
+    least = min(left.values(), key=lambda available: available.median)
+    size = format_bytes(least.bytes)
+    detail = "The barrier's bias of the method is corrected. "
+    disturbed = least.median < _DISTURBED
+    if least.oversubscribed:
+        detail += "With more ranks than cores this tells how processes share processors."
+    elif disturbed:
+        detail += (
+            f"Beside work a message costs {three_digits(1 - least.median / 100)} times what it takes alone: "
+            "others want these processors, and what a message costs them cannot be told. Measure where each "
+            "rank has one for itself."
+        )
+    elif (least.high if least.high is not None else least.median) < _LITTLE_LEFT:
+        detail += (
+            "Either the processor moves the data, or messages get on only within calls of MPI: which it is, "
+            "this cannot tell. Computation hides little of such communication."
+        )
+    else:
+        detail += "Computation beside such messages costs little."
+    told = not (least.oversubscribed or disturbed)
+    importance = 0.35 + 0.25 * min(1.0, max(0.0, 1 - least.median / 100)) * told
+    yield Finding(
+        "availability",
+        importance,
+        f"Of the time of a {size} message {words} is left for work",
+        detail,
+        evidence(*left.values()),
+    )
+
+
+def _noise(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf) -> Iterator[Finding]:
+    mean, worst = (chosen(summaries, "noise", metric) for metric in ("noise", "noise_worst"))
+    if not (mean and worst):
+        return
+    noisy = worst.median > _NOISY and not worst.oversubscribed
+    longest = chosen(summaries, "noise", "detour_worst")
+    detail = f"Mean over {worst.ranks} ranks of a fixed quantum of work over the least that it took"
+    detail += f"; the longest interruption lasts {_value(longest)}. " if longest else ". "
+    if most := _noisiest(grids, worst):
+        rank, share = most
+        detail += f"Most of all {_with_hosts(f'rank {rank}', host_of)}: {format_value(share, '%')}. "
+    if worst.oversubscribed:
+        detail += "With more ranks than cores this is the ranks' own doing."
+    elif noisy:
+        detail += "Whoever waits for all ranks waits for the one that is disturbed: see who else runs there."
+    yield Finding(
+        "noise",
+        0.6 if noisy else 0.3,
+        f"The system takes {_value(mean)} of the processors' time, {_value(worst)} of the worst",
+        detail.strip(),
+        evidence(mean, worst),
+        "warning" if noisy else "info",
+    )
+
+
+def _noisiest(grids: Sequence[Grid], worst: Summary) -> tuple[str, float] | None:
+    """The rank that stands out, if one does."""
+    for grid in grids:
+        if (grid.case, grid.name) == (worst.case, "noise"):
+            place = int(np.nanargmax(grid.median))
+            share = float(grid.median[place])
+            if share > max(3 * float(np.nanmedian(grid.median)), _NOISY / 4):
+                return grid.values_of("rank")[place], share
+    return None
+
+
+def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
+    """Threads that communicate at once against one, and one against a program without threads."""
+    one = _smallest(summaries, "latency_mt", "time", {"threads": "1"})
+    several = _smallest(summaries, "latency_mt", "time", {})
+    single = _smallest(summaries, "pingpong", "time", {})
+    if one and single and (one.bytes, one.ranks) == (single.bytes, single.ranks) and apart(single, one):
+        factor = one.median / single.median
+        if factor > _ALIKE:
+            yield Finding(
+                "threads",
+                0.3 + 0.2 * min(1.0, factor - 1),
+                f"MPI_THREAD_MULTIPLE makes a short message {three_digits(factor)} times as slow",
+                f"{_value(one)} with one thread, against {_value(single)} where MPI need not expect any "
+                f"({format_bytes(one.bytes)}).",
+                evidence(one, single),
+            )
+    if one and several and (one.bytes, one.ranks) == (several.bytes, several.ranks):
+        factor = several.median / one.median
+        if factor > _ALIKE and apart(one, several):
+            yield Finding(
+                "threads",
+                0.35 + 0.2 * min(1.0, (factor - 1) / 4),
+                f"Threads of a rank wait for each other: latency {three_digits(factor)} times that of one",
+                f"{_value(several)} for each of the threads at once, {_value(one)} for one alone "
+                f"({format_bytes(one.bytes)}).",
+                evidence(several, one),
+            )
+
+
+def _smallest(
+    summaries: Sequence[Summary], benchmark: str, metric: str, axes: dict[str, str]
+) -> Summary | None:
+    """At the smallest size that has bytes, on the fewest ranks."""
+    found = [
+        summary
+        for summary in summaries
+        if (summary.benchmark, summary.metric) == (benchmark, metric)
+        and summary.bytes
+        and {name: str(value) for name, value in summary.axes.items()} == axes
+    ]
+    return min(found, key=lambda summary: (summary.ranks, summary.bytes or 0), default=None)
+
+
+def _value(summary: Summary) -> str:
+    return format_value(summary.median, summary.unit)

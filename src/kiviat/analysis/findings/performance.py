@@ -1,0 +1,206 @@
+"""Findings about the machine: latency, bandwidth, protocols, oncoming messages, collectives.
+
+Oversubscribed results are left out, but for the headline, which says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of, time_at
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.findings.finding import Finding, named
+from kiviat.analysis.loggp import protocol_switches
+from kiviat.record.units import counted, format_bytes, format_value, three_digits
+
+# A collective is told of if it takes this many times the messages of its textbook algorithm: the model
+# knows neither contention nor arithmetic, so a factor of two proves nothing.
+_SLOW_COLLECTIVE = 3.0
+_ODD_RANKS = 1.3
+
+# Benchmarks whose ranks send and receive at once, with the messages that each rank sends.
+_BOTH_WAYS = {"pingping": 1, "sendrecv": 1, "exchange": 2}
+
+
+def findings(summaries: Sequence[Summary]) -> Iterator[Finding]:
+    """All findings about one run's machine."""
+    yield from _headline(curve(summaries, "pingpong"))
+    fair = [summary for summary in summaries if not summary.oversubscribed]
+    pingpong = curve(fair, "pingpong")
+    yield from _half_bandwidth(pingpong)
+    yield from _switches(pingpong)
+    yield from _both_ways(fair, pingpong)
+    yield from _slow_collective(fair, pingpong)
+    yield from _odd_ranks(fair)
+
+
+def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
+    if not points:
+        return
+    smallest, best = points[0], max(points, key=bandwidth)
+    predicted = smallest.clock == "simulated"
+    latency = "Predicted latency" if predicted else "Latency"
+    headline = f"{latency} {_time(smallest.median)} ({format_bytes(smallest.bytes)})"
+    if best.bytes and best is not smallest:
+        headline += f", bandwidth up to {_rate(best)} ({format_bytes(best.bytes)})"
+    if smallest.oversubscribed:
+        headline += ", oversubscribed"
+    detail = "Half a round trip of a ping-pong"
+    if not predicted:
+        detail += f"; median of {smallest.launches} launches"
+    if smallest.low is not None:
+        detail += f", which put the latency between {_time(smallest.low)} and {_time(smallest.high)}"
+    last = points[-1]
+    if best is not last and bandwidth(last) < 0.9 * bandwidth(best):
+        detail += f". At {format_bytes(last.bytes)} the bandwidth is down to {_rate(last)}"
+    yield Finding("headline", 0.8, headline, detail + ".", _evidence(smallest, best))
+
+
+def _half_bandwidth(points: Sequence[Summary]) -> Iterator[Finding]:
+    half = half_bandwidth_size(points)
+    if half is not None:
+        best = max(points, key=bandwidth)
+        yield Finding(
+            "half-bandwidth",
+            0.4,
+            f"Half of the peak bandwidth needs messages of {format_bytes(round(half))}",
+            f"n½ of the ping-pong, whose peak is {_rate(best)}; smaller messages are better sent together.",
+            _evidence(best),
+        )
+
+
+def _switches(points: Sequence[Summary]) -> Iterator[Finding]:
+    at = {size_of(point): point for point in points}
+    for switch in protocol_switches(points):
+        where = f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}"
+        if switch.kind == "jump":
+            headline = f"Protocol switch {where}: messages take {_times(switch.factor)} as long"
+            detail = (
+                f"At {format_bytes(switch.above)}, {_time(at[switch.above].median)} is off the line of the "
+                "smaller sizes. If your messages are of that size, try another eager limit of the MPI."
+            )
+        else:
+            headline = (
+                f"Each byte costs {_times(switch.factor)} as much from about {format_bytes(switch.above)} on"
+            )
+            detail = (
+                f"The slope of the ping-pong's time changes {where}: another protocol, or a cache outgrown."
+            )
+        importance = min(0.75, 0.45 + 0.3 * abs(math.log(switch.factor))) if switch.kind == "jump" else 0.35
+        yield Finding(
+            "protocol-switch", importance, headline, detail, _evidence(at[switch.below], at[switch.above])
+        )
+
+
+def _both_ways(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Iterator[Finding]:
+    alone = {size_of(point): point for point in pingpong}
+    for benchmark, messages in _BOTH_WAYS.items():
+        points = [point for point in curve(summaries, benchmark) if size_of(point) in alone]
+        if not points:
+            continue
+
+        def cost(point: Summary, messages: int = messages) -> float:
+            return point.median / (messages * alone[size_of(point)].median)
+
+        worst = max(points, key=cost)
+        yield Finding(
+            "both-ways",
+            0.35 + 0.15 * min(1.0, max(0.0, cost(worst) - 1)),
+            f"{benchmark}: messages both ways at once take up to {_times(cost(worst))} as long as one way "
+            f"({format_bytes(worst.bytes)})",
+            f"{_time(worst.median)} for {messages} each way on {worst.ranks} ranks, against "
+            f"{_time(alone[size_of(worst)].median)} for one in the ping-pong. 1 is full duplex, 2 none.",
+            _evidence(worst, alone[size_of(worst)]),
+        )
+
+
+def _messages(benchmark: str, ranks: int) -> int | None:
+    """Messages that follow one another in a textbook algorithm; a non-blocking variant counts as its twin."""
+    rounds = math.ceil(math.log2(ranks)) if ranks > 1 else 0
+    steps = dict.fromkeys(("barrier", "bcast", "reduce"), rounds)
+    steps |= dict.fromkeys(("allreduce", "reduce_scatter"), 2 * rounds)
+    steps |= dict.fromkeys(("gather", "scatter", "allgather", "alltoall"), ranks - 1)
+    steps |= {f"{name}v": steps[name] for name in ("gather", "scatter", "allgather", "alltoall")}
+    return steps.get(benchmark) or steps.get(benchmark.removeprefix("i"))
+
+
+def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Iterator[Finding]:
+    slow: list[tuple[float, Summary, int, float]] = []
+    for summary in summaries:
+        if summary.metric != "time" or summary.axes:
+            continue
+        messages = _messages(summary.benchmark, summary.ranks)
+        one = time_at(pingpong, size_of(summary))
+        if messages and one:
+            slow.append((summary.median / (messages * one), summary, messages, one))
+    slow = [entry for entry in slow if entry[0] > _SLOW_COLLECTIVE]
+    if not slow:
+        return
+    slow.sort(key=lambda entry: -entry[0])
+    factor, worst, messages, one = slow[0]
+    yield Finding(
+        "slow-collective",
+        min(0.75, 0.5 + 0.1 * math.log2(factor / _SLOW_COLLECTIVE)),
+        f"{named(worst)} takes {_times(factor)} as long as the ping-pong suggests",
+        f"{_time(worst.median)} {_how(worst)}; the {messages} messages of a textbook algorithm in a row "
+        f"would take {_time(messages * one)}. {counted(len(slow), 'case')} beyond "
+        f"{_times(_SLOW_COLLECTIVE)}. The model knows no contention and no arithmetic; try another algorithm "
+        "or another binding.",
+        _evidence(*(entry[1] for entry in slow)),
+        "warning",
+    )
+
+
+def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
+    """Collectives that are slower on some number of ranks than on the powers of two around it."""
+    sweeps: dict[tuple[str, int | None], dict[int, Summary]] = {}
+    for summary in summaries:
+        if summary.metric == "time" and not summary.axes and _messages(summary.benchmark, 2):
+            sweeps.setdefault((summary.benchmark, summary.bytes), {})[summary.ranks] = summary
+    odd: list[tuple[float, Summary, Summary]] = []
+    for sweep in sweeps.values():
+        for ranks, here in sweep.items():
+            below = 1 << (ranks.bit_length() - 1)
+            if below == ranks or below not in sweep or 2 * below not in sweep:
+                continue
+            slower = max(sweep[below], sweep[2 * below], key=lambda summary: summary.median)
+            if here.median > _ODD_RANKS * slower.median and _apart(slower, here):
+                odd.append((here.median / slower.median, here, slower))
+    if not odd:
+        return
+    odd.sort(key=lambda entry: -entry[0])
+    factor, worst, power = odd[0]
+    yield Finding(
+        "power-of-two",
+        min(0.7, 0.4 + 0.2 * math.log2(factor)),
+        f"{named(worst)} takes {_times(factor)} as long as on {power.ranks}",
+        f"{_time(worst.median)} against {_time(power.median)}: its algorithm prefers powers of two. "
+        f"{counted(len(odd), 'case')} of this kind.",
+        _evidence(*(entry[1] for entry in odd)),
+    )
+
+
+def _apart(lower: Summary, higher: Summary) -> bool:
+    """Whether the intervals, as far as there are any, leave a gap."""
+    return lower.high is None or higher.low is None or lower.high < higher.low
+
+
+def _how(summary: Summary) -> str:
+    return "predicted" if summary.clock == "simulated" else "measured"
+
+
+def _evidence(*summaries: Summary) -> tuple[tuple[str, str], ...]:
+    return tuple(dict.fromkeys((summary.case, summary.metric) for summary in summaries))
+
+
+def _time(seconds: float | None) -> str:
+    return format_value(seconds, "s")
+
+
+def _rate(point: Summary) -> str:
+    return format_value(bandwidth(point), "B/s")
+
+
+def _times(factor: float) -> str:
+    return f"{three_digits(factor)} times"

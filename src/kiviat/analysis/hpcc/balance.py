@@ -1,0 +1,294 @@
+"""How balanced machines are: eight axes that hold what HPC Challenge measures against its HPL.
+
+After S. Saini, R. Ciotti, B. T. N. Gunney, T. E. Spelce, A. Koniges, D. Dossa, P. Adamidis, R. Rabenseifner,
+S. R. Tiyyagura, M. Mueller, R. Fatoohi: Performance Evaluation of Supercomputers using HPCC and IMB
+Benchmarks, section 4.1, figures 1 to 5 and table 2: each axis is divided by its largest value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kiviat.analysis.hpcc.quantities import QUANTITIES, Quantity, Size, System
+
+# The paper's rules: small systems have an undue advantage in ratios of what the whole machine does
+# together, and with few nodes most neighbours in a random ring are within one.
+SMALL_FLOPS = 1e12
+FEW_NODES = 8
+
+CHOICES = ("auto", "keep", "drop")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis: `over` divided by HPL, or as it is. `per_process` quantities count for all processes."""
+
+    id: str
+    title: str
+    short: tuple[str, ...]
+    formula: str
+    unit: str
+    quantity: str
+    per_process: bool = False
+    over_hpl: bool = True
+    inverse: bool = False
+    together: bool = False  # a ratio of two things that the whole machine does
+    ring: bool = False
+
+
+AXES = (
+    Axis("hpl", "HPL", ("HPL",), "G-HPL itself", "flop/s", "hpl", over_hpl=False),
+    Axis(
+        "dgemm",
+        "DGEMM / HPL",
+        ("DGEMM", "/ HPL"),
+        "star DGEMM × processes / HPL",
+        "1",
+        "dgemm",
+        per_process=True,
+    ),
+    Axis("fft", "FFT / HPL", ("FFT", "/ HPL"), "global FFT / HPL", "1", "fft", together=True),
+    Axis("ptrans", "PTRANS / HPL", ("PTRANS", "/ HPL"), "PTRANS / HPL", "B/flop", "ptrans", together=True),
+    Axis(
+        *("stream", "STREAM copy / HPL", ("STREAM", "/ HPL")),
+        *("star STREAM copy × processes / HPL", "B/flop", "copy"),
+        per_process=True,
+    ),
+    Axis(
+        *("ring_bandwidth", "Random ring bandwidth / HPL", ("Ring", "bandwidth", "/ HPL")),
+        *("random ring bandwidth per process / HPL per process", "B/flop", "ring_bandwidth"),
+        per_process=True,
+        ring=True,
+    ),
+    Axis(
+        *("ring_latency", "1 / random ring latency", ("1 / ring", "latency")),
+        *("1 / random ring latency", "1/s", "ring_latency"),
+        over_hpl=False,
+        inverse=True,
+    ),
+    Axis(
+        *("random_access", "RandomAccess / HPL", ("Random", "Access", "/ HPL")),
+        *("global RandomAccess / HPL", "update/flop", "random_access"),
+        together=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An axis of a system. `value` is None where it is unavailable or left out: `reason` says which and why.
+
+    `low` and `high` bound it where its parts are bounded over launches: two 95 % intervals give one of 90 %
+    at least; `meaning` says so, or that it is the range of few launches. `relation` and `upper` are of what
+    was published; `extrapolated` says from what, if a part is.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    meaning: str = ""
+    relation: str = "="
+    upper: float | None = None
+    reason: str = ""
+    cases: tuple[str, ...] = ()
+    extrapolated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """All axes (columns) of all systems (lines); `rules` says what was left out by which rule, or not."""
+
+    systems: tuple[System, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    largest: tuple[float | None, ...]
+    rules: tuple[str, ...]
+
+    def share(self, line: int, column: int) -> float | None:
+        """The value divided by the largest of its column: what the diagram draws."""
+        value, largest = self.cells[line][column].value, self.largest[column]
+        return None if value is None or largest is None else value / largest
+
+
+def balance(systems: Sequence[System], small: str = "auto", few_nodes: str = "auto") -> Balance:
+    """`small` and `few_nodes` are keep, drop, or auto: drop where only some of the runs are so."""
+    is_small = [_is_small(system.whole) for system in systems]
+    is_few = [_has_few_nodes(system.whole) for system in systems]
+    own = [system.origin != "published" for system in systems]
+    drop_small, drop_few = _drops(small, is_small, own), _drops(few_nodes, is_few, own)
+    cells = []
+    for system, of_small, of_few in zip(systems, is_small, is_few, strict=True):
+        line = []
+        for axis in AXES:
+            found = cell(axis, system.whole)
+            if found.value is not None and axis.together and of_small and drop_small:
+                found = Cell(None, reason="left out: HPL is not above 1 Tflop/s")
+            if found.value is not None and axis.ring and of_few and drop_few:
+                found = Cell(None, reason=f"left out: fewer than {FEW_NODES} nodes")
+            line.append(found)
+        cells.append(tuple(line))
+    largest = tuple(
+        max((line[column].value for line in cells if line[column].value is not None), default=None)  # type: ignore[type-var]
+        for column in range(len(AXES))
+    )
+    rules = (
+        _rule(
+            *("HPL of not more than 1 Tflop/s", "FFT, PTRANS and RandomAccess over HPL", "--small"),
+            *(_names(systems, is_small), drop_small, small),
+            "small machines have an undue advantage in them",
+        ),
+        _rule(
+            *(f"fewer than {FEW_NODES} nodes", "Random ring bandwidth over HPL", "--few-nodes"),
+            *(_names(systems, is_few), drop_few, few_nodes),
+            "it is that between nodes only where most neighbours are on other nodes",
+        ),
+    )
+    return Balance(tuple(systems), tuple(cells), largest, tuple(rule for rule in rules if rule))
+
+
+def cell(axis: Axis, size: Size) -> Cell:
+    """The value of an axis, before any rule."""
+    if (given := size.ratios.get(axis.id)) is not None:
+        return Cell(given.value, relation=given.relation, upper=given.upper, cases=(given.case,))
+    needs = (axis.quantity, "hpl") if axis.over_hpl else (axis.quantity,)
+    if absent := [name for name in needs if name not in size.quantities]:
+        reasons = "; ".join(size.why(name) for name in absent)
+        return Cell(None, reason="not published" if size.ratios else reasons)
+    top = size.quantities[axis.quantity]
+    if axis.per_process and size.processes is None:
+        return Cell(None, reason="the number of processes is not known")
+    factor = (size.processes or 1) if axis.per_process else 1
+    if axis.inverse:
+        low, high = (None if end is None else 1 / end for end in (top.high, top.low))
+        return _alone(top, 1 / top.value, low, high)
+    if not axis.over_hpl:
+        return _alone(top, top.value, top.low, top.high)
+    return quotient(top, size.quantities["hpl"], factor)
+
+
+def _alone(top: Quantity, value: float, low: float | None, high: float | None) -> Cell:
+    words = (top.extrapolated,) if top.extrapolated else ()
+    return Cell(value, low, high, top.meaning, top.relation, cases=(top.case,), extrapolated=words)
+
+
+def quotient(top: Quantity, bottom: Quantity, factor: float = 1) -> Cell:
+    """The ratio is within its bounds where both parts are: 90 % of such pairs are, at least."""
+    low = high = None
+    meaning = ""
+    if top.low is not None and top.high is not None and bottom.low is not None and bottom.high is not None:
+        low, high = top.low * factor / bottom.high, top.high * factor / bottom.low
+        ranges = [part.meaning for part in (top, bottom) if part.meaning != "95 %"]
+        meaning = ranges[0] if ranges else "90 % at least"
+    return Cell(
+        top.value * factor / bottom.value,
+        low,
+        high,
+        meaning,
+        cases=(top.case, bottom.case),
+        extrapolated=tuple(part.extrapolated for part in (top, bottom) if part.extrapolated),
+    )
+
+
+def _is_small(size: Size) -> bool:
+    hpl = size.value("hpl")
+    return hpl is not None and hpl <= SMALL_FLOPS
+
+
+def _has_few_nodes(size: Size) -> bool:
+    return size.nodes is not None and size.nodes < FEW_NODES
+
+
+def _drops(choice: str, applies: Sequence[bool], own: Sequence[bool]) -> bool:
+    of_runs = [one for one, is_own in zip(applies, own, strict=True) if is_own]
+    return choice == "drop" or (choice == "auto" and any(of_runs) and not all(of_runs))
+
+
+def _names(systems: Sequence[System], applies: Sequence[bool]) -> list[str]:
+    return [system.name for system, one in zip(systems, applies, strict=True) if one]
+
+
+def _rule(
+    what: str, which: str, option: str, names: Sequence[str], dropped: bool, choice: str, why: str
+) -> str:
+    if not names:
+        return ""
+    listed = ", ".join(names)
+    done = "is left out" if dropped else "is kept"
+    because = {
+        "auto": "as other runs are not so" if dropped else "as all runs are so",
+        "keep": f"{option} keep",
+        "drop": f"{option} drop",
+    }[choice]
+    if which.startswith("FFT"):
+        done = done.replace("is", "are")
+    return f"{which} {done} for what has {what} ({listed}; {because}): {why}."
+
+
+# ---- The paper's figures 1 to 4
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Something against HPL, over the sizes of one system: (HPL, value, bounds of the value)."""
+
+    system: int
+    points: tuple[tuple[float, float, tuple[float, float] | None], ...]
+    meaning: str
+
+
+def against_hpl(systems: Sequence[System], quantity: str, ratio: bool) -> list[Curve]:
+    """A quantity of all processes against HPL, as it is or divided by HPL."""
+    curves = []
+    for place, system in enumerate(systems):
+        points, meaning = [], ""
+        for size in system.sizes:
+            hpl, top = size.quantities.get("hpl"), size.quantities.get(quantity)
+            if hpl is None or top is None or size.processes is None:
+                continue
+            whole = replace(
+                top,
+                value=top.value * size.processes,
+                low=None if top.low is None else top.low * size.processes,
+                high=None if top.high is None else top.high * size.processes,
+            )
+            cell = quotient(whole, hpl) if ratio else _alone(whole, whole.value, whole.low, whole.high)
+            if cell.value is not None:
+                bounds = None if cell.low is None or cell.high is None else (cell.low, cell.high)
+                points.append((hpl.value, cell.value, bounds))
+                meaning = cell.meaning or meaning
+        if points:
+            curves.append(Curve(place, tuple(points), meaning))
+    return curves
+
+
+def efficiency(size: Size) -> Cell:
+    """HPL over star DGEMM of all processes: what the network and the panels leave of the processors."""
+    return _quotient(size, "hpl", "dgemm", False, True)
+
+
+def machine_balance(size: Size) -> Cell:
+    """Bytes that memory delivers for each flop of DGEMM: STREAM triad over DGEMM, both star."""
+    return _quotient(size, "triad", "dgemm", True, True)
+
+
+def network_balance(size: Size) -> Cell:
+    """Bytes that each process sends into random rings for each flop of its DGEMM."""
+    return _quotient(size, "ring_bandwidth", "dgemm", True, True)
+
+
+def _quotient(size: Size, top: str, bottom: str, top_each: bool, bottom_each: bool) -> Cell:
+    if absent := [name for name in (top, bottom) if name not in size.quantities]:
+        return Cell(None, reason="; ".join(size.why(name) for name in absent))
+    if top_each != bottom_each and size.processes is None:
+        return Cell(None, reason="the number of processes is not known")
+    processes = size.processes or 1
+    factor = (processes if top_each else 1) / (processes if bottom_each else 1)
+    return quotient(size.quantities[top], size.quantities[bottom], factor)
+
+
+def kernels_missing(size: Size) -> list[str]:
+    """What to run for the axes that are not there."""
+    needed = dict.fromkeys(
+        name for axis in AXES for name in (axis.quantity, *(["hpl"] if axis.over_hpl else []))
+    )
+    return list(dict.fromkeys(QUANTITIES[name].kernel for name in needed if name not in size.quantities))

@@ -1,0 +1,345 @@
+"""What limits a machine: for each kernel of HPC Challenge what its slowest resource would allow by itself.
+
+A kernel that did nothing but wait for one resource would run at that resource's bound. Its rate over the
+bound is thus the share of its time that this resource alone accounts for; where resources work at the same
+time shares can add up to more than 1. The resource with the largest share limits the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.hpcc.balance import FEW_NODES, efficiency
+from kiviat.analysis.hpcc.quantities import Size
+from kiviat.analysis.hpcc.roofline import problem_order
+from kiviat.record.units import format_value
+
+PROCESSOR, MEMORY = "the processor", "memory"
+BANDWIDTH, LATENCY = "network bandwidth", "network latency"
+
+# A resource that accounts for less than this is not said to limit anything; of two that are this close,
+# both are said to.
+_ENOUGH = 0.4
+_TIE = 0.85
+# HPL beyond this share of DGEMM is a mistake, not noise.
+_MORE_THAN_DGEMM = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a kernel would reach if only this resource took time, and how that is reckoned."""
+
+    resource: str
+    rate: float
+    reckoning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What limits one kernel. `resources` is empty where that cannot be told: `missing` says what lacks."""
+
+    kernel: str
+    rate: float | None
+    unit: str
+    resources: tuple[str, ...]
+    share: float | None
+    bounds: tuple[Bound, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        if self.rate is None:
+            return f"{self.kernel}: cannot tell; {'; '.join(self.missing)}."
+        told = [
+            f"{bound.resource} accounts for {100 * min(self.rate / bound.rate, 9.99):.0f} % of its time"
+            for bound in self.bounds
+        ]
+        if self.resources:
+            return f"{self.kernel} is limited by {listed(self.resources)}: {', '.join(told)}."
+        lacking = f"; {'; '.join(self.missing)}" if self.missing else ""
+        return f"{self.kernel}: cannot tell; {listed(told) or 'nothing to hold it against'}{lacking}."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What limits the kernels that the whole machine works on together, the evidence, and what else is odd.
+
+    `groups` are the resources with the kernels that each limits, the most limiting first; `where` says what
+    the network is on so few nodes.
+    """
+
+    kernels: tuple[Limit, ...]
+    groups: tuple[tuple[str, tuple[str, ...]], ...]
+    where: str
+    remarks: tuple[str, ...]
+
+    @property
+    def unknown(self) -> tuple[Limit, ...]:
+        return tuple(limit for limit in self.kernels if not limit.resources)
+
+    @property
+    def short(self) -> str:
+        """ "memory (FFT and PTRANS) and the processor (HPL)"."""
+        return (
+            listed([f"{resource} ({listed(names)})" for resource, names in self.groups]) or "cannot be told"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One sentence about the machine."""
+        lacking = list(dict.fromkeys(reason for limit in self.unknown for reason in limit.missing))
+        because = f" ({'; '.join(lacking) or 'no resource by itself accounts for enough of its time'})"
+        if not self.groups:
+            return f"What limits this machine cannot be told{because}."
+        most = len(self.groups[0][1])
+        first = [resource for resource, names in self.groups if len(names) == most]
+        if len(self.groups) == 1:
+            told = f"{first[0]} limits {listed(self.groups[0][1])}"
+        else:
+            head = f"{listed(first)} limit{'s' if len(first) == 1 else ''} this machine most"
+            told = f"{head}: {', '.join(f'{listed(names)} by {resource}' for resource, names in self.groups)}"
+        names = listed([limit.kernel for limit in self.unknown])
+        open_ = f"; what limits {names} cannot be told{because}" if names else ""
+        return f"{told[:1].upper()}{told[1:]}{open_}{self.where}."
+
+
+def limits(size: Size) -> Limits:
+    kernels = tuple(_limit(name, key, size, bounds) for name, key, bounds in _KERNELS)
+    groups: dict[str, list[str]] = {}
+    for limit in kernels:
+        for resource in limit.resources:
+            groups.setdefault(resource, []).append(limit.kernel)
+    ordered = sorted(groups.items(), key=lambda entry: -len(entry[1]))
+    return Limits(
+        kernels,
+        tuple((resource, tuple(names)) for resource, names in ordered),
+        _where(size),
+        tuple(_remarks(size)),
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "HPL, FFT and PTRANS"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _limit(name: str, key: str, size: Size, bounds: Sequence[Reckoning]) -> Limit:
+    quantity = size.quantities.get(key)
+    if quantity is None:
+        return Limit(name, None, "", (), None, (), (size.why(key),))
+    found, missing = [], []
+    for bound in bounds:
+        one = bound(size)
+        if isinstance(one, Bound):
+            found.append(one)
+        elif one:
+            missing.append(one)
+    found.sort(key=lambda bound: bound.rate)
+    shares = [quantity.value / bound.rate for bound in found]
+    first = shares[0] if shares else None
+    resources: tuple[str, ...] = ()
+    if first is not None and first >= _ENOUGH:
+        resources = tuple(
+            dict.fromkeys(
+                bound.resource for bound, share in zip(found, shares, strict=True) if share >= _TIE * first
+            )
+        )
+    return Limit(
+        name, quantity.value, quantity.unit, resources, first, tuple(found), tuple(dict.fromkeys(missing))
+    )
+
+
+def _where(size: Size) -> str:
+    if size.processes == 1:
+        return "; one process sends no messages"
+    if size.nodes == 1:
+        return "; all processes are on one node, so that its network is its memory"
+    if size.nodes is not None and size.nodes < FEW_NODES:
+        return f"; on {size.nodes} nodes messages are partly within nodes"
+    return ""
+
+
+# ---- Bounds: what a kernel could reach, or why that is not known; "" where it does not apply
+
+
+Reckoning = Callable[[Size], Bound | str]
+
+
+def _by(quantity: str, between: bool = False) -> Callable[[Reckoning], Reckoning]:
+    """A bound that a quantity gives, which has to be known; `between` processes, there is none for one."""
+
+    def of(reckon: Reckoning) -> Reckoning:
+        def bound(size: Size) -> Bound | str:
+            if between and (size.processes or 1) == 1:
+                return ""
+            return reckon(size) if quantity in size.quantities else size.why(quantity)
+
+        return bound
+
+    return of
+
+
+def _total(size: Size, name: str) -> float:
+    return size.quantities[name].value * (size.processes or 1)
+
+
+@_by("dgemm")
+def _hpl_processor(size: Size) -> Bound | str:
+    return Bound(PROCESSOR, _total(size, "dgemm"), "star DGEMM of all processes")
+
+
+@_by("ring_bandwidth", between=True)
+def _hpl_network(size: Size) -> Bound | str:
+    order = size.value("hpl_order")
+    if order is None:
+        return "the order of the matrix of HPL is not recorded"
+    p, q = _grid(size)
+    # Each process gets every panel that is not its own in its row, and every row of U in its column, twice
+    # as rows are swapped too: 8 n² / 2 bytes spread over the rows and over the columns of the grid.
+    sent = 4 * order**2 * ((q - 1) / (p * q) + 2 * (p - 1) / (p * q))
+    seconds = sent / size.quantities["ring_bandwidth"].value
+    flops = 2 / 3 * order**3 + 3 / 2 * order**2
+    grid = f"a {p} × {q} grid"
+    return Bound(
+        BANDWIDTH,
+        flops / seconds,
+        f"4 n² ((Q − 1) + 2 (P − 1)) / (P Q) bytes of each process at random ring bandwidth, on {grid}",
+    )
+
+
+def _grid(size: Size) -> tuple[int, int]:
+    hpl, processes = size.quantities["hpl"], size.processes or 1
+    if noted := re.fullmatch(r"(\d+) x (\d+)", hpl.notes.get("grid", "")):
+        return int(noted[1]), int(noted[2])
+    p, q = hpl.axes.get("p"), hpl.axes.get("q")
+    if isinstance(p, int) and 0 < p <= processes:
+        return p, processes // p
+    if isinstance(q, int) and 0 < q <= processes:
+        return processes // q, q
+    rows = max(rows for rows in range(1, math.isqrt(processes) + 1) if processes % rows == 0)
+    return rows, processes // rows
+
+
+@_by("fft_star")
+def _fft_local(size: Size) -> Bound | str:
+    return Bound(_fft_resource(size), _total(size, "fft_star"), "star FFT of all processes")
+
+
+def _fft_resource(size: Size) -> str:
+    """A transform on one process waits for memory where its intensity is below the ridge of the roofline."""
+    dgemm, triad = size.value("dgemm"), size.value("triad")
+    order = problem_order(size.quantities["fft_star"], 16, 1) or 2.0**24
+    if dgemm is None or triad is None:
+        return MEMORY
+    return MEMORY if 5 * math.log2(order) / 32 < dgemm / triad else PROCESSOR
+
+
+@_by("ring_bandwidth", between=True)
+def _fft_network(size: Size) -> Bound | str:
+    processes = size.processes or 1
+    fft = size.quantities["fft"]
+    memory = fft.axes.get("memory")
+    in_memory = memory / 32 * processes if isinstance(memory, int | float) else 2.0**24 * processes
+    order = fft.number("n") or in_memory  # of which only the logarithm counts
+    sent_per_element = 3 * 16 * (processes - 1) / processes
+    rate = 5 * math.log2(order) * _total(size, "ring_bandwidth") / sent_per_element
+    return Bound(BANDWIDTH, rate, "three transposes of 16 B for each element at random ring bandwidth")
+
+
+@_by("triad")
+def _ptrans_memory(size: Size) -> Bound | str:
+    return Bound(
+        MEMORY, _total(size, "triad") / 3, "24 B of memory traffic for each 8 B, at star STREAM triad"
+    )
+
+
+@_by("ring_bandwidth", between=True)
+def _ptrans_network(size: Size) -> Bound | str:
+    processes = size.processes or 1
+    # On a square grid the processes of the diagonal keep their blocks; in all 1 / P at least stays.
+    rate = _total(size, "ring_bandwidth") * processes / (processes - 1)
+    return Bound(BANDWIDTH, rate, "(P − 1) / P of the matrix at random ring bandwidth")
+
+
+@_by("random_access_star")
+def _random_memory(size: Size) -> Bound | str:
+    return Bound(MEMORY, _total(size, "random_access_star"), "star RandomAccess of all processes")
+
+
+@_by("ring_latency", between=True)
+def _random_latency(size: Size) -> Bound | str:
+    processes = size.processes or 1
+    rate = 1024 * processes / size.quantities["ring_latency"].value
+    return Bound(
+        LATENCY, rate, "1024 updates of each process, the look-ahead allowed, for each random ring latency"
+    )
+
+
+@_by("ring_bandwidth", between=True)
+def _random_bandwidth(size: Size) -> Bound | str:
+    processes = size.processes or 1
+    rate = _total(size, "ring_bandwidth") / 8 * processes / (processes - 1)
+    return Bound(BANDWIDTH, rate, "8 B for each update of another process’s words, at random ring bandwidth")
+
+
+_KERNELS: tuple[tuple[str, str, tuple[Reckoning, ...]], ...] = (
+    ("HPL", "hpl", (_hpl_processor, _hpl_network)),
+    ("FFT", "fft", (_fft_local, _fft_network)),
+    ("PTRANS", "ptrans", (_ptrans_memory, _ptrans_network)),
+    ("RandomAccess", "random_access", (_random_memory, _random_latency, _random_bandwidth)),
+)
+
+
+# ---- What processes take from each other
+
+
+_ALONE = (
+    (
+        "dgemm",
+        "dgemm_single",
+        "DGEMM",
+        0.9,
+        "processes slow each other down where they only compute: clock, power or shared cores",
+    ),
+    (
+        "triad",
+        "triad_single",
+        "STREAM triad",
+        0.7,
+        "one process can nearly fill the memory of its node: more processes on it add little",
+    ),
+    (
+        "fft_star",
+        "fft_single",
+        "FFT",
+        0.7,
+        "processes on a node share what FFT needs: memory or last-level cache",
+    ),
+)
+
+
+def _remarks(size: Size) -> Iterator[str]:
+    found = efficiency(size)
+    if found.value is not None:
+        yield f"HPL runs at {100 * found.value:.0f} % of DGEMM."
+        if found.value > _MORE_THAN_DGEMM:
+            yield (
+                "That HPL is faster than DGEMM cannot be: one of them was disturbed, or DGEMM's problem was "
+                "too small. Measure both again, on a quiet machine."
+            )
+    if size.oversubscribed:
+        yield "More processes than cores: this tells of switching between them, not of the machine."
+    for star, single, name, least, meaning in _ALONE:
+        one, other = size.quantities.get(star), size.quantities.get(single)
+        if one is None or other is None or (size.processes or 1) == 1:
+            continue
+        share = one.value / other.value
+        values = f"{format_value(one.value, one.unit)} of {format_value(other.value, other.unit)}"
+        if share < least:
+            yield (
+                f"{name}: at the same time each process gets {100 * share:.0f} % of what it gets alone "
+                f"({values}): {meaning}."
+            )

@@ -1,0 +1,213 @@
+"""From small simulated problems to those that fill a machine.
+
+A simulation of HPL, PTRANS and FFT in all of a machine's memory would take days. It is done at several
+smaller sizes; what one unit of work costs (a flop, a byte) is a sum of a few terms in the problem's
+order, which follow from the algorithm and have no negative part: what each rank computes, what it sends
+in each step, and what each step costs by itself. A flop of HPL costs no less than one of DGEMM. The sum
+is fitted to all sizes but the largest, which tells how far off it is one step further on; then to all of
+them, for the size that fills the memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from kiviat.analysis.aggregate.nodes import nodes_of
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.statistics.intervals import Floats
+from kiviat.record.units import format_bytes, format_value
+
+# Of the memory of its nodes, what a problem takes: HPC Challenge's advice for HPL.
+SHARE = 0.8
+# Of each processor, where the memory of a machine is not known.
+ASSUMED_BYTES = 1e9
+# As many as the longest law has terms, and one to check it by.
+LEAST_POINTS = 4
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a unit of work costs: a sum of `terms`, functions of the memory of the whole problem in bytes."""
+
+    metric: str
+    terms: tuple[Callable[[float], float], ...]
+    words: str
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extrapolated:
+    """A rate at a size that was not simulated. `points` are what was: memory of a rank, and the rate there.
+
+    `held_out` is how far the law of the smaller ones is off at the largest one, relatively; `memory_bytes` is
+    of each rank, and `assumed` says that the machine did not tell it.
+    """
+
+    benchmark: str
+    ranks: int
+    metric: str
+    unit: str
+    value: float
+    memory_bytes: float
+    assumed: bool
+    points: tuple[tuple[float, float], ...]
+    held_out: float
+    rule: str
+
+    @property
+    def words(self) -> str:
+        smallest, largest = self.points[0][0], self.points[-1][0]
+        memory = f"{format_bytes(round(self.memory_bytes))} a rank"
+        memory += " (assumed)" if self.assumed else f", {SHARE:.0%} of the machine's"
+        return (
+            f"{self.benchmark} on {self.ranks} ranks: {format_value(self.value, self.unit)} with {memory}, "
+            f"extrapolated from {len(self.points)} sizes of {format_bytes(round(smallest))} to "
+            f"{format_bytes(round(largest))} a rank by {self.rule}; fitted to the others, the rule is "
+            f"{self.held_out:+.1%} off at the largest"
+        )
+
+
+def _order(memory: float) -> float:
+    """Of a square matrix of doubles."""
+    return math.sqrt(memory / 8)
+
+
+def _elements(memory: float) -> float:
+    """Of a complex vector and its transform. Only the logarithm hangs on how often it is held."""
+    return memory / 32
+
+
+def _constant(memory: float) -> float:
+    return 1.0
+
+
+LAWS: Mapping[str, Law] = {
+    # Elimination; panels and rows that are sent; pivots and steps. 2/3 N^3 flop.
+    "hpl": Law(
+        "rate",
+        (_constant, lambda m: 1 / _order(m), lambda m: 1 / _order(m) ** 2),
+        "time = c3 N^3 + c2 N^2 + c1 N",
+    ),
+    # Elements that are sent and added; edges of blocks; messages. 8 N^2 bytes.
+    "ptrans": Law(
+        "rate",
+        (_constant, lambda m: 1 / _order(m), lambda m: 1 / _order(m) ** 2),
+        "time = c2 N^2 + c1 N + c0",
+    ),
+    # Butterflies; elements that are sent; messages. 5 n log2 n flop.
+    "fft": Law(
+        "rate",
+        (
+            _constant,
+            lambda m: 1 / math.log2(_elements(m)),
+            lambda m: 1 / (_elements(m) * math.log2(_elements(m))),
+        ),
+        "time = c2 n log n + c1 n + c0",
+        "global",
+    ),
+}
+
+
+def extrapolated(summaries: Sequence[Summary], run: Mapping[str, Any]) -> list[Extrapolated]:
+    """Those kernels of a simulated run that it has at `LEAST_POINTS` sizes or more, by number of ranks."""
+    orders = {summary.case: summary.median for summary in summaries if summary.metric == "order"}
+    curves: dict[tuple[str, int], dict[float, Summary]] = {}
+    for summary in summaries:
+        law, memory = LAWS.get(summary.benchmark), summary.axes.get("memory")
+        if summary.clock != "simulated" or law is None or not isinstance(memory, int):
+            continue
+        if summary.metric == law.metric and law.scope in (None, summary.axes.get("scope", law.scope)):
+            # HPL says which order the memory had room for, beside its panels.
+            order = orders.get(summary.case)
+            size = float(memory) if order is None else 8 * order**2 / summary.ranks
+            curves.setdefault((summary.benchmark, summary.ranks), {})[size] = summary
+    found = []
+    for (benchmark, ranks), by_memory in sorted(curves.items()):
+        if len(by_memory) >= LEAST_POINTS:
+            points = tuple((memory, by_memory[memory].median) for memory in sorted(by_memory))
+            unit = next(iter(by_memory.values())).unit
+            least = _dgemm_cost(summaries, ranks) if benchmark == "hpl" else 0.0
+            found.append(_extrapolated(benchmark, ranks, unit, points, memory_of(run, ranks), least))
+    return found
+
+
+def _dgemm_cost(summaries: Sequence[Summary], ranks: int) -> float:
+    """Seconds per flop of DGEMM on all ranks; 0 where it was not run."""
+    rates = [
+        summary.median
+        for summary in summaries
+        if (summary.benchmark, summary.metric, summary.ranks) == ("dgemm", "rate", ranks)
+        and summary.axes.get("scope", "star") == "star"
+    ]
+    return 1 / (ranks * max(rates)) if rates else 0.0
+
+
+def memory_of(run: Mapping[str, Any], ranks: int) -> float | None:
+    """Bytes of a problem for each rank that fill the machine's memory; None where that is not known."""
+    machine = run.get("machine") or {}
+    total, model = machine.get("memory_bytes"), machine.get("model")
+    if not total or not model:
+        return None
+    where = nodes_of(run, ranks)
+    per_node = model["sockets"] * model["cores"]
+    used = math.ceil(ranks / per_node) if where is None else where.count(ranks)
+    return SHARE * float(total) / float(model["nodes"]) * used / ranks
+
+
+def predicted(law: Law, points: Sequence[tuple[float, float]], memory: float, least: float = 0.0) -> float:
+    """The rate at `memory` by the law fitted to `points`: both are of the whole problem.
+
+    No unit of work costs less than `least`.
+    """
+    terms = np.array([[term(at) for term in law.terms] for at, _ in points])
+    costs = np.array([1 / rate for _, rate in points])
+    weights = nonnegative(terms / costs[:, None], 1 - least / costs)
+    return 1 / (least + float(weights @ [term(memory) for term in law.terms]))
+
+
+def nonnegative(matrix: Floats, values: Floats) -> Floats:
+    """x >= 0 with the least |matrix x - values|: of so few columns, every choice of them is tried."""
+    columns = matrix.shape[1]
+    best, least = np.zeros(columns), math.inf
+    for size in range(1, columns + 1):
+        for chosen in combinations(range(columns), size):
+            part = matrix[:, chosen]
+            scale = np.linalg.norm(part, axis=0)  # terms are of very different sizes
+            solution = np.linalg.lstsq(part / scale, values, rcond=None)[0] / scale
+            off = float(np.linalg.norm(part @ solution - values))
+            if (solution >= 0).all() and off < least:
+                best, least = np.zeros(columns), off
+                best[list(chosen)] = solution
+    return best
+
+
+def _extrapolated(
+    benchmark: str,
+    ranks: int,
+    unit: str,
+    points: tuple[tuple[float, float], ...],
+    memory: float | None,
+    least: float,
+) -> Extrapolated:
+    law = LAWS[benchmark]
+    whole = [(each * ranks, rate) for each, rate in points]
+    largest, seen = whole[-1]
+    target = ASSUMED_BYTES if memory is None else memory
+    return Extrapolated(
+        benchmark=benchmark,
+        ranks=ranks,
+        metric=law.metric,
+        unit=unit,
+        value=predicted(law, whole, target * ranks, least),
+        memory_bytes=target,
+        assumed=memory is None,
+        points=points,
+        held_out=predicted(law, whole[:-1], largest, least) / seen - 1,
+        rule=law.words,
+    )

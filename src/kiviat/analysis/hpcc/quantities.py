@@ -1,0 +1,320 @@
+"""What is known of a parallel machine as HPC Challenge sees one: its quantities, by number of processes.
+
+A system is a run (measured, predicted by a model, or reported by another program) or a machine that a paper
+speaks of. Names of quantities are those of docs/benchmarks.md; star and single rates are per process.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kiviat.analysis.aggregate.nodes import nodes_of
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.hpcc.extrapolation import Extrapolated, extrapolated
+from kiviat.record.published import Fact, Paper, papers
+from kiviat.record.published import System as PublishedSystem
+from kiviat.record.types import Row, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a quantity is in the records: benchmark, metric, and who computes where that can be chosen."""
+
+    benchmark: str
+    metric: str
+    scope: str | None = None
+    lower: bool = False
+
+    @property
+    def kernel(self) -> str:
+        """What to run for it, as one types it."""
+        plain = self.scope is None or self.scope == _DEFAULT_SCOPE.get(self.benchmark, "star")
+        return self.benchmark if plain else f"{self.benchmark} with scope={self.scope}"
+
+
+# The scope of a case that names none (native/bench/hpcc/scope.hpp).
+_DEFAULT_SCOPE = {"fft": "global", "random_access": "global"}
+
+QUANTITIES: Mapping[str, Source] = {
+    "hpl": Source("hpl", "rate"),
+    "hpl_order": Source("hpl", "order"),
+    "dgemm": Source("dgemm", "rate", "star"),
+    "dgemm_single": Source("dgemm", "rate", "single"),
+    "copy": Source("stream", "copy", "star"),
+    "triad": Source("stream", "triad", "star"),
+    "copy_single": Source("stream", "copy", "single"),
+    "triad_single": Source("stream", "triad", "single"),
+    "ptrans": Source("ptrans", "rate"),
+    "random_access": Source("random_access", "updates", "global"),
+    "random_access_star": Source("random_access", "updates", "star"),
+    "random_access_single": Source("random_access", "updates", "single"),
+    "fft": Source("fft", "rate", "global"),
+    "fft_star": Source("fft", "rate", "star"),
+    "fft_single": Source("fft", "rate", "single"),
+    "ring_bandwidth": Source("ring", "random_bandwidth"),
+    "ring_latency": Source("ring", "random_latency", lower=True),
+    "hpcg": Source("hpcg", "rate"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A value, with bounds over launches where there is more than one.
+
+    `meaning` says what `low` and `high` are: a 95 % interval, or the range of too few launches. `case` is
+    where it was measured; of what was published it is the place in the paper, `relation` is not "=" for
+    bounds, and `upper` is the other end of a range. `extrapolated` says from what, if it is.
+    """
+
+    value: float
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    meaning: str = ""
+    launches: int = 0
+    case: str = ""
+    axes: Mapping[str, Scalar] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    relation: str = "="
+    upper: float | None = None
+    extrapolated: str = ""
+    watts: float | None = None  # of all nodes together, while it ran
+    joules: float | None = None  # of one repetition, likewise
+
+    def number(self, axis: str, note: str = "") -> float | None:
+        """What the problem's size was, as given or as the benchmark notes it: "192" or "512 x 1024"."""
+        given = self.axes.get(axis)
+        if isinstance(given, int | float):
+            return float(given)
+        factors = re.fullmatch(r"(\d+)(?: [x×] (\d+))?", self.notes.get(note or axis, ""))
+        return None if factors is None else float(factors[1]) * float(factors[2] or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A system on one number of processes, which is None where a paper does not say.
+
+    `ratios` are published as such, by axis of the diagram; `missing` says why a quantity is not there,
+    where something was tried.
+    """
+
+    processes: int | None
+    nodes: int | None
+    quantities: Mapping[str, Quantity]
+    ratios: Mapping[str, Quantity] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    oversubscribed: bool = False
+
+    def value(self, name: str) -> float | None:
+        found = self.quantities.get(name)
+        return None if found is None else found.value
+
+    def total(self, name: str) -> float | None:
+        """A rate per process, of all processes together ("accumulated")."""
+        value = self.value(name)
+        return None if value is None or self.processes is None else value * self.processes
+
+    def why(self, name: str) -> str:
+        """Why the quantity is not there."""
+        return self.missing.get(name) or f"{QUANTITIES[name].kernel} was not run"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """`origin` is measured, predicted, reported or published; `sizes` go by processes and are not empty."""
+
+    id: str
+    name: str
+    origin: str
+    sizes: tuple[Size, ...]
+    source: str = ""
+
+    @property
+    def whole(self) -> Size:
+        """The size that stands for the system: the largest with HPL, else the one of which most is known."""
+        with_hpl = [size for size in self.sizes if "hpl" in size.quantities]
+        return with_hpl[-1] if with_hpl else max(self.sizes, key=lambda size: len(size.quantities))
+
+
+_ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
+
+
+def measured_system(
+    run: Mapping[str, Any],
+    name: str,
+    summaries: Sequence[Summary],
+    rows: Iterable[Row] = (),
+    grids: Iterable[Grid] = (),
+) -> System:
+    """The system of a run; `rows` tell why something is missing, `grids` what energy it took.
+
+    Its sizes may hold nothing at all. Of simulated kernels that were run at several sizes the value is that
+    for full memory.
+    """
+    tables = {(grid.case, grid.name): grid for grid in grids if grid.name in ("power", "energy")}
+    found: dict[int, dict[str, Quantity]] = {}
+    crowded: set[int] = set()
+    for summary in summaries:
+        if (key := _key(summary.benchmark, summary.metric, summary.axes)) is None or not summary.median > 0:
+            continue
+        at = found.setdefault(summary.ranks, {})
+        crowded |= {summary.ranks} if summary.oversubscribed else set()
+        before = at.get(key)
+        # Several settings of one kernel: the best counts, as it does where somebody tunes by hand.
+        if before is None or (summary.median < before.value) == QUANTITIES[key].lower:
+            at[key] = _quantity(summary, tables)
+    for full in extrapolated(summaries, run):
+        at = found[full.ranks]
+        key = full.benchmark
+        at[key] = _extrapolated(full, at[key])
+        if key == "hpl":
+            at["hpl_order"] = Quantity(math.sqrt(full.memory_bytes * full.ranks / 8), "1", case=at[key].case)
+    missing = _failures(rows)
+    ranks = sorted({*found, *missing})
+    sizes = []
+    for count in ranks or [1]:
+        nodes = nodes_of(run, count)
+        quantities = found.get(count, {})
+        reasons = {**_elsewhere(quantities, found, count), **missing.get(count, {})}
+        sizes.append(
+            Size(
+                processes=count,
+                nodes=None if nodes is None else nodes.count(count),
+                quantities=quantities,
+                missing={key: why for key, why in reasons.items() if key not in quantities},
+                oversubscribed=count in crowded,
+            )
+        )
+    return System(run["id"], name, _ORIGINS[run["clock"]], tuple(sizes))
+
+
+def _key(benchmark: str, metric: str, axes: Mapping[str, Scalar]) -> str | None:
+    scope = axes.get("scope", _DEFAULT_SCOPE.get(benchmark, "star"))
+    for key, source in QUANTITIES.items():
+        if (benchmark, metric) == (source.benchmark, source.metric) and source.scope in (None, scope):
+            return key
+    return None
+
+
+def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quantity:
+    low, high, meaning = summary.low, summary.high, "95 %"
+    if low is None or high is None:
+        several = len(summary.launch_medians) > 1
+        low, high = (min(summary.launch_medians), max(summary.launch_medians)) if several else (None, None)
+        meaning = f"range of {summary.launches} launches" if several else ""
+    kernel = summary.metric if summary.benchmark == "stream" else summary.benchmark
+    return Quantity(
+        value=summary.median,
+        unit=summary.unit,
+        low=low,
+        high=high,
+        meaning=meaning,
+        launches=summary.launches,
+        case=summary.case,
+        axes=summary.axes,
+        notes=summary.notes,
+        watts=of_all_nodes(tables.get((summary.case, "power")), kernel),
+        joules=of_all_nodes(tables.get((summary.case, "energy")), kernel),
+    )
+
+
+def of_all_nodes(grid: Grid | None, kernel: str) -> float | None:
+    """A sum over nodes; None where one of them does not tell."""
+    if grid is None or "kernel" not in dict(grid.dimensions) or kernel not in grid.values_of("kernel"):
+        return None
+    total = float(grid.median[grid.values_of("kernel").index(kernel)].sum())
+    return total if math.isfinite(total) and total > 0 else None
+
+
+def _extrapolated(full: Extrapolated, small: Quantity) -> Quantity:
+    axes = {**small.axes, "memory": round(full.memory_bytes)}
+    return Quantity(full.value, full.unit, case=small.case, axes=axes, extrapolated=full.words)
+
+
+def _elsewhere(
+    here: Mapping[str, Quantity], found: Mapping[int, Mapping[str, Quantity]], count: int
+) -> dict[str, str]:
+    """Quantities that were measured, but on other numbers of processes: ratios mix none of these."""
+    reasons = {}
+    for key in QUANTITIES:
+        others = [ranks for ranks, quantities in found.items() if key in quantities and ranks != count]
+        if key not in here and others:
+            listed = " and ".join(map(str, sorted(others)))
+            reasons[key] = f"{QUANTITIES[key].kernel} was run on {listed} ranks, not on {count}"
+    return reasons
+
+
+def _failures(rows: Iterable[Row]) -> dict[int, dict[str, str]]:
+    """Why kernels gave no result, by ranks and quantity."""
+    reasons: dict[int, dict[str, str]] = {}
+    for row in rows:
+        if row.outcome == "ok" and row.check != "failed":
+            continue
+        outcome = "skipped" if row.outcome == "skipped" else "failed"
+        for key, source in QUANTITIES.items():
+            if row.benchmark == source.benchmark and _key(row.benchmark, source.metric, row.axes) == key:
+                words = f"{source.kernel} {outcome}: {row.reason or 'no reason given'}"
+                reasons.setdefault(row.ranks, {}).setdefault(key, words)
+    return reasons
+
+
+# ---- As published
+
+
+def published_systems() -> list[System]:
+    """All machines of which a paper gives an axis of the diagram, as the paper has them."""
+    systems = [system for paper in papers() for system in _of_paper(paper)]
+    return [system for system in systems if system.whole.quantities or system.whole.ratios]
+
+
+def chosen(systems: Sequence[System], asked: str) -> list[System]:
+    """Those whose identifier contains what was asked for, blanks being hyphens."""
+    wanted = slug(asked)
+    return [system for system in systems if wanted and wanted in system.id]
+
+
+def slug(words: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+
+
+def _of_paper(paper: Paper) -> list[System]:
+    facts: dict[str, list[tuple[PublishedSystem, Fact]]] = {}
+    for system in paper.systems:
+        for fact in system.facts:
+            if fact.balance:
+                facts.setdefault(system.machine, []).append((system, fact))
+                if fact.holder:
+                    facts.setdefault(fact.holder, []).append((system, fact))
+    return [
+        System(slug(machine), _named(machine), "published", (_size(found),), paper.short)
+        for machine, found in facts.items()
+    ]
+
+
+def _named(machine: str) -> str:
+    """The largest values of several machines are no machine."""
+    return machine.replace("max over systems in", "largest of")
+
+
+def _size(facts: Sequence[tuple[PublishedSystem, Fact]]) -> Size:
+    values: dict[str, Quantity] = {}
+    # Exact values last, so that they replace bounds.
+    for _, fact in sorted(facts, key=lambda entry: entry[1].relation in ("=", "~")):
+        here = Quantity(fact.value, fact.unit, case=fact.location, relation=fact.relation)
+        before = values.get(fact.balance)
+        if before is not None and here.relation == "<=" and before.relation == ">=":
+            here = Quantity(before.value, before.unit, case=before.case, relation=">=", upper=here.value)
+        values[fact.balance] = here
+    processes = {system.processes for system, _ in facts}
+    hpl = values.pop("hpl", None)
+    return Size(
+        processes=processes.pop() if len(processes) == 1 else None,
+        nodes=None,
+        quantities={} if hpl is None else {"hpl": hpl},
+        ratios=values,
+    )

@@ -1,0 +1,1 @@
+"""Analysis of profiles: time in MPI, wait states, phases, traffic patterns."""

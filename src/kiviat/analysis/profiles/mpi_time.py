@@ -1,0 +1,204 @@
+"""How much of a program's time is MPI, which calls, and how far messages go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kiviat.analysis.profiles.traffic_pattern import describe, percent
+from kiviat.profile import Calls, Profile
+from kiviat.record.units import format_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallUse:
+    """One call over all ranks and phases; times are seconds per rank, `bytes` and `calls` of all together.
+
+    `of_mpi` and `of_time` are parts, 0 … 1, of the time in MPI and of all time.
+    """
+
+    name: str
+    calls: int
+    mean_s: float
+    least_s: float
+    most_s: float
+    longest_s: float
+    of_mpi: float
+    of_time: float
+    messages: int
+    bytes: int
+    sizes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    number: int
+    mpi_s: float  # per rank
+    bytes: int
+    most: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Times are seconds per rank, means over those that left something; shares are parts, 0 … 1, of time.
+
+    Where calls of several threads of a rank may overlap, `threads` is the most of a rank, and shares are
+    parts of `thread_s`, the sum of their times. `files` are calls of MPI_File, no communication, which take
+    `files_s`.
+    `seconds` and `bytes` (sent, of all ranks) go by distance. `crossed` are bytes within and between nodes as
+    the MPI itself counted them, `carried` what interfaces of nodes sent; None where nobody counts.
+    """
+
+    elapsed_s: float
+    threads: int
+    thread_s: float
+    mpi_s: float
+    files_s: float
+    share: float
+    least: float
+    most: float
+    seconds: tuple[float, ...]
+    bytes: tuple[int, ...]
+    nodes: int | None
+    calls: tuple[CallUse, ...]
+    files: tuple[CallUse, ...]
+    phases: tuple[Phase, ...]
+    crossed: tuple[int, int] | None
+    carried: int | None
+    remarks: tuple[str, ...]
+
+
+# Of more pairs, that is of some thousands of ranks, collectives are left out of patterns and maps.
+MOST_PAIRS = 1 << 22
+
+
+def use_of(profile: Profile) -> Use:
+    """What `kiviat show` and the report say of a profile."""
+    seen = int(profile.seen.sum())
+    elapsed, mpi = profile.seconds[profile.seen], profile.mpi_s[profile.seen]
+    whole = float(profile.thread_s[profile.seen].sum())
+    share = profile.share[profile.seen]
+    known = share[np.isfinite(share)]
+    lines = profile.calls
+    return Use(
+        elapsed_s=float(elapsed.sum()) / seen,
+        threads=int(profile.thread_count.max()),
+        thread_s=whole / seen,
+        mpi_s=float(mpi.sum()) / seen,
+        files_s=float(profile.files_s[profile.seen].sum()) / seen,
+        share=float(mpi.sum()) / whole if whole > 0 else float("nan"),
+        least=float(known.min()) if known.size else float("nan"),
+        most=float(known.max()) if known.size else float("nan"),
+        seconds=tuple(float(total) / seen for total in lines.seconds.sum(axis=0)),
+        bytes=tuple(int(total) for total in lines.bytes.sum(axis=0)),
+        nodes=len(set(profile.node.tolist())) if profile.seen.all() else None,
+        calls=_calls(profile, lines, float(mpi.sum()), whole),
+        files=_calls(profile, profile.files, 0.0, whole),
+        phases=_phases(lines, seen),
+        crossed=None if profile.crossed is None else profile.crossed.between(profile.node.tolist()),
+        carried=sum(one.sent for one in profile.interfaces) if profile.interfaces else None,
+        remarks=(*_unended(profile), *profile.remarks),
+    )
+
+
+def _calls(profile: Profile, lines: Calls, mpi_s: float, whole_s: float) -> tuple[CallUse, ...]:
+    found, seen = [], int(profile.seen.sum())
+    for name in np.unique(lines.name):
+        of = lines.name == name
+        by_rank = np.bincount(lines.rank[of], lines.seconds[of].sum(axis=1), minlength=profile.ranks)
+        of_ranks = by_rank[profile.seen]
+        total = float(of_ranks.sum())
+        found.append(
+            CallUse(
+                name=str(name),
+                calls=int(lines.calls[of].sum()),
+                mean_s=total / seen,
+                least_s=float(of_ranks.min()),
+                most_s=float(of_ranks.max()),
+                longest_s=float(lines.longest_s[of].max()),
+                of_mpi=total / mpi_s if mpi_s else 0.0,
+                of_time=total / whole_s if whole_s else 0.0,
+                messages=int(lines.messages[of].sum()),
+                bytes=int(lines.bytes[of].sum()),
+                sizes=size_range(lines.sizes[of].sum(axis=0).tolist()),
+            )
+        )
+    return tuple(sorted(found, key=lambda call: -call.mean_s))
+
+
+def pattern_of(profile: Profile) -> list[str]:
+    """Who sends to whom, in sentences: messages first, then collectives as their participants have it."""
+    kinds = {"messages": profile.traffic(collectives=False)}
+    found = []
+    if profile.collective_pairs <= MOST_PAIRS:
+        kinds["collectives"] = profile.collective
+    else:
+        found.append("Collectives have too many pairs of ranks to be described.")
+    whole = sum(int(traffic.bytes.sum()) for traffic in kinds.values())
+    if not whole:
+        return found or ["No rank sends anything to another."]
+    for name, traffic in kinds.items():
+        if share := int(traffic.bytes.sum()) / whole:
+            parts = describe(traffic)
+            found.append(f"{name.capitalize()}, {percent(share).lower()} of the bytes. {' '.join(parts)}")
+    node = profile.node.tolist()
+    if min(node) >= 0 and len(set(node)) > 1:
+        across = sum(traffic.between(node)[1] for traffic in kinds.values())
+        found.append(f"{percent(across / whole)} of the bytes go between nodes.")
+    return found
+
+
+def size_range(counts: list[int]) -> str:
+    """ "64 B – 1 KiB": bounds, powers of two, of what was sent; "" for calls that send nothing."""
+    used = [size for size, count in enumerate(counts) if count]
+    if not used:
+        return ""
+    least = 0 if used[0] == 0 else 1 << (used[0] - 1)
+    if used[-1] == 0:
+        return "0 B"
+    if used[-1] == len(counts) - 1:
+        return f"from {format_bytes(least)}"
+    most = 1 << used[-1]
+    if len(used) == 1:
+        return _between(least, most)
+    fullest = max(used, key=lambda size: counts[size])
+    common = "0 B" if fullest == 0 else _between(1 << (fullest - 1), 1 << fullest)
+    return f"{_between(least, most)}, mostly {common}"
+
+
+def _between(least: int, most: int) -> str:
+    """ "1 – 2 KiB", "512 B – 1 KiB"."""
+    (first, _, one), (second, _, other) = (format_bytes(size).partition(" ") for size in (least, most))
+    return f"{first} – {second} {other}" if one == other else f"{first} {one} – {second} {other}"
+
+
+def _phases(lines: Calls, seen: int) -> tuple[Phase, ...]:
+    numbers = [int(number) for number in np.unique(lines.phase) if number]
+    if len(numbers) < 2:
+        return ()
+    found = []
+    for number in numbers:
+        of = lines.phase == number
+        time = lines.seconds[of].sum(axis=1)
+        names, place = np.unique(lines.name[of], return_inverse=True)
+        most = names[int(np.argmax(np.bincount(place, time)))]
+        found.append(Phase(number, float(time.sum()) / seen, int(lines.bytes[of].sum()), str(most)))
+    return tuple(found)
+
+
+def _unended(profile: Profile) -> list[str]:
+    found = []
+    if absent := profile.ranks - int(profile.seen.sum()):
+        found.append(f"{absent} of {profile.ranks} ranks left nothing")
+    if unended := int((profile.seen & ~profile.ended).sum()):
+        found.append(
+            f"{unended} of {profile.ranks} ranks did not reach MPI_Finalize; they count until their last call"
+        )
+    stuck: dict[str, list[int]] = {}
+    for rank, call in profile.inside.items():
+        stuck.setdefault(call, []).append(rank)
+    for call, ranks in stuck.items():
+        few = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
+        found.append(f"inside of {call} when it ended: rank{'s' if len(ranks) > 1 else ''} {few}")
+    return found

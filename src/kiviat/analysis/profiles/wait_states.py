@@ -1,0 +1,154 @@
+"""How much of a program's time its ranks wait for each other, in which calls, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kiviat.profile import Profile, Waits
+
+_MOST_PAIRS = 20
+_MOST_CAUSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A rank that others wait for: the part, 0 … 1, of the waiting in question."""
+
+    rank: int
+    part: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallWaits:
+    """One call and kind of waiting over all ranks: `mean_s` of each rank, a part, 0 … 1, of all time."""
+
+    call: str
+    kind: str
+    waits: int
+    mean_s: float
+    of_time: float
+    longest_s: float
+    causes: tuple[Cause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PairWaits:
+    """How long one rank waited for another, and the part of all waiting; `most` is most of it: call, kind."""
+
+    rank: int
+    cause: int
+    seconds: float
+    of_waiting: float
+    most: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitUse:
+    """Times are seconds per rank, means over those that left something; `of_time` and `of_mpi` are parts of
+    all time and of that in MPI, of all ranks, `least` and `most` of all time of single ranks.
+
+    `error_s` is by how much `mean_s` may be off, since clocks are known to a part of a round trip only:
+    0 where all ranks read one. `unavailable` says why nothing is known; then the rest is not.
+    """
+
+    mean_s: float
+    of_time: float
+    of_mpi: float
+    least: float
+    most: float
+    error_s: float
+    calls: tuple[CallWaits, ...]
+    causes: tuple[Cause, ...]
+    pairs: tuple[PairWaits, ...]
+    clocks: int
+    recorded: int
+    remarks: tuple[str, ...]
+    unavailable: str | None
+
+
+def wait_use_of(profile: Profile) -> WaitUse | None:
+    """What `kiviat show` and the report say of waiting; None where nobody asked."""
+    waits = profile.waits
+    if waits is None:
+        return None
+    if waits.unavailable:
+        no = float("nan")
+        return WaitUse(no, no, no, no, no, no, (), (), (), 0, 0, (), waits.unavailable)
+    seen = int(profile.seen.sum())
+    whole, mpi = float(profile.thread_s[profile.seen].sum()), float(profile.mpi_s[profile.seen].sum())
+    total = float(waits.seconds.sum())
+    each = np.bincount(waits.rank, waits.seconds, minlength=profile.ranks)[profile.seen]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = each / profile.thread_s[profile.seen]
+    known = share[np.isfinite(share)]
+    return WaitUse(
+        mean_s=total / seen,
+        of_time=total / whole if whole > 0 else float("nan"),
+        of_mpi=total / mpi if mpi > 0 else float("nan"),
+        least=float(known.min()) if known.size else float("nan"),
+        most=float(known.max()) if known.size else float("nan"),
+        error_s=float(waits.error_s.sum()) / seen,
+        calls=_calls(waits, seen, whole),
+        causes=_causes(waits, np.ones(len(waits.rank), dtype=np.bool_)),
+        pairs=_pairs(waits, total),
+        clocks=waits.clocks,
+        recorded=waits.recorded,
+        remarks=waits.remarks,
+        unavailable=None,
+    )
+
+
+def causes_in_words(causes: Sequence[Cause]) -> str:
+    """ "rank 3 (80 %), rank 1 (15 %)" """
+    return ", ".join(f"rank {one.rank} ({100 * one.part:.0f} %)" for one in causes)
+
+
+def _calls(waits: Waits, seen: int, whole_s: float) -> tuple[CallWaits, ...]:
+    found = []
+    for call, kind in sorted(set(zip(waits.call.tolist(), waits.kind.tolist(), strict=True))):
+        of = (waits.call == call) & (waits.kind == kind)
+        seconds = float(waits.seconds[of].sum())
+        found.append(
+            CallWaits(
+                call=call,
+                kind=kind,
+                waits=int(waits.count[of].sum()),
+                mean_s=seconds / seen,
+                of_time=seconds / whole_s if whole_s > 0 else float("nan"),
+                longest_s=float(waits.longest_s[of].max()),
+                causes=_causes(waits, of),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: -one.mean_s))
+
+
+def _causes(waits: Waits, of: NDArray[np.bool_]) -> tuple[Cause, ...]:
+    """Those that most of it is due to."""
+    by_rank = np.bincount(waits.cause[of], waits.seconds[of])
+    total = float(by_rank.sum())
+    order = np.argsort(-by_rank, kind="stable")[:_MOST_CAUSES]
+    return tuple(Cause(int(rank), float(by_rank[rank]) / total) for rank in order if by_rank[rank] > 0)
+
+
+def _pairs(waits: Waits, total_s: float) -> tuple[PairWaits, ...]:
+    pairs, pair = np.unique(np.stack((waits.rank, waits.cause), axis=1), axis=0, return_inverse=True)
+    pair = pair.reshape(-1)
+    seconds = np.bincount(pair, waits.seconds, minlength=len(pairs))
+    found = []
+    for at in np.argsort(-seconds, kind="stable")[:_MOST_PAIRS].tolist():
+        lines = np.flatnonzero(pair == at)
+        most = lines[np.argmax(waits.seconds[lines])]
+        found.append(
+            PairWaits(
+                rank=int(pairs[at, 0]),
+                cause=int(pairs[at, 1]),
+                seconds=float(seconds[at]),
+                of_waiting=float(seconds[at]) / total_s,
+                most=f"{waits.call[most]}, {waits.kind[most]}",
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Statements of papers, held against results."""

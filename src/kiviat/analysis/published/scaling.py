@@ -1,0 +1,271 @@
+"""What papers say of how programs scale, held against runs on the machines that they speak of.
+
+Which row claims what stands in published/ (record.published.Claim). What is ours in it are the bounds below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kiviat.analysis.hpcc.bottlenecks import listed
+from kiviat.analysis.scaling.curve import Curve, Point
+from kiviat.analysis.scaling.equivalence import different, work
+from kiviat.analysis.scaling.series import Source, Study
+from kiviat.record.published import Claim, Fact, Paper, Statement, System, keeps_bound, papers
+from kiviat.record.units import counted, format_value, three_digits
+
+LARGE = 32  # ranks: a "large count" is so many and more
+POOR = 0.5  # of the work that so many ranks could do
+NEARLY = 1.25  # times as long
+ABOUT = 0.1
+
+AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
+
+Row = Fact | Statement
+Machines = Mapping[str, frozenset[str]]  # what papers call the machine of a curve's label
+# A verdict, the numbers behind it or why there is none, and whether it rests on predictions.
+Answer = tuple[str, str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A published row held against runs. `study` is what it was held against, None where that was no study
+    or none was there; `verdict` one of the above, `words` what it rests on or why it cannot be told;
+    `predicted` whether that is of a model and was never measured.
+    """
+
+    paper: Paper
+    row: Row
+    claim: Claim
+    study: Study | None
+    verdict: str
+    words: str
+    predicted: bool
+
+
+def judged(studies: Sequence[Study], sources: Sequence[Source]) -> list[Judged]:
+    """All claims of each paper that speaks of one of the machines; nothing where none does."""
+    machines = {source.label: _published(source.runs[0]) for source in sources}
+    here = {name for names in machines.values() for name in names}
+    found: dict[object, Judged] = {}
+    for paper in papers():
+        claims = list(_claims(paper))
+        if any(here & {_machine(system, claim), claim.than} for system, _, claim in claims):
+            for system, row, claim in claims:
+                for study, verdict, words, predicted in _of(system, row, claim, studies, machines):
+                    # A row that claims two things is not told twice that its machines are not here.
+                    key = row.id, claim if study else "", id(study), words
+                    one = Judged(paper, row, claim, study, verdict, words, predicted)
+                    found.setdefault(key, one)
+    return list(found.values())
+
+
+def _published(run: Mapping[str, Any]) -> frozenset[str]:
+    """Names in papers: those of the model, or of a real machine that was given one of them (--machine)."""
+    machine = run["machine"]
+    model = machine.get("model") or {}
+    return frozenset((machine["name"], *(one["machine"] for one in model.get("published", ()))))
+
+
+def _claims(paper: Paper) -> Iterator[tuple[System, Row, Claim]]:
+    for system in paper.systems:
+        rows: tuple[Row, ...] = (*system.facts, *system.statements)
+        for row in rows:
+            for claim in row.scaling:
+                yield system, row, claim
+
+
+def _machine(system: System, claim: Claim) -> str:
+    return claim.of or system.machine
+
+
+def _of(
+    system: System, row: Row, claim: Claim, studies: Sequence[Study], machines: Machines
+) -> Iterator[tuple[Study | None, str, str, bool]]:
+    """The answers of all studies that the claim is of, or the one of its machine; else why there is none."""
+    name = _machine(system, claim)
+    here = {name for names in machines.values() for name in names}
+    wanted = dict.fromkeys((name, *([claim.than] if claim.than else ())))
+    if lacking := [f"no run of {other}" for other in wanted if other not in here]:
+        yield None, CANNOT_TELL, " and ".join(lacking), False
+        return
+    if not claim.benchmarks:
+        points = [
+            (study, curve, point)
+            for study in studies
+            for curve in study.curves
+            if name in machines[curve.label]
+            for point in curve.points
+        ]
+        assert isinstance(row, Fact)
+        yield None, *_OF_MACHINES[claim.asks](points, row, claim)
+        return
+    found = False
+    for study in studies:
+        if study.benchmark in claim.benchmarks and claim.kind in ("", study.kind):
+            for curves in _curves(study, name, claim, machines):
+                found = True
+                yield study, *_OF_PROGRAMS[claim.asks](study, *curves)
+    if not found:
+        named = " or ".join(claim.benchmarks)
+        size = "" if claim.size is None else f"of size {claim.size}"
+        words = ("no", claim.kind, "run of", named, size, "on both" if claim.than else "")
+        yield None, CANNOT_TELL, " ".join(filter(None, words)), False
+
+
+def _curves(study: Study, name: str, claim: Claim, machines: Machines) -> Iterator[tuple[Curve, ...]]:
+    """Those of the machine, with those of the other one that it is compared with."""
+    fitting = [curve for curve in study.curves if claim.size is None or _is_of_size(curve, claim.size)]
+    for curve in fitting:
+        if name in machines[curve.label] and not claim.than:
+            yield (curve,)
+        elif name in machines[curve.label]:
+            yield from ((curve, other) for other in fitting if claim.than in machines[other.label])
+
+
+def _is_of_size(curve: Curve, size: int) -> bool:
+    first = curve.points[0]
+    return first.size is not None and first.size.total(first.ranks) == size
+
+
+# ---- Of a program on machines
+
+
+def _quicker(study: Study, curve: Curve, other: Curve) -> Answer:
+    predicted = _predicted(curve, other)
+    if reason := different(study, curve, other):
+        return CANNOT_TELL, reason, predicted
+    pairs = _common(curve, other)
+    if not pairs:
+        return CANNOT_TELL, "no number of ranks that both have, without oversubscription", predicted
+    ratios = [work(study, one)[0] / work(study, two)[0] for one, two in pairs]
+    words = f"{_span(ratios)} times as much in a second, {_on(pairs)}"
+    slower = [one.ranks for one, two in pairs if _most(study, curve, one) < _least(study, other, two)]
+    if slower:
+        return DISAGREES, f"{words}; less on {listed(list(map(str, slower)))}", predicted
+    if all(_least(study, curve, one) > _most(study, other, two) for one, two in pairs):
+        return AGREES, words, predicted
+    return CANNOT_TELL, f"{words}, within what launches scatter", predicted
+
+
+def _least(study: Study, curve: Curve, point: Point) -> float:
+    """The lower end of what is done in a second; of a prediction, which does not scatter, that itself."""
+    value, low, _ = work(study, point)
+    return value if curve.clock == "simulated" else 0.0 if low is None else low
+
+
+def _most(study: Study, curve: Curve, point: Point) -> float:
+    value, _, high = work(study, point)
+    return value if curve.clock == "simulated" else math.inf if high is None else high
+
+
+def _nearly(study: Study, curve: Curve, other: Curve) -> Answer:
+    """At the largest number of ranks that both have, nearly as quick, and nearer than at the fewest."""
+    predicted = _predicted(curve, other)
+    if reason := different(study, curve, other):
+        return CANNOT_TELL, reason, predicted
+    pairs = _common(curve, other)
+    if not pairs or pairs[-1][0].ranks < LARGE:
+        return CANNOT_TELL, f"nothing on {LARGE} ranks or more of both", predicted
+    first, last = (work(study, two)[0] / work(study, one)[0] for one, two in (pairs[0], pairs[-1]))
+    few, many = (counted(one.ranks, "rank") for one, _ in (pairs[0], pairs[-1]))
+    words = f"{three_digits(first)} times as long on {few}, {three_digits(last)} on {many}"
+    return AGREES if last <= NEARLY and last < first else DISAGREES, words, predicted
+
+
+def _poor(study: Study, curve: Curve) -> Answer:
+    fair = [point for point in curve.points if not point.oversubscribed]
+    predicted = _predicted(curve)
+    if not fair or fair[-1].ranks < LARGE:
+        return CANNOT_TELL, f"nothing on {LARGE} ranks or more", predicted
+    last = fair[-1]
+    efficiency = three_digits(100 * last.efficiency.value)
+    words = f"parallel efficiency {efficiency} % on {counted(last.ranks, 'rank')}"
+    return AGREES if last.efficiency.value < POOR else DISAGREES, words, predicted
+
+
+def _predicted(*curves: Curve) -> bool:
+    return any(curve.clock == "simulated" for curve in curves)
+
+
+def _common(curve: Curve, other: Curve) -> list[tuple[Point, Point]]:
+    theirs = {point.ranks: point for point in other.points if not point.oversubscribed}
+    return [
+        (point, theirs[point.ranks])
+        for point in curve.points
+        if point.ranks in theirs and not point.oversubscribed
+    ]
+
+
+def _span(values: Sequence[float]) -> str:
+    ends = dict.fromkeys(three_digits(value) for value in (min(values), max(values)))
+    return " to ".join(ends)
+
+
+def _on(pairs: Sequence[tuple[Point, Point]]) -> str:
+    first, last = (pair[0].ranks for pair in (pairs[0], pairs[-1]))
+    return f"on {first} to {counted(last, 'rank')}" if first < last else f"on {counted(last, 'rank')}"
+
+
+# ---- Of a machine, whatever runs there
+
+Points = Sequence[tuple[Study, Curve, Point]]
+
+
+def _sockets(points: Points, fact: Fact, claim: Claim) -> Answer:
+    for _, curve, point in points:
+        if point.ranks == claim.ranks and point.sockets is not None:
+            words = f"{point.sockets} sockets for {point.ranks} ranks"
+            return _held(point.sockets, fact), words, _predicted(curve)
+    return CANNOT_TELL, f"nothing on {claim.ranks} ranks", False
+
+
+def _watts(points: Points, fact: Fact, claim: Claim) -> Answer:
+    """Of all sockets that the most ranks are on, or of each. Watts that were declared confirm nothing."""
+    known = [(point, curve) for _, curve, point in points if None not in (point.power.watts, point.sockets)]
+    if not known:
+        return CANNOT_TELL, "the watts of these runs are not known", False
+    point, curve = max(known, key=lambda one: one[0].ranks)
+    assert point.power.watts is not None and point.sockets is not None
+    each = claim.asks == "socket_watts"
+    watts = point.power.watts / point.sockets if each else point.power.watts
+    words = f"{format_value(watts, 'W')} {'a socket' if each else f'of {point.sockets} sockets'}"
+    if point.power.origin != "measured":
+        return CANNOT_TELL, f"{words}, declared and not measured", _predicted(curve)
+    return _held(watts, fact), f"{words}, measured", _predicted(curve)
+
+
+def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
+    """A rate in flop/s, or that over watts, which no program may exceed."""
+    per_watt = fact.unit == "flop/J"
+    rates = [
+        (value, study, curve, point)
+        for study, curve, point in points
+        if study.unit == "flop/s" and (value := point.power.per_watt if per_watt else point.value) is not None
+    ]
+    if not rates:
+        return CANNOT_TELL, "nothing in flop/s here", False
+    value, study, curve, point = max(rates, key=lambda one: one[0])
+    most = format_value(value, "flop/s") + (" per W" if per_watt else "")
+    words = f"{most} at most: {study.title}, {study.kind}, on {counted(point.ranks, 'rank')}"
+    return AGREES if value <= fact.value else DISAGREES, words, _predicted(curve)
+
+
+def _held(value: float, fact: Fact) -> str:
+    """By the fact's relation; about is within a tenth."""
+    kept = keeps_bound(fact.relation, fact.value, value)
+    if kept is None:
+        kept = abs(value - fact.value) <= (ABOUT * fact.value if fact.relation == "~" else 0)
+    return AGREES if kept else DISAGREES
+
+
+_OF_PROGRAMS: Mapping[str, Callable[..., Answer]] = {"quicker": _quicker, "nearly": _nearly, "poor": _poor}
+_OF_MACHINES: Mapping[str, Callable[[Points, Fact, Claim], Answer]] = {
+    "sockets": _sockets,
+    "watts": _watts,
+    "socket_watts": _watts,
+    "peak": _peak,
+}

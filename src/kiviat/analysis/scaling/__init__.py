@@ -1,0 +1,1 @@
+"""How a benchmark scales with the number of ranks."""

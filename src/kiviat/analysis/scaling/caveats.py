@@ -1,0 +1,172 @@
+"""What makes points of a curve incomparable: shared cores, clocks that change, more ranks than cores."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.findings import data_quality
+from kiviat.analysis.hpcc.bottlenecks import listed
+from kiviat.analysis.scaling.curve import Curve, Point
+from kiviat.analysis.scaling.energy import at_size, numbers_in
+from kiviat.record.units import three_digits
+
+# Of the clock between numbers of ranks.
+_CLOCK_CHANGE = 0.05
+# Of the launches of one number of ranks, as in analysis.trust.
+_SPREAD = 0.10
+# Findings about whole runs that make a curve another one.
+_OF_RUNS = ("tcp-fallback", "misplaced", "failed-launches", "uncalibrated", "embedded-mpi")
+
+Run = Mapping[str, Any]
+
+
+def doubts(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> list[str]:
+    """In words, the gravest first; `runs` are those of the curve."""
+    found = [*_crowded(curve)]
+    if curve.clock == "simulated":
+        found.append("no spread: simulated, so that nothing bounds values and laws")
+    if curve.clock == "wall":
+        found += [*_shared(curve, runs), *_unsteady(curve), *_clock(curve, runs, grids)]
+    found += [*_of_runs(runs), *_crossing(curve)]
+    return list(dict.fromkeys(found))
+
+
+def _crowded(curve: Curve) -> Iterator[str]:
+    crowded = [point.ranks for point in curve.points if point.oversubscribed]
+    if crowded:
+        yield (
+            f"{_ranks(crowded)} oversubscribed, with more ranks than cores: no law is fitted to that, and "
+            "its efficiency tells how the system switches between processes"
+        )
+
+
+def _shared(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
+    """From what the launches observed of each number of ranks."""
+    fair = [point for point in curve.points if not point.oversubscribed]
+    threads, pinned = [], []
+    for point in fair:
+        run = next(run for run in runs if run["id"] == point.run)
+        launches = [
+            launch
+            for launch in at_size(run, point.ranks)["launches"]
+            if (launch["world"] or 0) >= point.ranks
+        ]
+        if any(_on_one_processor(launch, point.ranks) for launch in launches):
+            pinned.append(point.ranks)
+        elif _on_threads(run, launches, point.ranks):
+            threads.append(point.ranks)
+    if pinned:
+        yield f"{_ranks(pinned)} on shared cores: several are bound to the same processors"
+    if threads:
+        yield (
+            f"{_ranks(threads)} on shared cores: there are more ranks on a node than cores, two threads of a "
+            "core are no two cores"
+        )
+    if any(run["substrate"] == "emulated" for run in runs):
+        yield "emulated nodes share the processors of one machine: their ranks may wait for one another"
+    limits = [run["machine"].get("cpu_limit") for run in runs]
+    limit = min((one for one in limits if one is not None), default=None)
+    if limit is not None and limit < max((point.ranks for point in fair), default=0):
+        yield f"a control group grants the time of {three_digits(limit)} processors only"
+
+
+def _on_one_processor(launch: Run, ranks: int) -> bool:
+    """Whether ranks of a host may run on fewer processors than there are of them."""
+    allowed: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for rank in launch["ranks"]:
+        if rank["rank"] < ranks and rank.get("cpus"):
+            allowed[rank["host"]].append(frozenset(numbers_in(str(rank["cpus"]))))
+    return any(
+        len(frozenset.union(*of_host)) < len(of_host)
+        or any(len(own) < count for own, count in Counter(of_host).items())
+        for of_host in allowed.values()
+    )
+
+
+def _on_threads(run: Run, launches: Sequence[Run], ranks: int) -> bool:
+    cores, threads = run["machine"]["cores"], run["machine"]["threads"]
+    if not cores or not threads or threads <= cores:
+        return False
+    most = max(
+        (
+            max(Counter(rank["host"] for rank in launch["ranks"] if rank["rank"] < ranks).values(), default=0)
+            for launch in launches
+        ),
+        default=0,
+    )
+    return most > int(cores)
+
+
+def _unsteady(curve: Curve) -> Iterator[str]:
+    """What a launch says that had the cores for itself, the next one says, too."""
+    spread = {
+        point.ranks: max(point.times) / min(point.times) - 1 for point in curve.points if len(point.times) > 1
+    }
+    unsteady = [ranks for ranks, share in spread.items() if share > _SPREAD]
+    if unsteady:
+        most = f"{100 * max(spread.values()):.0f} %"
+        yield (
+            f"launches on {_ranks(unsteady)} differ by up to {most}: others may have shared the cores or the "
+            "network"
+        )
+
+
+def _clock(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> Iterator[str]:
+    clocks = {point.ranks: hertz for point in curve.points if (hertz := _hertz(point, grids)) is not None}
+    if len(clocks) > 1:
+        slowest, fastest = min(clocks, key=lambda p: clocks[p]), max(clocks, key=lambda p: clocks[p])
+        if clocks[fastest] > (1 + _CLOCK_CHANGE) * clocks[slowest]:
+            yield (
+                f"the clock changed with the ranks: {three_digits(clocks[fastest] / 1e9)} GHz on {fastest}, "
+                f"{three_digits(clocks[slowest] / 1e9)} GHz on {slowest}; a part of the lost efficiency "
+                "is the processor's, not the program's"
+            )
+        return
+    governors = {run["machine"].get("governor") for run in runs}
+    changing = sorted(governor for governor in governors if governor not in (None, "performance"))
+    if changing:
+        yield (
+            f"the frequency may change with the ranks: its governor is {' and '.join(changing)}; fix it, or "
+            "count cycles"
+        )
+    elif None in governors:
+        yield "whether the frequency changed with the ranks is not known: no counters, no governor to read"
+
+
+def _hertz(point: Point, grids: Sequence[Grid]) -> float | None:
+    """Cycles of a rank, on average, over the time of the same kernel, where counters tell."""
+    own = {grid.name: grid for grid in grids if (grid.run, grid.case) == (point.run, point.case)}
+    counters, times = own.get("counters"), own.get("kernel_time")
+    if counters is None or times is None or "cycles" not in counters.values_of("counter"):
+        return None
+    kernels = [name for name in counters.values_of("kernel") if name in times.values_of("kernel")]
+    cycle, mean = counters.values_of("counter").index("cycles"), counters.values_of("statistic").index("mean")
+    if not kernels:
+        return None
+    seconds = max(kernels, key=lambda name: float(times.median[times.values_of("kernel").index(name)]))
+    time = float(times.median[times.values_of("kernel").index(seconds)])
+    cycles = float(counters.median[counters.values_of("kernel").index(seconds), cycle, mean])
+    return cycles / time if cycles > 0 and time > 0 else None
+
+
+def _of_runs(runs: Sequence[Run]) -> Iterator[str]:
+    for run in runs:
+        for finding in data_quality.findings((), run, ()):
+            if finding.kind in _OF_RUNS:
+                yield f"{finding.headline[:1].lower()}{finding.headline[1:]}"
+
+
+def _crossing(curve: Curve) -> Iterator[str]:
+    """Where the network begins: the points before it say nothing of it."""
+    alone = [point.ranks for point in curve.points if point.nodes == 1]
+    beyond = [point.ranks for point in curve.points if point.nodes is not None and point.nodes > 1]
+    if alone and beyond:
+        fewer = f"up to {max(alone)} ranks share one node; " if max(alone) > 1 else ""
+        yield f"{fewer}messages cross the network from {min(beyond)} ranks on"
+
+
+def _ranks(counts: Sequence[int]) -> str:
+    return f"{listed([str(count) for count in counts])} rank{'' if list(counts) == [1] else 's'}"

@@ -1,0 +1,262 @@
+"""The points of one curve: speedup, efficiency and serial fraction, with what bounds them, and the laws.
+
+With C the work done in a second, p0 the smallest number of ranks and k = P/p0:
+
+- speedup S = C(P) / C(p0), for weak scaling called scaled speedup (Gustafson, 1988);
+- efficiency E = S / k;
+- serial fraction, strong: (1/S − 1/k) / (1 − 1/k) (Karp, Flatt: Communications of the ACM 33 (1990)
+  539–543); weak: (k − S) / (k − 1), Gustafson's. Both are of the time on p0 ranks, and negative where ranks
+  do more than their share.
+
+Intervals of ratios are those of two samples of launches (analysis.two_samples), from four launches on each
+side; of fewer, the range of all ratios of launches; a simulation, or a launch alone, has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.compare import MIN_LAUNCHES
+from kiviat.analysis.scaling.energy import Power, nodes_used, power_of, sockets_of
+from kiviat.analysis.scaling.laws import Choice, Fit, choose
+from kiviat.analysis.scaling.problem_size import Size
+from kiviat.analysis.statistics.intervals import Floats
+from kiviat.analysis.statistics.rank_tests import shifts
+from kiviat.record.types import Row
+
+# Rates that are those of one rank: their sum is the machine's.
+_OF_A_RANK = frozenset(("dgemm", "stream", "ring"))
+
+Extremes = Mapping[tuple[str, str, str], tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`low` and `high` bound it, as `meaning` of its point says; None where nothing is known of chance."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One number of ranks. `value` is the median of launch medians, of all ranks together.
+
+    `least` and `most` are the extremes of all samples, None of a simulation, which has one. `low` and `high`
+    are the 95 % interval, from five launches on. `meaning` says what bounds the ratios: "95 %", or the range
+    of too few launches; empty where nothing does. `serial` is None on the smallest number of ranks, which is
+    the measure of all.
+    """
+
+    ranks: int
+    nodes: int | None
+    sockets: int | None
+    value: float
+    least: float | None
+    most: float | None
+    low: float | None
+    high: float | None
+    launches: int
+    samples: int
+    oversubscribed: bool
+    case: str
+    run: str
+    size: Size | None
+    meaning: str
+    speedup: Ratio
+    efficiency: Ratio
+    serial: Ratio | None
+    power: Power
+    times: tuple[float, ...]  # T of each launch, see analysis.scaling_models
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a law says of a number of ranks; `beyond` is how many times what was measured that is, or None."""
+
+    law: str
+    ranks: int
+    value: float
+    low: float | None
+    high: float | None
+    beyond: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A machine: points by ranks, the laws through them, and why numbers of ranks are missing."""
+
+    label: str
+    runs: tuple[str, ...]
+    clock: str
+    points: tuple[Point, ...]
+    choice: Choice
+    missing: tuple[tuple[int, str], ...]
+    kind: str
+    rate: bool
+
+    @property
+    def largest(self) -> int:
+        return self.points[-1].ranks
+
+    def predicted(self, fit: Fit, ranks: float) -> tuple[float, float | None, float | None]:
+        """The quantity itself by a law, with its 95 % band."""
+        time, low, high = fit.time(ranks)
+        if not self.rate:
+            return time, low, high
+        work = ranks if self.kind == "weak" else 1.0
+        turned = [None if bound is None else work / bound for bound in (high, low)]
+        return work / time, turned[0], turned[1]
+
+    def prediction(self, fit: Fit, ranks: int) -> Prediction:
+        """With how far beyond what was measured it is."""
+        at = [point.ranks for point in self.points if not point.oversubscribed]
+        beyond = ranks / at[-1] if ranks > at[-1] else at[0] / ranks if ranks < at[0] else None
+        return Prediction(fit.name, ranks, *self.predicted(fit, ranks), beyond)
+
+
+def extremes_of(rows: Iterable[Row]) -> Extremes:
+    """The least and the largest sample of a metric of a case, over all launches that count."""
+    found: dict[tuple[str, str, str], tuple[float, float]] = {}
+    for row in rows:
+        if row.outcome != "ok" or row.check == "failed" or row.metric is None:
+            continue
+        if row.min is None or row.max is None:
+            continue
+        key = row.run, row.case, row.metric
+        low, high = found.get(key, (row.min, row.max))
+        found[key] = min(low, row.min), max(high, row.max)
+    return found
+
+
+def curve_of(
+    label: str,
+    runs: Mapping[str, Mapping[str, Any]],
+    summaries: Sequence[Summary],
+    sizes: Sequence[Size | None],
+    kind: str,
+    rows: Sequence[Row],
+    grids: Sequence[Grid],
+    extremes: Extremes,
+    seconds: Mapping[str, float],
+) -> Curve:
+    """The curve through `summaries`, which go by ranks; `seconds` are the times of cases that have one."""
+    first = summaries[0]
+    rate, simulated = first.better == "higher", first.clock == "simulated"
+    base = _times(first, kind, rate)
+    points = []
+    for one, size in zip(summaries, sizes, strict=True):
+        times = _times(one, kind, rate)
+        k = one.ranks / first.ranks
+        # In T: strong scaling divides it, weak scaling keeps it.
+        speedup, meaning = _speedup(base, times, k if kind == "weak" else 1.0, one is first, one.clock)
+        factor = _of_all(one)
+        low, high = (None, None) if simulated else extremes.get((one.run, one.case, one.metric), (None, None))
+        points.append(
+            Point(
+                ranks=one.ranks,
+                nodes=nodes_used(runs[one.run], one.ranks),
+                sockets=sockets_of(runs[one.run], one.ranks),
+                value=one.median * factor,
+                least=None if low is None else low * factor,
+                most=None if high is None else high * factor,
+                low=None if one.low is None else one.low * factor,
+                high=None if one.high is None else one.high * factor,
+                launches=one.launches,
+                samples=one.samples,
+                oversubscribed=one.oversubscribed,
+                case=one.case,
+                run=one.run,
+                size=size,
+                meaning=meaning,
+                speedup=speedup,
+                efficiency=_mapped(speedup, partial(_over, k)),
+                serial=None if one is first else _serial(speedup, k, kind),
+                power=power_of(runs[one.run], one, factor, grids, seconds.get(one.case)),
+                times=tuple(times.tolist()),
+            )
+        )
+    fair = {point.ranks: point.times for point in points if not point.oversubscribed}
+    return Curve(
+        label=label,
+        runs=tuple(dict.fromkeys(point.run for point in points)),
+        clock=first.clock,
+        points=tuple(points),
+        choice=choose(kind, fair, not simulated) if fair else _NO_FAIR,
+        missing=_missing(rows, summaries),
+        kind=kind,
+        rate=rate,
+    )
+
+
+_NO_FAIR = Choice((), None, "cannot tell: all points are oversubscribed")
+
+
+def _of_all(summary: Summary) -> float:
+    """What makes a quantity that of all ranks together."""
+    alone = summary.benchmark in _OF_A_RANK or summary.axes.get("scope") == "star"
+    return float(summary.ranks) if alone and summary.better == "higher" else 1.0
+
+
+def _times(summary: Summary, kind: str, rate: bool) -> Floats:
+    """T of each launch: the time for as much work, in all or on each rank."""
+    values = np.array(summary.launch_medians, dtype=np.float64)
+    if not rate:
+        return values
+    return (summary.ranks if kind == "weak" else 1.0) / (values * _of_all(summary))
+
+
+def _speedup(base: Floats, times: Floats, more: float, first: bool, clock: str) -> tuple[Ratio, str]:
+    """How many times the work of the smallest number of ranks is done in a second, and what bounds it.
+
+    `more` is how many times the work there is.
+    """
+    value = more * float(np.median(base) / np.median(times))
+    if first:
+        return Ratio(1.0), ""
+    if clock == "simulated" or min(len(base), len(times)) < 2:
+        return Ratio(value), ""
+    if min(len(base), len(times)) >= MIN_LAUNCHES:
+        _, low, high, _ = shifts(np.log(times)[None, :], np.log(base)[None, :])
+        ends, meaning = (more * float(np.exp(low[0])), more * float(np.exp(high[0]))), "95 %"
+    else:
+        ends = more * float(base.min() / times.max()), more * float(base.max() / times.min())
+        meaning = f"range of {len(base)} and {len(times)} launches"
+    return Ratio(value, min(value, ends[0]), max(value, ends[1])), meaning
+
+
+def _mapped(ratio: Ratio, of: Callable[[float], float]) -> Ratio:
+    if ratio.low is None or ratio.high is None:
+        return Ratio(of(ratio.value))
+    low, high = sorted((of(ratio.low), of(ratio.high)))
+    return Ratio(of(ratio.value), low, high)
+
+
+def _over(k: float, speedup: float) -> float:
+    return speedup / k
+
+
+def _serial(speedup: Ratio, k: float, kind: str) -> Ratio:
+    if kind == "weak":
+        return _mapped(speedup, lambda s: (k - s) / (k - 1))
+    return _mapped(speedup, lambda s: (1 / s - 1 / k) / (1 - 1 / k))
+
+
+def _missing(rows: Iterable[Row], summaries: Sequence[Summary]) -> tuple[tuple[int, str], ...]:
+    """Numbers of ranks on which the same was tried, and gave nothing."""
+    first, there = summaries[0], {one.ranks for one in summaries}
+    found: dict[int, str] = {}
+    for row in rows:
+        same = row.benchmark == first.benchmark and row.bytes == first.bytes and row.axes == first.axes
+        if same and row.ranks not in there and (row.outcome != "ok" or row.check == "failed"):
+            outcome = "skipped" if row.outcome == "skipped" else "failed"
+            found.setdefault(row.ranks, f"{outcome}: {row.reason or 'no reason given'}")
+    return tuple(sorted(found.items()))

@@ -1,0 +1,133 @@
+"""What a point of a curve takes: power, what is done for each watt, and the energy of a solution.
+
+As Martin, Leiker, Laros and Doerfler (section 8) reckon it, a machine takes what the sockets take that the
+ranks are on: 64 ranks on 11 sockets of six cores at 15 W, or on 64 sockets of one core at 115 W. Watts that
+were declared for a socket count for the sockets used, those of a node for the nodes used; what meters said is
+of whole nodes. What nobody says is unavailable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kiviat.analysis.aggregate.nodes import nodes_of
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.hpcc.quantities import of_all_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Watts of all that is used, the quantity for each watt (rates only), and joules of one solution.
+
+    `origin` is "measured", "declared" or "unavailable"; `words` says by what, or why not.
+    """
+
+    watts: float | None
+    per_watt: float | None
+    joules: float | None
+    origin: str
+    words: str
+
+
+def at_size(run: Mapping[str, Any], ranks: int) -> Mapping[str, Any]:
+    """The run with those launches alone that had so many ranks; all of them where cases ran on a part."""
+    own = [launch for launch in run["launches"] if launch["world"] == ranks]
+    return {**run, "launches": own} if own else run
+
+
+def nodes_used(run: Mapping[str, Any], ranks: int) -> int | None:
+    """Nodes that so many ranks were on; None where launches differ or do not tell."""
+    nodes = nodes_of(at_size(run, ranks), ranks)
+    return None if nodes is None else nodes.count(ranks)
+
+
+def sockets_of(run: Mapping[str, Any], ranks: int) -> int | None:
+    """Sockets that so many ranks may run on; None where launches differ or do not tell.
+
+    Where processors are not known by rank, as of a modelled machine, ranks fill the sockets of their node.
+    """
+    run = at_size(run, ranks)
+    counts = {_sockets(launch, ranks) for launch in run["launches"] if (launch["world"] or 0) >= ranks}
+    found = counts.pop() if len(counts) == 1 else None
+    return _modelled_sockets(run, ranks) if found is None else found
+
+
+def _sockets(launch: Mapping[str, Any], ranks: int) -> int | None:
+    used = set()
+    for rank in launch["ranks"]:
+        if rank["rank"] < ranks:
+            sockets = numbers_in(str(rank.get("sockets") or ""))
+            if not sockets:
+                return None
+            used |= {(rank.get("node", rank.get("host")), socket) for socket in sockets}
+    return len(used) or None
+
+
+def numbers_in(text: str) -> list[str]:
+    """ "0,2-3" as 0, 2 and 3."""
+    found = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found += [str(one) for one in range(int(first), int(last or first) + 1)]
+    return found
+
+
+def _modelled_sockets(run: Mapping[str, Any], ranks: int) -> int | None:
+    model, nodes = run["machine"].get("model"), nodes_of(run, ranks)
+    if model is None or nodes is None:
+        return None
+    spread = (run.get("where") or {}).get("bind") == "co-processor"
+    used = 0
+    for node in set(nodes.of[:ranks]):
+        own = nodes.of[:ranks].count(node)
+        used += min(model["sockets"], own if spread else math.ceil(own / model["cores"]))
+    return used
+
+
+def power_of(
+    run: Mapping[str, Any], summary: Summary, factor: float, grids: Sequence[Grid], seconds: float | None
+) -> Power:
+    """`factor` makes the quantity that of all ranks; `seconds` is the time of the case, if it has one."""
+    note = summary.notes.get("energy", "")
+    tables = {
+        grid.name: grid
+        for grid in grids
+        if (grid.run, grid.case) == (summary.run, summary.case) and grid.name in ("power", "energy")
+    }
+    watts = joules = None
+    origin, words = "unavailable", note.removeprefix("unavailable: ") or "neither meters nor declared watts"
+    if (declared := run["machine"].get("declared_watts")) is not None:
+        watts, words = _declared(run, summary.ranks, declared)
+        origin = "unavailable" if watts is None else "declared"
+    elif (measured := _of_kernel(tables.get("power"), summary)) is not None:
+        watts, joules = measured, _of_kernel(tables.get("energy"), summary)
+        origin, words = ("measured" if note.startswith("measured") else "declared"), note
+    if watts is None:
+        return Power(None, None, None, origin, words)
+    if joules is None and (time := summary.median if summary.unit == "s" else seconds) is not None:
+        joules = watts * time
+    per_watt = summary.median * factor / watts if summary.better == "higher" else None
+    return Power(watts, per_watt, joules, origin, words)
+
+
+def _declared(run: Mapping[str, Any], ranks: int, declared: Mapping[str, Any]) -> tuple[float | None, str]:
+    value, per = float(declared["value"]), declared["per"]
+    source = f"declared: {value:g} W per {per} ({declared['source']})"
+    used = sockets_of(run, ranks) if per == "socket" else nodes_used(run, ranks)
+    if used is None:
+        return None, f"{source}, but how many are used is not known"
+    return value * used, source
+
+
+def _of_kernel(grid: Grid | None, summary: Summary) -> float | None:
+    """Of the kernel that the quantity is of, on all nodes; None where one of them does not tell."""
+    if grid is None or "kernel" not in dict(grid.dimensions):
+        return None
+    kernels = grid.values_of("kernel")
+    named = next((name for name in (summary.metric, summary.benchmark) if name in kernels), None)
+    kernel = kernels[0] if named is None and len(kernels) == 1 else named
+    return None if kernel is None else of_all_nodes(grid, kernel)

@@ -1,0 +1,107 @@
+"""How many ranks of one machine do as much as some number of another's.
+
+Read off between two measured numbers of ranks, along a straight line of logarithms; never beyond them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kiviat.analysis.scaling.curve import Curve, Point
+from kiviat.analysis.scaling.series import Study
+from kiviat.record.units import three_digits
+
+Ends = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """`ranks` of `machine` do as much in a second as `as_many` of `other`; both are labels of curves.
+
+    `ranks` is None where none of those measured does; `words` is the number, or why there is none. `low` and
+    `high` are from the ends of the 95 % intervals of both, and hold in 90 % of cases at least.
+    """
+
+    machine: str
+    other: str
+    as_many: int
+    ranks: float | None
+    low: float | None
+    high: float | None
+    words: str
+
+
+def equals(study: Study) -> list[Equal]:
+    """For every two machines of a study, both ways; of messages none: they are no work to be done."""
+    if study.bytes is not None:
+        return []
+    return [
+        equal
+        for curve in study.curves
+        for other in study.curves
+        if curve is not other
+        for equal in _equals(study, curve, other)
+    ]
+
+
+def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
+    if why := different(study, curve, other):
+        yield Equal(curve.label, other.label, other.points[-1].ranks, None, None, None, why)
+        return
+    how = "simulated" if curve.clock == "simulated" else "measured"
+    for point in other.points:
+        wanted = work(study, point)[0]
+        found = _reached(study, curve, wanted, 0)
+        low, high = work(study, point)[1:]
+        first, last = curve.points[0].ranks, curve.largest
+        if found is not None:
+            words = three_digits(found)
+        elif wanted < work(study, curve.points[0])[0]:
+            words = f"fewer than {first}, beyond what was {how}"
+        else:
+            words = f"more than {last} do, beyond what was {how}"
+        yield Equal(
+            curve.label,
+            other.label,
+            point.ranks,
+            found,
+            None if low is None or found is None else _reached(study, curve, low, 2),
+            None if high is None or found is None else _reached(study, curve, high, 1),
+            words,
+        )
+
+
+def different(study: Study, curve: Curve, other: Curve) -> str:
+    """Why the two did not solve the same problem, or nothing."""
+    a, b = curve.points[0], other.points[0]
+    if a.size is None or b.size is None:
+        return ""
+    ranks = (a.ranks, b.ranks)
+    same = a.size.shares(b.size, *ranks) if study.kind == "weak" else a.size.same(b.size, *ranks)
+    return "" if same else f"not the same problem: {a.size.words} against {b.size.words}"
+
+
+def work(study: Study, point: Point) -> tuple[float, float | None, float | None]:
+    """What is done in a second, in units of the benchmark, with the ends of its 95 % interval."""
+    if study.rate:
+        return point.value, point.low, point.high
+    done = point.ranks if study.kind == "weak" else 1.0
+    low, high = (None if end is None else done / end for end in (point.high, point.low))
+    return done / point.value, low, high
+
+
+def _reached(study: Study, curve: Curve, wanted: float, end: int) -> float | None:
+    """The smallest number of ranks that does so much; `end` says by which of value, low and high."""
+    works = [(point.ranks, work(study, point)[end]) for point in curve.points]
+    if works[0][1] == wanted:
+        return float(works[0][0])
+    for (p, before), (q, after) in pairwise(works):
+        if before is None or after is None:
+            return None
+        if before < wanted <= after:
+            share = math.log(wanted / before) / math.log(after / before)
+            return float(p * (q / p) ** share)
+    return None

@@ -1,0 +1,42 @@
+"""All there is to say of a study: its curves, what equals what, what the laws predict, what to doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.scaling.caveats import doubts
+from kiviat.analysis.scaling.curve import Prediction
+from kiviat.analysis.scaling.equivalence import Equal, equals
+from kiviat.analysis.scaling.series import Scaling, Source, Study
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`doubts` and `predictions` have an entry for each curve of the study."""
+
+    study: Study
+    doubts: tuple[tuple[str, ...], ...]
+    predictions: tuple[tuple[Prediction, ...], ...]
+    equals: tuple[Equal, ...]
+
+
+def readings(result: Scaling, sources: Sequence[Source], at: Sequence[int] = ()) -> list[Reading]:
+    """`at` are numbers of ranks that somebody wants predicted: by the law, or by all that may be it."""
+    runs = {run["id"]: run for source in sources for run in source.runs}
+    grids = {source.label: source.grids for source in sources}
+    return [
+        Reading(
+            study,
+            tuple(
+                tuple(doubts(curve, [runs[name] for name in curve.runs], grids[curve.label]))
+                for curve in study.curves
+            ),
+            tuple(
+                tuple(curve.prediction(fit, ranks) for ranks in at for fit in curve.choice.likely)
+                for curve in study.curves
+            ),
+            tuple(equals(study)),
+        )
+        for study in result.studies
+    ]

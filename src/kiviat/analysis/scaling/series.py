@@ -1,0 +1,242 @@
+"""How a benchmark scales: the same quantity on several numbers of ranks.
+
+A curve is one metric of one benchmark at one setting, of one machine; its points are numbers of ranks, from
+one run or from several. C, the work done in a second, is the rate, or 1/time for the same work in all
+(strong scaling), or ranks/time for as much work on each rank (weak scaling).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.hpcc.bottlenecks import listed
+from kiviat.analysis.scaling.curve import Curve, curve_of, extremes_of
+from kiviat.analysis.scaling.problem_size import SIZE_AXES, Kind, kind_of, setting, size_of
+from kiviat.record.errors import InputError
+from kiviat.record.types import Row
+from kiviat.record.units import format_bytes
+
+# What counts where a benchmark has several quantities.
+_FIRST = ("rate", "time", "updates", "triad", "random_bandwidth")
+_RATES = ("flop/s", "op/s", "B/s", "1/s")
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One quantity at one setting, on one machine or several; `why` says how the kind was told."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    better: str
+    kind: str
+    why: str
+    setting: str
+    bytes: int | None
+    curves: tuple[Curve, ...]
+
+    @property
+    def title(self) -> str:
+        size = "" if self.bytes is None else f" of {format_bytes(self.bytes)}"
+        return f"{self.benchmark}{size}" + (f", {self.setting}" if self.setting else "")
+
+    @property
+    def rate(self) -> bool:
+        return self.better == "higher"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Runs that belong together (see `joined`), with all that is known of them."""
+
+    label: str
+    runs: tuple[Mapping[str, Any], ...]
+    rows: Sequence[Row]
+    grids: Sequence[Grid] = ()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user wants: benchmarks (all if none), a metric, and the kind where records do not tell."""
+
+    benchmarks: tuple[str, ...] = ()
+    metric: str | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """`left_out` says what has several numbers of ranks and yet no curve, and why."""
+
+    studies: tuple[Study, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass
+class _Found:
+    """Curves on the way to be studies."""
+
+    studies: dict[tuple[Any, ...], list[Curve]] = field(default_factory=dict)
+    why: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    left_out: dict[str, None] = field(default_factory=dict)
+
+    def leave_out(self, why: str) -> None:
+        self.left_out[why] = None
+
+
+def joined(loaded: Iterable[tuple[Mapping[str, Any], Sequence[Row]]]) -> list[list[Mapping[str, Any]]]:
+    """Runs of one machine under the same conditions that have no case in common belong together."""
+    groups: dict[tuple[Any, ...], list[tuple[list[Mapping[str, Any]], set[str]]]] = defaultdict(list)
+    order = []
+    for run, rows in loaded:
+        cases = {row.case for row in rows}
+        same = groups[_conditions(run)]
+        fitting = next((entry for entry in same if not entry[1] & cases), None)
+        if fitting is None:
+            fitting = ([], set())
+            same.append(fitting)
+            order.append(fitting[0])
+        fitting[0].append(run)
+        fitting[1].update(cases)
+    return order
+
+
+def _conditions(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    where = run.get("where") or {}
+    model = run["machine"].get("model") or {}
+    watts = run["machine"].get("declared_watts") or {}
+    return (
+        run["machine"]["name"],
+        run["substrate"],
+        model.get("hash"),
+        tuple(sorted({f"{launch['mpi']} {launch['mpi_version']}" for launch in run["launches"]})),
+        tuple(where.get(name) for name in ("on", "ppn", "place", "bind")),
+        tuple(sorted(watts.items())),
+    )
+
+
+def scaling(sources: Sequence[Source], asked: Asked) -> Scaling:
+    """All curves of all sources, those of the same problem together.
+
+    Raises InputError, in one line, where there is no curve at all.
+    """
+    found = _Found()
+    seen: dict[str, set[int]] = defaultdict(set)
+    for source in sources:
+        summaries = [
+            one
+            for one in summarise(source.rows)
+            if (not asked.benchmarks or one.benchmark in asked.benchmarks)
+            and one.axes.get("scope") != "single"  # there one rank computes, whatever their number
+            and min(one.launch_medians) > 0
+        ]
+        for one in summaries:
+            seen[one.benchmark].add(one.ranks)
+        _of_source(source, summaries, asked, found)
+    studies = tuple(
+        Study(key[0], key[1], key[2], key[3], key[4], found.why[key], key[5], key[6], tuple(curves))
+        for key, curves in found.studies.items()
+    )
+    if not studies:
+        raise InputError(_nothing(seen, asked, list(found.left_out)))
+    return Scaling(tuple(sorted(studies, key=_order)), tuple(found.left_out))
+
+
+def _order(study: Study) -> tuple[Any, ...]:
+    return study.benchmark, study.setting, -1 if study.bytes is None else study.bytes
+
+
+def _nothing(seen: Mapping[str, set[int]], asked: Asked, left_out: Sequence[str]) -> str:
+    if left_out:
+        return left_out[0] + (f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else "")
+    if not seen:
+        named = " and ".join(asked.benchmarks)
+        what = f"of {named} " if named else ""
+        return f"no results {what}in these runs; `kiviat show` says of each what there is and what failed"
+    most = max(seen, key=lambda name: len(seen[name]))
+    counts = listed([str(ranks) for ranks in sorted(seen[most])])
+    if len(seen[most]) == 1:
+        others = sorted(set(seen) - {most})
+        also = f" (and none of {', '.join(others)} on more numbers of ranks)" if others else ""
+        return (
+            f"a single point does not scale: {most} is there on {counts} rank{'' if counts == '1' else 's'} "
+            f"only{also}; measure other numbers too, as `kiviat run {most} -n 1,2,4` does, or name their runs"
+        )
+    return (
+        f"no curve: {most} is there on {counts} ranks, but with no setting on two of these; "
+        "use the same plan for all numbers of ranks"
+    )
+
+
+def _of_source(source: Source, summaries: Sequence[Summary], asked: Asked, found: _Found) -> None:
+    values: dict[str, dict[str, float]] = defaultdict(dict)
+    for one in summaries:
+        values[one.case][one.metric] = one.median
+    extremes = extremes_of(source.rows)
+    runs = {run["id"]: run for run in source.runs}
+    seconds = {case: metrics["time"] for case, metrics in values.items() if "time" in metrics}
+    for benchmark in dict.fromkeys(one.benchmark for one in summaries):
+        own = [one for one in summaries if one.benchmark == benchmark]
+        metric = _metric(own, asked.metric)
+        if metric is None:
+            if asked.metric:
+                have = ", ".join(dict.fromkeys(one.metric for one in own if _scales(one)))
+                found.leave_out(f"{benchmark} has no {asked.metric} that scales; it has {have or 'none'}")
+            continue
+        for points in _curves([one for one in own if one.metric == metric]):
+            sizes = [size_of(point, values[point.case]) for point in points]
+            kind = Kind(asked.kind, "as asked for") if asked.kind else kind_of(points, sizes)
+            axes = points[0].axes
+            varying = {axis for axis in SIZE_AXES if len({point.axes.get(axis) for point in points}) > 1}
+            words = setting(axes, frozenset({*varying, "scaling"}))
+            if kind.name is None:
+                what = f"{benchmark} ({words})" if words else benchmark
+                found.leave_out(
+                    f"cannot tell whether {what} scales strongly or weakly: {kind.why}; --strong or --weak "
+                    "says it"
+                )
+                continue
+            first = points[0]
+            key = (benchmark, metric, first.unit, first.better, kind.name, words, first.bytes)
+            curve = curve_of(
+                source.label, runs, points, sizes, kind.name, source.rows, source.grids, extremes, seconds
+            )
+            found.studies.setdefault(key, []).append(curve)
+            found.why.setdefault(key, kind.why)
+
+
+def _scales(summary: Summary) -> bool:
+    """A time, or a rate; of messages the time alone, as their rates follow from it."""
+    lasting = summary.unit == "s" and summary.better == "lower"
+    return lasting or (summary.bytes is None and summary.unit in _RATES and summary.better == "higher")
+
+
+def _metric(summaries: Sequence[Summary], asked: str | None) -> str | None:
+    names = list(dict.fromkeys(one.metric for one in summaries if _scales(one)))
+    if asked is not None:
+        return asked if asked in names else None
+    return next((name for name in _FIRST if name in names), names[0] if names else None)
+
+
+def _curves(summaries: Iterable[Summary]) -> list[list[Summary]]:
+    """Cases that differ in nothing but their ranks, or also in their size if there is one size for each."""
+    groups: dict[tuple[Any, ...], dict[int, Summary]] = defaultdict(dict)
+    for one in summaries:
+        groups[one.bytes, one.mode, tuple(sorted(one.axes.items()))][one.ranks] = one
+    curves = [list(group.values()) for group in groups.values() if len(group) > 1]
+    alone = [one for group in groups.values() if len(group) == 1 for one in group.values()]
+    by_size: dict[tuple[Any, ...], list[Summary]] = defaultdict(list)
+    for one in alone:
+        rest = tuple(sorted((name, value) for name, value in one.axes.items() if name not in SIZE_AXES))
+        by_size[one.bytes, one.mode, rest].append(one)
+    curves += [
+        group
+        for group in by_size.values()
+        if len(group) > 1 and len({one.ranks for one in group}) == len(group)
+    ]
+    return [sorted(curve, key=lambda one: one.ranks) for curve in curves]

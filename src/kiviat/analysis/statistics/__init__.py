@@ -1,0 +1,1 @@
+"""Distribution-free intervals, tests, change points, and tails of distributions."""

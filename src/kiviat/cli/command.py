@@ -1,0 +1,129 @@
+"""One command: its words are read, its module is called, errors and signals become one line and an exit code.
+
+0: all went well. 1: a case failed, or a comparison found something worse. 2: it could not be done.
+128 and the signal's number, 130 for example: ended by a signal.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+
+from kiviat.cli.visible import visible_streams
+from kiviat.launch.process.signals import Interrupted, Interruptible, in_words
+
+# What launchers get to end their ranks, on other nodes too, when kiviat is killed.
+_GRACE_S = 3.0
+
+
+@visible_streams()
+def carry_out(arguments: Sequence[str] | None = None) -> int:
+    """The exit code. As a program (no `arguments`) nothing but Python's own end comes afterwards."""
+    interrupts = Interruptible()
+    try:
+        try:
+            interrupts.__enter__()
+            return _run(arguments)
+        finally:
+            interrupts.rest()
+    except BaseException as error:
+        interrupts.rest()
+        return _ended(error, interrupts.signal)
+    finally:
+        if arguments is None:
+            interrupts.ignore()
+        else:
+            interrupts.__exit__(None, None, None)
+
+
+def _clean() -> None:
+    from kiviat.launch.emulated.removal import clean_dead
+
+    clean_dead(_GRACE_S)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from kiviat.cli.options.arguments import parsed
+
+    _refuse_deleted_directory()
+    asked = parsed(arguments)
+    if arguments is not None:
+        return _executed(asked)
+    from kiviat.launch.process.children import Sentinel
+
+    sentinel = Sentinel(_clean)
+    try:
+        sentinel.begin()  # before anything is imported that starts threads
+        return _executed(asked)
+    finally:
+        sentinel.dismiss()
+
+
+def _executed(asked: Namespace) -> int:
+    command = import_module(f"kiviat.cli.{asked.module}")
+    status: int = command.execute(asked)
+    sys.stdout.flush()
+    return status
+
+
+def _refuse_deleted_directory() -> None:
+    """Every command reads or writes below it, and so does every program that a command starts."""
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        from kiviat.record import InputError
+
+        raise InputError("the working directory has been deleted; cd to one that exists") from None
+
+
+def _ended(error: BaseException, interrupted: int | None) -> int:
+    """Libraries may make another error of the one that a signal raised within them."""
+    if interrupted is not None or isinstance(error, KeyboardInterrupt):
+        return _interrupted(error, interrupted or signal.SIGINT)
+    from kiviat.record.errors import InputError
+
+    if isinstance(error, SystemExit):
+        raise error
+    if isinstance(error, BrokenPipeError):
+        _forget_output()  # Whoever read us has gone, as `head` does.
+        return 128 + signal.SIGPIPE
+    if isinstance(error, InputError):
+        return _say(str(error), 2)
+    if isinstance(error, OSError):
+        if error.errno == errno.ENOSPC and not error.filename:
+            _forget_output()
+        name = f" {error.filename}" if error.filename else ""
+        return _say(f"cannot read or write{name}: {error.strerror}", 2)
+    return _say(f"unexpected {type(error).__name__}: {error}; KIVIAT_DEBUG=1 shows where", 2)
+
+
+def _interrupted(error: BaseException, number: int) -> int:
+    try:
+        sys.stdout.flush()
+    except OSError:  # a terminal that hung up
+        _forget_output()
+    if sys.stderr.isatty() and number == signal.SIGINT:
+        print(file=sys.stderr)  # The terminal has just shown ^C.
+    kept = f"; {error.kept}" if isinstance(error, Interrupted) and error.kept else ""
+    return _say(in_words(number) + kept, 128 + number)
+
+
+def _forget_output() -> None:
+    """What standard output did not take, Python would try to write once more at its exit, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(message: str, status: int) -> int:
+    if os.environ.get("KIVIAT_DEBUG"):
+        raise
+    from kiviat.cli.text.hints import typeable
+
+    with suppress(OSError):
+        print("kiviat:", typeable(" ".join(message.split())), file=sys.stderr, flush=True)
+    return status

@@ -1,0 +1,47 @@
+"""`kiviat cc`: compiles MPI programs for simulated machines, with SimGrid's wrappers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from kiviat.launch.process import children
+from kiviat.record import InputError
+
+_CXX = {".cpp", ".cc", ".cxx", ".C", ".c++", ".cp"}
+_FIXED_FORM = {".f", ".F", ".for", ".f77"}
+_FREE_FORM = {".f90", ".F90", ".f95", ".f03", ".f08"}
+# SimGrid's names are weak there: a linker that leaves out what seems not needed would leave it out.
+_KEPT = ("-Wl,--no-as-needed",)
+
+
+def execute(arguments: Namespace) -> int:
+    given = list(arguments.arguments)
+    language = given.pop(0) if given[:1] in (["--fortran"], ["--c++"]) else None
+    if not given:
+        raise InputError("kiviat cc needs what a compiler needs, such as: kiviat cc -O2 program.c -o program")
+    command = compiler(given, language)
+    if not shutil.which(command[0]):
+        raise InputError(
+            f"{command[0]} is not on PATH; install SimGrid (Debian: `apt install libsimgrid-dev`)"
+        )
+    if command[0] in ("smpif90", "smpiff") and not shutil.which("gfortran"):
+        raise InputError(f"{command[0]} needs gfortran; install it (Debian: `apt install gfortran`)")
+    # A build system that believes in a simulator of its own would set this.
+    environment = {name: value for name, value in os.environ.items() if name != "SMPI_PRETEND_CC"}
+    return children.run([*command, *given], environment=environment, inherits=True).returncode
+
+
+def compiler(given: Sequence[str], language: str | None) -> list[str]:
+    """SimGrid's wrapper for the sources; objects are linked as C unless `language` says otherwise."""
+    suffixes = {PurePath(word).suffix for word in given if not word.startswith("-")}
+    if suffixes & _FIXED_FORM:
+        return ["smpiff", *_KEPT]
+    if language == "--fortran" or suffixes & _FREE_FORM:
+        return ["smpif90", *_KEPT]
+    wrapper = "smpicxx" if language == "--c++" or suffixes & _CXX else "smpicc"
+    # Their macros for malloc and free, meant to fold buffers, break <malloc.h> and methods of these names.
+    return [wrapper, "-DSMPI_NO_OVERRIDE_MALLOC", *_KEPT]

@@ -1,0 +1,115 @@
+"""`kiviat cluster`: keeps an emulated cluster between runs, shows what there is, takes it down; how fast
+links can be.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import Any
+
+from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.table import print_json, print_table
+from kiviat.launch.emulated import journal, removal
+from kiviat.launch.emulated.ceiling import highest_rate, unshaped_rates
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.journal import Journal
+from kiviat.launch.emulated.removal import clean_dead
+from kiviat.launch.emulated.spec import parse_spec, written_rate
+from kiviat.record import InputError
+from kiviat.record.units import format_bytes
+
+
+def execute(arguments: Namespace) -> int:
+    for line in clean_dead():
+        print(f"kiviat: {line}", file=sys.stderr)
+    if arguments.action == "up":
+        _up(arguments.spec, arguments.name)
+    elif arguments.action == "down":
+        _down(arguments.name)
+    elif arguments.action == "ceiling":
+        _ceiling(arguments.format)
+    else:
+        _status(arguments.format)
+    return 0
+
+
+def _up(spec: str, name: str | None) -> None:
+    cluster = Cluster.up(parse_spec(spec), name, kept=True)
+    nodes = list(cluster.addresses().items())
+    (first, address), (last, _) = nodes[0], nodes[-1]
+    print(f"{cluster.name}: {cluster.spec.label} is up, nodes {first} to {last}, {first} is {address}")
+    print(f"a run on it     kiviat run --on emulated:{cluster.name}")
+    print(f"a shell on one  {' '.join(cluster.entering(first))} sh")
+    print(f"take it down    kiviat cluster down {cluster.name}")
+
+
+def _down(name: str | None) -> None:
+    known = {noted.name: noted for noted in journal.journals()}
+    if name is None:
+        kept = [noted.name for noted in known.values() if noted.kept]
+        if len(kept) != 1:
+            raise InputError(f"there are {len(kept)} kept clusters ({', '.join(kept) or 'none'}); name one")
+        name = kept[0]
+    if name not in known:
+        raise InputError(f"there is no emulated cluster {name!r}; `kiviat cluster status` lists them")
+    owner = known[name].marker
+    if not owner.is_here():
+        raise InputError(f"emulated cluster {name!r} is one of {owner.host}; take it down there")
+    if not known[name].kept:
+        raise InputError(
+            f"emulated cluster {name!r} belongs to the kiviat that is process {owner.owner}, "
+            "which takes it down at its end; interrupt that one"
+        )
+    ended = Cluster(known[name]).down()
+    note = f"; what ran in it was ended: {', '.join(map(str, ended))}" if ended else ""
+    print(f"{name} is down{note}")
+
+
+def _status(form: str) -> None:
+    found = [_entry(noted) for noted in journal.journals()]
+    if form == "json":
+        print_json(found)
+    elif not found:
+        print(typeable("no emulated cluster; `kiviat cluster up 4x2,rate=1Gbit` makes one"))
+    else:
+        rows = [
+            [entry["name"], entry["spec"], entry["state"], entry["owner"] or "kept", _sent(entry["nodes"])]
+            for entry in found
+        ]
+        print_table("<<<<>", ["cluster", "spec", "state", "owner", "sent by its nodes"], rows)
+
+
+def _ceiling(form: str) -> None:
+    """Brings a cluster up without a limit, and takes it down."""
+    rates = unshaped_rates()
+    highest = highest_rate(rates)
+    if form == "json":
+        print_json({"unshaped_bit_per_s": rates, "highest_rate_bit_per_s": highest})
+        return
+    gbit = [f"{rate / 1e9:.2f}" for rate in sorted(rates)]
+    print(f"plain TCP between two nodes without a limit: {', '.join(gbit)} Gbit/s")
+    print(f"believe links up to half of the median: rate={written_rate(highest)}")
+
+
+def _sent(nodes: dict[str, dict[str, int]] | None) -> str:
+    return format_bytes(None if nodes is None else sum(node["sent_bytes"] for node in nodes.values()))
+
+
+def _entry(noted: Journal) -> dict[str, Any]:
+    here = noted.marker.is_here()
+    up = here and removal.is_up(noted)
+    nodes = None
+    if up:
+        nodes = {
+            name: {"sent_bytes": traffic.sent_bytes, "received_bytes": traffic.received_bytes}
+            for name, traffic in Cluster(noted).traffic().items()
+        }
+    return {
+        "name": noted.name,
+        "spec": noted.spec.label,
+        "state": "up" if up else "not whole" if here else f"on {noted.marker.host}",
+        "owner": None if noted.kept else f"process {noted.marker.owner}",
+        "folder": str(noted.folder),
+        "nodes": nodes,
+    }

@@ -1,0 +1,82 @@
+"""`kiviat export`: results as CSV, JSON, Parquet or OpenMetrics."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from argparse import Namespace
+from dataclasses import asdict, fields
+from io import TextIOWrapper
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.cli.text.openmetrics import openmetrics
+from kiviat.record import InputError, is_replaced, refusing, replacing
+from kiviat.store import find_run
+from kiviat.store.query import add_table, connect, export
+from kiviat.store.read import load
+
+_SUFFIXES = {
+    ".csv": "csv",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".txt": "openmetrics",
+    ".prom": "openmetrics",
+}
+
+
+def execute(arguments: Namespace) -> int:
+    run = find_run(arguments.run)
+    target = Path(arguments.output) if arguments.output else None
+    form = arguments.format or _format_of(target)
+    if target is None and form == "parquet" and sys.stdout.isatty():
+        raise InputError("Parquet is not for a terminal; give a file with -o")
+    if target is None:
+        with TemporaryFile() as file:
+            _write(run, file, form, arguments.what)
+            file.seek(0)
+            if sys.stdout.isatty():
+                sys.stdout.writelines(TextIOWrapper(file, encoding="utf-8"))
+            else:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+    else:
+        with refusing(target, "export"), replacing(target) as file:
+            _write(run, file, form, arguments.what)
+    return 0
+
+
+def _format_of(target: Path | None) -> str:
+    """What the name says; CSV where it says nothing."""
+    suffix = target.suffix.lower() if target and is_replaced(target) else ""
+    if suffix and suffix not in _SUFFIXES:
+        raise InputError(
+            f"-o {target}: exports are CSV, JSON, Parquet or OpenMetrics; name a file that ends in "
+            f"{', '.join(_SUFFIXES)}, or give --format"
+        )
+    return _SUFFIXES.get(suffix, "csv")
+
+
+def _write(run: Path, target: BinaryIO, form: Any, what: str) -> None:
+    if form == "openmetrics":
+        about, rows, _ = load(run)
+        target.write(openmetrics(about, summarise(rows)).encode("utf-8", "backslashreplace"))
+        return
+    with connect([run]) as connection:
+        if what == "summaries":
+            _, rows, _ = load(run)
+            add_table(connection, "summaries", _TYPES, (asdict(summary) for summary in summarise(rows)))
+        export(connection, f"SELECT * FROM {what}", target, form)
+
+
+_KINDS = {
+    "str": "VARCHAR",
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "bool": "BOOLEAN",
+    "tuple[float, ...]": "DOUBLE[]",
+}
+_TYPES = {
+    field.name: _KINDS.get(str(field.type).removesuffix(" | None"), "JSON") for field in fields(Summary)
+}

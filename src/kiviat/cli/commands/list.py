@@ -1,0 +1,84 @@
+"""`kiviat list`: the benchmarks, as the native program describes them."""
+
+from __future__ import annotations
+
+import textwrap
+from argparse import Namespace
+from collections.abc import Sequence
+
+from kiviat.cli.options.native_program import described, program
+from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.table import bold, print_json, print_table
+from kiviat.launch.programs.lammps import described as of_lammps
+from kiviat.plan import Benchmark, expand_sizes, find_benchmarks
+from kiviat.record.units import format_bytes
+
+_TIMED = {
+    "batched": "in batches of calls",
+    "per_call": "call by call, all ranks starting together",
+    "round_trips": "call by call, each round trip after the last",
+    "overlapped": "call by call: alone, computation alone, and both at once",
+    "study": "by a procedure of its own",
+    "once": "by the program itself, once in each launch",
+}
+
+
+def execute(arguments: Namespace) -> int:
+    known = [*described(*program(arguments.mpi)), *of_lammps()]
+    benchmarks = [Benchmark.from_json(entry) for entry in known]
+    chosen = find_benchmarks(benchmarks, arguments.benchmarks, "the command line") or benchmarks
+    if arguments.format == "json":
+        names = {benchmark.name for benchmark in chosen}
+        print_json([entry for entry in known if entry["name"] in names])
+    elif arguments.benchmarks:
+        for benchmark in chosen:
+            _print_one(benchmark)
+    else:
+        _print_all(chosen)
+    return 0
+
+
+def _print_all(benchmarks: Sequence[Benchmark]) -> None:
+    rows = [
+        [benchmark.file, benchmark.summary, ", ".join(benchmark.aka)]
+        for benchmark in sorted(benchmarks, key=lambda benchmark: benchmark.file)
+    ]
+    print_table("<<<", ["benchmark", "what it measures", "elsewhere"], rows)
+    print(typeable("\n`kiviat list BENCH` tells more about one, `kiviat run BENCH` runs it."))
+
+
+def _timed(benchmark: Benchmark) -> str:
+    words = _TIMED[benchmark.sampling]
+    return f"{words}, about {benchmark.nominal_s:g} s by default" if benchmark.nominal_s else words
+
+
+def _sizes(benchmark: Benchmark) -> str:
+    if not benchmark.sized:
+        return "-m does not apply"
+    own = (
+        ", ".join(map(format_bytes, expand_sizes(benchmark.sizes, benchmark.name))) if benchmark.sizes else ""
+    )
+    element = benchmark.element_bytes
+    multiples = f", in multiples of {element} bytes" if element > 1 else ""
+    return f"{own or 'those of the plan'}, unless -m names others{multiples}"
+
+
+def _print_one(benchmark: Benchmark) -> None:
+    print(f"{bold(benchmark.name)}: {benchmark.summary}")
+    facts = {
+        "elsewhere": ", ".join(benchmark.aka),
+        "defined in": benchmark.source,
+        "runs on": str(benchmark.ranks),
+        "measures": ", ".join(benchmark.metrics),
+        "timed": _timed(benchmark),
+        "sizes": _sizes(benchmark),
+        "takes": ", ".join(benchmark.options),
+    }
+    for name, fact in facts.items():
+        if fact:
+            print(f"  {name:12}{fact}")
+    for axis in benchmark.axes.values():
+        values = f" ({', '.join(str(value) for value in axis.values)})" if axis.values else ""
+        text = f"--set {axis.name}={axis.default}: {axis.help}{values}"
+        print(textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="      "))
+    print()

@@ -1,0 +1,50 @@
+"""`kiviat machine`: what run.json will say about this machine."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from kiviat.cli.text.table import print_json
+from kiviat.machine import describe_host
+from kiviat.record.units import UNAVAILABLE, format_bytes
+
+
+def execute(arguments: Namespace) -> int:
+    facts = describe_host()
+    if arguments.format == "json":
+        print_json(facts)
+        return 0
+    for name, fact in _words(facts).items():
+        print(f"{name:16}{UNAVAILABLE if fact is None else fact}")
+    return 0
+
+
+def _words(facts: dict[str, Any]) -> dict[str, Any]:
+    caches = (
+        f"L{cache['level']} {format_bytes(cache['bytes'])} per {cache['shared_by']} threads"
+        for cache in facts["caches"]
+    )
+    interfaces = (
+        f"{interface['name']} ({interface['kind']}, {_speed(interface['speed_bits_per_s'])})"
+        for interface in facts["interfaces"]
+    )
+    return {
+        "name": facts["name"],
+        "processor": facts["cpu"],
+        "sockets": facts["sockets"],
+        "cores": facts["cores"],
+        "threads": facts["threads"],
+        "processor limit": "none" if facts["cpu_limit"] is None else f"{facts['cpu_limit']:g} CPUs",
+        "memory": None if facts["memory_bytes"] is None else format_bytes(facts["memory_bytes"]),
+        "caches": ", ".join(caches) or None,
+        "system": facts["os"],
+        "kernel": facts["kernel"],
+        "virtualization": facts["virtualization"],
+        "governor": facts["governor"],
+        "interfaces": ", ".join(interfaces) or None,
+    }
+
+
+def _speed(bits_per_s: int | None) -> str:
+    return f"speed {UNAVAILABLE}" if bits_per_s is None else f"{bits_per_s / 1e9:g} Gbit/s"

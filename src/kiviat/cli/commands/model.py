@@ -1,0 +1,251 @@
+"""`kiviat model`: fits a machine file to measurements, checks it, and holds it against what was published."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.cli.subcommands.model_predict import execute as predict
+from kiviat.cli.subcommands.model_rows import check, validate
+from kiviat.cli.text.table import print_table
+from kiviat.launch.emulated.shaping import shaping_of
+from kiviat.launch.emulated.spec import Spec, parse_spec
+from kiviat.launch.run.simulated_runner import Asked, simulate
+from kiviat.machine.modelled.machine import Machine, load_machine
+from kiviat.machine.modelled.quantity import parse_value
+from kiviat.model.bucket import Bucket
+from kiviat.model.disturbed import is_disturbed, refuse_bad_fit, refuse_off_link, undisturbed
+from kiviat.model.fit import CLOSE, Fitted, fit_level, with_exchange
+from kiviat.model.machine_file import Structure, machine_file
+from kiviat.model.pairs import curves
+from kiviat.record import InputError, write_whole
+from kiviat.record.units import format_bytes, format_value
+from kiviat.store import find_run
+from kiviat.store.read import load
+
+# What a frame of 1514 bytes carries of a stream (docs/emulated.md).
+_FRAME_PAYLOAD_BYTES, _HEADERS_BYTES = 1448, 66
+_PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
+
+
+def execute(arguments: Namespace) -> int:
+    actions = {"fit": _fit, "check": check, "validate": validate, "predict": predict}
+    return actions[arguments.action](arguments)
+
+
+def _fit(arguments: Namespace) -> int:
+    path = Path(arguments.output)
+    if not re.fullmatch(r"[a-z][a-z0-9-]*\.toml", path.name):
+        raise InputError(
+            f"-o {arguments.output!r}: a machine has the name of its file; give lower-case letters, digits "
+            "and -, then .toml"
+        )
+    loaded = [load(find_run(name)) for name in arguments.runs]
+    for warning in (warning for _, _, warnings in loaded for warning in warnings):
+        print(f"kiviat: {warning}", file=sys.stderr)
+    runs = [run for run, _, _ in loaded]
+    for run in runs:
+        if run["substrate"] == "simulated":
+            raise InputError(f"run {run['id']} is simulated; a machine is fitted to what was measured")
+    if arguments.nodes is not None and arguments.nodes < 1:
+        raise InputError(f"--nodes {arguments.nodes}: give how many nodes the machine has, at least 1")
+    structure = _structure(runs, arguments)
+    points: dict[str, Sequence[Summary]] = {}
+    exchanges: dict[str, Sequence[Summary]] = {}
+    left_out = []
+    for run, rows, _ in loaded:
+        summaries = summarise(rows)
+        for level, found in curves(run, summaries).items():
+            if level in points:
+                raise InputError(
+                    f"run {run['id']} and another have ping-pongs of the level {level!r}; give one of them"
+                )
+            believed = undisturbed(found, level)
+            points[level] = believed.points
+            left_out += [believed.left_out] if believed.left_out else []
+        for level, found in curves(run, summaries, "pingping").items():
+            exchanges[level] = tuple(point for point in found if not is_disturbed(point))
+    if not points:
+        raise InputError(f"{', '.join(arguments.runs)}: no ping-pong was measured; `kiviat run pingpong`")
+    structure = replace(structure, left_out=tuple(left_out))
+    if structure.link_source and structure.link and "network" in points:
+        refuse_off_link(points["network"], structure.link, structure.bucket)
+    levels = {}
+    for level, kept in points.items():
+        link = structure.link if level == "network" else None
+        fitted = fit_level(kept, link, structure.bucket if level == "network" else None)
+        levels[level] = with_exchange(fitted, exchanges.get(level, []), link)
+    text = machine_file(path.stem, structure, levels)
+    _print_agreement(_drafted(text, path), levels)
+    write_whole(text, path, "machine file")
+    machine = load_machine(path)
+    print("\n".join([*left_out, f"{path}: {machine.summary}, hash {machine.hash[:16]}"]))
+    return 0
+
+
+def _drafted(text: str, path: Path) -> Machine:
+    """What is no machine replaces no file, and neither does a model that is far off."""
+    with TemporaryDirectory(prefix="kiviat-") as folder:
+        draft = Path(folder) / path.name
+        try:
+            write_whole(text, draft, "machine file")
+            return load_machine(draft)
+        except InputError as error:
+            raise InputError(str(error).replace(str(draft), f"what would be {path}")) from None
+
+
+def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Structure:
+    """What the runs say of the machine; they must be of one machine and one MPI."""
+    mpis = {(launch["mpi"], launch["mpi_version"]) for run in runs for launch in run["launches"]}
+    mpis.discard((None, None))
+    if len(mpis) != 1:
+        listed = ", ".join(sorted(f"{name} {version}" for name, version in mpis)) or "no MPI"
+        raise InputError(f"the runs were made with {listed}; fit a machine to measurements with one MPI")
+    (mpi, version), first = mpis.pop(), runs[0]
+    source = "; ".join(f"run {run['id']} of kiviat {run['version']}, {run['created']}" for run in runs)
+    machine = first["machine"]
+    about = f"{machine['name']}, {mpi} {version}"
+    caches = [cache["bytes"] for cache in machine["caches"]]
+    rates = {
+        name: None if given is None else parse_value(given, unit, f"--{name.replace('_', '-')}")
+        for name, unit in (("link", "B/s"), ("flops", "flop/s"), ("memory_bandwidth", "B/s"))
+        for given in [getattr(arguments, name)]
+    }
+    core = arguments.core_memory_bandwidth
+    nodes, sockets, cores = _shape(runs)
+    link_source, bucket, wire_s = "", None, None
+    if (spec := _emulated_links(runs)) is not None:
+        bucket, wire_s = _bucket(spec), spec.delay_s or 0.0
+        if rates["link"] is None and spec.rate_bit_per_s is not None:
+            rates["link"] = spec.rate_bit_per_s / 8 * _PAYLOAD
+            link_source = "what a stream gets of the emulated link's rate, and its bucket: docs/emulated.md"
+    return Structure(
+        nodes=arguments.nodes or nodes,
+        sockets=sockets,
+        cores=cores,
+        memory_bytes=max(1, (machine["memory_bytes"] or 0) // _sharing(runs, nodes)),
+        cache_bytes=max(caches, default=1 << 20),
+        mpi=mpi,
+        mpi_version=version or "",
+        source=source,
+        about=about,
+        link=rates["link"],
+        link_source=link_source,
+        bucket=bucket,
+        wire_s=wire_s,
+        flops=rates["flops"],
+        core_memory_bandwidth=None if core is None else parse_value(core, "B/s", "--core-memory-bandwidth"),
+        memory_bandwidth=rates["memory_bandwidth"],
+    )
+
+
+def _emulated(run: Mapping[str, Any]) -> str | None:
+    """What an emulated cluster was asked to be; its nodes are all the same machine."""
+    name = str(run["machine"]["name"])
+    return name.partition(":")[2] if run["substrate"] == "emulated" and name.startswith("emulated:") else None
+
+
+def _emulated_links(runs: Sequence[Mapping[str, Any]]) -> Spec | None:
+    """One of the clusters with links, which must be alike. A run on one node, emulated or not, says nothing
+    of links, in whatever order they are given.
+    """
+    specs = [parse_spec(spec) for run in runs if (spec := _emulated(run))]
+    linked = [spec for spec in specs if spec.nodes > 1]
+    if len({(spec.rate_bit_per_s, spec.delay_s) for spec in linked}) > 1:
+        listed = ", ".join(str(_emulated(run)) for run in runs if _emulated(run))
+        raise InputError(
+            f"the runs are of links of several rates or delays: {listed}; fit one machine at a time"
+        )
+    return linked[0] if linked else None
+
+
+def _bucket(spec: Spec) -> Bucket | None:
+    """What nodes let pass at once, the bridge, and TCP's segments: whole frames after its headers. None where
+    links are not shaped.
+    """
+    shaping = shaping_of(spec)
+    if shaping is None:
+        return None
+    frames = max(1, (shaping.segment_bytes - _HEADERS_BYTES) // _FRAME_PAYLOAD_BYTES)
+    return Bucket(
+        shaping.bucket_bytes * _PAYLOAD,
+        shaping.bridge_bucket_bytes * _PAYLOAD,
+        frames * _FRAME_PAYLOAD_BYTES,
+    )
+
+
+def _sharing(runs: Sequence[Mapping[str, Any]], nodes: int) -> int:
+    return nodes if any(map(_emulated, runs)) else 1
+
+
+def _shape(runs: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
+    """Nodes, sockets of a node, cores of a socket; the largest that any of the runs saw."""
+    found = []
+    for run in runs:
+        if spec := _emulated(run):
+            parsed = parse_spec(spec)
+            found.append((parsed.nodes, 1, parsed.slots))
+            continue
+        hosts = {rank["host"] for launch in run["launches"] for rank in launch["ranks"]}
+        sockets = run["machine"]["sockets"] or 1
+        found.append((max(1, len(hosts)), sockets, max(1, (run["machine"]["cores"] or 1) // sockets)))
+    nodes, sockets, cores = (max(numbers) for numbers in zip(*found, strict=True))
+    return nodes, sockets, cores
+
+
+def _print_agreement(machine: Machine, levels: Mapping[str, Fitted]) -> None:
+    """The model's own ping-pong, simulated, beside the measured one."""
+    asked, shown = [], []
+    for level, fitted in levels.items():
+        distance = _distance(machine, level)
+        if distance is None:
+            print(f"{level}: the machine has no two ranks so far apart; not simulated")
+            continue
+        axes = {} if distance == 1 else {"distance": distance}
+        for size, time in fitted.points:
+            asked.append(Asked(machine, "pingpong", 2, size, axes))
+            shown.append((level, size, time))
+    records = simulate(asked)
+    lines = []
+    for (level, size, measured), record in zip(shown, records, strict=True):
+        metric = record.metric("time")
+        model = None if metric is None else metric.p50
+        error = None if model is None else model / measured - 1
+        lines.append((level, size, measured, model, error))
+    for level, group in groupby(lines, key=lambda line: line[0]):
+        found = list(group)
+        print(f"\nping-pong of the level {level}")
+        print_table(
+            ">>>>",
+            ["bytes", "measured", "simulated", "error"],
+            [
+                [format_bytes(size), format_value(measured, "s"), format_value(model, "s"), percent(error)]
+                for _, size, measured, model, error in found
+            ],
+        )
+        errors = [abs(error) for *_, error in found if error is not None]
+        if errors:
+            median = statistics.median(errors)
+            print(f"median error over sizes {percent(median, sign='')}")
+            refuse_bad_fit(level, median, levels[level].spread, CLOSE)
+
+
+def _distance(machine: Machine, level: str) -> int | None:
+    """From rank 0 to the nearest rank of that level, ranks being blocked."""
+    per_socket, per_node = machine.whole("node.cores"), machine.cores_per_node
+    nearest = {"socket": 1 if per_socket > 1 else None, "network": per_node if machine.nodes > 1 else None}
+    nearest["node"] = per_socket if machine.whole("node.sockets") > 1 else nearest["socket"]
+    return nearest[level]
+
+
+def percent(error: float | None, sign: str = "+") -> str:
+    return "unavailable" if error is None else f"{100 * error:{sign}.1f} %"

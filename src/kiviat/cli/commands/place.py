@@ -1,0 +1,249 @@
+"""`kiviat place`: where the ranks of a program should run, beside where they would run otherwise."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kiviat.cli.options.substrate import substrate_of
+from kiviat.cli.options.traffic import Program, in_words, read_program
+from kiviat.cli.subcommands.place_verify import verify
+from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
+from kiviat.launch.programs import scotch
+from kiviat.launch.substrates.emulated import Emulated
+from kiviat.launch.substrates.scheduled import Scheduled
+from kiviat.launch.substrates.substrate import Substrate
+from kiviat.machine.modelled.machine import find_machine
+from kiviat.machine.topology import Topology, local_topology
+from kiviat.placement import Layout, Place, emit, place
+from kiviat.placement.automatic import automatic, layout_of_nodes
+from kiviat.placement.prediction import Prediction, of_layout
+from kiviat.placement.target import Target, of_machine, of_shape, of_topology
+from kiviat.record import InputError, write_whole
+from kiviat.record.files import read_text
+from kiviat.record.units import format_bytes
+
+# By what --emit calls it: the launcher, and a version of it.
+LAUNCHERS: Mapping[str, tuple[str, str]] = {
+    "openmpi4": ("openmpi", "4"),
+    "openmpi5": ("openmpi", "5"),
+    "mpich": ("mpich", "4"),
+    "mpich5": ("mpich", "5"),
+    "slurm": ("slurm", "0"),
+}
+AUTOMATIC = "automatic"
+_WORDS = {"bytes": "bytes between nodes", "max-link": "bytes on the worst link", "hop-bytes": "hop-bytes"}
+
+
+def execute(arguments: Namespace) -> int:
+    _refuse(arguments)
+    program = read_program(arguments.profile, arguments.case)
+    ranks = program.traffic.ranks
+    substrate = substrate_of(arguments.on) if arguments.on else None
+    target = _target(arguments, substrate, ranks)
+    target.refuse(ranks)
+    layouts = _others(arguments, program, target)
+    node = automatic(
+        program.traffic,
+        target,
+        arguments.objective,
+        list(layouts.values()),
+        None if arguments.no_scotch else scotch.mapped,
+    )
+    layouts[AUTOMATIC] = layout_of_nodes(program.traffic, target, node, bool(arguments.bind))
+    predictions = {name: of_layout(program.traffic, layout, target) for name, layout in layouts.items()}
+    if arguments.format == "table":
+        _print(program, target, predictions, arguments)
+    _write(arguments, layouts[AUTOMATIC])
+    if arguments.verify:
+        assert substrate is not None
+        return verify(arguments, program, substrate, layouts, predictions)
+    if arguments.format != "table":
+        lines = [{"placement": name, **_json(found)} for name, found in predictions.items()]
+        print_csv(lines) if arguments.format == "csv" else print_json(lines)
+    return 0
+
+
+def _refuse(arguments: Namespace) -> None:
+    if arguments.program and not arguments.verify:
+        raise InputError(f"-- {arguments.program[0]}: a program is for --verify; give it, or no program")
+    if arguments.verify and not arguments.program:
+        raise InputError("--verify needs the program: --verify -- mpirun -n 16 ./program")
+    if arguments.verify and not arguments.on:
+        raise InputError(
+            "--verify needs nodes to run on: --on emulated:4x4, --on slurm within a job, or --on native"
+        )
+    if arguments.emit and not arguments.output:
+        raise InputError(f"--emit {arguments.emit} writes a file; name it: -o FILE")
+
+
+def _target(arguments: Namespace, substrate: Substrate | None, ranks: int) -> Target:
+    there = _topology(substrate)
+    names = _hosts(arguments.hosts) or (tuple(node.name for node in there.nodes) if there else None)
+    if arguments.machine:
+        return of_machine(find_machine(arguments.machine), ranks, arguments.nodes, names)
+    if arguments.nodes:
+        return _with_local_sockets(of_shape(arguments.nodes, names), arguments)
+    if there is not None and arguments.on:
+        return of_topology(arguments.on, there)
+    raise InputError("where should the ranks run? Give --nodes 4x8, --machine NAME, or --on emulated:4x2")
+
+
+def _topology(substrate: Substrate | None) -> Topology | None:
+    if substrate is None:
+        return None
+    if isinstance(substrate, Emulated | Scheduled):
+        return substrate.topology()
+    return local_topology() if substrate.kind == "native" else None
+
+
+def _with_local_sockets(target: Target, arguments: Namespace) -> Target:
+    """With --bind and no word about sockets: nodes are taken to be like this one, if it has as many cores."""
+    if not arguments.bind or any(node.cores for node in target.topology.nodes):
+        return target
+    (here,) = local_topology().nodes
+    slots = int(target.room.max())
+    if len(here.cores) < slots:
+        raise InputError(
+            f"--bind {arguments.bind}: the sockets of the nodes are not known, and this machine has "
+            f"{len(here.cores)} cores, not {slots}; say them: --nodes NODESxSOCKETSxSLOTS"
+        )
+    nodes = tuple(replace(node, sockets=here.sockets) for node in target.topology.nodes)
+    return replace(target, topology=Topology(nodes))
+
+
+def _hosts(text: str | None) -> tuple[str, ...] | None:
+    """Names with commas between them, or a file with one in each line."""
+    if text is None:
+        return None
+    path = Path(text)
+    words = read_text(path, errors="replace").splitlines() if path.is_file() else text.split(",")
+    names = [word.partition("#")[0].split()[0] for word in words if word.partition("#")[0].strip()]
+    if not names:
+        raise InputError(f"--hosts {text} names no node; give n1,n2,… or a file with a name in each line")
+    return tuple(names)
+
+
+def _others(arguments: Namespace, program: Program, target: Target) -> dict[str, Layout]:
+    ranks, binding = program.traffic.ranks, arguments.bind
+    layouts = {
+        policy: place(target.topology, ranks, policy, binding=binding) for policy in ("cyclic", "blocked")
+    }
+    if given := _given(program, target):
+        layouts["given"] = given
+    for policy in arguments.beside:
+        layouts[policy] = place(
+            target.topology, ranks, policy, binding=None if policy.startswith("file:") else binding
+        )
+    return layouts
+
+
+def _given(program: Program, target: Target) -> Layout | None:
+    """The order in which the ranks were when they were counted, where it fits."""
+    if program.nodes is None or max(program.nodes) >= target.nodes:
+        return None
+    used = np.bincount(np.array(program.nodes), minlength=target.nodes)
+    if (used > target.room).any():
+        return None
+    return Layout("given", target.topology, tuple(Place(node) for node in program.nodes))
+
+
+def _print(
+    program: Program, target: Target, predictions: Mapping[str, Prediction], arguments: Namespace
+) -> None:
+    print(bold(f"{in_words(program)}"))
+    network = "its network" if target.known else "one switch between the nodes"
+    print(f"onto {target.label} ({network}), for the fewest {_WORDS[arguments.objective]}\n")
+    rows = []
+    for name, found in predictions.items():
+        rows.append(
+            [
+                name,
+                format_bytes(found.nodes),
+                format_bytes(found.sockets) if found.sockets is not None else "–",
+                format_bytes(round(found.worst_link)),
+                found.link or "–",
+                format_bytes(found.hop_bytes),
+            ]
+        )
+    print_table(
+        "<>>><>", ["predicted", "between nodes", "between sockets", "worst link", "", "hop-bytes"], rows
+    )
+    print()
+    print(_verdict(predictions, arguments.objective))
+    if all(found.sockets is None for found in predictions.values()):
+        print(dim("nobody is bound to a socket; --bind core places ranks on sockets too"))
+    if arguments.no_scotch or scotch.program() is None:
+        reason = "as asked" if arguments.no_scotch else "scotch_gmap is not installed (Debian: scotch)"
+        print(dim(f"without Scotch's mapping to begin with: {reason}"))
+
+
+def _verdict(predictions: Mapping[str, Prediction], objective: str) -> str:
+    """In one sentence, against the best of the others."""
+    ours = predictions[AUTOMATIC].by(objective)
+    name = min(
+        (name for name in predictions if name != AUTOMATIC), key=lambda name: predictions[name].by(objective)
+    )
+    best = predictions[name].by(objective)
+    what = _WORDS[objective]
+    if not best:
+        return f"{name} has no {what} already"
+    if ours >= best:
+        return f"nothing was found that has fewer {what} than {name}"
+    return f"{AUTOMATIC} has {100 * (1 - ours / best):.1f} % fewer {what} than {name}, the best of the others"
+
+
+def _json(found: Prediction) -> dict[str, Any]:
+    values = asdict(found)
+    return {
+        "between_nodes_bytes": values["nodes"],
+        "between_sockets_bytes": values["sockets"],
+        "worst_link_bytes": values["worst_link"],
+        "worst_link": values["link"],
+        "hop_bytes": values["hop_bytes"],
+    }
+
+
+def _write(arguments: Namespace, layout: Layout) -> None:
+    """The rank file, and how it is used."""
+    if not arguments.output:
+        return
+    path = Path(arguments.output)
+    if not arguments.emit:
+        write_whole("".join(f"{line}\n" for line in layout.lines()), path, "placement")
+        used = f"`kiviat run --place file:{shlex.quote(str(path))} …`"
+        print(typeable(f"\nwrote {path}: {used}"), file=sys.stderr)
+        return
+    family, version = LAUNCHERS[arguments.emit]
+    emitted = emit(layout, family, version)
+    # The file that says where ranks go has the name that was asked for, a list of hosts beside it another.
+    main = "ranks" if "ranks" in emitted.files else "hosts"
+    names = {name: path if name == main else path.with_name(f"{path.name}.{name}") for name in emitted.files}
+    for name, text in emitted.files.items():
+        write_whole(text, names[name], "placement")
+    words = [_filled(word, names) for word in emitted.arguments]
+    variables = [
+        f"{name}={shlex.quote(_filled(value, names))}" for name, value in emitted.environment.items()
+    ]
+    launcher = "srun" if family == "slurm" else "mpirun"
+    command = " ".join(
+        [*variables, shlex.join([launcher, "-n", str(len(layout.places)), *words]), "./program"]
+    )
+    written = " and ".join(map(str, names.values()))
+    print(f"\n{f'wrote {written}' if names else 'no file is needed'}: {command}", file=sys.stderr)
+    for note in emitted.notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
+def _filled(word: str, names: Mapping[str, Path]) -> str:
+    for name, path in names.items():
+        word = word.replace(f"{{folder}}/{name}", str(path))
+    return word

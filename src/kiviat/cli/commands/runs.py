@@ -1,0 +1,42 @@
+"""`kiviat runs`: what was measured so far."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.table import print_csv, print_json, print_table
+from kiviat.store import each_run, runs_home
+
+
+def execute(arguments: Namespace) -> int:
+    found = [{**entry, "path": str(path)} for path, entry in each_run(_entry)]
+    if arguments.format == "json":
+        print_json(found)
+    elif arguments.format == "csv":
+        print_csv(found)
+    elif not found:
+        print(typeable(f"no runs in {runs_home()}; `kiviat run` makes one"))
+    else:
+        headings = ["run", "state", "plan", "cases", "launches", "machine", "MPI"]
+        cells = [["–" if value is None else str(value) for value in entry.values()][:7] for entry in found]
+        print_table("<<<>><<", headings, cells)
+    return 0
+
+
+def _entry(run: Mapping[str, Any]) -> dict[str, Any]:
+    plan = run["plan"] or {}
+    mpis = dict.fromkeys(
+        f"{launch['mpi']} {launch['mpi_version']}" for launch in run["launches"] if launch["mpi"]
+    )
+    return {
+        "run": run["id"],
+        "state": run["state"],
+        "plan": plan.get("name"),
+        "cases": plan.get("cases"),
+        "launches": len(run["launches"]),
+        "machine": run["machine"]["name"],
+        "mpi": ", ".join(mpis) or None,
+    }

@@ -1,0 +1,135 @@
+"""`kiviat show`: the results of a run as tables."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from kiviat.analysis.aggregate.summary import Summary, studies, summarise
+from kiviat.cli.options.files import names_profile, names_trace
+from kiviat.cli.text import profile as show_profile
+from kiviat.cli.text import trace as show_trace
+from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
+from kiviat.cli.text.values import failures, interval, notes, order
+from kiviat.record import InputError, Row
+from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.store import find_run
+from kiviat.store.read import load
+
+
+def execute(arguments: Namespace) -> int:
+    if names_profile(arguments.run):
+        return show_profile.show(Path(arguments.run), arguments.format)
+    if names_trace(arguments.run):
+        return show_trace.show(Path(arguments.run), arguments.format)
+    run, rows, warnings = load(find_run(arguments.run))
+    for warning in warnings:
+        print(f"kiviat: {warning}", file=sys.stderr)
+    rows = _chosen(rows, arguments.benchmarks)
+    summaries = summarise(rows)
+    if arguments.format == "csv":
+        print_csv([asdict(summary) for summary in summaries])
+    elif arguments.format == "json":
+        print_json(summaries)
+    else:
+        print(bold(f"run {run['id']}"), dim(_provenance(run)))
+        if model := run["machine"].get("model"):
+            print(_prediction(model))
+        _print_tables(summaries, arguments.percentiles)
+        for line in failures(rows):
+            print(f"\n{line}")
+    return 0
+
+
+def _chosen(rows: list[Row], benchmarks: Sequence[str]) -> list[Row]:
+    held = {row.benchmark for row in rows}
+    for name in benchmarks:
+        if name not in held:
+            raise InputError(f"the run has no benchmark {name!r}; it has {', '.join(sorted(held)) or 'none'}")
+    return [row for row in rows if not benchmarks or row.benchmark in benchmarks]
+
+
+def _provenance(run: Mapping[str, Any]) -> str:
+    mpis = dict.fromkeys(
+        f"{launch['mpi']} {launch['mpi_version']}" for launch in run["launches"] if launch["mpi"]
+    )
+    return ", ".join([run["machine"]["name"], *mpis, run["created"]])
+
+
+def _prediction(model: Mapping[str, Any]) -> str:
+    uncalibrated = ", its network uncalibrated" if model["uncalibrated"] else ""
+    return (
+        f"simulated: predicted by the model {model['name']}, version {model['version']}, "
+        f"hash {model['hash'][:12]}{uncalibrated}"
+    )
+
+
+def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
+    of_studies = studies(summaries)
+    by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
+    for (benchmark, ranks, axes), found in by_table:
+        print(f"\n{bold(benchmark)} on {counted(ranks, 'rank')}{axes and ', '}{axes}")
+        its = list(found)
+        if benchmark in of_studies:
+            _print_quantities(its)
+        else:
+            _print_table(its, percentiles)
+        for name, words in dict.fromkeys(note for summary in its for note in summary.notes.items()):
+            print(dim(f"{name}: {words}"))
+
+
+def _print_quantities(summaries: Sequence[Summary]) -> None:
+    """One line per size and quantity: a study has many quantities, and none is the first at every size."""
+    sized = any(summary.bytes is not None for summary in summaries)
+    once = summaries[0].clock == "simulated"
+    headings = (
+        ["quantity", "predicted", ""] if once else ["quantity", "median", "95 % interval", "launches", ""]
+    )
+    lines = []
+    before = None
+    for summary in summaries:
+        cells = [summary.metric.replace("_", " "), format_value(summary.median, summary.unit)]
+        cells += [] if once else [interval(summary), str(summary.launches)]
+        cells.append(notes(summary, summary.sync))
+        if sized:
+            cells.insert(0, format_bytes(summary.bytes) if summary.bytes != before else "")
+            before = summary.bytes
+        lines.append(cells)
+    alignment = ">" * sized + "<" + ">" * (len(headings) - 2) + "<"
+    print_table(alignment, ["bytes"] * sized + headings, lines)
+
+
+def _print_table(summaries: Sequence[Summary], percentiles: bool) -> None:
+    """One line per size: the time with its interval, then the medians of the other metrics."""
+    sizes = list(dict.fromkeys(summary.bytes for summary in summaries))
+    metrics = list(dict.fromkeys(summary.metric for summary in summaries))
+    values = {(summary.bytes, summary.metric): summary for summary in summaries}
+    first, *others = sorted(metrics, key=lambda metric: metric != "time")
+    syncs = {summary.sync for summary in summaries}
+    expected_sync = syncs.pop() if len(syncs) == 1 else None
+    once = summaries[0].clock == "simulated"
+    extra = ("p90", "p99") if percentiles and not once else ()
+    headings = ["bytes", first, *([] if once else ["95 % interval"]), *extra, *others]
+    headings += [""] if once else ["launches", ""]
+    lines = []
+    for size in sizes:
+        found = [values.get((size, metric)) for metric in (first, *others)]
+        medians = [format_value(one.median, one.unit) if one else "" for one in found]
+        cells = ["–" if size is None else format_bytes(size), medians[0]]
+        main = found[0]
+        if main and once:
+            cells += [*medians[1:], notes(main, expected_sync)]
+        elif main:
+            cells += [interval(main), *(format_value(getattr(main, name), main.unit) for name in extra)]
+            cells += [*medians[1:], str(main.launches), notes(main, expected_sync)]
+        else:
+            between = len(headings) - len(cells) - len(others) - (1 if once else 2)
+            cells += [*[""] * between, *medians[1:], *[""] * (1 if once else 2)]
+        lines.append(cells)
+    alignment = ">" * (len(headings) - 1) + "<"
+    print_table(alignment, [heading.replace("_", " ") for heading in headings], lines)

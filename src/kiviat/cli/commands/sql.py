@@ -1,0 +1,35 @@
+"""`kiviat sql`: a query over the records of runs."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from itertools import chain, count
+
+from kiviat.cli.text.table import print_csv, print_json, print_table
+from kiviat.store import find_run, list_runs
+from kiviat.store.ask import ask
+
+
+def execute(arguments: Namespace) -> int:
+    runs = [find_run(name) for name in arguments.run] if arguments.run else list_runs()
+    names, rows = ask(runs, arguments.query, arguments.unsafe)
+    if not names:
+        return 0  # nothing was asked for
+    if arguments.format == "table":
+        cells = [["" if value is None else str(value) for value in row] for row in rows]
+        print_table("<" * len(names), names, cells)
+        return 0
+    unique = _unique(names)
+    dictionaries = [dict(zip(unique, row, strict=True)) for row in rows]
+    (print_csv if arguments.format == "csv" else print_json)(dictionaries)
+    return 0
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """A second column of one name is called name_1, as DuckDB does in tables."""
+    found: list[str] = []
+    for name in names:
+        others = (f"{name}_{number}" for number in count(1))
+        found.append(next(one for one in chain([name], others) if one not in found))
+    return found

@@ -1,0 +1,52 @@
+"""`kiviat trace -- mpirun … ./program`: records what any MPI program asks of MPI, for replays."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from kiviat.cli.options.user_command import started
+from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.trace import in_one_line
+from kiviat.launch.mpi.linkage import linked, toolchain_for
+from kiviat.launch.tools.trace import TOOL, traced
+from kiviat.record import InputError
+from kiviat.trace import read_trace
+
+
+def execute(arguments: Namespace) -> int:
+    words: list[str] = arguments.program or []
+    if not words:
+        raise InputError("there is nothing to record; give the command after --: -- mpirun -n 4 ./program")
+    found = linked(words, sure=arguments.mpi is not None)
+    toolchain = toolchain_for(found, arguments.mpi)
+    substrate, starting = started(arguments, words, toolchain)
+    library = TOOL.library(toolchain)
+    output = Path(arguments.output or TOOL.default_name(found.program))
+    if arguments.dry_run:
+        folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
+        print(TOOL.preloading(starting(folder), library, folder).shell_line(()))
+        return 0
+    state = Path(arguments.state) if arguments.state else None
+    with substrate:
+        ended = traced(starting, library, output, state)
+    if ended.written:
+        trace = read_trace(output)
+        _say(f"{output}: {in_one_line(trace)}")
+        if why := trace.refusal():
+            _say(f"it cannot be replayed: {why}")
+        else:
+            _say(f"`kiviat run --on simulated:MACHINE --replay {shlex.quote(str(output))}` replays it")
+    else:
+        _say(
+            f"no MPI call of {found.program} was seen: it never came to the end of MPI_Init, or its ranks do "
+            "not see the folder of -o (give --state), or it loads its MPI in a way that hides it"
+        )
+    return ended.status
+
+
+def _say(line: str) -> None:
+    sys.stdout.flush()
+    print(typeable(f"kiviat: {line}"), file=sys.stderr)

@@ -1,0 +1,216 @@
+"""`kiviat what-if`: a machine with something changed beside the machine as it is."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.cli.commands.machines import shape_of
+from kiviat.cli.options.native_program import described, program
+from kiviat.cli.options.simulated_program import refuse_options_of_programs
+from kiviat.cli.options.substrate import settle_shape
+from kiviat.cli.subcommands.run_replay import refuse_other_ranks
+from kiviat.cli.text.table import bold, dim, print_csv, print_table
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.process.signals import Interrupted
+from kiviat.launch.programs.replay import refuse_unplaceable, replay, speed_of
+from kiviat.launch.run.simulated_runner import Asked, simulate
+from kiviat.launch.substrates.substrate import layout_of
+from kiviat.machine.modelled.machine import Machine, about, find_machine, load_machine
+from kiviat.model.changes import changes
+from kiviat.model.question import value_of
+from kiviat.placement import Layout
+from kiviat.plan import Overrides, load_plan
+from kiviat.plan.case import Case
+from kiviat.record import InputError, Record
+from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
+from kiviat.report.topology.text import in_short
+from kiviat.trace import read_trace
+
+
+def execute(arguments: Namespace) -> int:
+    base = find_machine(arguments.machine)
+    if not arguments.set:
+        raise InputError("what-if needs a change: --set nic.bandwidth=2x, for example")
+    changed = _changed(base, arguments.set)
+    act = _replayed if arguments.replay else _simulated
+    records, apart = act(arguments, base, changed)
+    half = len(records) // 2
+    pairs = list(zip(records[:half], records[half:], strict=True))
+    lines = [line for before, after in pairs for line in _lines(before, after)]
+    if arguments.format == "csv":
+        print_csv(lines)
+    else:
+        _print(base, changed, arguments.set, lines, apart)
+    for before, after in pairs:
+        for record, where in ((before, "as it is"), (after, "changed")):
+            if record.outcome != "ok":
+                print(f"{record.outcome}: {record.case}, {where}: {record.reason}", file=sys.stderr)
+    return 1 if any(record.outcome == "failed" for record in records) else 0
+
+
+def _changed(base: Machine, settings: Sequence[str]) -> Machine:
+    changed = changes(base, settings)
+    try:
+        return load_machine(base.path, changed)
+    except InputError as error:
+        reason = str(error).replace(str(base.path), f"{base.name} so changed")
+        raise InputError(f"--set {', '.join(settings)}: {reason}") from None
+
+
+def _simulated(arguments: Namespace, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
+    """The records of the one, then those of the other, and whether ranks are on several nodes."""
+    if not arguments.benchmarks:
+        raise InputError("what-if needs something to simulate: benchmarks, or --replay TRACE")
+    refuse_options_of_programs(arguments)
+    ranks, per_node = _ranks(arguments)
+    options = Options(place=arguments.place, per_node=per_node)
+    layouts = []
+    for machine, which in ((base, "as it is"), (changed, "changed")):
+        try:
+            layouts.append(layout_of(machine.topology(), ranks, options))
+        except InputError as error:
+            raise InputError(f"{machine.name}, {which}: {error}") from None
+    asked = [
+        Asked(machine, case.benchmark, case.ranks, case.bytes, case.axes, arguments.place, per_node)
+        for machine in (base, changed)
+        for case in _cases(arguments, ranks)
+    ]
+    most = max((one.case().world for one in asked), default=0)
+    return simulate(asked, lambda text: None), any(_apart(layout, most) for layout in layouts)
+
+
+def _apart(layout: Layout, ranks: int) -> bool:
+    return len({place.node for place in layout.places[:ranks]}) > 1
+
+
+def _replayed(arguments: Namespace, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
+    """What a change of core.flops does to the given --speed is told apart from what it is."""
+    if arguments.benchmarks:
+        raise InputError(f"benchmarks ({arguments.benchmarks[0]}, …) and --replay; give one of both")
+    trace = read_trace(Path(arguments.replay))
+    refuse_other_ranks(trace, arguments)
+    options = Options(place=arguments.place, per_node=arguments.ppn)
+    speed = speed_of(trace, base, arguments.speed)
+    gain = changed.numbers["core.flops"].value / base.numbers["core.flops"].value
+    records, apart = [], False
+    for machine, its in ((base, speed), (changed, replace(speed, ratio=speed.ratio * gain))):
+        refuse_unplaceable(trace, machine, options)
+        apart |= _apart(layout_of(machine.topology(), trace.ranks, options), trace.ranks)
+        with TemporaryDirectory(prefix="kiviat-") as folder:
+            replayed = replay(trace, machine, options, its, Path(folder))
+        if replayed.ended.signal is not None:
+            raise Interrupted(replayed.ended.signal)
+        if replayed.refused:
+            raise InputError(f"{trace.path}: {replayed.ended.reason}")
+        records.append(replayed.record)
+    return records, apart
+
+
+def _ranks(arguments: Namespace) -> tuple[int, int | None]:
+    if arguments.ranks is None:
+        raise InputError("what-if needs a number of ranks: -n 8, or -n 8x2")
+    settle_shape(arguments)
+    if not arguments.ranks.isdecimal() or int(arguments.ranks) < 1:
+        raise InputError(f"-n {arguments.ranks!r}: give a number of ranks, or nodes x ranks on each: 8x2")
+    return int(arguments.ranks), arguments.ppn
+
+
+def _cases(arguments: Namespace, ranks: int) -> Sequence[Case]:
+    toolchain, binary = program(SIMULATOR)
+    overrides = Overrides(benchmarks=arguments.benchmarks, bytes=arguments.sizes, launches=1)
+    plan = load_plan("quick", described(toolchain, binary), ranks, overrides)
+    for reason in plan.left_out:
+        print(f"left out: {reason}", file=sys.stderr)
+    return plan.cases
+
+
+def _lines(before: Record, after: Record) -> Iterator[dict[str, object]]:
+    """The time of a case, or all that a study reports."""
+    names = [metric.name for metric in before.metrics or after.metrics]
+    for name in ["time"] if "time" in names else names:
+        metric = before.metric(name) or after.metric(name)
+        assert metric
+        one, other = value_of(before, name), value_of(after, name)
+        yield {
+            "benchmark": before.benchmark,
+            "ranks": before.ranks,
+            "bytes": before.bytes,
+            "axes": " ".join(f"{axis}={value}" for axis, value in sorted(before.axes.items())),
+            "metric": name,
+            "unit": metric.unit,
+            "better": metric.better,
+            "base": one,
+            "changed": other,
+            "ratio": other / one if one and other is not None else None,
+        }
+
+
+def _print(
+    base: Machine,
+    changed: Machine,
+    settings: Sequence[str],
+    lines: Sequence[dict[str, object]],
+    apart: bool,
+) -> None:
+    print(bold(f"{base.name}, simulated"), dim(f"version {base.version}, hash {base.hash[:16]}"))
+    print(f"changed: {', '.join(settings)}; then {changed.nodes} nodes, {changed.cores} cores, ", end="")
+    print(f"{changed.topology_kind}, hash {changed.hash[:16]}")
+    before, after = (in_short(shape_of(machine)) for machine in (base, changed))
+    if before != after:
+        print(f"network: {before}; changed: {after}")
+    if base.uncalibrated:
+        print(f"uncalibrated: {base.uncalibrated}")
+    else:
+        print(f"calibrated {calibrated(about(base))}; uncalibrated as soon as it is changed")
+    shown = []
+    for line in lines:
+        ratio = line["ratio"]
+        better = "" if not isinstance(ratio, float) else _judged(ratio, str(line["better"]))
+        size = line["bytes"]
+        shown.append(
+            [
+                f"{line['benchmark']} {line['axes']}".strip(),
+                str(line["ranks"]),
+                format_bytes(size) if isinstance(size, int) else "–",
+                str(line["metric"]).replace("_", " "),
+                *(_value(line[name], str(line["unit"])) for name in ("base", "changed")),
+                UNAVAILABLE if not isinstance(ratio, float) else f"{ratio:.3f}",
+                better,
+            ]
+        )
+    heads = ["benchmark", "ranks", "bytes", "", "base", "changed", "changed/base", ""]
+    print_table("<>><>>><", heads, shown)
+    if all(cells[-1] == "equal" for cells in shown):
+        print(f"nothing changed: what is slowest here was left as it is. {_slowest(changed, lines, apart)}")
+
+
+def _slowest(machine: Machine, lines: Sequence[dict[str, object]], apart: bool) -> str:
+    """What may be in the way, where no change shows."""
+    if not apart:
+        return "All ranks are on one node; -n 2x1 puts one on each of two"
+    sizes = [size for line in lines if isinstance(size := line["bytes"], int)]
+    segments = [one for one in machine.segments["network"] if not sizes or one.start_bytes <= max(sizes)]
+    best = max(one.bandwidth.value for one in (segments[-1:] if sizes else segments))
+    what = f"A message of {format_bytes(max(sizes))}" if sizes else "A message"
+    return (
+        f"{what} between nodes gets {format_value(best, 'B/s')} at most (mpi.network.bandwidth), "
+        "whatever its links carry"
+    )
+
+
+def _value(value: object, unit: str) -> str:
+    return format_value(value if isinstance(value, float | int) else None, unit)
+
+
+def _judged(ratio: float, better: str) -> str:
+    """Which way it went; less than one part in a thousand is nothing."""
+    if abs(ratio - 1) < 1e-3:
+        return "equal"
+    return "better" if (ratio > 1) == (better == "higher") else "worse"

@@ -1,0 +1,1 @@
+"""Options: the parser, and what plans, places to run and programs they name."""

@@ -1,0 +1,70 @@
+"""Programs of others among the benchmarks of a run: whether one is asked for, and which is installed."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kiviat.cli.options.plan import named_plan
+from kiviat.launch.programs.lammps import PROGRAM, LammpsProgram, described, named
+from kiviat.launch.programs.lammps_install import Lammps, find_lammps
+from kiviat.launch.run.program import Program
+from kiviat.plan import definition_benchmarks, plan_benchmarks, plan_names
+from kiviat.record import InputError
+from kiviat.store import read_run
+
+_PLAN = "lammps"  # of a command that names benchmarks of LAMMPS only
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """`lammps` is None where nothing of it is asked for. `alone`: kiviat-bench has nothing to do then."""
+
+    lammps: Lammps | None = None
+    alone: bool = False
+
+    @property
+    def described(self) -> list[dict[str, Any]]:
+        """Of the benchmarks that it has, as kiviat-bench describes its own."""
+        return described() if self.lammps else []
+
+    @property
+    def programs(self) -> Mapping[str, Program]:
+        """By what cases call them."""
+        return {PROGRAM: LammpsProgram(self.lammps)} if self.lammps else {}
+
+
+def foreign(arguments: Namespace, resumed: Path | None, mpi: str | None) -> Foreign:
+    """What the command line, or the run to go on with, asks for. InputError where it is not installed."""
+    names = _resumed(resumed) if resumed else _asked(arguments)
+    lammps = [name for name in names if named(name)]
+    if not lammps:
+        if arguments.lammps:
+            raise InputError(
+                f"--lammps {arguments.lammps}: no benchmark of LAMMPS is asked for; leave it out"
+            )
+        return Foreign()
+    if (arguments.on or "").startswith("simulated"):
+        raise InputError(
+            f"{lammps[0]} runs the installed LAMMPS, which was not built for simulated machines: record it, "
+            "`kiviat trace -- mpirun … lmp …` (--dry-run without --on shows the command), then replay it, "
+            f"`kiviat run --on {arguments.on} --replay lmp.trace`"
+        )
+    return Foreign(find_lammps(arguments.lammps, mpi), len(lammps) == len(names))
+
+
+def _asked(arguments: Namespace) -> list[str]:
+    """The words, and what the plan has; a plan of its own serves who names benchmarks of LAMMPS only."""
+    plan = named_plan(arguments)
+    words = [word for word in arguments.benchmarks if word not in plan_names()]
+    if plan is None and words and all(map(named, words)):
+        arguments.plan = plan = _PLAN
+    return words + (plan_benchmarks(plan) if plan else [])
+
+
+def _resumed(path: Path) -> list[str]:
+    definition = (read_run(path)["plan"] or {}).get("definition", {})
+    return [*definition.get("command_line", {}).get("benchmarks", []), *definition_benchmarks(definition)]

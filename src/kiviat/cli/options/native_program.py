@@ -1,0 +1,51 @@
+"""The native program for the MPI that the user wants: found, built where need be, asked what it knows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import Any
+
+from kiviat.launch.mpi.build import build, is_full
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.process import children
+from kiviat.launch.process.execution import exit_text, last_words
+from kiviat.launch.substrates.simulated import alone
+from kiviat.record import InputError
+
+_ANSWER_TIMEOUT_S = 60.0
+
+
+def program(mpi: str | None) -> tuple[Toolchain, Path]:
+    toolchain = find_toolchain(mpi)
+    return toolchain, built(toolchain)
+
+
+def built(toolchain: Toolchain) -> Path:
+    return build(toolchain, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr, flush=True))
+
+
+def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
+    """What `kiviat-bench --describe` says about every benchmark."""
+    try:
+        with TemporaryDirectory() as folder:
+            launcher = alone(toolchain, Path(folder)) if toolchain.family == SIMULATOR else []
+            words = [*launcher, binary, "--describe"]
+            answer = children.run(words, folder=Path(folder), timeout_s=_ANSWER_TIMEOUT_S)
+            answer.check_returncode()
+        benchmarks: list[dict[str, Any]] = json.loads(answer.stdout)
+    except subprocess.CalledProcessError as error:
+        raise InputError(_failed(binary, last_words(error.stderr) or exit_text(error.returncode))) from None
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        raise InputError(_failed(binary, str(error))) from None
+    return benchmarks
+
+
+def _failed(binary: Path, why: str) -> str:
+    if is_full(Path(gettempdir())):
+        return f"{binary} --describe failed: no room in {gettempdir()}; make room, or set TMPDIR"
+    return f"{binary} --describe failed ({why}); delete {binary.parent} so that it is built again"

@@ -1,0 +1,1 @@
+"""Forms of commands that are commands in themselves: `model predict`, `place --verify`, `run --replay`."""

@@ -1,0 +1,151 @@
+"""`kiviat model predict`: what a model gives for the cases of a run, beside what the run measured."""
+
+from __future__ import annotations
+
+import statistics
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.cli.text.table import bold, print_csv, print_table
+from kiviat.cli.text.values import setting
+from kiviat.launch.run.simulated_runner import Asked, simulate
+from kiviat.machine.modelled.machine import Machine, find_machine
+from kiviat.model.question import value_of
+from kiviat.record import InputError
+from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
+from kiviat.store import find_run
+from kiviat.store.read import load
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """One quantity: `model` is None where the simulation has it not."""
+
+    measured: Summary
+    model: float | None
+
+    @property
+    def error(self) -> float | None:
+        return None if self.model is None else self.model / self.measured.median - 1
+
+
+def execute(arguments: Namespace) -> int:
+    machine = find_machine(arguments.machine)
+    run, rows, _ = load(find_run(arguments.run))
+    if run["clock"] != "wall":
+        raise InputError(
+            f"run {run['id']} was not measured here (its clock is {run['clock']}); name one that was"
+        )
+    found = predict(machine, run, summarise(rows))
+    if not found:
+        raise InputError(f"run {run['id']} has no results to compare with")
+    if arguments.format == "csv":
+        print_csv([_cells(one) for one in found])
+        return 0
+    print(f"{bold(machine.name)}, version {machine.version}, hash {machine.hash[:16]}, and run {run['id']}")
+    print_table("<>><>>>", ["benchmark", "ranks", "bytes", "", "measured", "model", "error"], _table(found))
+    for benchmark in dict.fromkeys(one.measured.benchmark for one in found):
+        errors = [
+            abs(one.error) for one in found if one.error is not None and one.measured.benchmark == benchmark
+        ]
+        if errors:
+            print(f"{benchmark}: median error {100 * statistics.median(errors):.1f} %")
+    return 0
+
+
+def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summary]) -> list[Predicted]:
+    """The times of all cases, and what studies report; values per process are left out, being the same."""
+    cases: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        cases.setdefault(summary.case, []).append(summary)
+    chosen = {case: _of_interest(found) for case, found in cases.items()}
+    where = run.get("where") or {}
+    with TemporaryDirectory(prefix="kiviat-") as folder:
+        files = _places(machine, run, Path(folder))
+        asked = []
+        for found in chosen.values():
+            first = found[0]
+            one = Asked(machine, first.benchmark, first.ranks, first.bytes, first.axes)
+            seen = min((world for world in files if world >= one.case().world), default=None)
+            if seen is None:
+                asked.append(replace(one, place=where.get("place"), per_node=where.get("ppn")))
+            else:
+                asked.append(replace(one, place=f"file:{files[seen]}"))
+        records = simulate(asked)
+    return [
+        Predicted(summary, value_of(record, summary.metric))
+        for found, record in zip(chosen.values(), records, strict=True)
+        for summary in found
+    ]
+
+
+def _places(machine: Machine, run: Mapping[str, Any], folder: Path) -> dict[int, Path]:
+    """For each number of ranks that a launch had, a file that says on which node each of them ran.
+
+    As seen, whatever was asked for: the model's nodes may be more than those that took part, and have more
+    cores than those had slots. None where nobody saw it.
+    """
+    files: dict[int, Path] = {}
+    for launch in run["launches"]:
+        ranks = sorted(launch["ranks"] or (), key=lambda rank: int(rank["rank"]))
+        nodes = [rank["node"] for rank in ranks]
+        if not nodes or None in nodes or len(nodes) in files:
+            continue
+        most = max(Counter(nodes).values())
+        if max(nodes) >= machine.nodes or most > machine.cores_per_node:
+            raise InputError(
+                f"run {run['id']} had {counted(max(nodes) + 1, 'node')} and at most {counted(most, 'rank')} "
+                f"on one; {machine.name} has {counted(machine.nodes, 'node')} of "
+                f"{counted(machine.cores_per_node, 'core')}: predict by a larger machine"
+            )
+        files[len(nodes)] = folder / f"{len(nodes)}.txt"
+        files[len(nodes)].write_text("".join(f"n{node}\n" for node in nodes))
+    return files
+
+
+def _of_interest(found: Sequence[Summary]) -> list[Summary]:
+    names = {summary.metric for summary in found}
+    if "time" in names:
+        return [summary for summary in found if summary.metric == "time"]
+    return [
+        summary
+        for summary in found
+        if summary.metric.removesuffix("_per_process") == summary.metric
+        or summary.metric.removesuffix("_per_process") not in names
+    ]
+
+
+def _table(found: Sequence[Predicted]) -> list[list[str]]:
+    ordered = sorted(
+        found, key=lambda one: (one.measured.benchmark, one.measured.ranks, one.measured.bytes or 0)
+    )
+    return [
+        [
+            " ".join(filter(None, (one.measured.benchmark, setting(one.measured)))),
+            str(one.measured.ranks),
+            "–" if one.measured.bytes is None else format_bytes(one.measured.bytes),
+            one.measured.metric.replace("_", " "),
+            format_value(one.measured.median, one.measured.unit),
+            format_value(one.model, one.measured.unit),
+            UNAVAILABLE if one.error is None else f"{100 * one.error:+.1f} %",
+        ]
+        for one in ordered
+    ]
+
+
+def _cells(one: Predicted) -> dict[str, object]:
+    summary = one.measured
+    return {
+        "case": summary.case,
+        "metric": summary.metric,
+        "unit": summary.unit,
+        "measured": summary.median,
+        "model": one.model,
+        "error": one.error,
+    }

@@ -1,0 +1,142 @@
+"""`kiviat model check` and `kiviat model validate`: models beside what was published."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+from kiviat.cli.text.table import bold, print_table
+from kiviat.cli.visible import erase_line, visible_cell
+from kiviat.launch.run.simulated_runner import Asked, simulate
+from kiviat.machine.modelled.machine import Machine, find_machine, machines
+from kiviat.model.page import Judged, columns, effect_text, errors, page, what
+from kiviat.model.question import Question
+from kiviat.model.rows import calibration, validation
+from kiviat.model.sensitivity import Variant, effects, variants
+from kiviat.model.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
+from kiviat.record import InputError, Record, write_whole
+from kiviat.record.units import counted
+
+_PAGE = Path("docs/validation.md")
+
+
+def check(arguments: Namespace) -> int:
+    """1 where an exact row that contradicts no other is farther off than it may be.
+
+    What was changed in an uncalibrated variant has no row of its own, and its base's rows need not fit it.
+    """
+    machine = find_machine(arguments.machine)
+    questions = calibration(machine)
+    if not questions:
+        reason = machine.uncalibrated or "its file names no published row in calibrated_on"
+        print(f"{machine.name}: nothing to check: {reason}")
+        return 0
+    contradicting = conflicts(questions)
+    lines, off = [], 0
+    for verdict in _judged(machine, questions):
+        row = verdict.question.row
+        note = ""
+        if row.id in contradicting:
+            note = f"contradicts {', '.join(contradicting[row.id])}"
+        elif not is_exact(verdict.question):
+            note = "not exact" if verdict.question.wants else "no message: it sets a rate or a size"
+        elif row.id in machine.base_rows:
+            note = f"a row of {machine.base}, which this is a variant of"
+        elif verdict.error is None or abs(verdict.error) > TOLERANCE:
+            note, off = f"off by more than {100 * TOLERANCE:.0f} %", off + 1
+        lines.append([row.id, what(row), *columns(verdict), note])
+    print(f"{bold(machine.name)}: {machine.title}, version {machine.version}, hash {machine.hash[:16]}")
+    print_table("<<>>><", ["row", "", "published", "model", "error", ""], lines)
+    if off:
+        print(f"{counted(off, 'row')} off by more than {100 * TOLERANCE:.0f} %")
+    return 1 if off else 0
+
+
+def validate(arguments: Namespace) -> int:
+    found = [find_machine(name) for name in arguments.machines or machines()]
+    if arguments.write and arguments.machines:
+        raise InputError(f"--write makes {_PAGE} of all machines; leave {', '.join(arguments.machines)} out")
+    if arguments.write and not _PAGE.parent.is_dir():
+        raise InputError(f"--write: there is no folder {_PAGE.parent} here; go to the top of the source tree")
+    results: list[tuple[Machine, list[Judged]]] = []
+    for machine in found:
+        judged = _validated(machine, arguments.sensitivity)
+        results.append((machine, judged))
+        _print(machine, judged, arguments.sensitivity)
+    everything = [error for _, judged in results for error in errors(judged)]
+    if everything and len(results) > 1:
+        middle = statistics.median(everything)
+        print(f"\n{counted(len(everything), 'number')}: median error {100 * middle:.0f} %")
+    if arguments.write:
+        write_whole(page(results, f"{datetime.now(UTC):%Y-%m-%d}"), _PAGE, "page")
+        print(f"written: {_PAGE}")
+    return 0
+
+
+def _validated(machine: Machine, sensitivity: bool) -> list[Judged]:
+    questions = validation(machine)
+    verdicts = _judged(machine, questions)
+    if not sensitivity:
+        return [Judged(verdict) for verdict in verdicts]
+    varied: list[list[tuple[Variant, Verdict]]] = [[] for _ in questions]
+    for variant in variants(machine):
+        for at, verdict in zip(varied, _judged(variant.machine, questions), strict=True):
+            at.append((variant, verdict))
+    return [
+        Judged(verdict, effects(verdict.predicted, [(variant, other.predicted) for variant, other in others]))
+        for verdict, others in zip(verdicts, varied, strict=True)
+    ]
+
+
+def _judged(machine: Machine, questions: Sequence[Question]) -> list[Verdict]:
+    """All cases of all questions together, so that they run side by side and none of them twice."""
+    asked = [
+        Asked(
+            machine, want.benchmark, want.ranks, want.bytes, want.axes, want.place, want.per_node, want.bind
+        )
+        for question in questions
+        for want in question.wants
+    ]
+    records = iter(simulate(asked, _teller(machine)) if asked else [])
+    return [judge(question, _next(records, len(question.wants))) for question in questions]
+
+
+def _next(records: Iterator[Record], count: int) -> list[Record]:
+    return list(islice(records, count))
+
+
+def _teller(machine: Machine) -> Callable[[str], None]:
+    """What is being simulated, to a person who watches."""
+    if not sys.stderr.isatty():
+        return lambda text: None
+
+    def show(text: str) -> None:
+        erase_line()
+        print(visible_cell(text)[:100], end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _print(machine: Machine, judged: Sequence[Judged], sensitivity: bool) -> None:
+    if sys.stderr.isatty():
+        erase_line()
+    print(f"\n{bold(machine.name)}: {machine.title}, version {machine.version}, hash {machine.hash[:16]}")
+    if machine.uncalibrated:
+        print(f"uncalibrated: {machine.uncalibrated}")
+    if not judged:
+        print("no published row to hold it to")
+        return
+    lines = []
+    for one in judged:
+        row = one.verdict.question.row
+        cells = [row.id, what(row)[:60], *columns(one.verdict)]
+        lines.append(cells + (["; ".join(map(effect_text, one.causes[:4]))] if sensitivity else []))
+    heads = ["row", "", "published", "predicted", "error", *(["± 25 % of what is assumed"] * sensitivity)]
+    print_table("<<>><" + "<" * sensitivity, heads, lines)
+    if numbers := errors(judged):
+        print(f"median error {100 * statistics.median(numbers):.0f} %, largest {100 * max(numbers):.0f} %")

@@ -1,0 +1,140 @@
+"""`kiviat place --verify -- mpirun …`: the program under each placement; what was predicted, what seen."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from kiviat.cli.options.traffic import Program
+from kiviat.cli.text.table import print_csv, print_json, print_table
+from kiviat.launch.mpi.command_line import CommandLine, taken_apart, toolchain_of
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.programs.timed_run import Trial, tried
+from kiviat.launch.substrates.emulated import Emulated
+from kiviat.launch.substrates.substrate import Substrate
+from kiviat.placement import Layout, Place
+from kiviat.placement.prediction import Prediction
+from kiviat.record import InputError
+from kiviat.record.units import format_bytes, format_range, format_value
+
+
+def verify(
+    arguments: Namespace,
+    program: Program,
+    substrate: Substrate,
+    layouts: Mapping[str, Layout],
+    predictions: Mapping[str, Prediction],
+) -> int:
+    """Rounds of all placements in turn, so that what changes meanwhile hits all of them."""
+    command = taken_apart(arguments.program)
+    if command.ranks != program.traffic.ranks:
+        raise InputError(
+            f"{command.launcher} -n {command.ranks}: {arguments.profile} has {program.traffic.ranks} ranks; "
+            "run the program on as many, or profile it again"
+        )
+    if arguments.repeat < 1:
+        raise InputError(f"--repeat {arguments.repeat}: give at least 1")
+    toolchain = toolchain_of(command.launcher, arguments.mpi)
+    seen: dict[str, list[Trial]] = {name: [] for name in layouts}
+    with substrate, tempfile.TemporaryDirectory(prefix="kiviat-place-", dir=_shared(substrate)) as folder:
+        runner = _Runner(substrate, toolchain, command, Path(folder), arguments.timeout)
+        launching = runner.run("launching", layouts["blocked"], ("true",))
+        for _ in range(arguments.repeat):
+            for name, layout in layouts.items():
+                trial = runner.run(name, layout, command.program)
+                if trial.reason:
+                    print(f"kiviat: {name}: {trial.reason}", file=sys.stderr)
+                    return 1 if trial.signal is None else 128 + trial.signal
+                seen[name].append(trial)
+    if arguments.format == "table":
+        _print(seen, predictions, launching)
+    else:
+        lines = [_line(name, trials, predictions[name]) for name, trials in seen.items()]
+        print_csv(lines) if arguments.format == "csv" else print_json(lines)
+    return 0
+
+
+class _Runner:
+    def __init__(
+        self,
+        substrate: Substrate,
+        toolchain: Toolchain,
+        command: CommandLine,
+        folder: Path,
+        timeout_s: float | None,
+    ) -> None:
+        self._substrate, self._toolchain, self._command = substrate, toolchain, command
+        self._folder, self._timeout_s = folder, timeout_s
+
+    def run(self, name: str, layout: Layout, program: tuple[str, ...]) -> Trial:
+        folder = self._folder / name.replace(":", "-").replace("/", "-")
+        folder.mkdir(exist_ok=True)
+        places = folder / "places"
+        places.write_text("".join(f"{line}\n" for line in _lines(layout, self._substrate)), encoding="utf-8")
+        options = Options(
+            place=f"file:{places}",
+            arguments=self._command.options,
+            oversubscribed=self._substrate.oversubscribes(self._command.ranks),
+        )
+        start = self._substrate.start(self._toolchain, self._command.ranks, folder, options)
+        return tried(self._substrate, start, program, folder, self._timeout_s)
+
+
+def _lines(layout: Layout, substrate: Substrate) -> list[str]:
+    """Of a place file. The nodes of an emulated cluster share the cores: nobody can be bound there."""
+    free = isinstance(substrate, Emulated)
+    places = [Place(place.node) if free else place for place in layout.places]
+    return replace(layout, places=tuple(places)).lines()
+
+
+def _shared(substrate: Substrate) -> Path | None:
+    """Where the folder is that all nodes see: the temporary one of this machine, or the working directory."""
+    return None if isinstance(substrate, Emulated) or substrate.label == "native" else Path.cwd()
+
+
+def _print(seen: Mapping[str, list[Trial]], predictions: Mapping[str, Prediction], launching: Trial) -> None:
+    rows = []
+    for name, trials in seen.items():
+        times = [trial.seconds for trial in trials]
+        sent = _sent(trials)
+        predicted = predictions[name].nodes
+        rows.append(
+            [
+                name,
+                format_bytes(predicted),
+                format_bytes(sent) if sent is not None else "unavailable",
+                f"{sent / predicted:.3f}" if sent is not None and predicted else "–",
+                format_value(median(times), "s"),
+                format_range(min(times), max(times), "s") if len(times) > 1 else "–",
+            ]
+        )
+    print()
+    heads = ["run", "predicted", "left the nodes", "of predicted", "time", "from – to"]
+    print_table("<>>>>>", heads, rows)
+    if launching.sent_bytes is not None:
+        print(
+            f"launching nothing sends {format_bytes(launching.sent_bytes)}; headers, acknowledgements and "
+            "the beginning of MPI are in what left the nodes"
+        )
+
+
+def _sent(trials: list[Trial]) -> int | None:
+    counted = [trial.sent_bytes for trial in trials if trial.sent_bytes is not None]
+    return round(median(counted)) if counted else None
+
+
+def _line(name: str, trials: list[Trial], predicted: Prediction) -> dict[str, object]:
+    return {
+        "placement": name,
+        "between_nodes_bytes": predicted.nodes,
+        "worst_link_bytes": predicted.worst_link,
+        "hop_bytes": predicted.hop_bytes,
+        "left_nodes_bytes": _sent(trials),
+        "seconds": [round(trial.seconds, 6) for trial in trials],
+    }

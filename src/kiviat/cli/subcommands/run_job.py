@@ -1,0 +1,191 @@
+"""`kiviat run --on slurm`: the run as a job, watched from here until it is complete."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+
+from kiviat.cli.subcommands.run_job_note import note_job, release
+from kiviat.cli.text.values import duration
+from kiviat.launch.process.signals import Interrupts
+from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State, render
+from kiviat.plan import Estimate, Plan
+from kiviat.record import InputError
+from kiviat.record.units import counted
+from kiviat.store import read_run
+
+SCRIPT_FILE = "job.sh"
+
+_FIRST_POLL_S, _LAST_POLL_S, _BACK_OFF = 1.0, 60.0, 1.5
+_LOOK_S, _TELL_S = 1.0, 10.0
+_MOST_BARREN = 2
+_MOST_SILENT = 5
+
+
+def request_of(arguments: Namespace, plan: Plan, expected: Estimate, folder: Path) -> Request:
+    """What the job asks for: enough ranks for the largest launch, and time for the slowest course."""
+    options = dict(_option(word) for word in _words(arguments.on))
+    minutes = math.ceil(1.5 * expected.at_most_s / 60) + 5
+    return Request(
+        name=f"kiviat-{plan.name}",
+        folder=folder,
+        command=_command(arguments, folder),
+        ranks=max(plan.worlds()),
+        per_node=arguments.ppn,
+        minutes=minutes,
+        options=options,
+    )
+
+
+def _words(on: str) -> list[str]:
+    return [word for word in on.partition(":")[2].split(",") if word]
+
+
+def _option(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"--on: {word!r} is not of the form OPTION=VALUE, such as partition=debug")
+    return name, value
+
+
+def _command(arguments: Namespace, folder: Path) -> str:
+    """What runs in the job: the run goes on there, each time that the job starts.
+
+    -P: no module of the working directory, which may be a stranger's.
+    """
+    words = [sys.executable, "-P", "-m", "kiviat.cli.main", "run", "--resume", str(folder)]
+    words += [] if arguments.timeout is None else ["--timeout", str(arguments.timeout)]
+    words += [] if arguments.mpi is None else ["--mpi", arguments.mpi]
+    words += [] if arguments.lammps is None else ["--lammps", arguments.lammps]
+    words += [] if arguments.launcher is None else ["--launcher", arguments.launcher]
+    return shlex.join(words)
+
+
+class Job:
+    """A run's job: submitted, watched, submitted again where its time was over before the run's end."""
+
+    def __init__(self, scheduler: Scheduler, folder: Path, script: str, resume: str) -> None:
+        """`resume` is the command that goes on with the run."""
+        self._scheduler = scheduler
+        self._folder = folder
+        self._resume = resume
+        self._job: str | None = None
+        release(folder)
+        (folder / SCRIPT_FILE).write_text(script, encoding="utf-8")
+        (folder / SCRIPT_FILE).chmod(0o755)
+
+    def run(self) -> int | None:
+        """Returns once the run is complete, or the signal that interrupted us: the job is cancelled then."""
+        barren, done = 0, self._results()
+        while True:
+            with Interrupts() as interrupts:
+                self._submit()
+                self._watch(interrupts)
+                if interrupts.signal is not None:
+                    self._cancel()
+                    return interrupts.signal
+            if read_run(self._folder)["state"] == "complete":
+                return None
+            before, done = done, self._results()
+            barren = 0 if done > before else barren + 1
+            self._heed(self._scheduler.ending_of(self._job or ""), barren)
+            release(self._folder)
+
+    def _heed(self, ending: Ending | None, barren: int) -> None:
+        """Raises InputError where the rest of the run is not to be submitted."""
+        title, kept = self._scheduler.title, f"{self._folder} keeps what is finished"
+        again = f"`{self._resume}` submits the rest"
+        if ending == "cancelled":
+            raise InputError(f"{title} job {self._job} was cancelled; {kept}, {again}")
+        if ending is None and not _confirmed(f"{title} does not tell how job {self._job} ended"):
+            raise InputError(
+                f"{title} does not tell how job {self._job} ended, perhaps it was cancelled; {kept}, {again}"
+            )
+        if barren >= _MOST_BARREN:
+            raise InputError(
+                f"{title} ended job {self._job} ({ending or 'unknown'}) and {barren - 1} before it without a "
+                f"result; see the output in {self._folder}, then {again}"
+            )
+        _say(f"{title} job {self._job} has ended: {ending or 'unknown'}; the rest is submitted")
+
+    def _submit(self) -> None:
+        self._job = self._scheduler.submit_job(self._folder / SCRIPT_FILE)
+        note_job(self._folder, self._scheduler, self._job)
+        _say(f"{self._scheduler.title} job {self._job}, script {self._folder / SCRIPT_FILE}")
+
+    def _watch(self, interrupts: Interrupts) -> None:
+        """Until the run is complete, or the job is gone.
+
+        The run is looked at all the time; the scheduler, which others need too, is asked more and more
+        seldom, sooner again when the job's state has changed.
+        """
+        state: State | None = None
+        told: tuple[State | None, int] = (None, 0)
+        silent, pause_s = 0, _FIRST_POLL_S
+        began = time.monotonic()
+        ask_at, tell_at = began + pause_s, began
+        while interrupts.signal is None:
+            _sleep(_LOOK_S, interrupts)
+            now = time.monotonic()
+            if read_run(self._folder)["state"] == "complete":
+                return
+            if now >= ask_at:
+                asked, silent = self._ask(silent)
+                if asked == "gone":
+                    return
+                pause_s = min(_LAST_POLL_S, pause_s * _BACK_OFF) if asked == state else _FIRST_POLL_S
+                ask_at, state = now + pause_s, asked or state
+            if state and (now >= tell_at or state != told[0]):
+                tell_at = now + _TELL_S
+                if (seen := (state, self._results())) != told:
+                    _say(f"job {self._job} {state}, {counted(seen[1], 'result')}, {duration(now - began)}")
+                told = seen
+
+    def _ask(self, silent: int) -> tuple[State | None, int]:
+        """None, and how often in a row, where there is no answer: a scheduler that is being restarted answers
+        nonsense for a while.
+        """
+        try:
+            return self._scheduler.state_of(self._job or ""), 0
+        except InputError as error:
+            if silent + 1 >= _MOST_SILENT:
+                raise InputError(f"{error}; job {self._job} may still run: look for it yourself") from None
+            return None, silent + 1
+
+    def _cancel(self) -> None:
+        if self._job is not None:
+            self._scheduler.cancel_job(self._job)
+            _say(f"cancelled job {self._job}")
+
+    def _results(self) -> int:
+        try:
+            with (self._folder / "records.jsonl").open("rb") as lines:
+                return sum(1 for _ in lines)
+        except FileNotFoundError:
+            return 0
+
+
+def _sleep(seconds: float, interrupts: Interrupts) -> None:
+    end = time.monotonic() + seconds
+    while interrupts.signal is None and (left := end - time.monotonic()) > 0:
+        time.sleep(min(0.2, left))
+
+
+def _confirmed(what: str) -> bool:
+    """Whether the user wants the rest to be submitted; no where there is no terminal to ask at."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    print(f"{what}; submit the rest? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def script_of(scheduler: Scheduler, request: Request, arguments: Namespace) -> str:
+    return render(scheduler, request, Path(arguments.script) if arguments.script else None)

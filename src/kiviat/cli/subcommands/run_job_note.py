@@ -1,0 +1,63 @@
+"""Which jobs a run has had: noted in job.json by the kiviat that submits them, and in the run's lock."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+from kiviat.launch.schedulers.scheduler import Scheduler, schedulers
+from kiviat.record import InputError
+from kiviat.record.files import read_text
+from kiviat.record.valid import parse_json
+from kiviat.store import forget_writer, refuse_living, writing_jobs
+
+JOB_FILE = "job.json"
+# What a scheduler is asked about: never an option. The note may be a stranger's.
+_IDENTIFIER = re.compile(r"\w[\w.@\[\]-]*")
+
+
+def note_job(folder: Path, scheduler: Scheduler, job: str) -> None:
+    note = {"scheduler": scheduler.name, "job": job}
+    (folder / JOB_FILE).write_text(json.dumps(note) + "\n", encoding="utf-8")
+
+
+def own_job(scheduler: Scheduler) -> str:
+    """The job in which this process runs, as a run's lock names it; "" if it runs in none."""
+    job = scheduler.own_job()
+    return f"{scheduler.name}:{job}" if job else ""
+
+
+def take_over(folder: Path, scheduler: Scheduler) -> None:
+    """In the job of this run: an earlier writer of the same job is gone, because the job was requeued."""
+    if (job := own_job(scheduler)) == _noted_job(folder):
+        forget_writer(folder, job)
+
+
+def release(folder: Path) -> None:
+    """Removes the lock of jobs that are over. InputError where a job of the run waits or runs, or where its
+    scheduler does not answer, or where another process writes the run.
+    """
+    for job in {_noted_job(folder), *writing_jobs(folder)}:
+        name, _, number = job.partition(":")
+        if name not in schedulers() or not _IDENTIFIER.fullmatch(number):
+            continue
+        scheduler = schedulers()[name]
+        state = scheduler.state_of(number)
+        if state != "gone":
+            raise InputError(
+                f"{scheduler.title} job {number} of this run is still {state}: wait, or cancel it with "
+                f"`{shlex.join(scheduler.cancelling(number))}`"
+            )
+        forget_writer(folder, job)
+    refuse_living(folder)
+
+
+def _noted_job(folder: Path) -> str:
+    """The last job submitted for the run, as its lock names it; "" if there is none."""
+    try:
+        note = parse_json(read_text(folder / JOB_FILE))
+        return f"{note['scheduler']}:{note['job']}"
+    except (OSError, ValueError, TypeError, KeyError):
+        return ""

@@ -1,0 +1,130 @@
+"""`kiviat run --on simulated:MACHINE -- ./program`: any MPI program that `kiviat cc` built."""
+
+from __future__ import annotations
+
+import math
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from kiviat.cli.options.run_directory import new_run
+from kiviat.cli.options.simulated_program import failed, new_folder, refuse_benchmarks
+from kiviat.cli.options.substrate import options_of, settle_shape, substrate_of
+from kiviat.cli.text.hints import typeable
+from kiviat.launch.mpi.build import REPLAYER
+from kiviat.launch.mpi.toolchain import find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.process.signals import Interrupts
+from kiviat.launch.programs.simulated_program import Ended, Found, record_of, run_single, setting_of
+from kiviat.launch.substrates.simulated import Simulated
+from kiviat.launch.substrates.substrate import Start
+from kiviat.record import InputError, Metric
+from kiviat.record.units import counted
+from kiviat.store import call_run
+
+
+def execute(arguments: Namespace) -> int:
+    program = built_program(arguments.program)
+    refuse_benchmarks(arguments, "a program after --")
+    compute = factor_of(arguments)
+    settle_shape(arguments)
+    substrate = substrate_of(arguments.on)
+    if not isinstance(substrate, Simulated):
+        raise InputError(
+            f"-- {arguments.program[0]}: kiviat runs programs of yours on simulated machines only; "
+            "give --on simulated:MACHINE"
+        )
+    substrate = Simulated(substrate.machine, REPLAYER)  # built in seconds: kiviat-bench is not needed here
+    options = options_of(arguments)
+    ranks = ranks_of(arguments.ranks) or substrate.default_ranks(options)
+    toolchain = find_toolchain(SIMULATOR)
+    substrate.start(toolchain, ranks, Path(), options)  # what cannot be placed is refused before a run begins
+    with new_run(arguments, program.name, substrate) as directory:
+        folder = new_folder(directory.path)
+        start = simulated_start(
+            substrate.start(toolchain, ranks, folder, options), substrate, folder, compute
+        )
+        start.write(folder)
+        words = [str(program), *arguments.program[1:]]
+        setting = setting_of(directory.id, toolchain, start, words, ranks, folder)
+        with Interrupts() as interrupts:
+            ended = run_single(setting, directory.set_launch, arguments.timeout, interrupts)
+        told = folder / "simulated_s"
+        simulated_s = float(told.read_text()) if told.exists() and not ended.reason else None
+        metrics = [] if simulated_s is None else [Metric.once("time", "s", simulated_s)]
+        found = Found(program.name, ranks, {}, "a program of the user's", metrics)
+        directory.append(record_of(directory.id, found, ended))
+        directory.finish("complete" if ended.signal is None else "interrupted")
+    return _tell(directory.path, substrate, words, ranks, compute, simulated_s, ended)
+
+
+def built_program(words: list[str]) -> Path:
+    """What `kiviat cc` built. InputError where it did not, or where a word has blanks."""
+    if not words:
+        raise InputError("there is nothing after --; give a program and its arguments")
+    path = Path(words[0]).absolute()
+    try:
+        built = b"libsimgrid" in path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{words[0]} cannot be run: {error.strerror}; give the path of a program") from None
+    if not built:
+        raise InputError(f"{words[0]} was not built for simulation; compile it with `kiviat cc`")
+    for word in (str(path), *words[1:]):
+        if any(character.isspace() for character in word):
+            raise InputError(f"{word!r} contains blanks, on which smpirun stumbles; give a word without")
+    return path
+
+
+def factor_of(arguments: Namespace) -> float:
+    """Of the time that computing takes: none, where none is given. With nonsense the simulator would hang or
+    abort.
+    """
+    factor: float = 0.0 if arguments.compute is None else arguments.compute
+    if not 0 <= factor < math.inf:
+        raise InputError(f"--compute is {factor:g}; give 0 or a factor above it")
+    return factor
+
+
+def ranks_of(text: str | None) -> int | None:
+    """The one number that `-n` gives; None where it is not given."""
+    if text is None:
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise InputError(f"-n is {text!r}; a program of yours runs on one number of ranks, such as 8")
+    return int(text)
+
+
+def simulated_start(start: Start, substrate: Simulated, folder: Path, compute: float) -> Start:
+    """Every rank has variables of its own, and payload matters; `compute` says how computation counts."""
+    flops = substrate.machine.numbers["core.flops"].value
+    config = {
+        "smpi/privatization": "dlopen",
+        "smpi/shared-malloc": "off",
+        **(
+            {"smpi/simulate-computation": "yes", "smpi/host-speed": f"{flops * compute:.17g}"}
+            if compute
+            else {}
+        ),
+    }
+    words = (*start.words, *(f"--cfg={name}:{value}" for name, value in config.items()))
+    told = {"KIVIAT_SIMULATED_TIME": str(folder / "simulated_s")}
+    return replace(start, words=words, environment={**start.environment, **told})
+
+
+def _tell(
+    path: Path,
+    substrate: Simulated,
+    words: list[str],
+    ranks: int,
+    compute: float,
+    simulated_s: float | None,
+    ended: Ended,
+) -> int:
+    what = f"{Path(words[0]).name} on {counted(ranks, 'rank')} of {substrate.label}"
+    if ended.reason or simulated_s is None:
+        return failed(what, path, ended)
+    counts = f"computation {compute:g} times as long as here" if compute else "computation takes no time"
+    print(f"{what}: {simulated_s:.6g} s of simulated time ({counts})")
+    print(f"it took {ended.elapsed_s:.1f} s to simulate")
+    print(typeable(f"results  {path}  (`kiviat show {call_run(path)}`)"))
+    return 0

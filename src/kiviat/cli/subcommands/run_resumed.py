@@ -1,0 +1,146 @@
+"""What a run to go on with says of itself. A stranger may have written it: it is compared with what this
+machine finds by itself or the command line names, and nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import shlex
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from kiviat.cli.options.substrate import WHERE, scheduler_to_ask
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import vendors
+from kiviat.launch.programs.lammps_install import Lammps
+from kiviat.plan import Plan, reload_plan
+from kiviat.record import InputError
+from kiviat.store import call_run, read_run
+from kiviat.store.directory import refuse_complete
+from kiviat.store.files import RUN_FILE
+
+_UNTRUSTED = "kiviat executes no command that only a run names"
+
+
+def go_on_there(path: Path, arguments: Namespace) -> None:
+    """A run goes on where it began, and nowhere else. What has a command executed, a launcher or options of a
+    scheduler, the command line has to say again.
+    """
+    _refuse_links(path)
+    for name, began in _where(path).items():
+        asked, option = getattr(arguments, name), f"--{name} {_shown(began)}"
+        if asked is None and began is not None and _is_command(name, began):
+            raise InputError(f"{path} began with {option}, and {_UNTRUSTED}: add {option} if you trust it")
+        if asked not in (None, began):
+            so = f"without --{name}" if began is None else f"with {option}"
+            raise InputError(f"--resume goes on as the run began, {so}; leave --{name} {_shown(asked)} out")
+        setattr(arguments, name, began)
+
+
+def _is_command(name: str, value: Any) -> bool:
+    """Options of a scheduler can name a shell or libraries to load. In its job they are words only."""
+    return name == "launcher" or (
+        name == "on" and scheduler_to_ask(value) is not None and bool(value.partition(":")[2])
+    )
+
+
+def _where(path: Path) -> dict[str, Any]:
+    where: dict[str, Any] = read_run(path).get("where", {})
+    file = path / RUN_FILE
+    for name, value in where.items():
+        if name not in WHERE:
+            raise InputError(f"{file}: where has {name!r}, which is none of {', '.join(WHERE)}; take it out")
+        if value is not None and type(value) is not WHERE[name]:
+            raise InputError(f"{file}: where.{name} is {value!r}, not of type {WHERE[name].__name__}")
+    return where
+
+
+def _refuse_links(path: Path) -> None:
+    """A link in a stranger's run would have us write, or remove, what it leads to."""
+    for part in path.iterdir():
+        if part.is_symlink():
+            raise InputError(f"{part} is a link, and a run goes on in its own folder only; remove it")
+
+
+def _shown(value: Any) -> str:
+    """As one types it, without what would change a terminal."""
+    text = str(value)
+    return shlex.quote(text) if text.isprintable() else repr(text)
+
+
+def plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
+    """The plan that an interrupted run began with."""
+    run = read_run(path)
+    if run["plan"] is None:
+        raise InputError(f"run {run['id']} was ingested; there is nothing to resume")
+    refuse_complete(run)
+    return reload_plan(run["plan"]["definition"], known)
+
+
+def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> str | None:
+    """The MPI that an interrupted run began with, which no other may replace: found here without the run's
+    help, or named by `mpi`. `mpi` if the run began with none. `lammps` finds the LAMMPS whose MPI it may be.
+    """
+    began = _toolchain_of(path)
+    if began is None:
+        return mpi
+    name, wrapper = began
+    if mpi is not None:
+        found = find_toolchain(mpi)
+        if found.name != name:
+            raise InputError(
+                f"--resume goes on with the MPI of the run, {_shown(name)}, and --mpi {mpi} is {found.name}; "
+                "leave it out"
+            )
+        return str(found.mpicxx)
+    for found in _found_here(name, lammps):
+        if found.name == name and _same_file(found.mpicxx, wrapper):
+            return str(found.mpicxx)
+    raise InputError(
+        f"{path} began with {_shown(name)} of {_shown(wrapper)}, which kiviat does not find here, and "
+        f"{_UNTRUSTED}: add --mpi {_shown(wrapper)} if you trust it"
+    )
+
+
+def _toolchain_of(path: Path) -> tuple[str, str] | None:
+    """Name with version, and the wrapper's path; None of a run that has not launched anything."""
+    for index, launch in enumerate(read_run(path)["launches"]):
+        said = launch.get("toolchain") or {}
+        name, wrapper = said.get("name"), said.get("mpicxx")
+        if isinstance(name, str) and isinstance(wrapper, str):
+            return name, wrapper
+        if wrapper:
+            raise InputError(
+                f"{path / RUN_FILE}: launches[{index}].toolchain has no name and path of an MPI; "
+                "it is damaged or not ours"
+            )
+    return None
+
+
+def _found_here(name: str, lammps: Callable[[], Lammps | None]) -> Iterator[Toolchain]:
+    families = [family for family, vendor in vendors().items() if name.startswith(f"{vendor.title} ")]
+    for mpi in (None, *families, "wheel"):
+        with suppress(InputError):
+            yield find_toolchain(mpi)
+    with suppress(InputError):
+        if found := lammps():
+            yield found.toolchain
+
+
+def _same_file(one: Path, other: str) -> bool:
+    with suppress(OSError, ValueError):
+        return str(one) == other or one.samefile(other)
+    return False
+
+
+def resume_command(path: Path, arguments: Namespace) -> str:
+    """What to type so that the run goes on, with what only the command line may say."""
+    words = ["kiviat", "run", "--resume", call_run(path)]
+    for name in ("launcher", "mpi", "lammps"):
+        if (given := getattr(arguments, name)) is not None:
+            words += [f"--{name}", given]
+    if arguments.on and _is_command("on", arguments.on):
+        words += ["--on", arguments.on]
+    return shlex.join(words)

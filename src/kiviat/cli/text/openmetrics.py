@@ -1,0 +1,51 @@
+"""Summaries in the OpenMetrics text format, for monitoring systems that watch a machine over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from kiviat.analysis.aggregate.summary import Summary
+
+_UNITS = {"s": "seconds", "B/s": "bytes_per_second", "1/s": "per_second", "%": "percent", "1": ""}
+
+
+def openmetrics(run: Mapping[str, Any], summaries: Sequence[Summary]) -> str:
+    return "\n".join([*_lines(run, summaries), "# EOF", ""])
+
+
+def _lines(run: Mapping[str, Any], summaries: Sequence[Summary]) -> Iterator[str]:
+    ordered = sorted(summaries, key=lambda summary: (summary.metric, summary.unit))
+    for (metric, unit), group in groupby(ordered, key=lambda summary: (summary.metric, summary.unit)):
+        suffix = _UNITS.get(unit, unit.replace("/", "_per_"))
+        name = "_".join(word for word in ("kiviat", metric, suffix) if word)
+        yield f"# TYPE {name} gauge"
+        if suffix:
+            yield f"# UNIT {name} {suffix}"
+        yield f"# HELP {name} Median over launches and its 95 % interval."
+        for summary in group:
+            for statistic in ("median", "low", "high"):
+                value = getattr(summary, statistic)
+                if value is not None:
+                    # A name of its own, so that nobody's query takes a prediction for a measurement.
+                    predicted = summary.clock == "simulated" and statistic == "median"
+                    labels = _labels(run, summary, "predicted" if predicted else statistic)
+                    yield f"{name}{{{labels}}} {value!r}"
+
+
+def _labels(run: Mapping[str, Any], summary: Summary, statistic: str) -> str:
+    labels = {
+        "machine": run["machine"]["name"],
+        "run": summary.run,
+        "case": summary.case,
+        "benchmark": summary.benchmark,
+        "ranks": summary.ranks,
+        "bytes": "" if summary.bytes is None else summary.bytes,
+        "statistic": statistic,
+    }
+    return ",".join(f'{name}="{_escaped(str(value))}"' for name, value in labels.items())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,18 @@
+"""What machines counted phase by phase, as a table in the terminal."""
+
+from __future__ import annotations
+
+from kiviat.analysis.profiles.phases import PhasesUse, counted_table
+from kiviat.cli.text.table import dim, print_table
+from kiviat.record.units import counted
+
+
+def print_phases(use: PhasesUse) -> None:
+    print("\nwhat the machine counted in each phase, counters of each rank on average:")
+    headings, lines = counted_table(use)
+    print_table(">" * len(headings), headings, lines)
+    for what, words in (("counters", use.counters), ("energy", use.energy)):
+        for said in words:
+            print(dim(f"{what}: {said}"))
+    if use.missing:
+        print(dim(f"{counted(use.missing, 'rank')} left no counters: without MPI_Finalize there are none"))

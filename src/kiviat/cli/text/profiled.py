@@ -1,0 +1,28 @@
+"""What `kiviat profile` says at its end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.profile import in_one_line
+from kiviat.launch.tools.profile import Ended
+from kiviat.profile import read_profile
+
+
+def tell(ended: Ended) -> None:
+    """Of each profile, what it found in one line, and what it lacks."""
+    for path in ended.profiles:
+        profile = read_profile(path)
+        say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")
+        if ended.unfinished:
+            missing = profile.ranks - int(profile.seen.sum())
+            nothing = f", and {missing} left nothing" if missing else ""
+            say(f"ranks ended without MPI_Finalize; this is what they counted until then{nothing}")
+
+
+def say(line: str) -> None:
+    """To the standard error: what a program prints is its own."""
+    sys.stdout.flush()
+    print(typeable(f"kiviat: {line}"), file=sys.stderr)

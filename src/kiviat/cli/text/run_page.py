@@ -1,0 +1,34 @@
+"""Writes the page about runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from kiviat.analysis.aggregate.tables import Grid, grids
+from kiviat.record import Row, write_whole
+from kiviat.store.read import load
+from kiviat.store.tables import load_tables
+
+
+def report_on(paths: Sequence[Path], output: Path) -> None:
+    """One page about all of these runs; what is odd about their files is told."""
+    runs, rows = [], []
+    for path in paths:
+        run, its_rows, warnings = load(path)
+        runs.append(run)
+        rows += its_rows
+        for warning in warnings:
+            print(f"kiviat: {warning}", file=sys.stderr)
+    write_report(runs, rows, output, grids(chain.from_iterable(load_tables(path) for path in paths)))
+
+
+def write_report(
+    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: Path, tables: Sequence[Grid] = ()
+) -> None:
+    from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures
+
+    write_whole(render(runs, rows, tables), path, "report")

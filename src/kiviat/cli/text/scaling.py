@@ -1,0 +1,222 @@
+"""Scaling in words: tables for the terminal, JSON and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from kiviat.analysis.published.scaling import Judged
+from kiviat.analysis.scaling.curve import Curve, Point
+from kiviat.analysis.scaling.laws import Fit
+from kiviat.analysis.scaling.reading import Reading
+from kiviat.analysis.scaling.series import Study
+from kiviat.cli.text.table import bold, print_table
+from kiviat.record.units import counted, format_range, format_value
+from kiviat.report.html.panels import evenly
+from kiviat.report.scaling.text import (
+    energy_text,
+    equals_text,
+    kind_text,
+    known_text,
+    law_text,
+    per_watt_text,
+    place_text,
+    prediction_text,
+    ratio_text,
+    statement_text,
+    verdict_text,
+)
+
+# Of the sizes of a benchmark's messages, how many are shown; CSV, JSON and the page have all.
+_MAX_SIZES = 6
+
+
+def print_readings(found: Sequence[Reading], published: Sequence[Judged]) -> None:
+    shown = _few(found)
+    for place, reading in enumerate(shown):
+        if place:
+            print()
+        _print(reading, [one for one in published if one.study is reading.study])
+    if len(shown) < len(found):
+        print(f"\n{len(found) - len(shown)} more message sizes; --format csv or -o FILE.html has all")
+    if of_no_study := [one for one in published if one.study is None]:
+        print()
+        _print_published(of_no_study)
+
+
+def _print_published(found: Sequence[Judged]) -> None:
+    """Two lines for each: what is published, and what these results say to it."""
+    print("as published")
+    for one in found:
+        print(f"  {place_text(one)}: {statement_text(one)}")
+        print(f"    {verdict_text(one)}: {one.words}")
+
+
+def _few(found: Sequence[Reading]) -> list[Reading]:
+    """A few sizes of each benchmark, all of what has no size."""
+    sizes: dict[tuple[str, str], list[int]] = {}
+    for one in found:
+        if one.study.bytes is not None:
+            sizes.setdefault((one.study.benchmark, one.study.setting), []).append(one.study.bytes)
+    kept = {key: set(evenly(sorted(set(of)), _MAX_SIZES)) for key, of in sizes.items()}
+    return [
+        one
+        for one in found
+        if one.study.bytes is None or one.study.bytes in kept[one.study.benchmark, one.study.setting]
+    ]
+
+
+def _print(reading: Reading, published: Sequence[Judged]) -> None:
+    study = reading.study
+    print(f"{bold(study.title)}: {kind_text(study)}\n")
+    for place, curve in enumerate(study.curves):
+        print(curve.label)
+        _table(study, curve)
+        print(f"law: {curve.choice.words}")
+        for fit in curve.choice.fits:
+            print(f"  {law_text(study, curve, fit)}")
+        for prediction in reading.predictions[place]:
+            print(f"  {prediction_text(study, curve, prediction)}")
+        for ranks, why in curve.missing:
+            print(f"missing: {counted(ranks, 'rank')} {why}")
+        for energy in dict.fromkeys(energy_text(point.power) for point in curve.points):
+            print(f"energy: {energy}")
+        for doubt in reading.doubts[place]:
+            print(f"note: {doubt}")
+        print()
+    for line in equals_text(reading.equals):
+        print(line)
+    if published:
+        _print_published(published)
+
+
+def _table(study: Study, curve: Curve) -> None:
+    powered = any(point.power.watts is not None for point in curve.points)
+    heads = ["ranks", "nodes", "sockets", study.metric]
+    heads += ["low – high", "speedup", "efficiency", "serial fraction"]
+    heads += ["watts", "per watt", "energy"] if powered else []
+    rows = [
+        [*_cells(study, point), *(_power(study, point) if powered else ()), _remarks(curve, point)]
+        for point in curve.points
+    ]
+    print_table(">" * len(heads) + "<", [*heads, ""], rows)
+
+
+def _cells(study: Study, point: Point) -> list[str]:
+    extremes = (
+        "" if point.least is None or point.most is None else format_range(point.least, point.most, study.unit)
+    )
+    return [
+        str(point.ranks),
+        known_text(point.nodes),
+        known_text(point.sockets),
+        format_value(point.value, study.unit),
+        extremes if point.samples > 1 else "",
+        ratio_text(point.speedup),
+        ratio_text(point.efficiency, "%"),
+        "" if point.serial is None else ratio_text(point.serial),
+    ]
+
+
+def _power(study: Study, point: Point) -> list[str]:
+    power = point.power
+    return [format_value(power.watts, "W"), per_watt_text(study, power), format_value(power.joules, "J")]
+
+
+def _remarks(curve: Curve, point: Point) -> str:
+    words = ["predicted"] if curve.clock == "simulated" else []
+    words += ["oversubscribed"] if point.oversubscribed else []
+    if point.meaning.startswith("range"):
+        words.append(point.meaning)
+    return ", ".join(words)
+
+
+def as_json(reading: Reading, published: Sequence[Judged]) -> dict[str, Any]:
+    study = reading.study
+    return {
+        **{name: getattr(study, name) for name in ("benchmark", "metric", "unit", "better", "kind", "why")},
+        "setting": study.setting,
+        "bytes": study.bytes,
+        "curves": [
+            {
+                "label": curve.label,
+                "runs": curve.runs,
+                "clock": curve.clock,
+                "points": [_point(point) for point in curve.points],
+                "law": curve.choice.chosen.name if curve.choice.chosen else None,
+                "choice": curve.choice.words,
+                "fits": [_fit(fit) for fit in curve.choice.fits],
+                "predictions": [asdict(one) for one in predictions],
+                "missing": [{"ranks": ranks, "reason": why} for ranks, why in curve.missing],
+                "notes": doubts,
+            }
+            for curve, predictions, doubts in zip(
+                study.curves, reading.predictions, reading.doubts, strict=True
+            )
+        ],
+        "equals": [asdict(one) for one in reading.equals],
+        "published": [published_json(one) for one in published if one.study is study],
+    }
+
+
+def published_json(one: Judged) -> dict[str, Any]:
+    return {
+        "id": one.row.id,
+        "paper": one.paper.citation,
+        "location": one.row.location,
+        "says": statement_text(one),
+        "asks": one.claim.asks,
+        "verdict": one.verdict,
+        "words": one.words,
+        "predicted": one.predicted,
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    found = asdict(point)
+    size = found.pop("size")
+    return {**found, "problem": size and size["words"]}
+
+
+def _fit(fit: Fit) -> dict[str, Any]:
+    return {
+        "law": fit.name,
+        "formula": fit.law.formula,
+        "parameters": [asdict(one) for one in fit.parameters],
+        **{name: getattr(fit, name) for name in ("off", "worst", "held_out", "contradicted", "aicc")},
+    }
+
+
+def flat(reading: Reading) -> Iterator[dict[str, Any]]:
+    study = reading.study
+    for curve in study.curves:
+        for point in curve.points:
+            yield {
+                **{
+                    name: getattr(study, name)
+                    for name in ("benchmark", "setting", "bytes", "kind", "metric", "unit")
+                },
+                "machine": curve.label,
+                "clock": curve.clock,
+                **{
+                    name: getattr(point, name)
+                    for name in ("run", "case", "ranks", "nodes", "sockets", "value")
+                },
+                **{
+                    name: getattr(point, name)
+                    for name in ("least", "most", "low", "high", "launches", "samples")
+                },
+                "oversubscribed": point.oversubscribed,
+                **_ratio("speedup", point),
+                **_ratio("efficiency", point),
+                **_ratio("serial", point),
+                "bounds": point.meaning,
+                **{name: getattr(point.power, name) for name in ("watts", "per_watt", "joules", "origin")},
+            }
+
+
+def _ratio(name: str, point: Point) -> dict[str, Any]:
+    ratio = getattr(point, name)
+    ends = (None, None, None) if ratio is None else (ratio.value, ratio.low, ratio.high)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))

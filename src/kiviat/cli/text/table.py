@@ -1,0 +1,79 @@
+"""Rows as an aligned table, as CSV or as JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import date, time
+from decimal import Decimal
+from typing import Any
+
+from kiviat.cli.visible import unfiltered, visible_cell
+
+_BOLD, _DIM, _PLAIN = "\033[1m", "\033[2m", "\033[0m"
+
+
+def print_table(alignment: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """`alignment` has a letter for each column, "<" for flush left and ">" for flush right."""
+    lines = [[visible_cell(cell) for cell in row] for row in (headings, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    print(bold(_line(alignment, lines[0], widths)))
+    for row in lines[1:]:
+        print(_line(alignment, row, widths))
+
+
+def _line(alignment: str, cells: Sequence[str], widths: Sequence[int]) -> str:
+    columns = zip(alignment, cells, widths, strict=True)
+    return "  ".join(f"{cell:{side}{width}}" for side, cell, width in columns).rstrip()
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Lists and tables within a cell are JSON; what is unavailable is empty."""
+    output = sys.stdout if sys.stdout.isatty() else unfiltered(sys.stdout)
+    writer = csv.DictWriter(output, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: _cell(value) for key, value in row.items()})
+
+
+def print_json(value: object) -> None:
+    """What is no finite number is null, which JSON has a word for."""
+    print(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def bold(text: str) -> str:
+    return f"{_BOLD}{text}{_PLAIN}" if coloured() else text
+
+
+def dim(text: str) -> str:
+    return f"{_DIM}{text}{_PLAIN}" if coloured() else text
+
+
+def coloured() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _plain(value: object) -> object:
+    """What JSON can say of it."""
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, date | time):  # a datetime is a date
+        return value.isoformat()
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(_plain(value))
+    return None if isinstance(value, float) and not math.isfinite(value) else value

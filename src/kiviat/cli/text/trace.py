@@ -1,0 +1,77 @@
+"""A trace in the terminal: what was recorded, and whether it can be replayed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
+from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
+from kiviat.trace import Trace, read_trace
+
+
+def show(path: Path, form: str) -> int:
+    trace = read_trace(path)
+    if form == "csv":
+        print_csv(_operations(trace))
+    elif form == "json":
+        print_json(_facts(trace))
+    else:
+        _print(trace)
+    return 0
+
+
+def in_one_line(trace: Trace) -> str:
+    size = trace.path.stat().st_size
+    return f"{counted(trace.events, 'event')} of {counted(trace.ranks, 'rank')} in {format_bytes(size)}"
+
+
+def _operations(trace: Trace) -> list[dict[str, Any]]:
+    """Each kind of event: how often on all ranks, and what it gives others, in bytes."""
+    calls: Counter[str] = Counter()
+    sent: Counter[str] = Counter()
+    for one in trace.each:
+        calls.update(one.calls)
+        sent.update(one.bytes)
+    calls.pop("end", None)
+    return [{"operation": name, "calls": count, "bytes": sent[name]} for name, count in calls.most_common()]
+
+
+def _facts(trace: Trace) -> dict[str, Any]:
+    computed = trace.computed_s
+    return {
+        "program": trace.program,
+        "library": trace.library,
+        "ranks": trace.ranks,
+        "nodes": trace.nodes,
+        "events": trace.events,
+        "recorded_s": trace.elapsed_s,
+        "computed_s": {"least": min(computed), "mean": sum(computed) / len(computed), "most": max(computed)},
+        "rate": asdict(trace.rate) if trace.rate else None,
+        "complete": trace.complete,
+        "refusal": trace.refusal(),
+        "operations": _operations(trace),
+    }
+
+
+def _print(trace: Trace) -> None:
+    where = f"{counted(trace.ranks, 'rank')} on {counted(trace.nodes, 'node')}"
+    print(bold(f"{trace.program} on {where}"), dim(trace.library))
+    took = UNAVAILABLE if trace.elapsed_s is None else format_value(trace.elapsed_s, "s")
+    computed = trace.computed_s
+    print(
+        f"\nrecorded: {in_one_line(trace)}; {took} of real time, of which ranks computed "
+        f"{format_value(min(computed), 's')} to {format_value(max(computed), 's')}"
+    )
+    if trace.rate:
+        print(dim(f"a core here: {format_value(trace.rate.flops, 'flop/s')} ({trace.rate.how})"))
+    lines = [
+        [one["operation"].replace("_", " "), f"{one['calls']:,}", format_bytes(one["bytes"])]
+        for one in _operations(trace)
+    ]
+    print()
+    print_table("<>>", ["operation", "calls", "bytes given"], lines)
+    why = trace.refusal()
+    print(f"\nit cannot be replayed: {why}" if why else "\nit can be replayed")

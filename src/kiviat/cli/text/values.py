@@ -1,0 +1,67 @@
+"""Results in words, for tables and for the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.cli.text.hints import typeable
+from kiviat.record import Row
+from kiviat.record.units import format_range
+
+
+def interval(summary: Summary) -> str:
+    """ "1.20 – 1.27 µs", or why there is none."""
+    if summary.low is None or summary.high is None:
+        return "too few launches"
+    return format_range(summary.low, summary.high, summary.unit)
+
+
+def order(summary: Summary) -> tuple[str, int, str, int]:
+    """Tables go by benchmark, ranks, setting and size, whatever the order of measurement."""
+    return summary.benchmark, summary.ranks, setting(summary), -1 if summary.bytes is None else summary.bytes
+
+
+def setting(summary: Summary) -> str:
+    """The axes off their default, and the mode where it changes what is measured."""
+    words = [f"{name} {value}" for name, value in sorted(summary.axes.items())]
+    return ", ".join(words + (["back to back"] if summary.mode == "pallas2" else []))
+
+
+_FALLBACKS = {"barrier": "started by a barrier", "mixed": "started by a barrier in some launches"}
+
+
+def notes(summary: Summary, expected_sync: str | None) -> str:
+    """What a reader should know about one line of a table."""
+    words = [] if summary.converged or summary.clock != "wall" else ["not converged"]
+    words += ["oversubscribed"] if summary.oversubscribed else []
+    if summary.sync != expected_sync and summary.sync in _FALLBACKS:
+        words.append(_FALLBACKS[summary.sync])
+    return ", ".join(words)
+
+
+def failures(rows: Sequence[Row], most: int = 5) -> list[str]:
+    """What failed or was skipped and why; equal reasons are told once."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.outcome != "ok":
+            cases = reasons.setdefault((row.outcome, row.reason or "no reason given"), [])
+            if row.case not in cases:
+                cases.append(row.case)
+    lines = []
+    for (outcome, reason), cases in list(reasons.items())[:most]:
+        more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
+        lines.append(f"{outcome}: {cases[0]}{more}: {reason}")
+    if len(reasons) > most:
+        lines.append(typeable(f"and {len(reasons) - most} more reasons; `kiviat show` lists them"))
+    return lines
+
+
+def duration(seconds: float) -> str:
+    """ "45 s", "2 min 10 s", "1 h 05 min"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"

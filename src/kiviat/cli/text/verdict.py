@@ -1,0 +1,54 @@
+"""The end of a run: what was found, where the results are, and the report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.aggregate.tables import Grid, grids
+from kiviat.analysis.findings.all import findings, top
+from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.run_page import write_report
+from kiviat.cli.text.values import failures
+from kiviat.record import Row
+from kiviat.record.units import counted
+from kiviat.store import call_run
+from kiviat.store.read import load
+from kiviat.store.tables import load_tables
+
+_MOST_IMPORTANT = 3
+
+
+def print_verdict(path: Path, report: Path | None) -> None:
+    """The report is written even where standard output is closed; BrokenPipeError then says so."""
+    run, rows, _ = load(path)
+    tables = grids(load_tables(path))
+    closed = None
+    try:
+        _print_findings(path, run, rows, tables)
+    except BrokenPipeError as error:
+        closed = error
+    report = report or path / "report.html"
+    write_report([run], rows, report, tables)
+    if closed:
+        raise closed
+    print(f"report   {report}")
+
+
+def _print_findings(path: Path, run: Mapping[str, Any], rows: Sequence[Row], tables: Sequence[Grid]) -> None:
+    done = counted(len({row.case for row in rows if row.outcome == "ok"}), "case")
+    if run["clock"] == "simulated":
+        print(f"{done} simulated")
+    else:
+        print(f"{done} measured in {counted(len(run['launches']), 'launch')}")
+    for line in failures(rows):
+        print(line)
+    # What failed has just been told.
+    found = [one for one in findings(summarise(rows), [run], rows, tables) if one.kind != "failures"]
+    for number, finding in enumerate(top(found, _MOST_IMPORTANT), 1):
+        print(f"{number}. {finding.headline}")
+    print(typeable(f"results  {path}  (`kiviat show {call_run(path)}`)"))
+    sys.stdout.flush()

@@ -1,0 +1,80 @@
+"""Who waited for whom, as tables in the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from kiviat.analysis.profiles.wait_states import WaitUse, causes_in_words, wait_use_of
+from kiviat.cli.text.table import dim, print_table
+from kiviat.profile import Profile
+from kiviat.profile.waits import COLUMNS
+from kiviat.record.units import UNAVAILABLE, counted, format_part, format_value
+
+_MOST_PAIRS = 8
+
+
+def print_waits(use: WaitUse) -> None:
+    if use.unavailable:
+        print(f"\nwho waits for whom: {UNAVAILABLE}: {use.unavailable}")
+        return
+    print(
+        f"\n{format_part(use.of_time)} of the time is waiting for other ranks ({format_part(use.least)} to "
+        f"{format_part(use.most)} on the ranks), {format_part(use.of_mpi)} of that in MPI: "
+        f"{format_value(use.mean_s, 's')} on average"
+    )
+    print(dim(error_of(use)))
+    if use.calls:
+        print(f"waited for most: {causes_in_words(use.causes)}\n")
+        headings = ["call", "waits for", "of all", "mean", "waits", "longest", "whom"]
+        lines = [
+            [
+                one.call,
+                one.kind,
+                format_part(one.of_time),
+                format_value(one.mean_s, "s"),
+                f"{one.waits:,}",
+                format_value(one.longest_s, "s"),
+                causes_in_words(one.causes),
+            ]
+            for one in use.calls
+        ]
+        print_table("<<>>>><", headings, lines)
+        print()
+        pairs = [
+            [
+                str(one.rank),
+                str(one.cause),
+                format_value(one.seconds, "s"),
+                format_part(one.of_waiting),
+                one.most,
+            ]
+            for one in use.pairs[:_MOST_PAIRS]
+        ]
+        print_table(">>>><", ["rank", "waits for", "time", "of all waiting", "mostly"], pairs)
+        if len(use.pairs) > _MOST_PAIRS:
+            print(dim("--format json has all"))
+    for remark in use.remarks:
+        print(dim(f"waiting: {remark}"))
+
+
+def facts_of(profile: Profile) -> dict[str, Any] | None:
+    """For JSON: what is printed, and each rank, call, kind and rank that it waited for; None where nobody
+    asked.
+    """
+    use, waits = wait_use_of(profile), profile.waits
+    if use is None or waits is None:
+        return None
+    columns = {name: getattr(waits, name).tolist() for name in COLUMNS}
+    lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+    return asdict(use) | {"lines": lines}
+
+
+def error_of(use: WaitUse) -> str:
+    times = f"{counted(use.recorded, 'call')} with times"
+    if use.clocks == 1:
+        return f"{times}; all ranks read one clock"
+    return (
+        f"{times}; {use.clocks} clocks, known to half of a round trip: off by at most "
+        f"{format_value(use.error_s, 's')} on average"
+    )

@@ -1,0 +1,1 @@
+"""MPI implementations: finding, building with, and starting them."""

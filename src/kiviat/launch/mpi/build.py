@@ -1,0 +1,204 @@
+"""Builds kiviat-bench, the profiler, the recorder or the replayer, once, into the cache of the user."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from kiviat.launch.mpi import build_cache
+from kiviat.launch.mpi.toolchain import Toolchain, answer
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.process import children
+from kiviat.launch.process.signals import Interrupted
+from kiviat.record import InputError, data_path
+
+PROGRAM = "kiviat-bench"
+# What SimGrid loads beside the program.
+PLATFORM = "libkiviat-platform.so"
+# What any program preloads, and what makes its calls again; projects of their own, which compile in seconds.
+PROFILER = "libkiviat-profile.so"
+RECORDER = "libkiviat-trace.so"
+REPLAYER = "kiviat-replay"
+_PROJECTS = {PROGRAM: ".", PROFILER: "prof", RECORDER: "trace", REPLAYER: "trace"}
+# What each is made of, below native/; the rest is none of its business.
+_NOT_OF = {
+    PROGRAM: ("tests", "prof", "trace", "preloaded.cmake"),
+    PROFILER: ("tests", "bench", "emulated", "trace"),
+    RECORDER: ("tests", "bench", "simgrid", "emulated"),
+    REPLAYER: ("tests", "bench", "prof", "emulated"),
+}
+_NAMES = {PROGRAM: "", PROFILER: "profiler-", RECORDER: "recorder-", REPLAYER: "replayer-"}
+_TAKES = {PROGRAM: "; this takes a minute or two"}
+_LOG = "build.log"
+_LEAST_ROOM_BYTES = 1 << 20
+_VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
+
+
+def build(
+    toolchain: Toolchain,
+    *,
+    source: Path | None = None,
+    cache: Path | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+    product: str = PROGRAM,
+) -> Path:
+    """The path of kiviat-bench, or of another product, for this MPI, built if the cache does not have it;
+    `tell` hears of that.
+    """
+    source = data_path("native") if source is None else source
+    if not (source / "CMakeLists.txt").is_file():
+        raise InputError(f"no native sources in {source}; reinstall kiviat")
+    folder = (cache_folder() if cache is None else cache) / "build"
+    home = folder / _key(toolchain, source, product)
+    program = home / product
+    build_cache.use(home)
+    if program.exists():
+        return program
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with build_cache.locked(home, tell) as held:
+            if not program.exists():
+                if held:
+                    build_cache.clean(home, f"{_NAMES[product]}{toolchain.family}-", tell)
+                _build_into(home, toolchain, source, product, held, tell)
+            build_cache.use(home)
+    except OSError as error:
+        raise InputError(
+            f"cannot build {product} in {folder}: {error.strerror}; set XDG_CACHE_HOME to a folder with room"
+        ) from error
+    return program
+
+
+def cache_folder() -> Path:
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "kiviat"
+
+
+def is_full(folder: Path) -> bool:
+    with suppress(OSError):
+        return shutil.disk_usage(folder).free < _LEAST_ROOM_BYTES
+    return False
+
+
+def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
+    """Changes with everything that the binary depends on."""
+    digest = hashlib.sha256()
+    for fact in (
+        # One MPI has several names, and one file may be several wrappers, which say different things.
+        str(toolchain.mpicxx.resolve()),
+        toolchain.version,
+        answer([str(toolchain.mpicxx), "-show"]),
+        answer([os.environ.get("CXX", "c++"), "--version"]),
+        platform.machine(),
+        *(os.environ.get(name, "") for name in _VARIABLES),
+    ):
+        digest.update(fact.encode() + b"\0")
+    for path in sorted(source.rglob("*")):
+        if path.is_file() and path.relative_to(source).parts[0] not in _NOT_OF[product]:
+            digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"{_NAMES[product]}{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
+
+
+def _build_into(
+    home: Path, toolchain: Toolchain, source: Path, product: str, held: bool, tell: Callable[[str], None]
+) -> None:
+    """Builds beside the place and moves the product there, so that no half of one is ever seen.
+
+    What is interrupted goes on the next time, in the same folder, unless another may be building there.
+    """
+    for tool in ("cmake", "ninja"):
+        if not shutil.which(tool):
+            raise InputError(
+                f"{tool} is needed to build {product}; "
+                f"`apt install {_PACKAGES[tool]}` or `pip install {tool}`"
+            )
+    work = home.with_name(home.name + build_cache.WORK)
+    if not held:
+        work = Path(tempfile.mkdtemp(prefix=f"{home.name}.", dir=home.parent))
+    begun = work / "source"  # CMake goes on only with sources at the same place
+    continues = begun.is_file() and begun.read_text() == str(source)
+    tell(
+        f"{'going on with the build of' if continues else 'building'} {product} with {toolchain.name} "
+        f"({toolchain.mpicxx}), once{_TAKES.get(product, '')}"
+    )
+    try:
+        if not (continues and _compiled(work, toolchain, source, product)):
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir()
+            begun.write_text(str(source))
+            if not _compiled(work, toolchain, source, product):
+                raise InputError(_failure(work / _LOG, home, toolchain, product))
+        home.mkdir(exist_ok=True)
+        (work / _LOG).replace(home / _LOG)
+        # The program last: where it is, all is there.
+        for name in reversed(_products(toolchain, product)):
+            built = next(path for path in sorted(work.rglob(name)) if path.is_file())
+            built.replace(home / name)
+    except KeyboardInterrupt as interrupted:
+        if isinstance(interrupted, Interrupted) and held:
+            interrupted.kept = f"what is built of {product} is kept, and the next command goes on with it"
+        if not held:
+            shutil.rmtree(work, ignore_errors=True)
+        raise
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    shutil.rmtree(work, ignore_errors=True)
+    _kept_log(home).unlink(missing_ok=True)  # of an attempt that failed
+
+
+def _products(toolchain: Toolchain, product: str) -> list[str]:
+    return [product, PLATFORM] if toolchain.family == SIMULATOR else [product]
+
+
+def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> bool:
+    project = str(source / _PROJECTS[product])
+    configure = [
+        *("cmake", "-G", "Ninja", "-S", project, "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
+        *_definitions(toolchain),
+    ]
+    # Ninja itself, not by way of CMake: told to end, it ends its compilers and removes what they began.
+    make = ["ninja", "-C", str(work), *_products(toolchain, product)]
+    # CMake's questions to smpicxx are about a compiler, not about a simulator.
+    asking = {**os.environ, "SMPI_PRETEND_CC": "1"}
+    with (work / _LOG).open("w") as log:
+        return all(
+            children.run(words, output=log, errors=subprocess.STDOUT, environment=environment).returncode == 0
+            for words, environment in ((configure, asking), (make, None))
+        )
+
+
+def _definitions(toolchain: Toolchain) -> list[str]:
+    if toolchain.family == SIMULATOR:
+        return [f"-DCMAKE_CXX_COMPILER={toolchain.mpicxx}", "-DKIVIAT_SIMULATED=ON"]
+    return [
+        f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",
+        f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
+        "-DMPI_CXX_SKIP_MPICXX=ON",
+    ]
+
+
+_PACKAGES = {"cmake": "cmake", "ninja": "ninja-build"}
+
+
+def _kept_log(home: Path) -> Path:
+    return home.with_name(f"{home.name}.log")
+
+
+def _failure(log: Path, home: Path, toolchain: Toolchain, product: str) -> str:
+    kept = _kept_log(home)
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    first = next(
+        (line for line in lines if "error:" in line or "CMake Error" in line), lines[-1] if lines else ""
+    )
+    log.replace(kept)
+    if is_full(kept.parent):
+        first = f"no room in {kept.parent}; make room, or set XDG_CACHE_HOME to a folder with room"
+    return f"building {product} with {toolchain.mpicxx} ({toolchain.name}) failed: {first}; log: {kept}"

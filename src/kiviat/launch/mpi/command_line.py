@@ -1,0 +1,98 @@
+"""A command such as `mpirun -n 16 ./program args`, taken apart: launcher, ranks, other options, program."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kiviat.launch.mpi.linkage import launcher_family
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.record import InputError
+
+_RANKS = ("-n", "-np", "--n", "--np", "-c")
+# Options by how many words follow them; all others have none.
+_VALUES = {
+    **dict.fromkeys(("-x", "-wdir", "--wdir", "-wd", "--timeout", "--output-filename", "--output"), 1),
+    **dict.fromkeys(("-genvlist", "-iface", "-l", "-prepend-pattern", "--stdin"), 1),
+    **dict.fromkeys(("--mca", "-mca", "--gmca", "--prtemca", "-genv", "-env"), 2),
+}
+# What places ranks is our part; who may start more ranks than cores is the substrate's.
+_PLACING = {
+    *("--hostfile", "-hostfile", "--machinefile", "-machinefile", "-f", "--host", "-host", "-H", "-hosts"),
+    *("--map-by", "-map-by", "--rank-by", "-rank-by", "--bind-to", "-bind-to", "-rf", "--rankfile"),
+    *("-ppn", "-N", "--npernode", "-npernode", "--ppr", "-rankmap", "-bynode", "--bynode", "-byslot"),
+}
+_NEEDLESS = {"--oversubscribe", "-oversubscribe", "--allow-run-as-root"}
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    launcher: str
+    ranks: int
+    options: tuple[str, ...]
+    program: tuple[str, ...]
+
+
+def taken_apart(words: Sequence[str]) -> CommandLine:
+    """InputError where a word cannot be understood, or places ranks."""
+    said = " ".join(words)
+    ranks: int | None = None
+    options: list[str] = []
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        name, _, value = words[at].partition("=")
+        if name in _PLACING:
+            raise InputError(f"{words[at]} in `{said}` places ranks, which is done for it here; leave it out")
+        if name in _RANKS:
+            value = value or (words[at + 1] if at + 1 < len(words) else "")
+            if not value.isdecimal():
+                raise InputError(f"{name} {value} in `{said}` is not a number of ranks; write -n 16")
+            ranks = int(value)
+            at += 1 if "=" in words[at] else 2
+            continue
+        count = 1 + (0 if "=" in words[at] else _VALUES.get(name, 0))
+        if name not in _NEEDLESS:
+            options += words[at : at + count]
+        at += count
+    if ranks is None:
+        raise InputError(f"`{said}` does not say how many ranks; write mpirun -n 16 ./program")
+    if at >= len(words):
+        raise InputError(f"`{said}` has no program; write mpirun -n 16 ./program")
+    program = shutil.which(words[at])
+    if program is None:
+        raise InputError(
+            f"{words[at]!r} in `{said}` is not a program; write options that have values as --option=value"
+        )
+    return CommandLine(words[0], ranks, tuple(options), (str(Path(program).absolute()), *words[at + 1 :]))
+
+
+def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
+    """What options of an mpiexec set, for `launcher`, which hands on its own environment and knows none.
+    InputError for those that do anything else.
+    """
+    found: dict[str, str] = {}
+    words = iter(options)
+    for name in words:
+        if name == "-x":  # a variable without a value is handed on in any event
+            variable, given, value = next(words, "").partition("=")
+            found |= {variable: value} if given else {}
+        elif name in ("-genv", "-env", "--mca", "-mca"):
+            variable = next(words, "")
+            found[variable if name.endswith("env") else f"OMPI_MCA_{variable}"] = next(words, "")
+        elif name not in ("-genvall", "-envall"):
+            raise InputError(
+                f"{name} is an option of mpiexec's, and {launcher} starts the ranks here; leave it out"
+            )
+    return found
+
+
+def toolchain_of(launcher: str, mpi: str | None) -> Toolchain:
+    """The MPI of a launcher, unless `mpi` names another way to it."""
+    if mpi is not None:
+        return find_toolchain(mpi)
+    family = launcher_family(launcher)
+    if family is None:
+        raise InputError(f"{launcher} is not the launcher of an MPI that we know; name the MPI by --mpi")
+    return find_toolchain(family)

@@ -1,0 +1,186 @@
+"""Which MPI a command's program is linked with, found out before anything starts."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from kiviat.launch.mpi.toolchain import Toolchain, answer, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR, vendors
+from kiviat.launch.process import children
+from kiviat.record import InputError
+
+# The names under which the loader finds the libraries of each ABI that we can build for.
+_ABIS = {
+    "openmpi": re.compile(r"libmpi\.so\.(40|80)"),
+    "mpich": re.compile(r"libmpi\.so\.12|libmpich\.so\.12"),
+}
+_ANY_MPI = re.compile(r"libmpi(ch|_abi|_cxx|cxx)?\.so(\.\d+)?")
+_LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)(\..*)?")
+_LDD_TIMEOUT_S = 30.0
+# Programs that run others, or modules that bring an MPI; what they will load cannot be seen from outside.
+_INTERPRETERS = re.compile(
+    r"(python|perl|ruby|julia|lua|R|Rscript|java|octave|(ba|da|k|z|c|tc|fi)?sh)[\d.]*(-\w+)?"
+)
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A program, and the MPI it is linked with: `family` is None where that cannot be known beforehand."""
+
+    program: str
+    family: str | None
+    library: Path | None
+
+
+def linked(words: Sequence[str], sure: bool = False) -> Linked:
+    """The program that a command starts. InputError where it starts nothing that a library could be
+    preloaded into.
+
+    `sure` is who names the MPI of a program that links none.
+    """
+    place = launcher_place(words)
+    launcher = None if place is None else launcher_family(words[place])
+    unknown: str | None = None
+    refused: tuple[str, str] | None = None
+    for at, word in enumerate(words):
+        path = _executable(word)
+        if path is None or at <= (-1 if place is None else place):
+            continue
+        content = _beginning(path)
+        if content[:2] == b"#!" or _INTERPRETERS.fullmatch(path.name):
+            unknown = unknown or word
+        elif content == b"\x7fELF":
+            found = _libraries(path)
+            if found is None:
+                refused = (
+                    word,
+                    ("is statically linked, so that nothing can be preloaded; link the MPI dynamically"),
+                )
+            elif family := _family(word, found):
+                if place is not None:
+                    _refuse_other_launcher(words[place], launcher, word, family[0])
+                return Linked(word, *family)
+            else:
+                refused = refused or (
+                    word,
+                    "links no MPI; give an MPI program, or --mpi where it loads its MPI at run time",
+                )
+    if sure and refused and "static" not in refused[1]:
+        unknown = refused[0]
+    if unknown:
+        return Linked(unknown, launcher, None)
+    if refused:
+        raise InputError(f"{refused[0]} {refused[1]}")
+    raise InputError(f"there is no MPI program in `{' '.join(words)}`; give it as you would start it")
+
+
+@cache
+def launcher_family(word: str) -> str | None:
+    """The MPI that a launcher belongs to; None if it is no launcher of an MPI that we know."""
+    path = _executable(word)
+    if path is None or not _LAUNCHERS.fullmatch(path.name):
+        return None
+    said = answer([str(path), "--version"])
+    for family, vendor in vendors().items():
+        if family != SIMULATOR and re.search(vendor.launcher_pattern, said):
+            return family
+    return None
+
+
+def toolchain_for(found: Linked, mpi: str | None) -> Toolchain:
+    """What compiles for the program's MPI: `--mpi`, the wrapper of its own MPI, or one of its ABI."""
+    if mpi:
+        toolchain = find_toolchain(mpi)
+        if found.family and toolchain.family != found.family:
+            raise InputError(
+                f"--mpi {mpi} is {toolchain.name}, but {found.program} is linked with "
+                f"{vendors()[found.family].title} ({found.library}); leave --mpi out"
+            )
+        return toolchain
+    if found.library is not None and not _same_installation(found):
+        for prefix in list(found.library.parents)[1:4]:
+            wrapper = prefix / "bin" / "mpicxx"
+            if os.access(wrapper, os.X_OK):
+                try:
+                    toolchain = find_toolchain(str(wrapper))
+                except InputError:
+                    continue
+                if toolchain.family == found.family:
+                    return toolchain
+    return find_toolchain(found.family)
+
+
+def _same_installation(found: Linked) -> bool:
+    """Whether the MPI that its name finds is the one that the program loads."""
+    try:
+        wrapper = find_toolchain(found.family).mpicxx.resolve()
+    except InputError:
+        return False
+    return found.library is not None and found.library.resolve().is_relative_to(wrapper.parents[1])
+
+
+def launcher_place(words: Sequence[str]) -> int | None:
+    """Where the launcher stands, which others may start in turn; None if there is none by name."""
+    places = (at for at, word in enumerate(words) if _LAUNCHERS.fullmatch(Path(word).name))
+    return next(places, None)
+
+
+def _refuse_other_launcher(word: str, launcher: str | None, program: str, family: str) -> None:
+    if launcher is not None and launcher != family:
+        raise InputError(
+            f"{word} is {vendors()[launcher].title}'s, but {program} is linked with "
+            f"{vendors()[family].title}: its ranks would not find each other; use the launcher of its MPI"
+        )
+
+
+def _executable(word: str) -> Path | None:
+    if not word or word.startswith("-"):
+        return None
+    found = shutil.which(word)
+    return Path(found) if found else None
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4)
+    except OSError:
+        return b""
+
+
+def _libraries(path: Path) -> dict[str, Path] | None:
+    """What the loader would load for a program; None for one without a loader."""
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    try:
+        done = children.run(
+            ["ldd", str(path)], environment={**environment, "LC_ALL": "C"}, timeout_s=_LDD_TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    if "not a dynamic executable" in done.stderr + done.stdout or "statically linked" in done.stdout:
+        return None
+    pairs = re.findall(r"^\s*(\S+) => (.*?)(?: \(0x[0-9a-f]+\))?$", done.stdout, re.MULTILINE)
+    return {name: Path(where) for name, where in pairs}
+
+
+def _family(word: str, libraries: dict[str, Path]) -> tuple[str, Path] | None:
+    for name, where in libraries.items():
+        for family, names in _ABIS.items():
+            if names.fullmatch(name):
+                if "not found" in str(where):
+                    raise InputError(f"{word} needs {name}, which is not found; set LD_LIBRARY_PATH")
+                return family, where
+    for name in libraries:
+        if name.startswith("libsimgrid"):
+            raise InputError(f"{word} was built for simulation; compile it for a real MPI")
+        if _ANY_MPI.fullmatch(name):
+            known = "libmpi.so.40 (Open MPI 3 to 5) and libmpi.so.12 (MPICH and its relatives)"
+            raise InputError(f"{word} needs {name}, an MPI of another ABI than {known}; use one of these")
+    return None

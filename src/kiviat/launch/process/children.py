@@ -1,0 +1,162 @@
+"""Programs that kiviat starts for itself, compilers for example: none of them outlives it, whatever ends it.
+
+Each has a session of its own, so that Ctrl-C reaches kiviat alone, which then ends the whole session. Where
+kiviat is killed the kernel tells the program, and a process that outlives kiviat (`Sentinel`) ends the rest.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from kiviat.launch.process import processes
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+# What a program gets to remove its own temporary files.
+_GRACE_S = 2.0
+_LOOK_S = 0.01
+
+
+def tied(number: int = signal.SIGTERM, session: bool = False) -> Callable[[], None]:
+    """For `preexec_fn`: the program gets this signal when kiviat, or its thread that started it, is gone; a
+    `session` of its own is ended then, too.
+    """
+    parent = os.getpid()
+
+    def tie() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, number)
+        if session:
+            _tell_sentinel(f"+{os.getpid()}")
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return tie
+
+
+def run(
+    words: Sequence[str | Path],
+    *,
+    text: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    output: IO[str] | int = subprocess.PIPE,
+    errors: int = subprocess.PIPE,
+    inherits: bool = False,
+    timeout_s: float | None = None,
+    tie: int = signal.SIGTERM,
+) -> subprocess.CompletedProcess[str]:
+    """As subprocess.run, of which nothing stays where it is interrupted or takes too long.
+
+    What it prints is captured unless `output` says otherwise. It reads `text`, or nothing; one that
+    `inherits` has our own streams.
+    """
+    stdin = subprocess.DEVNULL if text is None else subprocess.PIPE
+    streams: tuple[IO[str] | int | None, ...] = (None, None, None) if inherits else (stdin, output, errors)
+    child = subprocess.Popen(
+        words,
+        stdin=streams[0],
+        stdout=streams[1],
+        stderr=streams[2],
+        text=True,
+        errors="replace",
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+        preexec_fn=tied(tie, session=True),
+    )
+    with child:
+        try:
+            said = child.communicate(text, timeout_s)
+        except BaseException:
+            end_session(child.pid)
+            raise
+        finally:
+            _tell_sentinel(f"-{child.pid}")
+    return subprocess.CompletedProcess(child.args, child.returncode, *said)
+
+
+def end_session(session: int) -> None:
+    """Asks each of its processes to end, and kills those that have not after a while."""
+
+    def living() -> list[int]:
+        return [pid for pid in processes.our_processes() if processes.session_of(pid) == session]
+
+    for pid in living():
+        with suppress(OSError):
+            os.kill(pid, signal.SIGTERM)
+    processes.end_all(living, _GRACE_S)
+
+
+class Sentinel:
+    """A process that waits for our end, and then ends and removes what is left: the sessions of programs, and
+    what `clean` finds. It is begun before there are threads, and dismissed where we end by ourselves.
+    """
+
+    def __init__(self, clean: Callable[[], object]) -> None:
+        self._clean = clean
+        self._pid: int | None = None
+
+    def begin(self) -> None:
+        global _to_sentinel
+        told, _to_sentinel = os.pipe()  # its end is how ours is heard of
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _watch(told, parent, self._clean)
+        os.close(told)
+
+    def dismiss(self) -> None:
+        """Also of one whose beginning was cut off."""
+        global _to_sentinel
+        _tell_sentinel(".")
+        if _to_sentinel is not None:
+            os.close(_to_sentinel)
+            _to_sentinel = None
+        if self._pid is not None:
+            with suppress(OSError):
+                os.waitpid(self._pid, 0)
+
+
+_to_sentinel: int | None = None
+
+
+def _tell_sentinel(line: str) -> None:
+    if _to_sentinel is not None:
+        with suppress(OSError):
+            os.write(_to_sentinel, f"{line}\n".encode())
+
+
+def _watch(told: int, parent: int, clean: Callable[[], object]) -> None:
+    """Never returns."""
+    try:
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nothing, stream)
+        for descriptor in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
+            if descriptor > 2 and descriptor != told:
+                with suppress(OSError):
+                    os.close(descriptor)
+        sessions = set[int]()
+        with os.fdopen(told) as lines:
+            for line in lines:
+                if line.startswith("."):
+                    os._exit(0)
+                (sessions.add if line[0] == "+" else sessions.discard)(int(line[1:]))
+        while os.getppid() == parent:  # its files are closed, and it is about to be gone
+            time.sleep(_LOOK_S)
+        for session in sessions:
+            end_session(session)
+        clean()
+    finally:
+        os._exit(0)

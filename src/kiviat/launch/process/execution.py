@@ -1,0 +1,112 @@
+"""One launch as a process: started in a session of its own, waited for, ended without a trace."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from kiviat.launch.process import processes
+from kiviat.launch.process.children import tied
+from kiviat.launch.process.processes import VARIABLE, Marker
+from kiviat.record import InputError
+
+# What mpiexec gets to end its ranks, on other nodes too, before we end what is left on this one.
+_GRACE_S = 3.0
+_LAST_BYTES = 20_000
+
+
+class Execution:
+    """`command` runs until it exits or `end` is called; its output goes to files in `folder`."""
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], folder: Path, marker: Marker
+    ) -> None:
+        self.marker = marker
+        self._outputs = [folder / "stderr", folder / "stdout"]
+        with self._outputs[0].open("wb") as stderr, self._outputs[1].open("wb") as stdout:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=stderr,
+                    env={**os.environ, **environment, VARIABLE: str(marker)},
+                    start_new_session=True,
+                    preexec_fn=tied(),  # if kiviat is killed, mpiexec is told to end its ranks
+                )
+            except OSError as error:
+                raise InputError(f"cannot start {command[0]!r}: {error.strerror}; see --mpi") from error
+        self._descriptor = processes.descriptor_of(self._process.pid)
+        self._exit = select.poll()  # without a descriptor it only sleeps
+        if self._descriptor is not None:
+            self._exit.register(self._descriptor, select.POLLIN)
+
+    def wait(self, timeout_s: float) -> int | None:
+        """The exit status as soon as mpiexec has exited; None when the time is over.
+
+        subprocess' own wait looks twenty times a second, which the ranks would notice.
+        """
+        if self._process.poll() is None:
+            self._exit.poll(1000 * timeout_s)
+        return self._process.poll()
+
+    def end(self) -> int:
+        """Ends every process of the launch; returns mpiexec's exit status."""
+        if self._process.poll() is None:
+            self._process.terminate()
+        try:
+            self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        left = processes.end_all(lambda: processes.of_launch(self.marker, self._process.pid))
+        status = self._process.wait()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        if left:
+            raise InputError(f"processes {left} could not be ended: they hang in the kernel; see `ps -l`")
+        return status
+
+    def output(self, last_bytes: int = 0) -> str:
+        """What it wrote to stderr and stdout, or the end of each. Hydra complains on stdout."""
+        text = ""
+        for path in self._outputs:
+            with suppress(OSError), path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - last_bytes) if last_bytes else 0)
+                text += file.read().decode(errors="replace") + "\n"
+        return text
+
+    def last_words(self) -> str | None:
+        """The line of the output that says most about why it died."""
+        return last_words(self.output(_LAST_BYTES))
+
+
+_TELLING = re.compile(
+    r"signal:? \d|exited on|Abort\(|MPI_ABORT|BAD TERMINATION|error|Error|ERROR|cannot|not enough"
+)
+# What SimGrid says first, before the many lines of what ended then.
+_CAUSE = re.compile(r"Uncaught exception|/CRITICAL\]")
+
+
+def last_words(text: str) -> str | None:
+    lines = [line.strip(" =|\t") for line in text.splitlines()]
+    lines = [line for line in lines if re.search(r"\w", line)]
+    if cause := next((line for line in lines if _CAUSE.search(line)), None):
+        return cause[:300]
+    telling = [line for line in lines if _TELLING.search(line) and " --cfg=" not in line]
+    chosen = telling or lines
+    return chosen[-1][:300] if chosen else None
+
+
+def exit_text(status: int) -> str:
+    if status < 0:
+        return f"mpiexec was killed by signal {-status} ({signal.strsignal(-status)})"
+    if 128 < status < 128 + signal.NSIG:
+        return f"exit code {status} (signal {status - 128}, {signal.strsignal(status - 128)})"
+    return f"exit code {status}"

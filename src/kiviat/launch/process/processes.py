@@ -1,0 +1,178 @@
+"""Finds and ends every process of a launch.
+
+Ranks are not always children or even of the session of mpiexec (Hydra's proxies start sessions of
+their own), so each launch carries a marker in its environment, which all descendants inherit. The
+marker names the kiviat that started it, so that a later kiviat recognises the ranks of a dead one.
+Processes are ended by their number, and never by their name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "KIVIAT_LAUNCH"
+_PROC = Path("/proc")
+_POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Marker:
+    """Host and namespace say whether `owner` can be looked up here at all."""
+
+    host: str
+    namespace: str
+    owner: int
+    owner_started: int
+    launch: str
+
+    @classmethod
+    def new(cls) -> Marker:
+        pid = os.getpid()
+        return cls(socket.gethostname(), _namespace(), pid, _started(pid) or 0, uuid.uuid4().hex)
+
+    @classmethod
+    def parse(cls, text: str) -> Marker | None:
+        words = text.split("/")
+        try:
+            return cls(words[0], words[1], int(words[2]), int(words[3]), words[4])
+        except (IndexError, ValueError):
+            return None
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.namespace}/{self.owner}/{self.owner_started}/{self.launch}"
+
+    def is_here(self) -> bool:
+        """Whether its kiviat ran on this host and among the processes that we see."""
+        return self.host == socket.gethostname() and self.namespace == _namespace()
+
+    def is_orphaned(self) -> bool:
+        """Whether its kiviat ran here and is gone; its number may have been given to another process."""
+        return self.is_here() and (_is_zombie(self.owner) or _started(self.owner) != self.owner_started)
+
+
+def _namespace() -> str:
+    try:
+        return str((_PROC / "self/ns/pid").stat().st_ino)
+    except OSError:
+        return "0"
+
+
+def _status(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; empty when the process is gone."""
+    try:
+        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _started(pid: int) -> int | None:
+    status = _status(pid)
+    return int(status[19]) if status else None
+
+
+def _is_zombie(pid: int) -> bool:
+    return _status(pid)[:1] == ["Z"]
+
+
+def session_of(pid: int) -> int | None:
+    status = _status(pid)
+    return int(status[3]) if status else None
+
+
+def our_processes() -> Iterator[int]:
+    """The processes of this user, zombies and ourselves left out."""
+    user = os.getuid()
+    for entry in _PROC.iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError):
+                if (
+                    entry.stat().st_uid == user
+                    and int(entry.name) != os.getpid()
+                    and not _is_zombie(int(entry.name))
+                ):
+                    yield int(entry.name)
+
+
+def marker_of(pid: int) -> Marker | None:
+    try:
+        environment = (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return None
+    start = VARIABLE.encode() + b"="
+    for variable in environment.split(b"\0"):
+        if variable.startswith(start):
+            return Marker.parse(variable[len(start) :].decode(errors="replace"))
+    return None
+
+
+def mapped(pid: int) -> set[str]:
+    """The files that a process has mapped; empty when it is gone."""
+    try:
+        lines = (_PROC / str(pid) / "maps").read_text().splitlines()
+    except OSError:
+        return set()
+    return {line.split(None, 5)[5] for line in lines if line.count("/")}
+
+
+def of_launch(marker: Marker, session: int | None = None) -> list[int]:
+    """The living processes of a launch, by its marker or by the session of its mpiexec."""
+    return [
+        pid
+        for pid in our_processes()
+        if marker_of(pid) == marker or (session is not None and session_of(pid) == session)
+    ]
+
+
+def orphans() -> list[int]:
+    """The living processes of launches whose kiviat is dead."""
+    return [pid for pid in our_processes() if (marker := marker_of(pid)) and marker.is_orphaned()]
+
+
+def end_all(find: Callable[[], list[int]], grace_s: float = 0.0, limit_s: float = 10.0) -> list[int]:
+    """Ends what `find` finds until it finds nothing: SIGKILL once the grace is over.
+
+    Returns those that could not be ended, such as processes that hang in the kernel.
+    """
+    start = time.monotonic()
+    while (left := find()) and time.monotonic() < start + limit_s:
+        if time.monotonic() >= start + grace_s:
+            for pid in left:
+                _kill(pid, lambda pid: pid in find())
+        time.sleep(_POLL_S)
+    return left
+
+
+def descriptor_of(pid: int) -> int | None:
+    """A descriptor that stands for this process and can be read once it has exited.
+
+    None where the kernel has none, before 5.3. ProcessLookupError if the process is gone.
+    """
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        return None
+
+
+def _kill(pid: int, still_meant: Callable[[int], bool]) -> None:
+    """The descriptor pins the process before it is looked at again: its number cannot change hands."""
+    with suppress(ProcessLookupError):
+        descriptor = descriptor_of(pid)
+        if descriptor is None:
+            os.kill(pid, signal.SIGKILL)
+            return
+        try:
+            if still_meant(pid):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        finally:
+            os.close(descriptor)

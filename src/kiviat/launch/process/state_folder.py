@@ -1,0 +1,24 @@
+"""Where kiviat notes what a later kiviat may have to clean up."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def state_folder() -> Path:
+    named = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(named) if named.startswith("/") else Path.home() / ".local/state") / "kiviat"
+
+
+def read_note(file: Path) -> Any:
+    """The JSON that this user's kiviat has written there. OSError or ValueError where it cannot be read, or
+    is another user's: what is to be removed or ended is nothing that others say.
+    """
+    with file.open(encoding="utf-8") as stream:
+        if os.fstat(stream.fileno()).st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, "written by another user", str(file))
+        return json.load(stream)

@@ -1,0 +1,165 @@
+"""Replays a trace on a modelled machine: the same calls, by SMPI, and computation at that machine's rate."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import statistics
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kiviat.launch.mpi.build import REPLAYER, build
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.process.signals import Interrupts
+from kiviat.launch.programs.simulated_program import Ended, Found, record_of, run_single, setting_of
+from kiviat.launch.substrates.simulated import Simulated
+from kiviat.machine.modelled.machine import Machine
+from kiviat.record import InputError, Metric, Record
+from kiviat.record.units import format_value
+from kiviat.trace import Trace, check, unpack
+
+BENCHMARK = "replay"
+_REFUSES = "kiviat-replay: "  # native/trace/replay/main.cpp
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A core of the modelled machine over one of the recording machine; `how` says where that is from."""
+
+    ratio: float
+    how: str
+
+    @property
+    def scale(self) -> float:
+        """Seconds there for each one recorded."""
+        return 1 / self.ratio
+
+
+def speed_of(trace: Trace, machine: Machine, given: float | None) -> Speed:
+    """What was asked for, else what the rates say. InputError where nobody knows."""
+    if given is not None:
+        if not given > 0:
+            raise InputError(
+                f"--speed is {given:g}; give how quick a core is there, in those of the recording"
+            )
+        how = "computation takes no time" if given == float("inf") else "as asked (--speed)"
+        return Speed(given, how)
+    if trace.rate is None:
+        raise InputError(
+            f"{trace.path} does not say how quick the recording machine's cores are; give --speed, a core of "
+            f"{machine.name} over one of those"
+        )
+    flops = machine.numbers["core.flops"].value
+    how = (
+        f"core.flops of {machine.name}, {format_value(flops, 'flop/s')}, over "
+        f"{format_value(trace.rate.flops, 'flop/s')} of the recording machine: {trace.rate.how}"
+    )
+    return Speed(flops / trace.rate.flops, how)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """`refused` is whether the trace is what went wrong: its calls cannot be made."""
+
+    record: Record
+    ended: Ended
+    refused: bool = False
+
+
+def replay(
+    trace: Trace,
+    machine: Machine,
+    options: Options,
+    speed: Speed,
+    folder: Path,
+    *,
+    run: str = "replay",
+    on_launch: Callable[[Mapping[str, Any]], None] = lambda launch: None,
+    timeout_s: float | None = None,
+) -> Replayed:
+    """Simulates in `folder`. InputError where the trace is damaged; see also refuse_unplaceable."""
+    toolchain = find_toolchain(SIMULATOR)
+    program = build(toolchain, product=REPLAYER, tell=_tell)
+    start = Simulated(machine, REPLAYER).start(toolchain, trace.ranks, folder, options)
+    streams, result = folder / "streams", folder / "result.json"
+    sparse = any(one.sparse for one in trace.each)
+    words: list[str | Path] = [program, streams, result, f"{speed.scale:.17g}", str(int(sparse))]
+    unpack(trace, streams)
+    try:
+        start.write(folder)
+        setting = setting_of(run, toolchain, start, words, trace.ranks, folder)
+        with Interrupts() as interrupts:
+            ended = run_single(setting, on_launch, timeout_s, interrupts)
+    finally:
+        shutil.rmtree(streams, ignore_errors=True)
+    refusal = (ended.reason or "").partition(_REFUSES)[2]
+    if refusal:
+        ended = dataclasses.replace(ended, reason=f"the trace cannot be replayed: {refusal}")
+    told = json.loads(result.read_text()) if result.exists() and not ended.reason else None
+    if told is None and not ended.reason:
+        ended = Ended("the replay ended without a result", ended.signal, ended.started, ended.elapsed_s)
+    found = Found(
+        BENCHMARK,
+        trace.ranks,
+        {"program": trace.program},
+        "a trace has no payload",
+        () if told is None else _metrics(told),
+        _notes(trace, speed),
+    )
+    return Replayed(record_of(run, found, ended), ended, bool(refusal))
+
+
+def refuse_unplaceable(trace: Trace, machine: Machine, options: Options) -> None:
+    """InputError where the machine has no room for the ranks, or the trace cannot be replayed at all."""
+    if why := trace.refusal():
+        raise InputError(f"{trace.path} cannot be replayed: {why}")
+    check(trace)
+    toolchain = find_toolchain(SIMULATOR)
+    build(toolchain, product=REPLAYER, tell=_tell)
+    Simulated(machine, REPLAYER).start(toolchain, trace.ranks, Path(), options)
+
+
+def _tell(text: str) -> None:
+    print(f"kiviat: {text}", file=sys.stderr)
+
+
+def _metrics(told: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """`told` is what the replayer writes (native/trace/replay/main.cpp)."""
+    elapsed, computed = told["elapsed_s"], told["computed_s"]
+    communicated = [whole - part for whole, part in zip(elapsed, computed, strict=True)]
+    total = max(elapsed)
+    shares = [100 * part / whole if whole else 0.0 for part, whole in zip(communicated, elapsed, strict=True)]
+    return (
+        Metric.once("total_time", "s", total),
+        Metric.once("computation_median", "s", statistics.median(computed)),
+        Metric.once("computation_max", "s", max(computed)),
+        Metric.once("communication_median", "s", statistics.median(communicated)),
+        Metric.once("communication_max", "s", max(communicated)),
+        Metric.once("communication_share", "%", statistics.fmean(shares)),
+        Metric.once("network_bytes", "B", told["network_bytes"]),
+        Metric.once("network_messages", "1", told["network_messages"]),
+        Metric.once("node_bytes", "B", told["node_bytes"]),
+        Metric.once("node_messages", "1", told["node_messages"]),
+    )
+
+
+def _notes(trace: Trace, speed: Speed) -> dict[str, str]:
+    """The recorded real time stands here, in words: it is no prediction, and none is it."""
+    hosts = list(dict.fromkeys(one.host for one in trace.each))
+    where = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts"
+    took, computed = (
+        format_value(trace.elapsed_s, "s"),
+        format_value(statistics.median(trace.computed_s), "s"),
+    )
+    infinite = speed.ratio == float("inf")
+    return {
+        "recorded": f"{trace.program} with {trace.library} on {where}: {took} of real time, of which ranks "
+        f"computed {computed} (median)",
+        "speed of a core": speed.how if infinite else f"{speed.ratio:.3g}: {speed.how}",
+    }

@@ -1,0 +1,103 @@
+"""Scotch's mapping, by its program scotch_gmap: a beginning for ours, and what ours is measured by.
+
+Its files are described in the Scotch and libScotch User's Guide, chapter 5. The program, because it may be
+missing, of any version and any width of integers, and cannot take us with it when it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from kiviat.launch.process import children
+from kiviat.placement.dual_bisection import division, uniform
+from kiviat.placement.graph import Floats, Graph, Integers
+
+# Scotch sums up in 32 bits.
+_MOST_WEIGHT = 2**29
+_TIMEOUT_S = 60.0
+# Distances of all pairs go through a file.
+_MOST_NODES = 2048
+
+
+def program() -> str | None:
+    """Where it is; Debian's package is called scotch."""
+    return shutil.which("scotch_gmap")
+
+
+def mapped(graph: Graph, room: Integers, distance: Floats) -> Integers | None:
+    """The node of each rank; None where Scotch is missing, fails, or takes longer than a minute.
+
+    Nodes may get a few too many, where that cannot be avoided by dividing in two.
+    """
+    gmap = program()
+    if gmap is None or len(room) < 2 or graph.vertices < 2 or not len(graph.weight):
+        return None
+    plain = uniform(distance)
+    if not plain and len(room) > _MOST_NODES:
+        return None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source, target, output = (folder / file for file in ("source.grf", "target.tgt", "mapping.map"))
+        source.write_text(_graph(graph))
+        target.write_text(_weights(room) if plain else _decomposition(room, distance))
+        try:
+            children.run(
+                [gmap, source, target, output, "-b0.0"],
+                environment={**os.environ, "SCOTCH_PTHREAD_NUMBER": "1"},
+                timeout_s=_TIMEOUT_S,
+            ).check_returncode()
+            lines = output.read_text().split()
+        except (OSError, subprocess.SubprocessError):
+            return None
+    pairs = np.array(lines[1:], dtype=np.int64).reshape(-1, 2)
+    if len(pairs) != graph.vertices:
+        return None
+    node = np.zeros(graph.vertices, dtype=np.int64)
+    node[pairs[:, 0]] = pairs[:, 1]
+    return node
+
+
+def _graph(graph: Graph) -> str:
+    """Version; vertices and arcs; base 0, edges have weights; for each vertex its degree, and its edges."""
+    scale = max(1.0, float(graph.weight.sum()) / _MOST_WEIGHT)
+    weights = np.maximum(1, np.rint(graph.weight / scale)).astype(np.int64).tolist()
+    ends, first = graph.neighbour.tolist(), graph.first.tolist()
+    lines = ["0", f"{graph.vertices} {len(ends)}", "0 010"]
+    for begin, end in pairwise(first):
+        words = [str(end - begin)]
+        for at in range(begin, end):
+            words += [str(weights[at]), str(ends[at])]
+        lines.append(" ".join(words))
+    return "\n".join(lines) + "\n"
+
+
+def _weights(room: Integers) -> str:
+    """A complete graph of nodes that take more or less."""
+    return f"cmpltw {len(room)} {' '.join(map(str, room.tolist()))}\n"
+
+
+def _decomposition(room: Integers, distance: Floats) -> str:
+    """Any distances: nodes, how they are divided in two again and again (the halves of domain i are 2 i and
+    2 i + 1), and the lower triangle of the distances.
+    """
+    domain = [0] * len(room)
+    parts = [(0, len(room), 1)]
+    while parts:
+        first, last, number = parts.pop()
+        if last - first == 1:
+            domain[first] = number
+            continue
+        middle = first + division(distance[first:last, first:last])
+        parts += [(first, middle, 2 * number), (middle, last, 2 * number + 1)]
+    lines = ["deco 0", f"{len(room)} {max(domain)}"]
+    lines += [f"{node} {int(room[node])} {domain[node]}" for node in range(len(room))]
+    whole = np.rint(distance).astype(np.int64)
+    lines += [" ".join(map(str, whole[node, :node].tolist())) for node in range(1, len(room))]
+    return "\n".join(lines) + "\n"

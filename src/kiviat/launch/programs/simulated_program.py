@@ -1,0 +1,164 @@
+"""One launch of a simulated program that says nothing of itself: how it ended, and what went wrong."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kiviat import __version__
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.transport import MODELLED
+from kiviat.launch.process.execution import Execution
+from kiviat.launch.process.processes import Marker
+from kiviat.launch.process.signals import Interrupts
+from kiviat.launch.run.launch_record import Setting, described, now
+from kiviat.launch.substrates.substrate import Start
+from kiviat.record import RECORD_SCHEMA, Metric, Record
+from kiviat.record.types import Scalar
+
+_LOOK_S = 0.2
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`reason` is what went wrong, None if all went well; `signal` is that of an interruption."""
+
+    reason: str | None
+    signal: int | None
+    started: str
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a record says of the program itself."""
+
+    benchmark: str
+    ranks: int
+    axes: Mapping[str, Scalar]
+    unchecked: str
+    metrics: Sequence[Metric]
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+def setting_of(
+    run: str, toolchain: Toolchain, start: Start, words: Sequence[str | Path], ranks: int, folder: Path
+) -> Setting:
+    """The launch of `words` on a simulated machine, in a folder that there is already."""
+    return Setting(
+        index=0,
+        repetition=0,
+        world=ranks,
+        folder=folder,
+        substrate="simulated",
+        start=start,
+        command=start.command(words),
+        environment=start.environment,
+        user_environment={},
+        toolchain=toolchain,
+        transport=MODELLED,
+        oversubscribed=False,
+        run=run,
+        plan="",
+        timeout_s=None,
+    )
+
+
+def run_single(
+    setting: Setting,
+    on_launch: Callable[[Mapping[str, Any]], None],
+    timeout_s: float | None,
+    interrupts: Interrupts,
+) -> Ended:
+    """What the program prints is shown as it comes, and kept. `on_launch` hears of the launch as run.json
+    holds it, at its beginning and at its end.
+    """
+    mpi = setting.toolchain
+    launch = {
+        **described(setting),
+        "world": setting.world,
+        "mpi": mpi.vendor.title,
+        "mpi_version": mpi.version,
+    }
+    on_launch(launch)
+    shown = 0
+    began = time.monotonic()
+    execution = Execution(setting.command, setting.environment, setting.folder, Marker.new())
+    try:
+        status = None
+        while status is None and interrupts.signal is None:
+            status = execution.wait(_LOOK_S)
+            shown = _show(setting.folder / "stdout", shown)
+            if timeout_s is not None and time.monotonic() - began > timeout_s:
+                break
+    finally:
+        execution.end()
+    signal = interrupts.signal
+    _show(setting.folder / "stdout", shown)
+    reason = _why(setting.folder, status, timeout_s, signal)
+    outcome = "interrupted" if signal is not None else "failed" if reason else "ok"
+    on_launch({**launch, "ended": now(), "exit": status, "outcome": outcome, "reason": reason})
+    return Ended(reason, signal, launch["started"], time.monotonic() - began)
+
+
+def record_of(run: str, found: Found, ended: Ended) -> Record:
+    """The record of the launch's only case."""
+    axes = "".join(f"/{name}={value}" for name, value in found.axes.items())
+    return Record(
+        schema=RECORD_SCHEMA,
+        run=run,
+        launch=0,
+        case=f"{found.benchmark}/ranks={found.ranks}{axes}",
+        plan=None,
+        version=__version__,
+        substrate="simulated",
+        clock="simulated",
+        benchmark=found.benchmark,
+        ranks=found.ranks,
+        bytes=None,
+        axes=found.axes,
+        mode="once",
+        sync=None,
+        outcome="failed" if ended.reason else "ok",
+        phase="timing" if ended.reason else None,
+        reason=ended.reason,
+        check="not run",
+        check_reason=found.unchecked,
+        stopped_by="fixed",
+        batch=None,
+        missed_windows=None,
+        clock_cost_s=None,
+        elapsed_s=ended.elapsed_s,
+        oversubscribed=False,
+        started=ended.started,
+        metrics=tuple(found.metrics),
+        notes=found.notes,
+    )
+
+
+def _show(path: Path, shown: int) -> int:
+    with path.open("rb") as file:
+        file.seek(shown)
+        text = file.read()
+    sys.stdout.buffer.write(text)
+    sys.stdout.flush()
+    return shown + len(text)
+
+
+def _why(folder: Path, status: int | None, timeout_s: float | None, signal: int | None) -> str | None:
+    """What went wrong; SimGrid says goodbye to a deadlock with exit code 0."""
+    said = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if signal is not None:
+        return f"interrupted by signal {signal}"
+    if status is None:
+        return f"took longer than {timeout_s:g} s"
+    if any("Deadlock detected" in line for line in lines):
+        return "deadlock: every rank that is left waits for another one"
+    if status != 0:
+        return f"exit code {status}" + (f": {lines[-1]}" if lines else "")
+    return None

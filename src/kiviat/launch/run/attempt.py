@@ -1,0 +1,208 @@
+"""One launch from start to end: its events become records, and the watchdog ends it if it hangs."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kiviat.launch.mpi.leftovers import Journal
+from kiviat.launch.process.execution import Execution, exit_text
+from kiviat.launch.process.processes import Marker
+from kiviat.launch.process.signals import Interrupts
+from kiviat.launch.run.events import Event, Identity
+from kiviat.launch.run.launch_record import Setting, described, now, refuse_wrong_mpi, said
+from kiviat.launch.run.program import Events, Program
+from kiviat.plan.case import Case
+from kiviat.plan.controls import DEFAULTS
+from kiviat.record import Record
+
+# Kiviat reads the events seldom, because reading takes a core away from the ranks.
+_POLL_S = 0.2
+_LEAST_TIMEOUT_S = 60.0
+_TIMEOUT_BUDGETS = 20
+_EXIT_TIMEOUT_S = 30.0
+_SIMULATION_TIMEOUT_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Sinks:
+    on_launch: Callable[[dict[str, Any]], None]
+    on_record: Callable[[Record], None]
+    on_start: Callable[[Case], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`left` has no record. If the launch died, `reason` says why, and `victim` in which case, if in any."""
+
+    left: list[Case]
+    reason: str | None = None
+    victim: Case | None = None
+
+
+def timeout_s(case: Case | None) -> float:
+    """How long a case, or the time between two, may take."""
+    budget = case.controls.get("budget_s", DEFAULTS["budget_s"]) if case else 0.0
+    nominal_s = case.nominal_s if case else 0.0  # studies also give signs of life
+    return max(_LEAST_TIMEOUT_S, _TIMEOUT_BUDGETS * max(float(budget), nominal_s))
+
+
+class Attempt:
+    """Tries to run `cases` in one launch of `program`."""
+
+    def __init__(self, setting: Setting, program: Program, cases: Sequence[Case], sinks: Sinks) -> None:
+        self._setting = setting
+        self._program = program
+        self._left = {case.id: case for case in cases}
+        self._sinks = sinks
+        self._identity = Identity(
+            setting.run, setting.plan, setting.index, setting.substrate, setting.oversubscribed
+        )
+        self._launch = described(setting)
+        self._published = False
+        self._current: Case | None = None
+        self._current_started: str | None = None
+        self._ended = False
+
+    def run(self, interrupts: Interrupts) -> Ended:
+        """Returns when the launch has ended in one way or another, without a process or a file of it."""
+        folder = self._setting.folder
+        # A kiviat that was killed before it published its launch has left the folder of this one.
+        shutil.rmtree(folder, ignore_errors=True)
+        self._skip_missing()
+        if not self._left:
+            self._close("ok", None, "nothing was started: all its cases are skipped")
+            return Ended([])
+        folder.parent.mkdir(exist_ok=True)  # but no run's directory that vanished
+        folder.mkdir()
+        cases = list(self._left.values())
+        for name, text in self._program.files(cases).items():
+            (folder / name).write_text(text, encoding="utf-8")
+        self._setting.start.write(folder)
+        marker = Marker.new()
+        journal = Journal.open(marker, self._setting.toolchain.vendor)
+        try:
+            execution = Execution(self._setting.command, self._setting.environment, folder, marker)
+            events = self._program.events(folder, cases)
+            try:
+                hung = self._watch(execution, events, interrupts)
+            finally:
+                status = execution.end()
+            for event in events.finish():
+                self._take(event)
+            if interrupts.signal is not None and (status or not self._ended):
+                return self._interrupted(status, interrupts.signal)
+            return self._conclude(status, self._reason(execution, events, status, hung), hung is not None)
+        except BaseException as error:
+            self._close("failed", None, str(error) or type(error).__name__)
+            raise
+        finally:
+            journal.close()
+
+    def give_up(self, cases: Sequence[Case], reason: str) -> None:
+        """Failed records for cases that no further launch will try."""
+        for case in cases:
+            self._record(self._identity.failed(case, "launch", reason))
+
+    def _skip_missing(self) -> None:
+        for case in list(self._left.values()):
+            if why := self._program.missing(case):
+                del self._left[case.id]
+                self._record(self._identity.skipped(case, why))
+
+    def _watch(self, execution: Execution, events: Events, interrupts: Interrupts) -> str | None:
+        """Why the launch has to be ended, or None if it exited by itself or was interrupted."""
+        deadline = time.monotonic() + self._patience_s()
+        while execution.wait(_POLL_S) is None and interrupts.signal is None:
+            for event in events.read():
+                self._take(event)
+                deadline = time.monotonic() + self._patience_s()
+            if time.monotonic() > deadline:
+                return f"no sign of life for {self._patience_s():g} s"
+        return None
+
+    def _patience_s(self) -> float:
+        if self._ended:
+            return _EXIT_TIMEOUT_S
+        if self._setting.timeout_s is not None:
+            return self._setting.timeout_s
+        # A simulator says nothing while it works, and how long that takes has little to do with budgets.
+        return _SIMULATION_TIMEOUT_S if self._setting.substrate == "simulated" else timeout_s(self._current)
+
+    def _take(self, event: Event) -> None:
+        kind = event["event"]
+        if kind == "launch":
+            refuse_wrong_mpi(self._setting, self._program, event)
+            self._launch |= said(self._setting, event)
+            self._publish()
+        elif kind == "start":
+            self._current = self._left.get(str(event.get("case")))
+            self._current_started = now()
+            if self._current:
+                self._sinks.on_start(self._current)
+        elif kind == "result":
+            self._result(event)
+        elif kind == "end":
+            self._ended = True
+
+    def _result(self, event: Event) -> None:
+        case = self._left.pop(str(event.get("case")), None)
+        if case is None:
+            return
+        try:
+            record = self._identity.record(event, self._current_started)
+        except (KeyError, TypeError) as error:
+            reason = f"the result cannot be read: {type(error).__name__}: {error}"
+            record = self._identity.failed(case, "launch", reason, self._current_started)
+        self._current = None
+        self._record(record)
+
+    def _reason(self, execution: Execution, events: Events, status: int, hung: str | None) -> str | None:
+        """What went wrong, or None."""
+        words: list[str | None] = []
+        if hung:
+            words.append(hung)
+        elif status:
+            words += [exit_text(status), execution.last_words()]
+        elif not self._ended:
+            words.append(f"{self._program.name} stopped without saying so")
+        words.append(events.trouble)
+        words = [word for word in words if word]
+        if words and self._ended:
+            words.append("all results are there")
+        return "; ".join(word for word in words if word) or None
+
+    def _conclude(self, status: int, reason: str | None, hung: bool) -> Ended:
+        victim = None if self._ended else self._current
+        if victim:
+            del self._left[victim.id]
+            phase = "watchdog" if hung else "launch"
+            self._record(self._identity.failed(victim, phase, str(reason), self._current_started))
+        if self._ended:
+            self.give_up(list(self._left.values()), f"{self._program.name} ended without its result")
+            self._left.clear()
+        self._close("failed" if reason else "ok", status, reason)
+        if not reason:
+            shutil.rmtree(self._setting.folder, ignore_errors=True)
+        return Ended(list(self._left.values()), None if self._ended else reason, victim)
+
+    def _interrupted(self, status: int, signal: int) -> Ended:
+        self._close("interrupted", status, f"interrupted by signal {signal}")
+        shutil.rmtree(self._setting.folder, ignore_errors=True)
+        return Ended(list(self._left.values()))
+
+    def _record(self, record: Record) -> None:
+        if not self._published:
+            self._publish()
+        self._sinks.on_record(record)
+
+    def _close(self, outcome: str, status: int | None, reason: str | None) -> None:
+        self._launch |= {"ended": now(), "exit": status, "outcome": outcome, "reason": reason}
+        self._publish()
+
+    def _publish(self) -> None:
+        self._published = True
+        self._sinks.on_launch(dict(self._launch))

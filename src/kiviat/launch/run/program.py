@@ -1,0 +1,79 @@
+"""What runs a launch's cases: kiviat-bench, or a program of others that is told in its own way and says what
+became of them in its own words. All of them end in the same events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from kiviat.launch.mpi import mpiexec
+from kiviat.launch.run.events import Event, Tail
+from kiviat.plan.case import Case
+
+
+class Events(Protocol):
+    """What a launch tells while it runs, as in events.jsonl (docs/architecture.md)."""
+
+    def read(self) -> Iterator[Event]:
+        """What is new; called some times a second."""
+        ...
+
+    def finish(self) -> Iterator[Event]:
+        """The last ones, once nobody writes any more."""
+        ...
+
+    @property
+    def trouble(self) -> str | None:
+        """What cannot be read, or None."""
+        ...
+
+
+class Program(Protocol):
+    """`name` is what messages call it, `path` the file that runs; `environment` is what it needs besides."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+    def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
+        """The program and its arguments, for a launch whose files are in `folder`."""
+        ...
+
+    def files(self, cases: Sequence[Case]) -> Mapping[str, str]:
+        """What the launch's folder has to hold, by name."""
+        ...
+
+    def events(self, folder: Path, cases: Sequence[Case]) -> Events: ...
+
+    def missing(self, case: Case) -> str | None:
+        """Why a case is skipped without a launch; None where it can run."""
+        ...
+
+
+@dataclass(frozen=True)
+class KiviatBench:
+    """Our own program: it runs many cases in one launch."""
+
+    path: Path
+    name: str = "kiviat-bench"
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
+        return mpiexec.program(self.path, folder, any(case.threads for case in cases))
+
+    def files(self, cases: Sequence[Case]) -> Mapping[str, str]:
+        return {"cases.txt": "".join(f"{case.line()}\n" for case in cases)}
+
+    def events(self, folder: Path, cases: Sequence[Case]) -> Events:
+        return Tail(folder / "events.jsonl")
+
+    def missing(self, case: Case) -> str | None:
+        return None

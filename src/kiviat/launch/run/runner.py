@@ -1,0 +1,299 @@
+"""Executes a plan: one launch per repetition and `Case.launch`, more where a launch dies.
+
+    run_plan(plan, toolchain, binary, *, run_id, directory, done, on_launch, on_record, …) -> Outcome
+
+`binary` is kiviat-bench, None where no case needs it; `others` are the programs that cases name.
+
+`on_launch` gets a launch as `run.json` holds it, once before its first record and once at its end; the
+`index` is the same. `on_record` gets each record as its case ends. Both are called from this thread,
+between two looks at the events, and may take the time to sync. `done` holds what earlier sessions of the
+run have finished, as (repetition, case); `first_launch` is the number of launches they made. `transport`
+is found by a small launch of its own unless it is given.
+
+Each launch has a folder `launches/INDEX` in the run's directory: all nodes must see it, so it cannot be
+a temporary one. The folders of launches that ended well are removed again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from kiviat.launch.emulated.removal import clean_dead
+from kiviat.launch.mpi import mpiexec
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.transport import UNKNOWN
+from kiviat.launch.process.signals import Interrupts
+from kiviat.launch.run.attempt import Attempt, Ended, Sinks
+from kiviat.launch.run.launch_record import Setting
+from kiviat.launch.run.program import KiviatBench, Program
+from kiviat.launch.run.transport_probe import probe
+from kiviat.launch.substrates.substrate import Native, Substrate
+from kiviat.plan.case import Case
+from kiviat.plan.plan import Plan
+from kiviat.record import InputError, Record
+
+_MAX_DEATHS = 3
+_MAX_BARREN = 2
+_LEAST_ROOM_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`kind` is "cleaned", "launch", "case", "record" or "death"; `finished` of `total` records are there."""
+
+    kind: str
+    repetition: int
+    world: int
+    case: str | None
+    finished: int
+    total: int
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`signal` is the number of the signal that interrupted the run, or None if it is complete."""
+
+    signal: int | None
+    launches: int
+    records: int
+    failed: int
+    skipped: int
+
+
+def run_plan(
+    plan: Plan,
+    toolchain: Toolchain,
+    binary: Path | None,
+    *,
+    run_id: str,
+    directory: Path,
+    done: Collection[tuple[int, str]],
+    on_launch: Callable[[dict[str, Any]], None],
+    on_record: Callable[[Record], None],
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    options: Options | None = None,
+    transport: Mapping[str, Any] | None = None,
+    timeout_s: float | None = None,
+    first_launch: int = 0,
+    substrate: Substrate | None = None,
+    others: Mapping[str, Program] | None = None,
+) -> Outcome:
+    """Runs what is not `done`; returns when it is complete or interrupted. InputError ends it early.
+
+    `timeout_s` is what a case may take before the watchdog ends it, instead of what its budget suggests.
+    """
+    run = _Run(
+        plan=plan,
+        toolchain=toolchain,
+        binary=binary.absolute() if binary else None,
+        programs=_programs(binary, others),
+        run_id=run_id,
+        folder=directory.absolute() / "launches",
+        on_launch=on_launch,
+        on_record=on_record,
+        on_progress=on_progress,
+        options=options or Options(),
+        transport=transport,
+        timeout_s=timeout_s,
+        next_launch=first_launch,
+        substrate=substrate or Native(),
+    )
+    try:
+        return run.execute(list(_groups(plan, done)))
+    except OSError as error:
+        where = error.filename or directory
+        raise InputError(f"cannot write {where}: {error.strerror}; {run.resumable}") from error
+
+
+def dry_run(
+    plan: Plan,
+    toolchain: Toolchain,
+    binary: Path | None,
+    options: Options | None = None,
+    substrate: Substrate | None = None,
+    others: Mapping[str, Program] | None = None,
+) -> list[str]:
+    """The commands that a run of the plan executes, as one types them into a shell."""
+    options, substrate = options or Options(), substrate or Native()
+    programs = _programs(binary, others)
+    groups = list(_groups(plan, ()))
+    lines = []
+    if binary and (world := substrate.ranks_to_probe(_largest(groups))) > 1:
+        folder = Path("launches") / "probe"
+        asked = _settled(replace(options, probe=True), world, substrate)
+        start = substrate.start(toolchain, world, folder, asked)
+        lines.append(start.shell_line(mpiexec.program(binary, folder)))
+    for index, (_, (world, _, _), cases) in enumerate(groups):
+        folder, program = Path("launches") / str(index), programs[cases[0].program]
+        start = substrate.start(toolchain, world, folder, _settled(options, world, substrate, program))
+        lines.append(start.shell_line(program.words(folder, cases)))
+    return lines
+
+
+_Group = tuple[int, tuple[int, bool, str], list[Case]]
+
+
+def _programs(binary: Path | None, others: Mapping[str, Program] | None) -> dict[str, Program]:
+    """By what cases call them: "" is kiviat-bench."""
+    own: dict[str, Program] = {"": KiviatBench(binary.absolute())} if binary else {}
+    return own | dict(others or {})
+
+
+def _largest(groups: Sequence[_Group]) -> int:
+    """The ranks of the largest launch of kiviat-bench; 0 where there is none."""
+    return max((world for _, (world, _, _), cases in groups if not cases[0].program), default=0)
+
+
+def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
+    """Repetition, what the launch is (`Case.launch`) and its cases, in the order in which they run."""
+    for repetition in range(plan.launches):
+        todo = [case for case in plan.ordered(repetition) if (repetition, case.id) not in done]
+        for launch, cases in groupby(todo, key=lambda case: case.launch):
+            yield repetition, launch, list(cases)
+
+
+def _settled(options: Options, world: int, substrate: Substrate, program: Program | None = None) -> Options:
+    needed = program.environment if program else {}
+    return replace(
+        options,
+        oversubscribed=options.oversubscribed or substrate.oversubscribes(world),
+        environment={**needed, **options.environment},
+    )
+
+
+@dataclass
+class _Run:
+    plan: Plan
+    toolchain: Toolchain
+    binary: Path | None
+    programs: Mapping[str, Program]
+    run_id: str
+    folder: Path
+    on_launch: Callable[[dict[str, Any]], None]
+    on_record: Callable[[Record], None]
+    on_progress: Callable[[Progress], None]
+    options: Options
+    transport: Mapping[str, Any] | None
+    timeout_s: float | None
+    next_launch: int
+    substrate: Substrate
+    launches: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    before: int = 0
+    repetition: int = 0
+    world: int = 0
+
+    @property
+    def resumable(self) -> str:
+        return f"what is finished is kept, and `kiviat run --resume {self.folder.parent}` goes on from there"
+
+    @property
+    def total(self) -> int:
+        return self.plan.launches * len(self.plan.cases)
+
+    def execute(self, groups: list[_Group]) -> Outcome:
+        self.before = self.total - sum(len(cases) for _, _, cases in groups)
+        for line in clean_dead():
+            self._tell("cleaned", None, line)
+        with Interrupts() as interrupts:
+            if self.transport is None and self.binary and (largest := _largest(groups)):
+                self.transport = self._probe(self.binary, largest, interrupts)
+            for self.repetition, (self.world, _, _), cases in groups:
+                if interrupts.signal is None:
+                    self._group(cases, interrupts)
+        return Outcome(
+            signal=interrupts.signal,
+            launches=self.launches,
+            records=self.outcomes.total(),
+            failed=self.outcomes["failed"],
+            skipped=self.outcomes["skipped"],
+        )
+
+    def _probe(self, binary: Path, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
+        world = self.substrate.ranks_to_probe(largest)
+        folder = self.folder / "probe"
+        options = replace(_settled(self.options, world, self.substrate), probe=True)
+        start = self.substrate.start(self.toolchain, world, folder, options)
+        return probe(self.toolchain, binary, world, folder, start, interrupts)
+
+    def _group(self, cases: list[Case], interrupts: Interrupts) -> None:
+        """Launches until each case has a record, or launching again is in vain."""
+        deaths: Counter[str] = Counter()
+        barren = 0
+        while cases and interrupts.signal is None:
+            self._refuse_full_disk()
+            program = self.programs[cases[0].program]
+            sinks = Sinks(self.on_launch, self._record, self._start)
+            attempt = Attempt(self._setting(program, cases), program, cases, sinks)
+            self._tell("launch", None)
+            ended = attempt.run(interrupts)
+            if ended.reason is None:
+                return
+            self._tell("death", ended.victim.id if ended.victim else None, ended.reason)
+            barren = barren + 1 if len(ended.left) == len(cases) else 0
+            if ended.victim:
+                deaths[ended.victim.benchmark] += 1
+            given_up = _given_up(ended, deaths, barren)
+            attempt.give_up(given_up, f"not tried again: {ended.reason}")
+            cases = [case for case in ended.left if case not in given_up]
+
+    def _setting(self, program: Program, cases: Sequence[Case]) -> Setting:
+        folder = self.folder / str(self.next_launch)
+        options = _settled(self.options, self.world, self.substrate, program)
+        start = self.substrate.start(self.toolchain, self.world, folder, options)
+        setting = Setting(
+            index=self.next_launch,
+            repetition=self.repetition,
+            world=self.world,
+            folder=folder,
+            command=start.command(program.words(folder, cases)),
+            environment=start.environment,
+            start=start,
+            substrate=self.substrate.kind,
+            user_environment=mpiexec.that_matter(os.environ),
+            toolchain=self.toolchain,
+            transport=self.transport or UNKNOWN,
+            oversubscribed=options.oversubscribed,
+            run=self.run_id,
+            plan=self.plan.hash,
+            timeout_s=self.timeout_s,
+        )
+        self.next_launch += 1
+        self.launches += 1
+        return setting
+
+    def _refuse_full_disk(self) -> None:
+        """A full disk kills one launch after the other, and none of them can say so."""
+        self.folder.mkdir(exist_ok=True)  # a run's directory that vanished is not made anew
+        room = os.statvfs(self.folder)
+        if room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES:
+            raise InputError(f"the disk of {self.folder.parent} is full; {self.resumable}")
+
+    def _record(self, record: Record) -> None:
+        if record.phase == "launch":
+            self._refuse_full_disk()
+        self.on_record(record)
+        self.outcomes[record.outcome] += 1
+        self._tell("record", record.case, record.outcome)
+
+    def _start(self, case: Case) -> None:
+        self._tell("case", case.id)
+
+    def _tell(self, kind: str, case: str | None, text: str | None = None) -> None:
+        finished = self.before + self.outcomes.total()
+        self.on_progress(Progress(kind, self.repetition, self.world, case, finished, self.total, text))
+
+
+def _given_up(ended: Ended, deaths: Counter[str], barren: int) -> list[Case]:
+    """Cases that it would be in vain to launch again."""
+    if barren >= _MAX_BARREN:
+        return ended.left
+    return [case for case in ended.left if deaths[case.benchmark] >= _MAX_DEATHS]

@@ -1,0 +1,331 @@
+"""Simulations: independent cases side by side on the cores of this machine, and none of them twice.
+
+A simulation repeats itself exactly, so that its result is kept in the user's cache by all that it depends on:
+the platform, SMPI's options, where the ranks are, the program and the case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kiviat.launch.mpi import mpiexec
+from kiviat.launch.mpi.build import build, cache_folder
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.transport import MODELLED
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.process.signals import Interrupted, Interrupts
+from kiviat.launch.run.attempt import Attempt, Sinks
+from kiviat.launch.run.launch_record import Setting, described, now
+from kiviat.launch.run.program import KiviatBench
+from kiviat.launch.run.runner import Outcome, Progress
+from kiviat.launch.substrates.cores import available_cores
+from kiviat.launch.substrates.simulated import Simulated
+from kiviat.launch.substrates.substrate import Start
+from kiviat.machine.modelled.machine import Machine
+from kiviat.plan.case import Case, case_id
+from kiviat.plan.plan import Plan
+from kiviat.record import InputError, Record
+from kiviat.record.reach import least_world
+from kiviat.record.types import Scalar
+
+_LOOK_S = 0.2
+# Kept with a result: what its launch said of the program.
+_KEPT = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "clock_cost_s")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One case on a machine. `place`, `per_node` and `bind` are those of kiviat.placement.place."""
+
+    machine: Machine
+    benchmark: str
+    ranks: int
+    bytes: int | None = None
+    axes: Mapping[str, Scalar] = field(default_factory=dict)
+    place: str | None = None
+    per_node: int | None = None
+    bind: str | None = None
+
+    def case(self) -> Case:
+        name = case_id(self.benchmark, self.ranks, self.bytes, self.axes)
+        controls: dict[str, Scalar] = {"mode": "once", "seed": 1}
+        world = least_world(self.ranks, self.axes)
+        return Case(name, self.benchmark, self.ranks, self.bytes, dict(self.axes), controls, world)
+
+
+def simulate(asked: Sequence[Asked], tell: Callable[[str], None] = lambda text: None) -> list[Record]:
+    """The records, in the order asked for; `tell` hears of each case as its result is there.
+
+    InputError where a case cannot be placed. A case that failed has a record that says so.
+    """
+    toolchain = find_toolchain(SIMULATOR)
+    binary = build(toolchain, tell=tell)
+    jobs: list[_Job] = []
+    places: dict[tuple[int, str], list[int]] = {}
+    for number, (first, world, indices) in enumerate(_alike(asked)):
+        cases: dict[str, Case] = {}
+        for index in indices:
+            case = asked[index].case()
+            cases[case.id] = case
+            places.setdefault((number, case.id), []).append(index)
+        options = Options(place=first.place, per_node=first.per_node, bind=first.bind)
+        jobs.append(_Job(number, Simulated(first.machine), options, world, tuple(cases.values())))
+    records: list[Record | None] = [None] * len(asked)
+
+    def keep(job: _Job, record: Record) -> None:
+        for index in places[job.number, record.case]:
+            records[index] = record
+        tell(f"{job.substrate.label}: {record.case}")
+
+    with TemporaryDirectory(prefix="kiviat-") as folder, Interrupts() as interrupts:
+        work = _Work(
+            toolchain, binary, Path(folder), "simulate", "", None, lambda launch: None, keep, interrupts
+        )
+        work.run(jobs)
+        if interrupts.signal is not None:
+            raise Interrupted(interrupts.signal)
+    return [record for record in records if record is not None]
+
+
+def simulate_plan(
+    plan: Plan,
+    toolchain: Toolchain,
+    binary: Path,
+    *,
+    run_id: str,
+    directory: Path,
+    done: Collection[tuple[int, str]],
+    on_launch: Callable[[dict[str, Any]], None],
+    on_record: Callable[[Record], None],
+    on_progress: Callable[[Progress], None],
+    options: Options,
+    timeout_s: float | None,
+    first_launch: int,
+    substrate: Simulated,
+) -> Outcome:
+    """As `runner.run_plan`, for a modelled machine: repetitions are left out, since all are alike."""
+    todo = [case for case in plan.ordered(0) if (0, case.id) not in done]
+    todo.sort(key=lambda case: case.world)
+    jobs = [
+        _Job(number, substrate, options, world, tuple(cases))
+        for number, (world, cases) in enumerate(groupby(todo, key=lambda case: case.world))
+    ]
+    total = len(plan.cases)
+    outcomes: Counter[str] = Counter()
+
+    def keep(job: _Job, record: Record) -> None:
+        on_record(record)
+        outcomes[record.outcome] += 1
+        finished = total - len(todo) + outcomes.total()
+        on_progress(Progress("record", 0, job.world, record.case, finished, total, record.outcome))
+
+    with Interrupts() as interrupts:
+        folder = directory.absolute() / "launches"
+        work = _Work(
+            toolchain,
+            binary.absolute(),
+            folder,
+            run_id,
+            plan.hash,
+            timeout_s,
+            on_launch,
+            keep,
+            interrupts,
+            first_launch,
+        )
+        work.run(jobs)
+    launches = work.next_launch - first_launch
+    return Outcome(interrupts.signal, launches, outcomes.total(), outcomes["failed"], outcomes["skipped"])
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Cases that a launch of `world` ranks can run."""
+
+    number: int
+    substrate: Simulated
+    options: Options
+    world: int
+    cases: tuple[Case, ...]
+
+    def size(self) -> tuple[int, float, int]:
+        """Greater where it takes longer, as far as can be told beforehand."""
+        memory = [case.axes.get("memory") for case in self.cases]
+        most = max((bytes for bytes in memory if isinstance(bytes, int)), default=0)
+        return self.world, max(case.nominal_s for case in self.cases), most
+
+    def parts(self) -> Iterator[_Job]:
+        """One for each study, which is long, and for each benchmark with its sizes."""
+        key = lambda case: (case.benchmark, case.threads, case.id if case.nominal_s else "")  # noqa: E731
+        for _, cases in groupby(sorted(self.cases, key=key), key=key):
+            yield replace(self, cases=tuple(cases))
+
+
+@dataclass
+class _Work:
+    toolchain: Toolchain
+    binary: Path
+    folder: Path
+    run_id: str
+    plan_hash: str
+    timeout_s: float | None
+    on_launch: Callable[[dict[str, Any]], None]
+    on_record: Callable[[_Job, Record], None]
+    interrupts: Interrupts
+    next_launch: int = 0
+    processes: int = 1
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, jobs: Iterable[_Job]) -> None:
+        """The longest parts first, so that none of them is left over for one core at the end."""
+        parts = [part for job in jobs for part in self._uncached(job).parts()]
+        parts.sort(key=_Job.size, reverse=True)
+        cores = available_cores()
+        # Processes can share a study (native/platform/work_share.hpp); many parts need no such help.
+        self.processes = max(1, cores // max(1, len(parts)))
+        with ThreadPoolExecutor(cores) as pool:
+            waiting = [pool.submit(self._simulate, part) for part in parts]
+            try:
+                _wait(waiting)
+            except BaseException:
+                self.interrupts.signal = self.interrupts.signal or 15  # the others end what they run
+                raise
+
+    def _uncached(self, job: _Job) -> _Job:
+        """Gives the records of cases that are known, and returns the rest."""
+        start = self._start(job, Path("x"))
+        left: list[Case] = []
+        setting: Setting | None = None
+        for case in job.cases:
+            kept = _kept(_key(start, self.binary, case))
+            if kept is None:
+                left.append(case)
+                continue
+            if setting is None:
+                setting = self._setting(job, start)
+                launch = described(setting) | kept["launch"] | {"ended": now(), "outcome": "ok"}
+                launch["reason"] = "kept from an earlier simulation of the same machine, program and case"
+                self.on_launch(launch)
+            ours = {"run": self.run_id, "plan": self.plan_hash or None, "launch": setting.index}
+            self.on_record(job, Record.from_json({**kept["record"], **ours}))
+        return replace(job, cases=tuple(left))
+
+    def _simulate(self, part: _Job) -> None:
+        """Launches until each case has a record; a simulation that died would die again."""
+        left = list(part.cases)
+        said: dict[str, Any] = {}
+        while left and self.interrupts.signal is None:
+            with self.lock:
+                setting = self._setting(part, None)
+                self.on_launch(described(setting))
+
+            def launched(launch: dict[str, Any]) -> None:
+                said.update({name: launch[name] for name in _KEPT})
+                with self.lock:
+                    self.on_launch(launch)
+
+            def record(found: Record, start: Start = setting.start) -> None:
+                with self.lock:
+                    self.on_record(part, found)
+                if found.outcome != "failed":
+                    case = next(case for case in part.cases if case.id == found.case)
+                    _keep(_key(start, self.binary, case), {"record": found.to_json(), "launch": dict(said)})
+
+            attempt = Attempt(
+                setting, KiviatBench(self.binary), left, Sinks(launched, record, lambda case: None)
+            )
+            ended = attempt.run(self.interrupts)
+            if ended.reason is not None and ended.victim is None:
+                attempt.give_up(ended.left, f"not tried again: {ended.reason}")
+                return
+            left = ended.left
+
+    def _start(self, job: _Job, folder: Path) -> Start:
+        return job.substrate.start(self.toolchain, job.world, folder, job.options)
+
+    def _setting(self, job: _Job, start: Start | None) -> Setting:
+        folder = self.folder / str(self.next_launch)
+        start = start or self._start(job, folder)
+        threads = any(case.threads for case in job.cases)
+        setting = Setting(
+            index=self.next_launch,
+            repetition=0,
+            world=job.world,
+            folder=folder,
+            command=start.command(mpiexec.program(self.binary, folder, threads)),
+            environment={**start.environment, "KIVIAT_PROCESSES": str(self.processes)},
+            start=start,
+            substrate=job.substrate.kind,
+            user_environment={},
+            toolchain=self.toolchain,
+            transport=MODELLED,
+            oversubscribed=False,
+            run=self.run_id,
+            plan=self.plan_hash,
+            timeout_s=self.timeout_s,
+        )
+        self.next_launch += 1
+        return setting
+
+
+def _wait(futures: Sequence[Future[None]]) -> None:
+    """The main thread has to run now and then, or no signal would reach it."""
+    left = set(futures)
+    while left:
+        done, left = wait(left, _LOOK_S, FIRST_EXCEPTION)
+        for future in done:
+            future.result()
+
+
+def _alike(asked: Sequence[Asked]) -> list[tuple[Asked, int, list[int]]]:
+    """Cases that one launch can run: one of them, the size of the launch, and where all stand in `asked`.
+
+    Machines are told apart as objects.
+    """
+    groups: dict[tuple[int, str | None, int | None, str | None, int], list[int]] = {}
+    for index, one in enumerate(asked):
+        key = (id(one.machine), one.place, one.per_node, one.bind, one.case().world)
+        groups.setdefault(key, []).append(index)
+    return [(asked[indices[0]], key[4], indices) for key, indices in groups.items()]
+
+
+def _key(start: Start, binary: Path, case: Case) -> str:
+    """Of all that the result depends on. The program's folder is named by its sources and its SimGrid."""
+    options = [word for word in start.words if word.startswith("--cfg")]
+    facts = [*options, *(f"{name}\n{text}" for name, text in sorted(start.files.items()))]
+    return hashlib.sha256("\n".join([binary.parent.name, case.line(), *facts]).encode()).hexdigest()
+
+
+def _folder(key: str) -> Path:
+    return cache_folder() / "simulated" / key[:2]
+
+
+def _kept(key: str) -> dict[str, Any] | None:
+    try:
+        kept: dict[str, Any] = json.loads((_folder(key) / f"{key}.json").read_text(encoding="utf-8"))
+        Record.from_json(kept["record"])
+    except (OSError, ValueError, KeyError, TypeError, InputError):
+        return None
+    return kept
+
+
+def _keep(key: str, result: Mapping[str, Any]) -> None:
+    """A cache that cannot be written is none."""
+    with suppress(OSError):
+        _folder(key).mkdir(parents=True, exist_ok=True)
+        path = _folder(key) / f"{key}.json"
+        draft = path.with_suffix(f".{threading.get_ident()}")
+        draft.write_text(json.dumps(result, separators=(",", ":")), encoding="utf-8")
+        draft.replace(path)

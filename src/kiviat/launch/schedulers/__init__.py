@@ -1,0 +1,1 @@
+"""Batch schedulers: facts, one .toml each, and the commands that a run needs of them."""

@@ -1,0 +1,240 @@
+"""Schedulers: facts, one file each in `schedulers/`, and the few commands that a run needs of them.
+
+A job runs `kiviat run --resume RUN` in the allocation. So a requeued or a cut off job goes on where it
+stopped, and what a job has done is read in the run's own directory: no accounting is needed. Only the
+scheduler knows how a job ended that was cut off.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import jinja2
+
+from kiviat.launch.process import children
+from kiviat.record import InputError
+from kiviat.record.files import read_text
+from kiviat.record.plain import plain_name
+
+_FOLDER = Path(__file__).parent
+_ANSWER_TIMEOUT_S = 60.0
+# What a path may consist of in any scheduler's directives and in a shell: nothing there expands or splits it.
+_FOLDER_LETTERS = re.compile(r"[\w@+=.,/-]")
+_OPTION = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_NEEDS_QUOTES = re.compile(r"[\s'#;]")
+_NEVER = re.compile(r'["\\`$]')
+
+State = Literal["waiting", "running", "gone"]
+Ending = Literal["cancelled", "out of time", "preempted", "node failure", "completed", "failed"]
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """`job` finds a job's identifier in the answer to `submit`, `state` its state in that to `query`, and
+    `unknown` the word there that there is no such job. `ended` are the questions how a job that is gone
+    ended, asked until an answer has one of the `endings`, the first whose expression is in it.
+
+    `launcher` starts ranks instead of mpiexec, where `pmis` answers that it speaks what the MPI wants.
+    """
+
+    name: str
+    title: str
+    submit: tuple[str, ...]
+    job: str
+    query: tuple[str, ...]
+    state: str
+    unknown: str
+    waiting: frozenset[str]
+    running: frozenset[str]
+    cancel: tuple[str, ...]
+    inside: str
+    script: str
+    packages: str
+    ended: tuple[tuple[str, ...], ...]
+    endings: Mapping[Ending, str]
+    launcher: tuple[str, ...] = ()
+    pmis: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    submit_by_input: bool = False
+
+    def is_inside(self, environment: Mapping[str, str]) -> bool:
+        """Whether this process runs in a job."""
+        return bool(environment.get(self.inside))
+
+    def own_job(self) -> str | None:
+        """The job that this process runs in."""
+        return os.environ.get(self.inside)
+
+    def refuse_absent(self) -> None:
+        if not shutil.which(self.submit[0]):
+            raise InputError(
+                f"--on {self.name}: there is no {self.submit[0]} on PATH; {self.title} is not installed here "
+                f"({self.packages}), or its commands need a module"
+            )
+
+    def submit_job(self, script: Path) -> str:
+        """The identifier of the new job."""
+        words = [word.replace("{script}", str(script)) for word in self.submit]
+        text = script.read_text(encoding="utf-8") if self.submit_by_input else None
+        done = self._run(words, text)
+        found = re.search(self.job, done.stdout, re.MULTILINE)
+        if done.returncode or not found:
+            raise InputError(
+                f"{self.title} did not take the job: `{' '.join(words)}` said {_said(done)!r}; "
+                f"see {script}, or give options by --on {self.name}:OPTION=VALUE"
+            )
+        return found[1]
+
+    def state_of(self, job: str) -> State:
+        """A job that is no longer known is gone. InputError where the answer makes no sense, or there is
+        none: of a scheduler that cannot be reached nobody knows what its jobs do.
+        """
+        done = self._run(_filled(self.query, job))
+        found = re.search(self.state.replace("{job}", re.escape(job)), done.stdout, re.MULTILINE)
+        if found:
+            return (
+                "waiting" if found[1] in self.waiting else "running" if found[1] in self.running else "gone"
+            )
+        nothing = not done.returncode and not done.stdout.strip()
+        if nothing or re.search(self.unknown, done.stdout + done.stderr, re.IGNORECASE):
+            return "gone"
+        raise InputError(
+            f"{self.title} gives no state of job {job}: `{' '.join(done.args)}` said {_said(done)!r}"
+        )
+
+    def ending_of(self, job: str) -> Ending | None:
+        """How a job that is gone ended; None where the scheduler does not tell, because it keeps no accounts
+        and has forgotten the job, for example.
+        """
+        for question in self.ended:
+            with suppress(InputError):
+                said = self._run(_filled(question, job)).stdout
+                for ending, expression in self.endings.items():
+                    if re.search(expression.replace("{job}", re.escape(job)), said, re.MULTILINE):
+                        return ending
+        return None
+
+    def cancelling(self, job: str) -> list[str]:
+        """The words that cancel a job."""
+        return _filled(self.cancel, job)
+
+    def cancel_job(self, job: str) -> None:
+        self._run(self.cancelling(job))
+
+    def _run(self, words: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
+        try:
+            return children.run(words, text=text, timeout_s=_ANSWER_TIMEOUT_S)
+        except OSError as error:
+            raise InputError(f"{self.title}: `{words[0]}` cannot be run: {error.strerror}") from None
+        except subprocess.TimeoutExpired:
+            raise InputError(
+                f"{self.title}: `{' '.join(words)}` gave no answer within {_ANSWER_TIMEOUT_S:.0f} s"
+            ) from None
+
+
+def _filled(words: Sequence[str], job: str) -> list[str]:
+    return [word.replace("{job}", job).replace("{{", "{").replace("}}", "}") for word in words]
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    lines = [*done.stderr.strip().splitlines(), *done.stdout.strip().splitlines()]
+    return lines[0][:200] if lines else f"nothing, exit code {done.returncode}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a job asks for. `options` go to the scheduler, in quotes where its directives need them."""
+
+    name: str
+    folder: Path
+    command: str
+    ranks: int
+    per_node: int | None
+    minutes: int
+    options: Mapping[str, str]
+
+
+def render(scheduler: Scheduler, request: Request, template: Path | None = None) -> str:
+    """The job script, by the user's template where there is one. InputError for a folder, an option or a
+    word of the command that would be more than that in the script, such as one with a newline.
+    """
+    _refuse_folder(request.folder)
+    if not request.command.isprintable():
+        raise InputError(f"a job script cannot hold {request.command!r}; leave the control characters out")
+    options = {
+        name: _option_value(f"--on {scheduler.name}:{name}={value}", name, value)
+        for name, value in request.options.items()
+    }
+    try:
+        source = read_text(template, largest_bytes=1 << 20) if template else scheduler.script
+        made = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True).from_string(
+            source.lstrip("\n")
+        )
+        return made.render(
+            name=plain_name(request.name),
+            folder=request.folder,
+            command=request.command,
+            ranks=request.ranks,
+            per_node=request.per_node,
+            nodes=-(-request.ranks // request.per_node) if request.per_node else None,
+            minutes=request.minutes,
+            hours_minutes=f"{request.minutes // 60:02}:{request.minutes % 60:02}",
+            options=options,
+        )
+    except OSError as error:
+        raise InputError(f"--script {template}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"--script {template} is not UTF-8: {error}; correct the file") from None
+    except jinja2.TemplateError as error:
+        raise InputError(f"--script {template}: {error.message or error}; see docs/schedulers.md") from None
+
+
+def _refuse_folder(folder: Path) -> None:
+    if odd := _FOLDER_LETTERS.sub("", str(folder)):
+        raise InputError(
+            f"a job script cannot hold the folder {str(folder)!r} because of {odd[0]!r}; "
+            "give one of letters, digits and _@+=.,- by -o or in KIVIAT_RUNS"
+        )
+
+
+def _option_value(what: str, name: str, value: str) -> str:
+    """The value as a directive has it: in quotes where it has blanks, for example."""
+    if not _OPTION.fullmatch(name):
+        raise InputError(f"{what!r}: {name!r} is not an option's name; give letters, digits and -")
+    odd = _NEVER.search(value) or next((letter for letter in value if not letter.isprintable()), None)
+    if odd:
+        letter = odd if isinstance(odd, str) else odd[0]
+        raise InputError(f"{what!r}: a job script cannot hold {letter!r} in an option; leave it out")
+    return f'"{value}"' if _NEEDS_QUOTES.search(value) else value
+
+
+@cache
+def schedulers() -> dict[str, Scheduler]:
+    """All schedulers by name, which is that of the file."""
+    return {path.stem: _load(path) for path in sorted(_FOLDER.glob("*.toml"))}
+
+
+def _load(path: Path) -> Scheduler:
+    data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
+    }
+    values |= {key: frozenset(data[key]) for key in ("waiting", "running")}
+    values["ended"] = tuple(tuple(question) for question in data["ended"])
+    return Scheduler(name=path.stem, **values)
+
+
+def inside_of(environment: Mapping[str, str] | None = None) -> Scheduler | None:
+    """The scheduler in whose job this process runs, if any."""
+    seen = os.environ if environment is None else environment
+    return next((one for one in schedulers().values() if one.is_inside(seen)), None)

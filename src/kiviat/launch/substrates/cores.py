@@ -1,0 +1,46 @@
+"""How many ranks this node runs without oversubscription."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kiviat.machine.host.control_group import cpu_limit
+
+_SYSTEM = Path("/sys/devices/system/cpu")
+_ALLOCATIONS = ("SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_HOSTS", "LSB_DJOB_HOSTFILE", "FLUX_URI")
+
+
+def available_cores() -> int:
+    """The cores that this process may use, hardware threads of one core counted once, and at least 1."""
+    cpus = os.sched_getaffinity(0)
+    cores = {_core(cpu) for cpu in cpus}
+    quota = cpu_limit(Path("/"))
+    return max(1, len(cores) if quota is None else min(len(cores), int(quota)))
+
+
+def oversubscribes(ranks: int) -> bool:
+    """Whether `ranks` are too many for this node.
+
+    In a scheduler's allocation other nodes may take ranks as well, so nothing is claimed before the
+    launch; kiviat-bench counts the ranks and cores of each node and has the last word.
+    """
+    return ranks > available_cores() and not in_allocation()
+
+
+def in_allocation() -> bool:
+    """Whether a scheduler decides where ranks go."""
+    return any(name in os.environ for name in _ALLOCATIONS)
+
+
+def ranks_to_probe(world: int) -> int:
+    """As few as show near and far pairs: in an allocation, one more than this node holds."""
+    cores = available_cores()
+    return min(world, cores + 1 if in_allocation() else max(cores, 2))
+
+
+def _core(cpu: int) -> str:
+    try:
+        return (_SYSTEM / f"cpu{cpu}/topology/thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(cpu)

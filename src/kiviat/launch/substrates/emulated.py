@@ -1,0 +1,95 @@
+"""Runs on an emulated cluster: brought up for the run, or one that `kiviat cluster up` has kept."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.launching import launching
+from kiviat.launch.emulated.patience import library
+from kiviat.launch.emulated.spec import parse_spec
+from kiviat.launch.mpi import mpiexec
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.substrates.cores import available_cores
+from kiviat.launch.substrates.substrate import Start, arguments_of, environment_of, layout_of
+from kiviat.machine.topology import Topology
+from kiviat.placement import emit
+from kiviat.record import InputError
+
+
+class Emulated:
+    """Until it is entered, `start` speaks of a cluster that has yet to be made."""
+
+    kind = "emulated"
+
+    def __init__(self, cluster: Cluster, kept: bool) -> None:
+        self._cluster = cluster
+        self._kept = kept
+        self.label = f"emulated:{cluster.spec.label}"
+
+    @classmethod
+    def parse(cls, text: str) -> Emulated:
+        """Of "4x2,rate=1Gbit", or of the name of a cluster that is up."""
+        if re.fullmatch(r"[a-z][a-z0-9-]*", text):
+            return cls(Cluster.find(text), kept=True)
+        return cls(Cluster.planned(parse_spec(text)), kept=False)
+
+    def __enter__(self) -> Emulated:
+        if not self._kept:
+            self._cluster = Cluster.up(self._cluster.spec).__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._kept:
+            self._cluster.__exit__(kind, error, trace)
+
+    def topology(self) -> Topology:
+        return self._cluster.topology()
+
+    def bytes_sent(self) -> dict[str, int]:
+        """By node, frames with their headers, since the cluster is up."""
+        return self._cluster.bytes_sent()
+
+    def default_ranks(self, options: Options) -> int:
+        spec = self._cluster.spec
+        return max(2, spec.nodes * min(spec.slots, options.per_node or spec.slots))
+
+    def oversubscribes(self, ranks: int) -> bool:
+        """The nodes share the cores of this machine."""
+        return ranks > available_cores()
+
+    def ranks_to_probe(self, world: int) -> int:
+        return min(world, self._cluster.spec.slots + 1)
+
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+        if options.bind or options.launcher:
+            asked = f"--bind {options.bind}" if options.bind else f"--launcher {options.launcher!r}"
+            raise InputError(
+                f"{asked} makes no sense on an emulated cluster: its nodes share the cores of this machine, "
+                "and mpiexec has to start ranks in namespaces; leave it out"
+            )
+        # Slots of nodes are a matter of the cluster, cores one of the machine.
+        layout = layout_of(self._cluster.topology(), ranks, replace(options, oversubscribed=False))
+        emitted = emit(layout, toolchain.family, toolchain.version)
+        how = launching(
+            self._cluster,
+            toolchain.family,
+            toolchain.version,
+            oversubscribed=options.oversubscribed,
+            preload=library(toolchain),
+        )
+        words = mpiexec.launcher(toolchain, ranks, options, (*how.arguments, *arguments_of(emitted, folder)))
+        environment = mpiexec.environment(toolchain, options, os.environ)
+        return Start(
+            (*how.prefix, *words),
+            {**environment, **how.environment, **environment_of(emitted, folder)},
+            emitted.files,
+            layout,
+        )

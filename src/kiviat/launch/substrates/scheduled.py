@@ -1,0 +1,87 @@
+"""The nodes of a scheduler's job, seen from inside it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from kiviat.launch.mpi import mpiexec
+from kiviat.launch.mpi.command_line import variables_of
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain, answer
+from kiviat.launch.schedulers.scheduler import Scheduler
+from kiviat.launch.substrates.cores import available_cores, ranks_to_probe
+from kiviat.launch.substrates.substrate import AlwaysReady, Start, arguments_of, environment_of, layout_of
+from kiviat.machine.topology import Node, Topology
+from kiviat.placement import emit
+from kiviat.record import InputError
+
+
+class Scheduled(AlwaysReady):
+    """Ranks are started by the scheduler's own launcher where it has one, and by mpiexec otherwise."""
+
+    kind = "native"
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.label = scheduler.name
+
+    def default_ranks(self, options: Options) -> int:
+        nodes = self.topology().nodes if self.scheduler.hosts else ()
+        if not nodes:
+            return max(2, options.per_node or available_cores())
+        return max(2, sum(min(node.slots, options.per_node or node.slots) for node in nodes))
+
+    def oversubscribes(self, ranks: int) -> bool:
+        """Other nodes take ranks as well; kiviat-bench counts those of each node and has the last word."""
+        return False
+
+    def ranks_to_probe(self, world: int) -> int:
+        return ranks_to_probe(world)
+
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+        layout = layout_of(self.topology(), ranks, options) if options.places else None
+        environment = mpiexec.environment(toolchain, options, os.environ)
+        if options.launcher or not self._launches(toolchain):
+            emitted = emit(layout, toolchain.family, toolchain.version) if layout else None
+            words = mpiexec.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
+        else:
+            emitted = emit(layout, self.scheduler.name, "0") if layout else None
+            launcher = [
+                word.format(ranks=ranks, pmi=toolchain.vendor.pmi) for word in self.scheduler.launcher
+            ]
+            words = [*launcher, *arguments_of(emitted, folder)]
+            environment |= variables_of(options.arguments, launcher[0])
+        return Start(
+            tuple(words),
+            environment | environment_of(emitted, folder),
+            emitted.files if emitted else {},
+            layout,
+        )
+
+    def _launches(self, toolchain: Toolchain) -> bool:
+        """Whether the scheduler's launcher can start ranks of this MPI; else mpiexec asks it for nodes."""
+        speaks = self.scheduler.pmis
+        return bool(self.scheduler.launcher) and (
+            not speaks or toolchain.vendor.pmi in answer(list(speaks)).split()
+        )
+
+    def topology(self) -> Topology:
+        """Slurm's: the cores of the nodes are not known from here, so that nobody can be bound to them."""
+        hosts = answer(list(self.scheduler.hosts)).split() if self.scheduler.hosts else []
+        cores = cores_per_node(os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))
+        if not hosts or len(cores) != len(hosts):
+            raise InputError(
+                f"--place and --ppn need the nodes of the job, and {self.scheduler.title} does not tell them "
+                "here; leave them out, or place ranks by --launcher"
+            )
+        return Topology(tuple(Node(host, granted=count) for host, count in zip(hosts, cores, strict=True)))
+
+
+def cores_per_node(text: str) -> list[int]:
+    """Of Slurm's abbreviation: "2(x3),4" stands for 2, 2, 2, 4."""
+    cores = []
+    for count, times in re.findall(r"(\d+)(?:\(x(\d+)\))?", text):
+        cores += [int(count)] * int(times or 1)
+    return cores

@@ -1,0 +1,157 @@
+"""Runs on a modelled machine: SimGrid stands for the machine, and simulated time for the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kiviat.launch.mpi.build import PLATFORM, PROGRAM, build
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.substrates.substrate import AlwaysReady, Start, layout_of
+from kiviat.machine.modelled import lowering
+from kiviat.machine.modelled.machine import Machine, about, assumed, find_machine
+from kiviat.placement import Layout
+from kiviat.placement.binding import bound
+from kiviat.record import InputError
+
+_MOST_BY_DEFAULT = 16
+_BEFORE = "-wrapper"  # smpirun's word for what begins the simulator's own command
+
+
+class Simulated(AlwaysReady):
+    """A run takes the cores of the machine in order, unless it is placed otherwise. `product` is the
+    program (kiviat.launch.mpi.build) beside which there is what loads the machine.
+    """
+
+    kind = "simulated"
+
+    def __init__(self, machine: Machine, product: str = PROGRAM) -> None:
+        self.machine = machine
+        self.product = product
+        self.label = f"simulated:{machine.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> Simulated:
+        if not text:
+            raise InputError("--on simulated: names no machine; `kiviat machines` lists them")
+        return cls(find_machine(text))
+
+    def default_ranks(self, options: Options) -> int:
+        return max(2, min(self.machine.cores, _MOST_BY_DEFAULT))
+
+    def oversubscribes(self, ranks: int) -> bool:
+        return False
+
+    def ranks_to_probe(self, world: int) -> int:
+        """What carries messages is what the model says: there is nothing to be found out."""
+        return 0
+
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+        if options.launcher:
+            raise InputError(
+                f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out"
+            )
+        layout = _on_cores(layout_of(self.machine.topology(), ranks, options))
+        platform = program_platform(toolchain, self.product)
+        words = simulator(toolchain, platform, ranks, folder / "hosts", lowering.options(self.machine))
+        files = {"hosts": _hosts(layout), "machine.txt": lowering.platform(self.machine)}
+        return Start(words, {"KIVIAT_PLATFORM": str(folder / "machine.txt")}, files, layout)
+
+
+def simulator(
+    toolchain: Toolchain, platform: Path, ranks: int, hosts: Path, options: Mapping[str, str]
+) -> tuple[str, ...]:
+    """smpirun and its words before a program; `hosts` has a line for each rank.
+
+    The platform is loaded before SimGrid too, for which it answers in part
+    (native/simgrid/smpi_overrides/leaders.cpp).
+    """
+    words = [
+        *(str(toolchain.mpiexec), _BEFORE, "env LD_PRELOAD=", "-np", str(ranks)),
+        *("-platform", str(platform), "-hostfile", str(hosts)),
+        *(f"--cfg={name}:{value}" for name, value in options.items()),
+        "--log=root.thres:error",
+    ]
+    return preloading(words, platform)
+
+
+def preloading(words: Sequence[str], library: Path) -> tuple[str, ...]:
+    """The words of simulator(), with a library more that the simulator loads first. smpirun itself is a
+    script of many small programs, none of which preloads anything.
+    """
+    if any(character.isspace() or character == ":" for character in str(library)):
+        raise InputError(
+            f"{library} contains a blank or colon, on which smpirun stumbles; set XDG_CACHE_HOME to another "
+            "folder"
+        )
+    at = words.index(_BEFORE) + 1
+    between = "" if words[at].endswith("=") else ":"
+    return (*words[:at], f"{words[at]}{between}{library}", *words[at + 1 :])
+
+
+def alone(toolchain: Toolchain, folder: Path) -> list[str | Path]:
+    """The words before a program that is to run on any machine at all: a program of SMPI's has no main."""
+    platform = folder / "platform.xml"
+    platform.write_text(
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        '<platform version="4.1"><zone id="z" routing="Full"><host id="h" speed="1Gf"/></zone></platform>\n'
+    )
+    return [toolchain.mpiexec, "-np", "1", "-platform", platform, "--log=root.thres:error"]
+
+
+def program_platform(toolchain: Toolchain, product: str = PROGRAM) -> Path:
+    """What loads a machine into SimGrid: built with each simulated program, and beside it."""
+    return build(toolchain, product=product).with_name(PLATFORM)
+
+
+def _on_cores(layout: Layout) -> Layout:
+    """A simulated rank never leaves its core: the next one of its node, unless it is bound to another."""
+    if layout.binding is not None:
+        return layout
+    nodes = [place.node for place in layout.places]
+    return replace(layout, places=tuple(bound(layout.topology, nodes, "core", False)), binding="core")
+
+
+def _hosts(layout: Layout) -> str:
+    """A line for each rank: the core that it has."""
+    cores = [(place.node, place.core) for place in layout.places if place.core is not None]
+    return "".join(f"{lowering.host(node, core)}\n" for node, core in cores)
+
+
+def described_machine(machine: Machine) -> dict[str, Any]:
+    """The machine as run.json holds it; what a model does not say is null."""
+    sockets, nodes = machine.whole("node.sockets"), machine.nodes
+    return {
+        "name": f"simulated:{machine.name}",
+        "cpu": machine.title,
+        "sockets": sockets * nodes,
+        "cores": machine.cores,
+        "threads": machine.cores,
+        "cpu_limit": None,
+        "memory_bytes": int(machine.numbers["node.memory"].value) * nodes,
+        "caches": [],
+        "kernel": None,
+        "os": None,
+        "virtualization": "simulated",
+        "governor": None,
+        "interfaces": [],
+        "model": model_of(machine),
+    }
+
+
+def model_of(machine: Machine) -> Mapping[str, Any]:
+    """What a report says of a simulated run, so that it needs no machine file."""
+    return {
+        **about(machine),
+        "assumed": [place for place, _ in assumed(machine)],
+        "losses": list(machine.losses),
+        "open_questions": list(machine.open_questions),
+        "published": [{"machine": name, "mode": mode} for name, mode in machine.published],
+        "collectives": machine.words["mpi.collectives"]
+        + (", through one rank of each node" if machine.node_aware else ""),
+        "link_bandwidth": machine.number("topology.link"),
+        "hop_s": machine.number("topology.hop"),
+    }

@@ -1,0 +1,1 @@
+"""The profiler and the recorder, preloaded into a user's command."""

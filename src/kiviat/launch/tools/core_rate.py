@@ -1,0 +1,40 @@
+"""How quick a core of this machine is at arithmetic, so that computation can be scaled to another machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from kiviat.launch.process import children
+from kiviat.trace import Rate
+
+_SIZE = 384
+_SECONDS = 0.25
+_TIMEOUT_S = 60.0
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+# The best of many: what else runs here makes it slower, nothing makes it quicker.
+_PROGRAM = f"""
+import time
+import numpy
+a = numpy.random.default_rng(1).random(({_SIZE}, {_SIZE}))
+best, end = float("inf"), time.monotonic() + {_SECONDS}
+while time.monotonic() < end:
+    began = time.thread_time()
+    a @ a
+    best = min(best, time.thread_time() - began)
+print(2 * {_SIZE} ** 3 / best)
+"""
+
+
+def core_rate() -> Rate | None:
+    """DGEMM by NumPy's BLAS in one thread, in a process of its own; None where that fails."""
+    environment = {**os.environ, **dict.fromkeys(_THREADS, "1")}
+    environment.pop("LD_PRELOAD", None)
+    words = [sys.executable, "-P", "-c", _PROGRAM]  # no module of the working directory
+    try:
+        done = children.run(words, environment=environment, timeout_s=_TIMEOUT_S)
+        flops = float(done.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return None
+    return Rate(flops, f"DGEMM of {_SIZE} x {_SIZE} by NumPy's BLAS on one core, when the program had ended")

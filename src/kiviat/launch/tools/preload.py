@@ -1,0 +1,151 @@
+"""Starts a command with a library of ours preloaded into its ranks, which leave files in a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.linkage import launcher_family, launcher_place
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.process.children import tied
+from kiviat.launch.process.signals import Interrupted, Interrupts
+from kiviat.launch.substrates.substrate import Start
+from kiviat.record import InputError
+
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_PRELOAD = "LD_PRELOAD"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """`product` is the library in mpi.build, `variable` names the folder to it. A file of what it found is a
+    `noun`, has this suffix, and begins with `start`.
+    """
+
+    product: str
+    variable: str
+    noun: str
+    start: bytes
+
+    def library(self, toolchain: Toolchain) -> Path:
+        """The library for this MPI, built if the cache does not have it."""
+        return build(
+            toolchain, product=self.product, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr)
+        )
+
+    def preloading(
+        self, start: Start, library: Path, folder: Path, also: Mapping[str, str] | None = None
+    ) -> Start:
+        """The command with the library in its ranks, which leave their files in `folder`.
+
+        Open MPI's launcher is told what to take to other nodes; MPICH's may preload something else already.
+        `also` are variables beside ours.
+        """
+        inherited = {**os.environ, **start.environment}.get(_PRELOAD, "")
+        words = list(start.words)
+        place = launcher_place(words)
+        variables = {self.variable: str(folder), **(also or {})}
+        if place is not None and launcher_family(words[place]) == "openmpi":
+            new = [name for name in (_PRELOAD, *variables) if name not in words]
+            words[place + 1 : place + 1] = [part for name in new for part in ("-x", name)]
+        for at in range(2, len(words)):
+            if words[at - 2 : at] == ["-genv", _PRELOAD]:
+                words[at] = _joined(library, words[at])
+        variables[_PRELOAD] = _joined(library, inherited)
+        return replace(start, words=tuple(words), environment={**start.environment, **variables})
+
+    def default_name(self, program: str) -> str:
+        """ "lmp.profile" for "/opt/bin/lmp" """
+        return re.sub(r"[^\w.+-]", "_", Path(program).name) + f".{self.noun}"
+
+    def folder_for(self, output: Path, state: Path | None) -> Path:
+        """A new folder that ranks can write to; InputError where there is none, or `output` is taken."""
+        self._refuse(output)
+        home = output.absolute().parent if state is None else state.absolute()
+        try:
+            return Path(tempfile.mkdtemp(prefix=f"{output.name}.", dir=home))
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {home}: {error.strerror}; give another -o or --state"
+            ) from error
+
+    def run(self, starting: Callable[[Path], Start], output: Path, state: Path | None) -> tuple[Path, int]:
+        """Where the ranks of a command have left their files, and its exit code. Nothing is left of one that
+        cannot be started.
+        """
+        with Interrupts() as interrupts:
+            folder = self.folder_for(output, state)
+            try:
+                start = starting(folder)
+                start.write(folder)
+                started = _started(start)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            with _forwarding(started):
+                if interrupts.signal is not None:
+                    started.send_signal(interrupts.signal)
+                status = started.wait()
+        return folder, status if status >= 0 else 128 - status
+
+    def _refuse(self, output: Path) -> None:
+        if output.is_dir():
+            raise InputError(f"-o {output} is a folder; give a file")
+        if output.exists():
+            if not output.is_file():
+                raise InputError(
+                    f"-o {output} is a device or a pipe, and a {self.noun} is read again; give a file"
+                )
+            with output.open("rb") as file:
+                if file.read(len(self.start)) != self.start:
+                    raise InputError(f"-o {output} exists and is no {self.noun}; give another name")
+
+
+def _joined(library: Path, others: str) -> str:
+    return ":".join([str(library), *filter(None, others.split(":"))])
+
+
+def _started(start: Start) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(start.words, env={**os.environ, **start.environment}, preexec_fn=tied())
+    except OSError as error:
+        raise InputError(f"cannot start {start.words[0]}: {error.strerror}") from error
+
+
+@contextmanager
+def finishing(output: Path) -> Iterator[None]:
+    """What ranks have left is collected whole where a signal comes meanwhile, which is raised afterwards."""
+    with Interrupts() as interrupts:
+        yield
+    if interrupts.signal is not None:
+        raise Interrupted(interrupts.signal, f"{output} is written" if output.exists() else "")
+
+
+@contextmanager
+def _forwarding(started: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Signals to us are meant for the program. A terminal sends Ctrl-C to both of us by itself."""
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        with suppress(ProcessLookupError):
+            started.send_signal(number)
+
+    numbers = (*_FORWARDED, *(() if sys.stdin.isatty() else (signal.SIGINT,)))
+    before = {number: signal.signal(number, forward) for number in numbers}
+    if signal.SIGINT not in before:
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

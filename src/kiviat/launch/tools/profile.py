@@ -1,0 +1,118 @@
+"""Starts a command with the profiler preloaded, and collects what it wrote."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from pathlib import Path
+
+from kiviat.launch.mpi.build import PROFILER, RECORDER
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.tools.preload import Tool, finishing
+from kiviat.launch.tools.user_command import Starting
+from kiviat.profile import Waits, add_crossing, add_phases, add_waits, write_merged
+from kiviat.profile.crossing import LAYERS, crossed, monitoring
+from kiviat.profile.phases import phases_in
+from kiviat.profile.wait_states import waits_in
+from kiviat.record import InputError, replacing
+from kiviat.trace.layout import START
+
+TOOL = Tool(PROFILER, "KIVIAT_PROFILE", "profile", b'{"format":"kiviat.profile/')
+_RECORDER = Tool(RECORDER, "KIVIAT_WAITS", "trace", START)
+_COUNTERS = "KIVIAT_COUNTERS"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a profile says beside calls: with `crossing` what Open MPI itself sends, with `recorder`, which is
+    a library, who waits for whom, with `counters` those of the machine, and its energy, in each phase.
+    """
+
+    crossing: bool = False
+    recorder: Path | None = None
+    counters: bool = False
+
+
+_NOTHING = Asked()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`profiles` is what was written, the first one under the name asked for; `unfinished` says whether ranks
+    left it behind without MPI_Finalize. `status` is the command's own.
+    """
+
+    status: int
+    profiles: tuple[Path, ...]
+    unfinished: bool
+
+
+def profiled(
+    starting: Starting,
+    library: Path,
+    output: Path,
+    state: Path | None = None,
+    asked: Asked = _NOTHING,
+) -> Ended:
+    """Runs the command; what it prints and how it ends is its own affair.
+
+    `state` is where ranks count while they run; all nodes must see it. By default that is beside `output`.
+    """
+    folder, status = TOOL.run(
+        lambda folder: profiling(starting(folder), library, folder, asked), output, state
+    )
+    with finishing(output):
+        return collected(folder, output, status, asked)
+
+
+def recorder_of(toolchain: Toolchain) -> Path:
+    """The library that notes when calls are."""
+    return _RECORDER.library(toolchain)
+
+
+def profiling(start: Start, library: Path, folder: Path, asked: Asked = _NOTHING) -> Start:
+    """The command, profiled: what its ranks count is in `folder` at the end."""
+    if asked.recorder:  # behind the profiler, which is the first one
+        start = _RECORDER.preloading(start, asked.recorder, folder)
+    preloaded = TOOL.preloading(start, library, folder, {_COUNTERS: "1"} if asked.counters else {})
+    if not asked.crossing:
+        return preloaded
+    layers = {**os.environ, **start.environment}.get(LAYERS, "")
+    return replace(preloaded, environment={**preloaded.environment, **monitoring(folder, layers)})
+
+
+def collected(folder: Path, output: Path, status: int, asked: Asked = _NOTHING) -> Ended:
+    worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
+    left = any(folder.glob("rank-*.state"))
+    others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
+    written = []
+    for world, target in zip(worlds, chain([output], others), strict=False):
+        with replacing(target) as file, world.open("rb") as counted:
+            shutil.copyfileobj(counted, file)
+        written.append(target)
+    if left and not worlds:
+        with suppress(InputError):
+            write_merged(folder, output)
+            written.append(output)
+    if len(written) == 1 and (pairs := crossed(folder)):
+        add_crossing(output, pairs)
+    for path in written if asked.recorder else ():
+        add_waits(path, _waits(folder, alone=len(written) == 1))
+    if len(written) == 1 and asked.counters:
+        add_phases(output, phases_in(folder))
+    shutil.rmtree(folder, ignore_errors=True)
+    return Ended(status, tuple(written), left and not worlds)
+
+
+def _waits(folder: Path, alone: bool) -> Waits:
+    """What is wrong with them costs nobody the rest of the profile."""
+    if not alone:
+        return Waits.none("several programs were profiled at once")
+    try:
+        return waits_in(folder)
+    except InputError as error:
+        return Waits.none(str(error))

@@ -1,0 +1,60 @@
+"""Profiles what runs on a modelled machine: a library preloaded into the simulator sees all ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kiviat.launch.substrates.simulated import preloading
+from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.tools.preload import finishing
+from kiviat.launch.tools.profile import TOOL, Ended, collected
+from kiviat.machine.modelled.machine import Machine
+from kiviat.profile import Simulated, add_simulated, read_profile
+
+_ALL_CROSSING = "KIVIAT_CROSSING"
+
+
+@dataclass(frozen=True)
+class SimulatedProgram:
+    """`starting` gives the whole command for a folder, in which it has its files. `compute` is that
+    of kiviat.profile.Simulated. With `crossing` the simulator says between which ranks it moved what, however
+    many they are.
+    """
+
+    machine: Machine
+    starting: Callable[[Path], Start]
+    compute: float | None
+    crossing: bool = False
+
+
+def profiling_simulated(program: SimulatedProgram, library: Path, folder: Path) -> Start:
+    """The command, profiled."""
+    start = program.starting(folder)
+    words = preloading(start.words, library)
+    told = {TOOL.variable: str(folder), **({_ALL_CROSSING: "1"} if program.crossing else {})}
+    return replace(start, words=words, environment={**start.environment, **told})
+
+
+def profiled_simulation(
+    program: SimulatedProgram,
+    library: Path,
+    output: Path,
+    state: Path | None = None,
+    look: Callable[[Path], None] = lambda folder: None,
+) -> Ended:
+    """As kiviat.launch.tools.profile.profiled; `look` sees the folder before it is gone."""
+    folder, status = TOOL.run(lambda folder: profiling_simulated(program, library, folder), output, state)
+    with finishing(output):
+        try:
+            look(folder)
+        finally:
+            ended = collected(folder, output, status)
+    machine = program.machine
+    for path in ended.profiles:
+        add_simulated(
+            path, Simulated(f"simulated:{machine.name}", machine.title, machine.version, program.compute)
+        )
+    unfinished = any(not read_profile(path).ended.all() for path in ended.profiles)
+    return replace(ended, unfinished=unfinished)

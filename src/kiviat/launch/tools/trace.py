@@ -1,0 +1,44 @@
+"""Starts a command with the recorder preloaded, and packs what its ranks wrote."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from kiviat.launch.mpi.build import RECORDER
+from kiviat.launch.tools.core_rate import core_rate
+from kiviat.launch.tools.preload import Tool, finishing
+from kiviat.launch.tools.user_command import Starting
+from kiviat.record import InputError
+from kiviat.trace import pack
+from kiviat.trace.layout import START
+
+TOOL = Tool(RECORDER, "KIVIAT_TRACE", "trace", START)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`status` is the command's own; `written` says whether there is a trace."""
+
+    status: int
+    written: bool
+
+
+def traced(starting: Starting, library: Path, output: Path, state: Path | None = None) -> Ended:
+    """Runs the command; what it prints and how it ends is its own affair.
+
+    `state` is where ranks write while they run; all nodes must see it. By default that is beside `output`.
+    """
+    folder, status = TOOL.run(
+        lambda folder: TOOL.preloading(starting(folder), library, folder), output, state
+    )
+    with finishing(output):
+        try:
+            written = any(folder.glob("rank-*.stream")) and pack(folder, output, core_rate())
+        except OSError as error:
+            raise InputError(
+                f"cannot write {output}: {error.strerror}; what ranks recorded is left in {folder}"
+            ) from error
+        shutil.rmtree(folder, ignore_errors=True)
+        return Ended(status, written)

@@ -1,0 +1,33 @@
+"""How a program that is not ours is started: as its command says, or on the nodes of a substrate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kiviat.launch.mpi.command_line import taken_apart
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.substrates.substrate import Start, Substrate
+
+# Of the folder in which a launcher finds what places the ranks; the program is in its words.
+Starting = Callable[[Path], Start]
+
+
+def as_it_is(words: Sequence[str]) -> Starting:
+    return lambda folder: Start(tuple(words), {})
+
+
+def on(substrate: Substrate, toolchain: Toolchain, words: Sequence[str], options: Options) -> Starting:
+    """The command's program, with as many ranks, where the substrate and the options put them."""
+    command = taken_apart(words)
+    asked = replace(
+        options, arguments=command.options, oversubscribed=substrate.oversubscribes(command.ranks)
+    )
+
+    def starting(folder: Path) -> Start:
+        start = substrate.start(toolchain, command.ranks, folder, asked)
+        return replace(start, words=start.command(command.program))
+
+    return starting

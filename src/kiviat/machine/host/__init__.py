@@ -1,0 +1,1 @@
+"""The machine that Kiviat runs on, read from /proc and /sys."""

@@ -1,0 +1,63 @@
+"""The whole machine, as run.json holds it."""
+
+from __future__ import annotations
+
+import platform
+import socket
+from pathlib import Path
+from typing import Any
+
+from kiviat.machine.host.control_group import cpu_limit
+from kiviat.machine.host.files import integer, text
+from kiviat.machine.host.interfaces import interfaces
+from kiviat.machine.host.processor import caches, cores, model, sockets, threads
+from kiviat.machine.host.virtualization import virtualization
+
+
+def describe_host(name: str | None = None, root: Path = Path("/")) -> dict[str, Any]:
+    """`root` is where proc, sys and etc are; tests have trees of their own."""
+    return {
+        "name": name or host_name(root),
+        "cpu": model(root),
+        "sockets": sockets(root),
+        "cores": cores(root),
+        "threads": threads(root),
+        "cpu_limit": cpu_limit(root),
+        "memory_bytes": _memory(root),
+        "caches": caches(root),
+        "kernel": _kernel(root),
+        "os": _os(root),
+        "virtualization": virtualization(root),
+        "governor": text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "interfaces": interfaces(root),
+    }
+
+
+def host_name(root: Path = Path("/")) -> str:
+    return text(root / "proc/sys/kernel/hostname") or socket.gethostname()
+
+
+def available_memory_bytes(root: Path = Path("/")) -> int | None:
+    """What programs could still get."""
+    return _memory(root, "MemAvailable")
+
+
+def _memory(root: Path, what: str = "MemTotal") -> int | None:
+    for line in (text(root / "proc/meminfo") or "").splitlines():
+        if line.startswith(f"{what}:"):
+            kibibytes = integer(line.split()[1])
+            return None if kibibytes is None else kibibytes * 1024
+    return None
+
+
+def _kernel(root: Path) -> str | None:
+    release = text(root / "proc/sys/kernel/osrelease")
+    return f"Linux {release} {platform.machine()}" if release else None
+
+
+def _os(root: Path) -> str | None:
+    for line in (text(root / "etc/os-release") or "").splitlines():
+        key, _, value = line.partition("=")
+        if key == "PRETTY_NAME":
+            return value.strip("\"'")
+    return None

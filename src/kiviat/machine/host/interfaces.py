@@ -1,0 +1,53 @@
+"""Network interfaces that are up and could carry MPI messages, and InfiniBand ports."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from kiviat.machine.host.files import integer, text
+
+_LOOPBACK, _ETHERNET, _INFINIBAND = "772", "1", "32"
+
+
+def interfaces(root: Path) -> list[dict[str, Any]]:
+    return [*_network(root), *_infiniband(root)]
+
+
+def _network(root: Path) -> list[dict[str, Any]]:
+    found = []
+    for folder in sorted((root / "sys/class/net").glob("*")):
+        kind = text(folder / "type")
+        if kind is None or kind == _LOOPBACK or text(folder / "operstate") == "down":
+            continue
+        found.append({"name": folder.name, "kind": _kind(folder, kind), "speed_bits_per_s": _speed(folder)})
+    return found
+
+
+def _kind(folder: Path, kind: str) -> str:
+    if kind == _INFINIBAND:
+        return "IP over InfiniBand"
+    if kind != _ETHERNET:
+        return f"network type {kind}"
+    return "Ethernet" if (folder / "device").exists() else "virtual Ethernet"
+
+
+def _speed(folder: Path) -> int | None:
+    """Interfaces that are down, and virtual ones, say -1 or refuse."""
+    megabits = integer(text(folder / "speed"))
+    return megabits * 10**6 if megabits is not None and megabits > 0 else None
+
+
+def _infiniband(root: Path) -> list[dict[str, Any]]:
+    found = []
+    for port in sorted((root / "sys/class/infiniband").glob("*/ports/*")):
+        rate = re.match(r"([\d.]+) Gb/sec", text(port / "rate") or "")
+        found.append(
+            {
+                "name": f"{port.parents[1].name}/{port.name}",
+                "kind": text(port / "link_layer") or "InfiniBand",
+                "speed_bits_per_s": round(float(rate[1]) * 1e9) if rate else None,
+            }
+        )
+    return found

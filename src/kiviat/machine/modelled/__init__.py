@@ -1,0 +1,1 @@
+"""Modelled machines: machine files, their networks, and their lowering to the simulator."""

@@ -1,0 +1,149 @@
+"""A machine as the simulator wants it: text for native/simgrid/platform.cpp, and SMPI's options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kiviat.machine.modelled.machine import LEVELS, Machine, segment_numbers
+
+_LIST_END = "-"
+
+
+class _Lines:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._links = 0
+
+    def add(self, *words: object) -> None:
+        self.lines.append(" ".join(map(_word, words)))
+
+    def link(self, rate: float) -> int:
+        self.add("link", rate)
+        self._links += 1
+        return self._links - 1
+
+
+def _word(word: object) -> str:
+    if isinstance(word, float):
+        return f"{word:.17g}"
+    if isinstance(word, list | tuple):
+        return ",".join(map(str, word)) or _LIST_END
+    return str(word)
+
+
+def platform(machine: Machine) -> str:
+    """The platform, up to the last node: nodes that have no ranks cost nothing while it runs."""
+    text = _Lines()
+    nics = [_nic(machine, text) for _ in range(machine.nodes)]
+    buses = [_buses(machine, text) for _ in range(machine.nodes)]
+    _network(machine, text, nics)
+    if "nic.bucket_out" in machine.numbers:
+        words = ("bucket_out", "bucket_in", "packet", "bandwidth")
+        text.add("bucket", *(machine.numbers[f"nic.{word}"].value for word in words))
+    for node in range(machine.nodes):
+        _cores(machine, text, node, buses[node], nics[node])
+    for level, name in enumerate(LEVELS):
+        for segment in machine.segments[name]:
+            text.add("segment", level, *segment_numbers(segment))
+        if name in machine.in_flight:
+            text.add("in_flight", level, machine.in_flight[name].value)
+    if machine.node_aware:
+        text.add("node_aware")
+    return "\n".join(text.lines) + "\n"
+
+
+def _nic(machine: Machine, text: _Lines) -> tuple[list[int], list[int]]:
+    """The links that everything crosses that leaves the node, and that comes in."""
+    rate = machine.numbers["nic.bandwidth"].value
+    out, into = [text.link(rate)], [text.link(rate)]
+    if bus := machine.number("nic.host_bus"):
+        first = text.link(bus)
+        out.insert(0, first)
+        into.append(first if machine.words["nic.host_bus_duplex"] == "half" else text.link(bus))
+    return out, into
+
+
+def _buses(machine: Machine, text: _Lines) -> list[int]:
+    """The memory bus of each socket; sockets may share one."""
+    rate = machine.numbers["memory.bandwidth"].value
+    sockets = machine.whole("node.sockets")
+    if machine.words["memory.buses"] == "node":
+        return [text.link(rate)] * sockets
+    return [text.link(rate) for _ in range(sockets)]
+
+
+def _network(machine: Machine, text: _Lines, nics: Sequence[tuple[list[int], list[int]]]) -> None:
+    network = machine.network
+    memory = int(machine.numbers["node.memory"].value / machine.cores_per_node)
+    for node in range(machine.nodes):
+        cross = machine.number("interconnect.bandwidth")
+        between = [text.link(cross)] if cross and machine.whole("node.sockets") > 1 else []
+        cache = int(machine.numbers["node.cache"].value)
+        text.add("node", f"n{node}", network.node_divisor, memory, cache, between)
+    for divisor in network.divisors:
+        text.add("switch", divisor)
+    link, hop = machine.numbers["topology.link"].value, machine.numbers["topology.hop"].value
+    for arc in network.arcs:
+        costs = hop if network.hop_costs(arc) else 0.0
+        # What a node's adapter cannot fill is no limit, and each one less makes the simulation quicker.
+        at_node = not network.direct and min(arc.start, arc.end) < network.nodes
+        idle = at_node and link * arc.width >= machine.numbers["nic.bandwidth"].value
+        text.add("arc", arc.start, arc.end, -1 if idle else text.link(link * arc.width), costs)
+
+
+def _cores(
+    machine: Machine, text: _Lines, node: int, buses: Sequence[int], nic: tuple[list[int], list[int]]
+) -> None:
+    """A core's own links: to memory, and for messages what a processor that copies them gets done."""
+    passes, far = machine.whole("memory.passes"), machine.whole("memory.network_passes")
+    copies = machine.number("core.copy_bandwidth")
+    per_socket = machine.whole("node.cores")
+    for core in range(machine.cores_per_node):
+        socket = core // per_socket
+        bus = buses[socket]
+        to_memory = text.link(machine.numbers["core.memory_bandwidth"].value)
+        sends: list[int] = []
+        receives: list[int] = []
+        if copies:
+            sends = [text.link(copies)]
+            half = machine.words["core.copy_duplex"] == "half"
+            receives = sends if half else [text.link(copies)]
+        # What leaves the node an adapter may move, with access to memory of its own: no processor copies.
+        by_adapter = machine.words.get("core.copy_reach") == "node"
+        far_sends, far_receives = ([], []) if by_adapter else (sends, receives)
+        text.add(
+            *("core", node, socket, core, machine.numbers["core.flops"].value),
+            [to_memory, bus],
+            [*sends, *[bus] * (passes // 2)],
+            [*[bus] * (passes - passes // 2), *receives],
+            [*far_sends, *[bus] * far, *nic[0]],
+            [*nic[1], *[bus] * far, *far_receives],
+        )
+
+
+def options(machine: Machine) -> dict[str, str]:
+    """What smpirun is given as --cfg."""
+    eager = str(int(machine.numbers["mpi.eager"].value))
+    selector = machine.words["mpi.collectives"]
+    return {
+        "smpi/privatization": "no",
+        "smpi/simulate-computation": "no",
+        "smpi/shared-malloc": "global",
+        "smpi/test": "1e-7",
+        "smpi/iprobe": "1e-7",
+        "smpi/async-small-thresh": eager,
+        "smpi/send-is-detached-thresh": eager,
+        **({} if selector == "default" else {"smpi/coll-selector": selector}),
+        **{f"smpi/{name}": algorithm for name, algorithm in sorted(machine.algorithms.items())},
+        # Rates of flows and their sharing are set by the platform (native/simgrid/platform.cpp).
+        "network/TCP-gamma": "2e9",
+        "network/optim": "Full",
+        "network/weight-S": "0",
+        "network/crosstraffic": "0",
+        "surf/precision": "1e-12",
+    }
+
+
+def host(node: int, core: int) -> str:
+    """What the platform calls a core."""
+    return f"c{node}.{core}"

@@ -1,0 +1,592 @@
+"""A machine file: what a modelled machine is made of, every number with its source. See docs/machines.md."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kiviat.machine.modelled import networks
+from kiviat.machine.modelled.networks import Network
+from kiviat.machine.modelled.quantity import Quantity, read_quantity
+from kiviat.machine.topology import Node, Topology
+from kiviat.record import InputError, data_path
+from kiviat.record.files import read_toml
+from kiviat.record.published import uses
+from kiviat.record.schema import refuse_other_version
+
+MACHINE_SCHEMA = "kiviat.machine/1"
+LEVELS = ("socket", "node", "network")
+
+# Each number by its place: its unit, and whether a file must have it.
+_FIELDS: Mapping[str, tuple[str, bool]] = {
+    "node.count": ("1", True),
+    "node.sockets": ("1", True),
+    "node.cores": ("1", True),
+    "node.memory": ("B", True),
+    "node.cache": ("B", True),
+    "core.flops": ("flop/s", True),
+    "core.memory_bandwidth": ("B/s", True),
+    "core.copy_bandwidth": ("B/s", False),
+    "memory.bandwidth": ("B/s", True),
+    "memory.passes": ("1", True),
+    "memory.network_passes": ("1", True),
+    "interconnect.bandwidth": ("B/s", False),
+    "nic.bandwidth": ("B/s", True),
+    "nic.host_bus": ("B/s", False),
+    "nic.bucket_out": ("B", False),
+    "nic.bucket_in": ("B", False),
+    "nic.packet": ("B", False),
+    "topology.link": ("B/s", True),
+    "topology.hop": ("s", True),
+    "mpi.eager": ("B", True),
+    "power.node": ("W", False),
+}
+_SEGMENT: Mapping[str, tuple[str, bool]] = {
+    "from": ("B", True),
+    "latency": ("s", True),
+    "bandwidth": ("B/s", True),
+    "send": ("s", False),
+    "send_per_byte": ("s/B", False),
+    "receive": ("s", False),
+    "receive_per_byte": ("s/B", False),
+    "after": ("s", False),
+}
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "memory.buses": ("socket", "node"),
+    "core.copy_duplex": ("half", "full"),
+    "core.copy_reach": ("node", "network"),
+    "nic.host_bus_duplex": ("half", "full"),
+    "mpi.collectives": ("mpich", "ompi", "mvapich2", "impi", "default"),
+}
+# What SMPI can be told an algorithm for.
+_COLLECTIVES = {
+    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier"),
+    *("bcast", "gather", "reduce", "reduce_scatter", "scatter"),
+}
+_ALGORITHM = re.compile(r"\w+")
+_MOST_CORES = 8_000_000  # the simulator is told of each
+_MOST_PASSES = 64
+_TABLES = {"sources", "node", "core", "memory", "interconnect", "nic", "topology", "mpi", "power"}
+_TEXTS = {"title", "summary", "uncalibrated"}
+_LISTS = {"calibrated_on", "open_questions", "losses"}
+# What a variant does not take over from its base: what is said about the file itself.
+_OWN = ("summary", "uncalibrated", "published")
+_TOGETHER = (
+    *(("core.copy_bandwidth", "core.copy_duplex"), ("core.copy_bandwidth", "core.copy_reach")),
+    ("nic.host_bus", "nic.host_bus_duplex"),
+)
+_BUCKET = ("nic.bucket_out", "nic.bucket_in", "nic.packet")
+# What a data sheet, STREAM or DGEMM on one core can tell.
+_CORE_RATES = ("core.flops", "core.memory_bandwidth")
+_TOP = {
+    *("schema", "name", "title", "summary", "version", "base", "uncalibrated", "calibrated_on"),
+    *("open_questions", "losses", "sources", "node", "core", "memory", "interconnect", "nic", "topology"),
+    *("mpi", "power", "published"),
+}
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Messages of at least `start_bytes` between two ranks of a level, and what they cost."""
+
+    start_bytes: float
+    latency: Quantity
+    bandwidth: Quantity
+    send: Quantity | None
+    send_per_byte: Quantity | None
+    receive: Quantity | None
+    receive_per_byte: Quantity | None
+    after: Quantity | None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """`numbers` are by place, such as "nic.bandwidth"; `uncalibrated` says why no published row fits it.
+
+    `base_rows` are those that the base of a variant was fitted to, or the machine before it was changed: what
+    was changed they need not fit.
+
+    `published` are the names and modes under which published/ has results of this machine. `node_aware`
+    collectives go through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp).
+    """
+
+    name: str
+    title: str
+    summary: str
+    version: int
+    path: Path
+    base: str | None
+    uncalibrated: str | None
+    calibrated_on: tuple[str, ...]
+    base_rows: tuple[str, ...]
+    open_questions: tuple[str, ...]
+    losses: tuple[str, ...]
+    published: tuple[tuple[str, str], ...]
+    sources: Mapping[str, str]
+    numbers: Mapping[str, Quantity]
+    words: Mapping[str, str]
+    topology_kind: str
+    topology_parameters: Mapping[str, tuple[int, ...]]
+    segments: Mapping[str, tuple[Segment, ...]]
+    in_flight: Mapping[str, Quantity]
+    algorithms: Mapping[str, str]
+    node_aware: bool = False
+
+    def number(self, place: str) -> float | None:
+        """In SI units; None where the file has none."""
+        quantity = self.numbers.get(place)
+        return None if quantity is None else quantity.value
+
+    def whole(self, place: str) -> int:
+        return int(self.numbers[place].value)
+
+    @property
+    def nodes(self) -> int:
+        return self.whole("node.count")
+
+    @property
+    def cores_per_node(self) -> int:
+        return self.whole("node.sockets") * self.whole("node.cores")
+
+    @property
+    def cores(self) -> int:
+        return self.nodes * self.cores_per_node
+
+    @cached_property
+    def network(self) -> Network:
+        return networks.build(
+            self.topology_kind, self.nodes, self.topology_parameters, f"topology of {self.path}"
+        )
+
+    def topology(self) -> Topology:
+        """Where ranks can be placed. Cores of a node are numbered socket by socket."""
+        per_socket = self.whole("node.cores")
+        sockets = tuple(
+            tuple(range(socket * per_socket, (socket + 1) * per_socket))
+            for socket in range(self.whole("node.sockets"))
+        )
+        return Topology(tuple(Node(f"n{index}", sockets) for index in range(self.nodes)))
+
+    @property
+    def hash(self) -> str:
+        """Of all that a simulation depends on; words for people, such as titles and notes, do not count."""
+        # The network itself, not what it is called: builders may change too.
+        network = self.network
+        arcs = [(arc.start, arc.end, arc.width) for arc in network.arcs]
+        facts = [repr((network.node_divisor, network.divisors, arcs, sorted(network.relays)))]
+        facts += [f"{place}={number.value!r}" for place, number in sorted(self.numbers.items())]
+        facts += [f"{place}={word}" for place, word in sorted({**self.words, **self.algorithms}.items())]
+        facts += [f"in_flight {level}={number.value!r}" for level, number in sorted(self.in_flight.items())]
+        facts += ["mpi.node_aware"] if self.node_aware else []
+        for level, segments in sorted(self.segments.items()):
+            for segment in segments:
+                numbers = segment_numbers(segment)
+                facts.append(f"{level} {numbers if segment.after else numbers[:-1]!r}")
+        return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def about(machine: Machine) -> dict[str, Any]:
+    """What a machine is, as JSON has it: its identity, its size, what it was calibrated on."""
+    return {
+        "name": machine.name,
+        "title": machine.title,
+        "summary": machine.summary,
+        "version": machine.version,
+        "hash": machine.hash,
+        "base": machine.base,
+        "nodes": machine.nodes,
+        "sockets": machine.whole("node.sockets"),
+        "cores": machine.whole("node.cores"),
+        "topology": {
+            "kind": machine.topology_kind,
+            "parameters": {name: list(values) for name, values in machine.topology_parameters.items()},
+        },
+        "calibrated_on": list(machine.calibrated_on),
+        "uncalibrated": machine.uncalibrated,
+    }
+
+
+def segment_numbers(segment: Segment) -> tuple[float, ...]:
+    """From bytes, latency, bandwidth, send, send per byte, receive, receive per byte, after, in SI units."""
+    of_processors = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
+    optional = (*of_processors, segment.after)
+    fixed = (segment.start_bytes, segment.latency.value, segment.bandwidth.value)
+    return (*fixed, *(0.0 if quantity is None else quantity.value for quantity in optional))
+
+
+def machines() -> dict[str, Path]:
+    """The files that travel with the package, by name; frozen.toml says which were frozen, and is none."""
+    files = sorted(data_path("machines").glob("*.toml"))
+    return {path.stem: path for path in files if path.stem != "frozen"}
+
+
+def find_machine(name: str) -> Machine:
+    """One by its name, or the path of a file of one's own."""
+    known = machines()
+    if name in known:
+        return load_machine(known[name])
+    path = Path(name)
+    if "/" in name or name.endswith(".toml"):
+        return load_machine(path)
+    raise InputError(
+        f"there is no machine {name!r}; `kiviat machines` lists them, and a path names a file of your own"
+    )
+
+
+def load_machine(path: Path, changes: Mapping[str, Any] | None = None) -> Machine:
+    """Reads and checks a machine file; `changes` replace or add parts, as a variant does with its base."""
+    data = _merged(_table(path), changes or {})
+    whole = _with_base(data, path)
+    if changes:
+        whole["base_rows"] = [*whole.get("base_rows", ()), *whole.pop("calibrated_on", ())]
+        whole.setdefault(
+            "uncalibrated", f"{path.stem}, changed: what it was fitted to need not fit the changes"
+        )
+    try:
+        return _machine(whole, path)
+    except InputError:
+        if base := data.get("base"):
+            load_machine(_base_path(base, path))  # what is wrong there is said of that file
+        raise
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return read_toml(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path} cannot be read as a machine file: {reason}; correct it") from None
+
+
+def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A variant is its base with some parts replaced; what is about the file itself is not inherited."""
+    seen = [path.stem]
+    first = data.get("base")
+    says = {"uncalibrated", "calibrated_on"} & set(data)
+    while name := data.get("base"):
+        if not isinstance(name, str):
+            raise InputError(f"base is {name!r} in {path}; give the name of a machine")
+        if name in seen:
+            raise InputError(f"{path}: base goes in a circle ({' → '.join([*seen, name])})")
+        seen.append(name)
+        at = _base_path(name, path)
+        if not at.exists():
+            raise InputError(
+                f"base is {name!r} in {path}, and there is neither such a machine nor {at}; "
+                "`kiviat machines` lists them"
+            )
+        base = _table(at)
+        own = {key: value for key, value in data.items() if key != "base"}
+        data = _merged({k: v for k, v in base.items() if k not in _OWN}, own)
+    if first:
+        data["base_name"] = first
+        if "calibrated_on" not in says:
+            data["base_rows"] = data.pop("calibrated_on", [])
+        if not says:
+            data["uncalibrated"] = (
+                f"a variant of {first}: what that was fitted to need not fit what was changed"
+            )
+    return data
+
+
+def _base_path(name: str, path: Path) -> Path:
+    beside = path.parent / f"{name}.toml"
+    return beside if beside.exists() else machines().get(name, beside)
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables are merged, but for numbers, which are replaced whole, and topologies of another kind."""
+    merged = dict(base)
+    for key, value in over.items():
+        here = merged.get(key)
+        if not isinstance(value, dict) or not isinstance(here, dict) or "value" in value or "value" in here:
+            merged[key] = value
+        elif key == "topology" and value.get("kind", here.get("kind")) != here.get("kind"):
+            merged[key] = {**{k: v for k, v in here.items() if k in ("link", "hop")}, **value}
+        else:
+            merged[key] = _merged(here, value)
+    return merged
+
+
+def _machine(data: dict[str, Any], path: Path) -> Machine:
+    where = str(path)
+    base, base_rows = data.pop("base_name", None), data.pop("base_rows", ())
+    if "schema" not in data:
+        raise InputError(f'{path} lacks "schema"; a machine file begins with schema = "{MACHINE_SCHEMA}"')
+    try:
+        refuse_other_version(data.get("schema"), MACHINE_SCHEMA)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    for key in data:
+        if key not in _TOP:
+            raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(sorted(_TOP))}")
+    for key in ("name", "title", "summary", "version", "sources", "topology", "mpi"):
+        if key not in data:
+            raise InputError(f"{where} lacks {key!r}; docs/machines.md says what belongs into such a file")
+    for key in _TABLES & set(data):
+        if not isinstance(data[key], dict):
+            raise InputError(f"{key} is {data[key]!r} in {where}; it is a table, [{key}]")
+    for key in _TEXTS & set(data):
+        if not isinstance(data[key], str) or not data[key].strip():
+            raise InputError(f"{key} is {data[key]!r} in {where}; give a text")
+    for key, text in data["sources"].items():
+        if not isinstance(text, str):
+            raise InputError(f"sources.{key} is {text!r} in {where}; give a text")
+    for key in _LISTS & set(data):
+        if not isinstance(data[key], list) or not all(isinstance(word, str) for word in data[key]):
+            raise InputError(f"{key} is {data[key]!r} in {where}; give a list of texts")
+    if data["name"] != path.stem:
+        raise InputError(f"name is {data['name']!r} in {where}; a machine has the name of its file")
+    if type(data["version"]) is not int or data["version"] < 1:
+        raise InputError(f"version is {data['version']!r} in {where}; give a whole number of at least 1")
+    sources = data["sources"]
+    numbers, words = _numbers(data, sources, where)
+    kind, parameters = _topology(data["topology"], where)
+    segments, in_flight = _levels(data["mpi"], sources, where)
+    machine = Machine(
+        name=data["name"],
+        title=data["title"],
+        summary=data["summary"],
+        version=data["version"],
+        path=path,
+        base=base,
+        uncalibrated=data.get("uncalibrated") or _unsaid(data, segments),
+        calibrated_on=tuple(data.get("calibrated_on", ())),
+        base_rows=tuple(base_rows),
+        open_questions=tuple(data.get("open_questions", ())),
+        losses=tuple(data.get("losses", ())),
+        published=_published(data.get("published", []), where),
+        sources=sources,
+        numbers=numbers,
+        words=words,
+        topology_kind=kind,
+        topology_parameters=parameters,
+        segments=segments,
+        in_flight=in_flight,
+        algorithms=_algorithms(data["mpi"], where),
+        node_aware=_node_aware(data["mpi"], where),
+    )
+    _refuse_contradictions(machine)
+    return machine
+
+
+def _numbers(
+    data: Mapping[str, Any], sources: Mapping[str, str], where: str
+) -> tuple[dict[str, Quantity], dict[str, str]]:
+    numbers: dict[str, Quantity] = {}
+    words: dict[str, str] = {}
+    for table in ("node", "core", "memory", "interconnect", "nic", "power"):
+        for key, value in data.get(table, {}).items():
+            place = f"{table}.{key}"
+            if place in _WORDS:
+                words[place] = _word(value, place, where)
+            elif place in _FIELDS:
+                numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
+            else:
+                raise InputError(f"unknown {place!r} in {where}; docs/machines.md lists what there is")
+    for place in ("topology.link", "topology.hop", "mpi.eager"):
+        table, key = place.split(".")
+        if key in data[table]:
+            numbers[place] = read_quantity(
+                data[table][key], _FIELDS[place][0], f"{place} of {where}", sources
+            )
+    words["mpi.collectives"] = _word(data["mpi"].get("collectives"), "mpi.collectives", where)
+    for place, (_, needed) in _FIELDS.items():
+        if needed and place not in numbers:
+            raise InputError(f"{where} lacks {place}; every machine has it")
+    if "memory.buses" not in words:
+        raise InputError(f"{where} lacks memory.buses; give socket or node")
+    return numbers, words
+
+
+def _published(rows: object, where: str) -> tuple[tuple[str, str], ...]:
+    known = {"machine", "mode"}
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and "machine" in row and known.issuperset(row) for row in rows
+    ):
+        raise InputError(f"published is {rows!r} in {where}; give a list of {{ machine = …, mode = … }}")
+    for row in rows:
+        if not all(isinstance(word, str) for word in row.values()):
+            raise InputError(f"published has {row!r} in {where}; give texts")
+    return tuple((row["machine"], row.get("mode", "")) for row in rows)
+
+
+def _word(value: object, place: str, where: str) -> str:
+    if value not in _WORDS[place]:
+        raise InputError(f"{place} is {value!r} in {where}; give one of {', '.join(_WORDS[place])}")
+    return str(value)
+
+
+def _topology(data: Mapping[str, Any], where: str) -> tuple[str, dict[str, tuple[int, ...]]]:
+    parameters = {}
+    for key, value in data.items():
+        if key in ("kind", "link", "hop"):
+            continue
+        listed = value if isinstance(value, list) else [value]
+        if not all(isinstance(number, int) and not isinstance(number, bool) for number in listed):
+            raise InputError(f"topology.{key} is {value!r} in {where}; give whole numbers")
+        parameters[key] = tuple(listed)
+    if "kind" not in data:
+        raise InputError(f"{where} lacks topology.kind; give one of {', '.join(networks.KINDS)}")
+    return str(data["kind"]), parameters
+
+
+def _levels(
+    mpi: Mapping[str, Any], sources: Mapping[str, str], where: str
+) -> tuple[dict[str, tuple[Segment, ...]], dict[str, Quantity]]:
+    segments = {}
+    for level in LEVELS:
+        rows = mpi.get(level, [])
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise InputError(f"mpi.{level} is no list of tables in {where}; write [[mpi.{level}]]")
+        read = [_segment(row, f"mpi.{level}[{i}] of {where}", sources) for i, row in enumerate(rows)]
+        if read:
+            starts = [segment.start_bytes for segment in read]
+            if starts[0] != 0 or starts != sorted(set(starts)):
+                raise InputError(f"mpi.{level} of {where} begins at {starts} B; begin at 0 B and rise")
+            segments[level] = tuple(read)
+    for level in ("node", "network"):
+        if level not in segments:
+            raise InputError(f"{where} lacks [[mpi.{level}]]; give what a message costs there")
+    segments.setdefault("socket", segments["node"])
+    in_flight = {}
+    for level, value in _table_of(mpi, "in_flight", where).items():
+        if level not in LEVELS:
+            raise InputError(f"mpi.in_flight.{level} in {where}: levels are {', '.join(LEVELS)}")
+        in_flight[level] = read_quantity(value, "B", f"mpi.in_flight.{level} of {where}", sources)
+        if not in_flight[level].value:
+            raise InputError(f"mpi.in_flight.{level} is 0 in {where}; leave it out where there is no limit")
+    known = {"eager", "collectives", "node_aware", "algorithms", "in_flight", *LEVELS}
+    for key in mpi:
+        if key not in known:
+            raise InputError(f"unknown mpi.{key} in {where}; known: {', '.join(sorted(known))}")
+    return segments, in_flight
+
+
+def _segment(row: Mapping[str, Any], where: str, sources: Mapping[str, str]) -> Segment:
+    for key in row:
+        if key not in _SEGMENT:
+            raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(_SEGMENT)}")
+    read: dict[str, Quantity | None] = {}
+    for key, (unit, needed) in _SEGMENT.items():
+        if needed and key not in row:
+            raise InputError(f"{where} lacks {key!r}; every segment has it")
+        read[key] = read_quantity(row[key], unit, f"{key} of {where}", sources) if key in row else None
+    start, latency, bandwidth = read["from"], read["latency"], read["bandwidth"]
+    assert start and latency and bandwidth
+    if not bandwidth.value:
+        raise InputError(f"bandwidth of {where} is 0; give what a message gets")
+    optional = (read[key] for key in ("send", "send_per_byte", "receive", "receive_per_byte", "after"))
+    return Segment(start.value, latency, bandwidth, *optional)
+
+
+def _algorithms(mpi: Mapping[str, Any], where: str) -> dict[str, str]:
+    given = _table_of(mpi, "algorithms", where)
+    for name, algorithm in given.items():
+        if name not in _COLLECTIVES:
+            raise InputError(f"mpi.algorithms.{name} in {where}: known: {', '.join(sorted(_COLLECTIVES))}")
+        if not isinstance(algorithm, str) or not _ALGORITHM.fullmatch(algorithm):
+            raise InputError(f"mpi.algorithms.{name} is {algorithm!r} in {where}; name one of SMPI's")
+    return dict(given)
+
+
+def _table_of(mpi: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    given = mpi.get(key, {})
+    if not isinstance(given, dict):
+        raise InputError(f"mpi.{key} is {given!r} in {where}; it is a table, [mpi.{key}]")
+    return given
+
+
+def _node_aware(mpi: Mapping[str, Any], where: str) -> bool:
+    given = mpi.get("node_aware", False)
+    if not isinstance(given, bool):
+        raise InputError(f"mpi.node_aware is {given!r} in {where}; give true or false")
+    return given
+
+
+def _unsaid(data: Mapping[str, Any], segments: Mapping[str, Sequence[Segment]]) -> str | None:
+    """Why a machine is uncalibrated whose file does not say that it is; None where it was fitted."""
+    network = (part for segment in segments["network"] for part in (segment.latency, segment.bandwidth))
+    if data.get("calibrated_on") or any(number.confidence == "calibrated" for number in network):
+        return None
+    return "its file names nothing that it was fitted to"
+
+
+def _refuse_contradictions(machine: Machine) -> None:
+    where = str(machine.path)
+    for place in ("node.count", "node.sockets", "node.cores", "memory.passes", "memory.network_passes"):
+        quantity = machine.numbers[place]
+        least = 0 if place == "memory.network_passes" else 1
+        if not quantity.value.is_integer() or quantity.value < least:
+            raise InputError(f"{place} is {quantity.text!r} in {where}; give a whole number from {least}")
+        if place.endswith("passes") and quantity.value > _MOST_PASSES:
+            raise InputError(f"{place} is {quantity.text!r} in {where}; give at most {_MOST_PASSES}")
+    if machine.cores > _MOST_CORES:
+        raise InputError(
+            f"{where} has {machine.cores} cores, {machine.cores_per_node} on each node; "
+            f"give at most {_MOST_CORES}"
+        )
+    for place, quantity in machine.numbers.items():
+        if quantity.value == 0 and place not in ("topology.hop", "memory.network_passes", "mpi.eager"):
+            raise InputError(f"{place} is {quantity.text!r} in {where}; give more than 0")
+    one, all_ = machine.numbers["core.memory_bandwidth"], machine.numbers["memory.bandwidth"]
+    if one.value > all_.value:
+        raise InputError(
+            f"core.memory_bandwidth is {one.text!r} and memory.bandwidth {all_.text!r} in {where}: a core "
+            "cannot have more than all cores together"
+        )
+    for value, word in _TOGETHER:
+        if (value in machine.numbers) != (word in machine.words):
+            raise InputError(f"{where} has one of {value} and {word}; give both or neither")
+    if 0 < sum(place in machine.numbers for place in _BUCKET) < len(_BUCKET):
+        raise InputError(f"{where} has not all of {', '.join(_BUCKET)}; give all or none")
+    _refuse_calibration(machine)
+    machine.network  # noqa: B018  what the topology cannot be is refused here
+
+
+def _refuse_calibration(machine: Machine) -> None:
+    """A model is fitted to rows of use "calibrate", to documented rates of one core, and to nothing else."""
+    of_cores = {
+        source
+        for place, number in machine.numbers.items()
+        if place in _CORE_RATES
+        for source in number.source
+    }
+    known = uses() if machine.calibrated_on else {}
+    for name in machine.calibrated_on:
+        if name not in known and name not in of_cores:
+            raise InputError(
+                f"calibrated_on names {name!r} in {machine.path}, which is no fact of published/ and no "
+                f"source of {' or '.join(_CORE_RATES)}; correct it"
+            )
+        if known.get(name, "calibrate") != "calibrate":
+            raise InputError(
+                f"calibrated_on names {name!r} in {machine.path}, which published/ keeps for "
+                f"{known[name]!r}; a model is fitted to 'calibrate' rows only"
+            )
+
+
+def places(machine: Machine) -> Iterator[tuple[str, Quantity]]:
+    """Every number of a machine, with its place in the file."""
+    yield from machine.numbers.items()
+    for level, segments in machine.segments.items():
+        if level == "socket" and segments == machine.segments["node"]:
+            continue  # nothing is said of it
+        for index, segment in enumerate(segments):
+            for key, value in vars(segment).items():
+                if isinstance(value, Quantity):
+                    yield f"mpi.{level}[{index}].{key}", value
+    for level, quantity in machine.in_flight.items():
+        yield f"mpi.in_flight.{level}", quantity
+
+
+def assumed(machine: Machine) -> Iterator[tuple[str, Quantity]]:
+    """The numbers that nobody has measured or stated, by place."""
+    for place, quantity in places(machine):
+        if quantity.confidence in ("low", "assumed"):
+            yield place, quantity

@@ -1,0 +1,110 @@
+"""Whether the ping-pongs of a run can be believed: whether its launches agree, and its link is as known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kiviat.analysis.aggregate.curves import size_of
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.model.bucket import Bucket
+from kiviat.record import InputError
+from kiviat.record.units import format_bytes, format_value, three_digits
+
+# Launches of one size are so many times apart where something else had the cores or the network, and a
+# message takes so many times as long as a longer one. On an idle machine launches differ by some per cent.
+_APART, _INVERTED = 1.5, 2.0
+# Below this size the next one says as much.
+_SHORT_BYTES = 64
+# Of the known rate of a link, what the longest messages get at least and at most. Plain TCP gets all of it.
+_SLOWEST, _QUICKEST = 0.5, 1.25
+# The link decides how long a message takes that it needs so many times as long for as for the shortest.
+_OF_LINK = 2.0
+_AGAIN = "measure again on an idle machine, in more launches (--launches 10)"
+_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Undisturbed:
+    """The ping-pongs, or whatever else, that count; and what was left out and why, in words."""
+
+    points: tuple[Summary, ...]
+    left_out: str
+
+
+def is_disturbed(point: Summary) -> bool:
+    return _apart(point) > _APART
+
+
+def _apart(point: Summary) -> float:
+    """How many times as long one launch took as another: the ends of the 95 % interval, or else the range."""
+    if point.low is not None and point.high is not None:
+        return point.high / point.low
+    return max(point.launch_medians) / min(point.launch_medians)
+
+
+def undisturbed(points: Sequence[Summary], level: str) -> Undisturbed:
+    """Without the sizes whose launches disagree, and those that take far longer than longer ones.
+
+    InputError where they leave a hole: the largest size, the shortest, or two neighbours.
+    """
+    disturbed = [is_disturbed(point) for point in points]
+    for index, point in enumerate(points):
+        longer = [other.median for other in points[index + 1 :]]
+        disturbed[index] |= point.median > _INVERTED * min(longer, default=point.median)
+    if not any(disturbed):
+        return Undisturbed(tuple(points), "")
+    bad = [point for point, wrong in zip(points, disturbed, strict=True) if wrong]
+    most = max(map(_apart, bad))
+    why = (
+        f"launches up to {three_digits(most)} times apart"
+        if most > _APART
+        else "longer messages were quicker"
+    )
+    words = f"{_sizes(bad)} of the level {level} {'was' if len(bad) == 1 else 'were'} disturbed ({why})"
+    short = len(points) > 1 and size_of(points[1]) <= _SHORT_BYTES
+    hole = disturbed[-1] or (disturbed[0] and not short) or any(map(all, pairwise(disturbed)))
+    if hole:
+        raise InputError(f"{words}, which leaves nothing to fit there: {_AGAIN}")
+    kept = tuple(point for point, wrong in zip(points, disturbed, strict=True) if not wrong)
+    return Undisturbed(kept, f"{words} and left out")
+
+
+def refuse_off_link(points: Sequence[Summary], link: float, bucket: Bucket | None) -> None:
+    """InputError where the longest messages are not as quick as a known link, in B/s, lets them be."""
+    point = max(points, key=size_of)
+    size, link_s = size_of(point), size_of(point) / link
+    if link_s < _OF_LINK * min(other.median for other in points):
+        return
+    at_once = bucket.out_bytes + bucket.in_bytes if bucket else 0.0
+    words = (
+        f"{format_bytes(size)} took {format_value(point.median, 's')} on an emulated link that needs "
+        f"{format_value(link_s, 's')} for them"
+    )
+    if point.median > link_s / _SLOWEST:
+        raise InputError(
+            f"{words}: something else had the cores, or they are too slow for it (`kiviat cluster ceiling`); "
+            f"{_AGAIN}"
+        )
+    if point.median * _QUICKEST < (size - at_once) / link:
+        raise InputError(f"{words}: these messages did not cross it; {_AGAIN}")
+
+
+def refuse_bad_fit(level: str, error: float, spread: float, allowed: float) -> None:
+    """`error` is that of the model in the median over sizes, `spread` that of the launches it was fitted to.
+
+    A model may be as far off as lines are allowed to be, or as the launches themselves.
+    """
+    if error > max(allowed, spread):
+        raise InputError(
+            f"the model is off by {100 * error:.0f} % in the median over sizes of the level {level}, where "
+            f"launches agree within {100 * spread:.0f} %: no line follows these ping-pongs; check --link, or "
+            f"{_AGAIN}"
+        )
+
+
+def _sizes(points: Sequence[Summary]) -> str:
+    names = [format_bytes(size_of(point)) for point in points]
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

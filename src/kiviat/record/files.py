@@ -1,0 +1,49 @@
+"""Reads files of others: no pipes or devices; texts of a bounded size, in UTF-8."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any, BinaryIO
+
+# Of run.json of 100 launches on a million ranks it would be too little; of anything else it is plenty.
+LARGEST_BYTES = 1 << 30
+
+
+def read_text(path: Path, errors: str = "strict", largest_bytes: int = LARGEST_BYTES) -> str:
+    """The text, in which every line end is a newline alone. OSError for what is no file or too large,
+    ValueError for what is not UTF-8. Pipes and devices, which may never end, are not read.
+    """
+    with open(path, encoding="utf-8-sig", errors=errors, opener=_regular) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > largest_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {largest_bytes >> 20} MiB", str(path))
+        return file.read(size)  # and nothing that is added meanwhile
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """The file, to be read; OSError for pipes and devices."""
+    return open(path, "rb", opener=_regular)
+
+
+def _regular(name: str, flags: int) -> int:
+    """Does not wait at a pipe to which nothing writes."""
+    handle = os.open(name, flags | os.O_NONBLOCK)
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(name))
+        raise OSError(errno.EINVAL, "it is a pipe or a device, and no file", str(name))
+    return handle
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """OSError as `read_text`, ValueError for what is not TOML."""
+    try:
+        return tomllib.loads(read_text(path, largest_bytes=16 << 20))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

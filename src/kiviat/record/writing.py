@@ -1,0 +1,131 @@
+"""Files that are written whole: readers see the old file or the new one, never a part."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from kiviat.record.errors import InputError
+
+_MOST_LINKS = 40  # one after the other, as in Linux
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` at the end, with its mode, where no exception comes before that.
+
+    The file that a symbolic link points to is replaced, not the link. What is no regular file, such as a
+    device or a pipe, is not replaced: what was written is copied to it at the end. OSError where it cannot.
+    """
+    target = _target(path)
+    if isinstance(target, int) or _is_special(target):
+        from tempfile import TemporaryFile  # takes as long as all else that `kiviat --help` imports
+
+        with TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            _write_through(file, target)
+        return
+    draft = target.with_name(f".kiviat-{os.urandom(8).hex()}")
+    try:
+        with draft.open("xb") as file:
+            _keep_owner_and_mode(target, file.fileno())
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+    sync_directory(target.parent)
+
+
+def write_whole(text: str, path: Path, what: str) -> None:
+    """Replaces `path` by a file of this text, in UTF-8; InputError where that cannot be.
+
+    What cannot be encoded, as parts of file names that are not UTF-8, is written as \\udc80 and the like.
+    """
+    with refusing(path, what), replacing(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def refusing(path: Path, what: str) -> Iterator[None]:
+    """Says in one line why `path` cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # whoever read has gone: that is no fault of the name
+    except OSError as error:
+        raise InputError(
+            f"the {what} cannot be written to {path}: {error.strerror}; name another file"
+        ) from None
+
+
+def is_replaced(path: Path) -> bool:
+    """Whether a file with this name is there after writing; devices and pipes take what is written, and keep
+    nothing.
+    """
+    target = _target(path)
+    return not isinstance(target, int) and not _is_special(target)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes names in the folder last; not every file system can."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _target(path: Path) -> Path | int:
+    """Where links lead to: a file, or a descriptor of this process, as /dev/stdout does."""
+    for _ in range(_MOST_LINKS):
+        folder = Path(os.path.realpath(path.parent))
+        if folder == Path(f"/proc/{os.getpid()}/fd") and path.name.isdecimal():
+            return int(path.name)
+        path = folder / path.name
+        if path.is_dir() or path.name in ("", ".."):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not path.is_symlink():
+            return path
+        path = folder / path.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
+def _is_special(target: Path) -> bool:
+    try:
+        return not stat.S_ISREG(target.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _write_through(file: BinaryIO, target: Path | int) -> None:
+    from shutil import copyfileobj
+
+    sys.stdout.flush()  # what was printed before comes first
+    handle = os.dup(target) if isinstance(target, int) else os.open(target, os.O_WRONLY | os.O_NOCTTY)
+    with os.fdopen(handle, "wb") as through:
+        copyfileobj(file, through)
+
+
+def _keep_owner_and_mode(target: Path, handle: int) -> None:
+    """Of the file that is replaced; a new one has what the umask leaves."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    with suppress(OSError):  # root alone may give files away
+        os.fchown(handle, old.st_uid, old.st_gid)
+    os.fchmod(handle, stat.S_IMODE(old.st_mode))

@@ -1,0 +1,1 @@
+"""The page about balance, with the Kiviat diagram."""

@@ -1,0 +1,195 @@
+"""The page about balance: the Kiviat diagram, what limits each machine, the paper's figures, the roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from kiviat.analysis.hpcc.balance import AXES, Balance, Cell
+from kiviat.analysis.hpcc.quantities import System
+from kiviat.analysis.hpcc.roofline import FORMULAS
+from kiviat.record.units import counted
+from kiviat.report.balance.diagram import Shape, Spoke, kiviat, lines
+from kiviat.report.balance.figures import against_hpl, rooflines
+from kiviat.report.balance.tables import energy, evidence, quantities
+from kiviat.report.balance.text import (
+    cell_text,
+    described,
+    interval_text,
+    largest_text,
+    sentences,
+    share_text,
+)
+from kiviat.report.facts import runs as told
+from kiviat.report.html.figure import RunLabel
+from kiviat.report.html.shell import figure_data, page
+
+_ORIGINS = {
+    "measured": "measured",
+    "predicted": "predicted by a model, not measured",
+    "reported": "reported by another program",
+    "published": "as published, not measured here",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One cell of the table beside the diagram."""
+
+    text: str
+    share: str
+    interval: str
+    reason: str
+    kind: str
+    extrapolated: bool
+
+
+def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]]) -> str:
+    """The page; `runs` are the contents of run.json of the systems that are runs."""
+    labels = _labels(result.systems, runs)
+    of_runs = [run for system in result.systems if (run := runs.get(system.id))]
+    shapes = _shapes(result, labels)
+    spokes = [
+        Spoke(axis.id, axis.short, axis.title, largest_text(axis, largest))
+        for axis, largest in zip(AXES, result.largest, strict=True)
+    ]
+    words = described(result)
+    against = against_hpl(result.systems, labels)
+    roofs = rooflines(result.systems, labels)
+    figures = [*against, *([roofs.figure] if roofs.figure else [])]
+    own = [system for system in result.systems if system.origin != "published"]
+    told_energy = [table for system in own if (table := energy(system))]
+    return page(
+        "balance.html.j2",
+        {
+            "runs": [{"label": label.label, "clock": label.clock} for label in labels],
+            "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
+            "figures": {figure.id: figure_data(figure) for figure in figures},
+        },
+        styles=("balance.css",),
+        scripts=("maps.js", "report.js", "balance.js"),
+        title=f"Balance of {told.title(of_runs)}" if of_runs else "Balance",
+        labels=labels,
+        simulated="",
+        contents=[
+            ("diagram", "Diagram"),
+            ("limits", "Limits"),
+            *([("hpl", "Against HPL")] if against else []),
+            *([("roofs", "Roofline")] if roofs.lines else []),
+            ("quantities", "Quantities"),
+            *([("energy", "Energy")] if told_energy else []),
+            ("reading", "Reading"),
+        ],
+        sentences=sentences(result),
+        systems=[
+            {
+                "name": system.name,
+                "origin": system.origin,
+                "kind": _ORIGINS[system.origin],
+                "facts": _facts(system, runs.get(system.id)),
+                "badges": told.badges(run) if (run := runs.get(system.id)) else [],
+            }
+            for system in result.systems
+        ],
+        shapes=shapes,
+        axes=AXES,
+        cells=_cells(result),
+        largest=[spoke.largest for spoke in spokes],
+        kiviat=Markup(kiviat(spokes, shapes, words)),
+        lines=Markup(lines(spokes, shapes, words)),
+        rules=result.rules,
+        against=against,
+        roofs=roofs,
+        tables=[quantities(system) for system in own],
+        evidence=[evidence(system) for system in own],
+        energy=told_energy,
+        formulas=FORMULAS,
+        extrapolated=_extrapolated(own),
+        references=list(dict.fromkeys(system.source for system in result.systems if system.source)),
+    )
+
+
+def _labels(systems: Sequence[System], runs: Mapping[str, Mapping[str, Any]]) -> list[RunLabel]:
+    """As on other pages; machines of papers take the colours that follow."""
+    own = {label.run: label for label in told.labels(list(runs.values()))}
+    used = sum(label.colour[0] == "categorical" for label in own.values())
+    found = []
+    for system in systems:
+        if system.id in own:
+            found.append(own[system.id])
+        else:
+            found.append(RunLabel(system.id, system.name, "published", ("categorical", used)))
+            used += 1
+    return found
+
+
+def _shapes(result: Balance, labels: Sequence[RunLabel]) -> list[Shape]:
+    shapes = []
+    for line, (system, label) in enumerate(zip(result.systems, labels, strict=True)):
+        tips = []
+        for column, axis in enumerate(AXES):
+            cell = result.cells[line][column]
+            interval = interval_text(axis, cell)
+            tips.append(
+                "\n".join(
+                    [
+                        f"{system.name}: {axis.title}",
+                        f"{cell_text(axis, cell)}, {share_text(result.share(line, column))} of the largest",
+                        *([interval] if interval else []),
+                        *(["extrapolated to full memory"] if cell.extrapolated else []),
+                        _ORIGINS[system.origin],
+                    ]
+                )
+            )
+        shares = tuple(result.share(line, column) for column in range(len(AXES)))
+        shapes.append(Shape(system.name, system.origin, label.colour, line, shares, tuple(tips)))
+    return shapes
+
+
+def _cells(result: Balance) -> list[list[Value]]:
+    """Axis by axis, as the table has them."""
+    return [
+        [
+            _value(axis_cell, result.share(line, column), column, result.systems[line].origin)
+            for line, axis_cell in enumerate(cells[column] for cells in result.cells)
+        ]
+        for column in range(len(AXES))
+    ]
+
+
+def _value(cell: Cell, share: float | None, column: int, origin: str) -> Value:
+    axis = AXES[column]
+    text = cell_text(axis, cell)
+    kind = text.replace(" ", "-") if cell.value is None else origin
+    return Value(
+        text, share_text(share), interval_text(axis, cell), cell.reason, kind, bool(cell.extrapolated)
+    )
+
+
+_TOLD = ("Machine", "Processor", "Cores", "Nodes", "Memory", "Network", "MPI", "Model")
+
+
+def _facts(system: System, run: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """What one has to know of a system here; a run's own report has the rest."""
+    whole = system.whole
+    if run is None:
+        values = (*whole.quantities.values(), *whole.ratios.values())
+        where = "; ".join(dict.fromkeys(value.case for value in values))
+        return [("Published", system.source), ("In", where)]
+    known = [(name, value) for name, value in told.facts(run) if name in _TOLD]
+    nodes = f" on {counted(whole.nodes, 'node')}" if whole.nodes else ""
+    known.append(("Compared", f"{whole.processes or 1:,} processes{nodes}"))
+    return [*known, ("Run", system.id)]
+
+
+def _extrapolated(systems: Sequence[System]) -> list[str]:
+    """From what simulated values were extrapolated, and how far off the rule was."""
+    return [
+        f"{system.name}: {quantity.extrapolated}."
+        for system in systems
+        for quantity in system.whole.quantities.values()
+        if quantity.extrapolated
+    ]

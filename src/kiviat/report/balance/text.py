@@ -1,0 +1,143 @@
+"""Balance in words: values of the axes with their units, and the sentences above the table."""
+
+from __future__ import annotations
+
+from kiviat.analysis.hpcc.balance import (
+    AXES,
+    Axis,
+    Balance,
+    Cell,
+    efficiency,
+    kernels_missing,
+    machine_balance,
+)
+from kiviat.analysis.hpcc.bottlenecks import limits, listed
+from kiviat.analysis.hpcc.quantities import System
+from kiviat.record.units import UNAVAILABLE, format_value, three_digits
+
+_RELATIONS = {"=": "", "~": "about ", "<": "< ", "<=": "≤ ", ">": "> ", ">=": "≥ ", "~<": "at most about "}
+
+
+def value_text(axis: Axis, value: float) -> str:
+    """ "1.23 Tflop/s", "0.36 B/flop", "1 / 5.20 µs"."""
+    if axis.inverse:
+        return f"1 / {format_value(1 / value, 's')}"
+    if axis.unit == "update/flop":
+        return f"{three_digits(1e6 * value)} update/Mflop"
+    return format_value(value, axis.unit)
+
+
+def cell_text(axis: Axis, cell: Cell) -> str:
+    """The value, as what it was published; "unavailable" or "left out" where there is none."""
+    if cell.value is None:
+        return "left out" if cell.reason.startswith("left out") else UNAVAILABLE
+    if cell.upper is not None:
+        return f"{value_text(axis, cell.value)} to {value_text(axis, cell.upper)}"
+    return _RELATIONS.get(cell.relation, "") + value_text(axis, cell.value)
+
+
+def interval_text(axis: Axis, cell: Cell) -> str:
+    """ "0.35 – 0.37 B/flop, 90 % at least", or nothing."""
+    if cell.low is None or cell.high is None:
+        return ""
+    low, high = (cell.high, cell.low) if axis.inverse else (cell.low, cell.high)
+    first, last = value_text(axis, low), value_text(axis, high)
+    number, _, unit = first.rpartition(" ")
+    if number and last.endswith(f" {unit}") and not axis.inverse:
+        first = number  # one unit for both
+    return f"{first} – {last} ({cell.meaning})"
+
+
+def largest_text(axis: Axis, largest: float | None) -> str:
+    """What an axis ends at."""
+    return UNAVAILABLE if largest is None else value_text(axis, largest)
+
+
+def share_text(share: float | None) -> str:
+    return "–" if share is None else three_digits(share)
+
+
+def described(result: Balance) -> str:
+    """The diagram, for those who do not see it: each system with its shares of the largest values."""
+    lines = []
+    for place, system in enumerate(result.systems):
+        shares = [
+            f"{axis.title} {share_text(share)}"
+            for column, axis in enumerate(AXES)
+            if (share := result.share(place, column)) is not None
+        ]
+        missing = len(AXES) - len(shares)
+        tail = f"; {missing} of {len(AXES)} axes are missing" if missing else ""
+        lines.append(f"{system.name}, {system.origin}: {', '.join(shares) or 'no axis'}{tail}.")
+    return " ".join(["Shares of the largest value of each axis.", *lines])
+
+
+def sentences(result: Balance) -> list[str]:
+    """Three: where the runs stand, what limits them, and what is missing or stands beside them."""
+    own = [system for system in result.systems if system.origin != "published"]
+    if len(own) == 1:
+        return [_stands(own[0]), f"{limits(own[0].whole).verdict}", _lacks(own) or _beside(result)]
+    return [_leads(result), _limited(own), _lacks(own) or _beside(result)]
+
+
+def _stands(system: System) -> str:
+    whole = system.whole
+    hpl, share, memory = whole.value("hpl"), efficiency(whole).value, machine_balance(whole).value
+    if hpl is None:
+        return f"{system.name} has no HPL: nothing can be held against it."
+    does = "is predicted to deliver" if system.origin == "predicted" else "delivers"
+    of = "" if share is None else f", {100 * share:.0f} % of what its processes compute in DGEMM"
+    bytes_ = (
+        "" if memory is None else f"; its memory delivers {three_digits(memory)} B for each flop of DGEMM"
+    )
+    processes = (
+        f" on {whole.processes:,} process{'' if whole.processes == 1 else 'es'}" if whole.processes else ""
+    )
+    return f"{system.name} {does} {format_value(hpl, 'flop/s')} in HPL{processes}{of}{bytes_}."
+
+
+def _leads(result: Balance) -> str:
+    """Who has the largest value of how many axes."""
+    leads: dict[str, list[str]] = {}
+    for column, axis in enumerate(AXES):
+        for line, system in enumerate(result.systems):
+            if result.share(line, column) == 1:
+                leads.setdefault(system.name, []).append(axis.title)
+                break
+    ordered = sorted(leads.items(), key=lambda entry: -len(entry[1]))
+    told = [f"{name} leads on {len(titles)} ({', '.join(titles)})" for name, titles in ordered]
+    return f"Of the {len(AXES)} axes {'; '.join(told)}."
+
+
+def _limited(systems: list[System]) -> str:
+    told = [f"{system.name} by {limits(system.whole).short}" for system in systems]
+    return f"What limits them: {'; '.join(told)}."
+
+
+def _lacks(systems: list[System]) -> str:
+    """What to run for the axes that are missing."""
+    told = [
+        f"{system.name} lacks {listed(missing)}"
+        for system in systems
+        if (missing := kernels_missing(system.whole))
+    ]
+    plans = {"hpcc-modelled" if system.origin == "predicted" else "hpcc" for system in systems}
+    commands = listed([f"`kiviat run --plan {plan}`" for plan in sorted(plans)])
+    return f"{'; '.join(told)}: {commands} {'has' if len(plans) == 1 else 'have'} all." if told else ""
+
+
+def _beside(result: Balance) -> str:
+    """How far the first run is from the largest values, where that is not of its own making."""
+    shares = {
+        axis.title: share
+        for column, axis in enumerate(AXES)
+        if (share := result.share(0, column)) is not None and axis.over_hpl
+    }
+    if len(result.systems) == 1 or not shares:
+        return "All axes are there; a second system would show where this one is unbalanced."
+    name, low = result.systems[0].name, min(shares, key=lambda title: shares[title])
+    leads = [title for title, share in shares.items() if share == 1]
+    first = (
+        f"Of the ratios {name} has the largest {listed(leads)}" if leads else f"{name} has no largest ratio"
+    )
+    return f"{first}; it is farthest from the largest in {low}: {100 * shares[low]:.2g} % of it."

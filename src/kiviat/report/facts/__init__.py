@@ -1,0 +1,1 @@
+"""What run.json says, in the words of the page."""

@@ -1,0 +1,1 @@
+"""The shell that all pages share, figures for report.js, and SVG."""

@@ -1,0 +1,106 @@
+"""What all our pages share: one self-contained HTML file.
+
+Everything from records is escaped; nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from plotly.offline import get_plotlyjs
+
+from kiviat.record.units import format_value
+from kiviat.report.html.figure import Figure, HeatMap
+
+ASSETS = Path(__file__).parent / "assets"
+# What draws figures.
+FIGURE_SCRIPTS = ("maps.js", "report.js")
+
+
+def page(
+    template: str,
+    data: object,
+    *,
+    styles: Sequence[str] = (),
+    scripts: Sequence[str] = FIGURE_SCRIPTS,
+    filters: Mapping[str, Callable[..., Any]] | None = None,
+    **context: Any,
+) -> str:
+    """`template` extends shell.html.j2; `data` is what scripts read. `styles` and `scripts` are assets."""
+    before, after = asset("theme.js"), [_plotly(), *map(asset, scripts)]
+    environment = _environment()
+    environment.filters.update(filters or {})
+    return environment.get_template(template).render(
+        mark=Markup(asset("mark.svg")),
+        icon=base64.b64encode(asset("mark.svg").encode()).decode(),
+        style=Markup("".join(map(asset, ("report.css", *styles)))),
+        scripts={"before": Markup(before), "after": list(map(Markup, after))},
+        hashes=Markup(" ".join(map(_csp_hash, (before, *after)))),
+        data=Markup(embedded(data)),
+        **context,
+    )
+
+
+def embedded(data: object) -> str:
+    """JSON that does not end its script element, whatever is in it."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def figure_data(figure: Figure | HeatMap) -> dict[str, Any]:
+    """What report.js draws."""
+    panels = [asdict(panel) for panel in figure.panels]
+    if isinstance(figure, HeatMap):
+        return {"map": True, "unit": figure.unit, "better": figure.better, "panels": panels}
+    return {
+        "x": figure.x,
+        "unit": figure.unit,
+        "log": figure.log,
+        "panels": panels,
+    }
+
+
+def prose(text: str) -> Markup:
+    """A sentence whose `commands` are marked; all else is escaped."""
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
+
+
+@cache
+def asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def _plotly() -> str:
+    source: str = get_plotlyjs()
+    return source
+
+
+@cache
+def _csp_hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(value=format_value, prose=prose)
+    return environment

@@ -1,0 +1,376 @@
+"""The page about a profile: how much of the time is the network, which calls, who sends to whom."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kiviat.analysis.aggregate.pair_matrices import MOST_CELLS
+from kiviat.analysis.profiles.mpi_time import MOST_PAIRS, CallUse, Use, pattern_of, use_of
+from kiviat.analysis.profiles.phases import PhasesUse, counted_table, phases_use_of
+from kiviat.analysis.profiles.wait_states import WaitUse, causes_in_words, wait_use_of
+from kiviat.profile import DISTANCES, Profile
+from kiviat.profile.waits import KINDS
+from kiviat.record.units import counted, format_bytes, format_part, format_range, format_value
+from kiviat.report.html.figure import Cells, Figure, HeatMap, Line, Panel, RunLabel
+from kiviat.report.html.shell import figure_data, page
+
+_WITHIN = {
+    "itself": "of ranks to themselves",
+    "same socket": "within sockets",
+    "same node": "between sockets of a node",
+    "unknown": "unknown how far",
+    "other node": "between nodes",
+}
+_MOST_POINTS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What went so far, as a part of all: of the time in MPI, and of the bytes that were sent."""
+
+    name: str
+    time: str
+    time_share: str
+    bytes: str
+    bytes_share: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallLine:
+    name: str
+    of_mpi: float
+    of_time: str
+    mean: str
+    ranks: str
+    longest: str
+    calls: str
+    bytes: str
+    sizes: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitLine:
+    call: str
+    kind: str
+    of_time: str
+    mean: str
+    waits: str
+    longest: str
+    causes: str
+
+
+def render_profile(profile: Profile) -> str:
+    """The page."""
+    use = use_of(profile)
+    pattern = pattern_of(profile)
+    waits, counted_phases = wait_use_of(profile), phases_use_of(profile)
+    figures: list[Figure | HeatMap] = [_shares(profile), *_waiting(profile), *_maps(profile, pattern)]
+    clock = "simulated" if profile.simulated else "wall"
+    label = RunLabel("profile", profile.program, clock, ("categorical", 0))
+    return page(
+        "profile.html.j2",
+        {
+            "runs": [{"label": label.label, "clock": label.clock}],
+            "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
+            "figures": {figure.id: figure_data(figure) for figure in figures},
+        },
+        title=f"{profile.program} on {counted(profile.ranks, 'rank')}",
+        labels=[label],
+        simulated="all" if profile.simulated else "",
+        contents=[
+            ("calls", "Calls"),
+            *([("waits", "Waiting")] if waits else []),
+            ("far", "How far"),
+            *([("phases", "Phases")] if use.phases else []),
+            *([("counted", "Counters and energy")] if counted_phases else []),
+            ("who", "Who sends to whom"),
+            ("reading", "Reading"),
+        ],
+        facts=_facts(profile, use),
+        numbers=_numbers(use, profile.simulated is not None),
+        calls=[_line(call) for call in use.calls],
+        files=[_line(call) for call in use.files],
+        files_words=_files(use),
+        waits=waits,
+        wait_lines=_wait_lines(waits) if waits else [],
+        wait_pairs=_wait_pairs(waits) if waits else [],
+        waiting=_waiting_words(waits) if waits else [],
+        parts=_parts(use),
+        crossing=_crossing(use, profile.simulated is not None),
+        phases=use.phases,
+        counted_phases=counted_phases,
+        counted_table=_table(counted_phases) if counted_phases else None,
+        figures=figures,
+        pattern=pattern,
+        remarks=use.remarks,
+    )
+
+
+def _facts(profile: Profile, use: Use) -> list[tuple[str, str]]:
+    nodes = "" if use.nodes is None else f" on {counted(use.nodes, 'node')}"
+    started = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(profile.started_s))
+    hosts = list(dict.fromkeys(host for host in profile.hosts if host))
+    few = ", ".join(hosts[:6]) + (f" and {len(hosts) - 6} more" if len(hosts) > 6 else "")
+    return [
+        ("Program", profile.program),
+        ("Ranks", f"{profile.ranks:,}{nodes}"),
+        ("Hosts", few or "unavailable"),
+        ("MPI", profile.library),
+        *([("Simulated", profile.simulated.words)] if profile.simulated else []),
+        ("Started", started),
+        (
+            "Simulated time" if profile.simulated else "Time",
+            f"{format_value(use.elapsed_s, 's')} from MPI_Init to MPI_Finalize, on average",
+        ),
+        *(
+            [
+                (
+                    "Threads",
+                    f"up to {use.threads} of a rank call MPI, in all for {format_value(use.thread_s, 's')}",
+                )
+            ]
+            if use.threads > 1
+            else []
+        ),
+    ]
+
+
+def _numbers(use: Use, simulated: bool) -> list[tuple[str, str, str]]:
+    """Title, value, and what to know about it."""
+    numbers = [
+        (
+            "Simulated time in MPI" if simulated else "Time in MPI",
+            format_part(use.share),
+            f"{format_value(use.mpi_s, 's')} of each rank; {format_part(use.least)} to "
+            f"{format_part(use.most)}"
+            + (f"; of the time of up to {use.threads} threads" if use.threads > 1 else ""),
+        )
+    ]
+    if use.files:
+        share = format_part(use.files_s / use.thread_s)
+        numbers.append(("File I/O by MPI", share, f"{format_value(use.files_s, 's')} of each rank"))
+    if use.calls:
+        most = use.calls[0]
+        numbers.append(("Most of it", most.name, f"{format_part(most.of_mpi)} of the time in MPI"))
+    far = DISTANCES.index("other node")
+    whole = sum(use.bytes)
+    if use.nodes is not None and use.nodes > 1:
+        share = f"{format_part(use.bytes[far] / whole)} of all" if whole else "nothing was sent"
+        numbers.append(("Sent between nodes", format_bytes(use.bytes[far]), share))
+    else:
+        numbers.append(("Sent", format_bytes(whole), "on one node" if use.nodes == 1 else "by all ranks"))
+    return numbers
+
+
+def _files(use: Use) -> str:
+    return (
+        f"Reading and writing files by MPI takes {format_value(use.files_s, 's')} of each rank, which is no "
+        "communication and stands in no other number here."
+    )
+
+
+def _line(call: CallUse) -> CallLine:
+    return CallLine(
+        name=call.name,
+        of_mpi=round(100 * call.of_mpi, 1),
+        of_time=format_part(call.of_time),
+        mean=format_value(call.mean_s, "s"),
+        ranks=format_range(call.least_s, call.most_s, "s"),
+        longest=format_value(call.longest_s, "s"),
+        calls=f"{call.calls:,}",
+        bytes=format_bytes(call.bytes) if call.messages else "–",
+        sizes=call.sizes or "–",
+    )
+
+
+def _wait_lines(use: WaitUse) -> list[WaitLine]:
+    return [
+        WaitLine(
+            call=one.call,
+            kind=one.kind,
+            of_time=format_part(one.of_time),
+            mean=format_value(one.mean_s, "s"),
+            waits=f"{one.waits:,}",
+            longest=format_value(one.longest_s, "s"),
+            causes=causes_in_words(one.causes),
+        )
+        for one in use.calls
+    ]
+
+
+def _wait_pairs(use: WaitUse) -> list[tuple[int, int, str, str, str]]:
+    return [
+        (one.rank, one.cause, format_value(one.seconds, "s"), format_part(one.of_waiting), one.most)
+        for one in use.pairs
+    ]
+
+
+def _waiting_words(use: WaitUse) -> list[str]:
+    if use.unavailable:
+        return [f"Who waited for whom is unavailable: {use.unavailable}."]
+    said = [
+        f"Waiting for other ranks takes {format_part(use.of_time)} of the time ({format_part(use.least)} to "
+        f"{format_part(use.most)} on the ranks), {format_part(use.of_mpi)} of that in MPI: "
+        f"{format_value(use.mean_s, 's')} of each rank."
+    ]
+    if use.causes:
+        said.append(f"Most of it for {causes_in_words(use.causes)}.")
+    if use.clocks == 1:
+        said.append("All ranks read one clock.")
+    else:
+        said.append(
+            f"Ranks read {use.clocks} clocks, known to half of a round trip: the time of each rank may be "
+            f"off by {format_value(use.error_s, 's')}."
+        )
+    return [*said, *(f"{remark[0].upper()}{remark[1:]}." for remark in use.remarks)]
+
+
+def _table(use: PhasesUse) -> tuple[list[str], list[list[str]]]:
+    headings, lines = counted_table(use)
+    return [heading.capitalize() for heading in headings], lines
+
+
+def _waiting(profile: Profile) -> list[HeatMap]:
+    waits = profile.waits
+    if waits is None or not waits.seconds.any():
+        return []
+    kinds = [kind for kind in KINDS if (waits.kind == kind).any()]
+    chosen = [(kind, waits.kind == kind) for kind in kinds] if len(kinds) > 1 else []
+    # The last one is shown first.
+    chosen.append(("All", waits.seconds > 0))
+    return [
+        HeatMap(
+            id="waiting",
+            section="waits",
+            title="Seconds that each rank (row) waits for each (column)",
+            conditions="",
+            unit="s",
+            better="lower",
+            words="A column that stands out is a rank that others wait for.",
+            panels=tuple(
+                _cells(name.capitalize(), waits.rank[of], waits.cause[of], waits.seconds[of], profile)
+                for name, of in chosen
+            ),
+        )
+    ]
+
+
+def _parts(use: Use) -> list[Part]:
+    whole_s, whole = sum(use.seconds), sum(use.bytes)
+    return [
+        Part(
+            _WITHIN[name].capitalize(),
+            format_value(seconds, "s"),
+            format_part(seconds / whole_s),
+            format_bytes(sent),
+            format_part(sent / whole) if whole else "–",
+        )
+        for name, seconds, sent in zip(DISTANCES, use.seconds, use.bytes, strict=True)
+        if whole_s and (seconds or sent)
+    ]
+
+
+def _crossing(use: Use, simulated: bool) -> list[str]:
+    said = []
+    if use.crossed is not None:
+        inside, across = map(format_bytes, use.crossed)
+        who = "the simulator’s count the MPI" if simulated else "the MPI’s own count it"
+        said.append(f"By {who} sent {inside} on nodes and {across} between them.")
+    elif simulated:
+        said.append("What the simulator moved between ranks is unavailable: it was not asked to count.")
+    else:
+        said.append("What the MPI itself sent for collectives is unavailable: it was not asked to count.")
+    if use.carried is not None and use.nodes is not None and use.nodes > 1:
+        said.append(
+            f"Interfaces of the nodes sent {format_bytes(use.carried)} meanwhile, headers, and whatever else "
+            "the nodes had to say, included."
+        )
+    return said
+
+
+def _shares(profile: Profile) -> Figure:
+    stride = -(-profile.ranks // _MOST_POINTS)
+    points = [
+        (float(rank), round(100 * float(profile.share[rank]), 2))
+        for rank in range(0, profile.ranks, stride)
+        if np.isfinite(profile.share[rank])
+    ]
+    line = Line(profile.program, "markers", ("categorical", 0, 8), 0, tuple(points))
+    return Figure(
+        id="share",
+        section="calls",
+        title="Time in MPI of each rank",
+        conditions="" if stride == 1 else f"every {stride}th rank",
+        x="rank",
+        unit="%",
+        log=False,
+        words="A rank that spends less than the others is one that they wait for.",
+        panels=(Panel("all", (), (line,)),),
+    )
+
+
+def _maps(profile: Profile, pattern: Sequence[str]) -> list[HeatMap]:
+    small = profile.collective_pairs <= MOST_PAIRS
+    # The last one is shown first.
+    kinds = [
+        *([("By the MPI’s own count", profile.crossed)] if profile.crossed is not None else []),
+        *([("Collectives, by participants", profile.collective)] if small else []),
+        ("Messages and one-sided", profile.traffic(collectives=False)),
+        *([("All", profile.traffic())] if small else []),
+    ]
+    panels = tuple(
+        _cells(name, traffic.source, traffic.target, traffic.bytes, profile)
+        for name, traffic in kinds
+        if traffic.bytes.any()
+    )
+    if not panels:
+        return []
+    return [
+        HeatMap(
+            id="matrix",
+            section="who",
+            title="Bytes that each rank (row) sends to each (column)",
+            conditions="",
+            unit="B",
+            better="lower",
+            words=" ".join(pattern),
+            panels=panels,
+        )
+    ]
+
+
+def _cells(
+    name: str,
+    row: NDArray[np.int64],
+    column: NDArray[np.int64],
+    amount: NDArray[np.int64] | NDArray[np.float64],
+    profile: Profile,
+) -> Cells:
+    """Of more ranks than can be seen, blocks of ranks."""
+    ranks = profile.ranks
+    per_block = -(-ranks // MOST_CELLS)
+    count = -(-ranks // per_block)
+    sums = np.zeros((count, count), dtype=amount.dtype)
+    np.add.at(sums, (row // per_block, column // per_block), amount)
+    ends = [min(ranks, (block + 1) * per_block) - 1 for block in range(count)]
+    labels = (
+        tuple(map(str, range(ranks)))
+        if per_block == 1
+        else tuple(f"{block * per_block}–{ends[block]}" for block in range(count))
+    )
+    node = profile.node.tolist()
+    borders = [rank / per_block for rank in range(1, ranks) if node[rank] != node[rank - 1]]
+    return Cells(
+        label=name,
+        labels=labels,
+        values=tuple(float(value) if value else None for value in sums.ravel().tolist()),
+        low=None,
+        high=None,
+        boundaries=tuple(borders) if len(borders) <= MOST_CELLS // 2 else (),
+        nodes=tuple(node) if per_block == 1 and min(node) >= 0 else None,
+    )

@@ -1,0 +1,157 @@
+"""Which summaries appear in which figure.
+
+The page holds every summary once, in one table; a trace is a list of places in that table, and
+`report.js` draws it. Nothing here computes: it selects, groups and names.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.record.units import format_value
+from kiviat.report.html.figure import Figure, Line, Look, Panel, RunLabel, Trace, numbered
+from kiviat.report.html.panels import Key, common, evenly, looks, panels, word
+
+MAX_SIZES = 6  # curves against the number of ranks
+
+SECTIONS = ("pt2pt", "onesided", "collective", "rate", "overlap")
+_ONESIDED = ("put", "get", "accumulate")
+
+
+def figures(
+    table: Sequence[Summary], runs: Sequence[RunLabel], without: Collection[str] = ()
+) -> list[Figure]:
+    """The figures of all benchmarks but those in `without`, in the order of the page."""
+    benchmarks: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for place, summary in enumerate(table):
+        if summary.benchmark not in without:
+            benchmarks[summary.benchmark][summary.metric].append(place)
+    result = []
+    for benchmark in sorted(benchmarks, key=lambda name: (name != "pingpong", name)):
+        metrics = benchmarks[benchmark]
+        for metric, places in metrics.items():
+            if section := _section(benchmark, metric, metrics):
+                for x in _abscissae(section, [table[place] for place in places]):
+                    result.append(curves_of(table, runs, section, x, places))
+    result.sort(key=lambda figure: SECTIONS.index(figure.section))
+    return numbered(result)
+
+
+def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Figure:
+    """What each launch measured of one case; `chosen` gives it for each run, by the run's place."""
+    lines = tuple(
+        Line(
+            name=runs[place].label,
+            mode="markers",
+            colour=(*runs[place].colour, len(runs)),
+            symbol=place,
+            points=tuple(enumerate(summary.launch_medians)),
+        )
+        for place, summary in chosen.items()
+    )
+    first = next(iter(chosen.values()))
+    return Figure(
+        id="fig-launches",
+        section="stability",
+        title=f"{first.case}: {first.metric} of each launch",
+        conditions="",
+        x="launch",
+        unit=first.unit,
+        log=False,
+        words="; ".join(
+            f"{runs[place].label}: {format_value(min(summary.launch_medians), summary.unit)} to "
+            f"{format_value(max(summary.launch_medians), summary.unit)}"
+            for place, summary in chosen.items()
+        ),
+        panels=(Panel("", (), lines),),
+    )
+
+
+def _section(benchmark: str, metric: str, metrics: Iterable[str]) -> str | None:
+    """Where a metric is shown, by what its benchmark measures; None if in tables only."""
+    if metric.startswith("time_"):
+        return None
+    if benchmark in _ONESIDED:
+        return "onesided"
+    if "overlap" in metrics:
+        return "overlap"
+    if "time_rank_max" in metrics:
+        return "collective" if metric == "time" else None
+    if metric == "message_rate":
+        return "rate"
+    if metric == "time" and "message_rate" in metrics:
+        return None  # the time of a whole window says nothing that the rate does not
+    return "pt2pt"
+
+
+def _abscissae(section: str, summaries: Sequence[Summary]) -> list[str]:
+    if all(summary.bytes is None for summary in summaries):
+        return ["ranks"]
+    several = len({summary.ranks for summary in summaries}) > 1
+    return ["bytes", "ranks"] if section == "collective" and several else ["bytes"]
+
+
+def curves_of(
+    table: Sequence[Summary], runs: Sequence[RunLabel], section: str, x: str, places: Sequence[int]
+) -> Figure:
+    """The summaries at `places`, of one benchmark and metric, against `x`."""
+    places = [place for place in places if getattr(table[place], x) is not None]
+    if x == "ranks":
+        places = _few_sizes(table, places)
+    other = "ranks" if x == "bytes" else "bytes"
+    axes = sorted({axis for place in places for axis in table[place].axes})
+    numbers = {label.run: number for number, label in enumerate(runs)}
+    curves: dict[Key, list[int]] = defaultdict(list)
+    for place in places:
+        summary = table[place]
+        key = (numbers[summary.run], getattr(summary, other), *map(summary.axes.get, axes))
+        curves[key].append(place)
+    for curve in curves.values():
+        curve.sort(key=lambda place: getattr(table[place], x))
+    dimensions = ["run", other, *axes]
+    shown = tuple(
+        Panel(
+            group.label,
+            tuple(
+                _trace(look, curves[key])
+                for key, look in zip(group.keys, looks(group, dimensions, runs), strict=True)
+            ),
+        )
+        for group in panels(curves, dimensions, runs)
+    )
+    first = table[places[0]]
+    metric = first.metric.replace("_", " ")
+    return Figure(
+        id=f"{first.benchmark}-{first.metric}-{x}",
+        section=section,
+        title=f"{first.benchmark}: {metric} against {'message size' if x == 'bytes' else 'number of ranks'}",
+        conditions=common(list(curves), dimensions, runs),
+        x=x,
+        unit=first.unit,
+        log=first.unit != "%",
+        words="; ".join(_in_words(table, trace, x) for trace in shown[-1].traces),
+        panels=shown,
+    )
+
+
+def _trace(look: Look, at: Sequence[int]) -> Trace:
+    return Trace(look.name, look.dash, look.symbol, look.colour, tuple(at))
+
+
+def _few_sizes(table: Sequence[Summary], places: Sequence[int]) -> list[int]:
+    """The places whose message size is one of a few, evenly chosen from those that all runs have."""
+    of_run: dict[str, set[int]] = defaultdict(set)
+    for place in places:
+        size = table[place].bytes
+        if size is not None:
+            of_run[table[place].run].add(size)
+    sizes = sorted(set.intersection(*of_run.values()) or set.union(*of_run.values())) if of_run else []
+    return [place for place in places if table[place].bytes in {None, *evenly(sizes, MAX_SIZES)}]
+
+
+def _in_words(table: Sequence[Summary], trace: Trace, x: str) -> str:
+    ends = [table[place] for place in dict.fromkeys((trace.at[0], trace.at[-1]))]
+    described = (f"{format_value(end.median, end.unit)} at {word(x, getattr(end, x), ())}" for end in ends)
+    return f"{trace.name}: {' to '.join(described)}"

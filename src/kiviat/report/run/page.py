@@ -1,0 +1,191 @@
+"""The report about runs, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kiviat.analysis.aggregate.summary import Summary, studies, summarise
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.findings.all import Finding, findings
+from kiviat.record import Row
+from kiviat.report.facts import runs as described
+from kiviat.report.facts.simulated_machines import modelled
+from kiviat.report.html.figure import RunLabel
+from kiviat.report.html.shell import figure_data, page
+from kiviat.report.run import tables
+from kiviat.report.run.figures import SECTIONS, figures, launch_figure
+from kiviat.report.run.message_models import models
+from kiviat.report.study import effective_bandwidth as effective
+from kiviat.report.study.sections import study_sections
+
+# With more summaries the page leaves some metrics to the records, to stay below 8 MB.
+MAX_SUMMARIES = 25_000
+LEFT_OUT = ("time_rank_mean", "time_rank_min", "time_compute", "time_overlapped")
+
+_SECTION_TEXTS = {
+    "pt2pt": (
+        "Point to point",
+        "Curves are medians over launches, bands their 95 % intervals. Axes are logarithmic.",
+    ),
+    "onesided": (
+        "One-sided communication",
+        "Half of the ranks write to, read from or add to the memory of the other half.",
+    ),
+    "collective": (
+        "Collectives",
+        "From the first rank’s start of the call to the last rank’s exit, against size and against ranks.",
+    ),
+    "rate": ("Message rate", "Messages per second over all pairs, with a window of messages in flight."),
+    "overlap": (
+        "Overlap of non-blocking collectives",
+        "How much of the communication hides behind computation, and the time of communication alone.",
+    ),
+}
+
+
+def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], grids: Sequence[Grid] = ()) -> str:
+    """The page for these runs: contents of run.json, the rows of their records, the tables of studies."""
+    summaries = summarise(rows)
+    left_out = LEFT_OUT if len(summaries) > MAX_SUMMARIES else ()
+    summaries = [summary for summary in summaries if summary.metric not in left_out]
+    table = sorted(summaries, key=_order)
+    labels = described.labels(runs)
+    names = {label.run: label.label for label in labels}
+    by_run = {run: [summary for summary in table if summary.run == run] for run in names}
+    headlines = tables.headlines(by_run)
+    fitted, model_figures = models(by_run, labels)
+    measured = {
+        place: summary
+        for headline in headlines[:1]
+        for place, summary in headline.values.items()
+        if summary.clock != "simulated"
+    }
+    stability_figures = [launch_figure(measured, labels)] if measured else []
+    clocks = {label.clock for label in labels}
+    machines = modelled(runs, labels)
+    drawn = figures(table, labels, without=studies(table))
+    studied = study_sections(runs, table, by_run, grids, labels)
+    sections = [
+        (name, *_SECTION_TEXTS[name], of_section)
+        for name in SECTIONS
+        if (of_section := [figure for figure in drawn if figure.section == name])
+    ]
+    data = {
+        "runs": [{"label": label.label, "clock": label.clock} for label in labels],
+        "table": columns(table, labels),
+        "figures": {
+            figure.id: figure_data(figure)
+            for figure in (
+                *drawn,
+                *model_figures,
+                *stability_figures,
+                *(figure for section in studied for figure in section.figures),
+            )
+        },
+    }
+    return page(
+        "report.html.j2",
+        data,
+        filters={"bounds": tables.bounds, "share": tables.share, "conditions": tables.conditions},
+        title=described.title(runs),
+        labels=labels,
+        names=names,
+        runs=[
+            {
+                "label": label.label,
+                "facts": described.facts(run),
+                "badges": described.badges(run),
+                "origin": described.origin(run),
+                "launches": described.launch_groups(run),
+            }
+            for run, label in zip(runs, labels, strict=True)
+        ],
+        contents=[
+            ("findings", "Findings"),
+            ("numbers", "Figures"),
+            *([("modelled", "Modelled machine")] if machines else []),
+            *([("transport", "Transport")] if clocks != {"simulated"} else []),
+            *(
+                (name, title.split(" of ")[0].removesuffix(" communication"))
+                for name, title, _, _ in sections
+            ),
+            *((section.id, section.short) for section in studied),
+            *([("model", "LogGP")] if fitted else []),
+            *([("stability", "Stability")] if clocks != {"simulated"} else []),
+            ("missing", "Missing"),
+            ("cases", "All cases"),
+            ("provenance", "Provenance"),
+        ],
+        findings=tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied),
+        headlines=headlines,
+        modelled=machines,
+        simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
+        left_out=left_out,
+        models=fitted,
+        model_figures=model_figures,
+        stability_figures=stability_figures,
+        transports=described.transports(runs, names),
+        sections=sections,
+        studies=studied,
+        heads=effective.HEADS,
+        convergence=tables.convergence(rows, names),
+        unstable=tables.unstable(table),
+        failures=tables.failures(rows, names),
+        benchmarks=tables.benchmarks(table),
+    )
+
+
+def _findings(
+    runs: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
+    by_run: Mapping[str, Sequence[Summary]],
+    grids: Sequence[Grid],
+) -> list[tuple[int, Finding]]:
+    """The findings of all runs with the places of these, the most important first."""
+    missing = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
+    found = [
+        (place, finding)
+        for place, run in enumerate(runs)
+        for finding in findings(
+            by_run[run["id"]], [run], [row for row in missing if row.run == run["id"]], grids
+        )
+    ]
+    return sorted(found, key=lambda entry: -entry[1].importance)
+
+
+def _order(summary: Summary) -> tuple[Any, ...]:
+    axes = sorted((key, str(value)) for key, value in summary.axes.items())
+    size = -1 if summary.bytes is None else summary.bytes
+    return summary.benchmark, summary.ranks, axes, size, summary.metric, summary.run
+
+
+_DIGITS = {"median": 5, "low": 5, "high": 5, "minimum": 5, "p99": 4, "spread": 2}
+
+
+def columns(table: Sequence[Summary], labels: Sequence[RunLabel]) -> dict[str, Any]:
+    """The summaries column by column: the only values in the page."""
+    runs = {label.run: place for place, label in enumerate(labels)}
+    cases = {case: place for place, case in enumerate(dict.fromkeys(summary.case for summary in table))}
+    metrics = dict.fromkeys((summary.metric, summary.unit) for summary in table)
+    metric_places = {metric: place for place, metric in enumerate(metrics)}
+    return {
+        "cases": list(cases),
+        "metrics": list(metrics),
+        "case": [cases[summary.case] for summary in table],
+        "metric": [metric_places[summary.metric, summary.unit] for summary in table],
+        "run": [runs[summary.run] for summary in table],
+        "flags": [(not summary.converged) + 2 * summary.oversubscribed for summary in table],
+        **{
+            name: [getattr(summary, name) for summary in table]
+            for name in ("bytes", "ranks", "launches", "samples")
+        },
+        **{
+            name: [_rounded(getattr(summary, name), digits) for summary in table]
+            for name, digits in _DIGITS.items()
+        },
+    }
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else float(f"{value:.{digits - 1}e}")

@@ -1,0 +1,262 @@
+"""What the page says about cases in tables: selections of summaries and rows, as texts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.findings.finding import Finding
+from kiviat.record import Row
+from kiviat.record.units import counted, format_bytes, format_range
+from kiviat.report.html.figure import Figure
+from kiviat.report.study.sections import StudySection
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """One quantity: the best case of each run that has it, by the place of the run."""
+
+    title: str
+    values: dict[int, Summary]
+
+
+def _of_size(count: int) -> Callable[[Summary], bool]:
+    return lambda summary: summary.bytes == count
+
+
+def _of_any_size(summary: Summary) -> bool:
+    return True
+
+
+# Title, benchmark, metric, and which cases count.
+_HEADLINES: Sequence[tuple[str, str, str, Callable[[Summary], bool]]] = (
+    ("Latency, 1 B", "pingpong", "time", _of_size(1)),
+    ("Latency, 8 B", "pingpong", "time", _of_size(8)),
+    ("Peak bandwidth, ping-pong", "pingpong", "bandwidth", _of_any_size),
+    ("Peak bandwidth, one way", "uniband", "bandwidth", _of_any_size),
+    ("Peak bandwidth, both ways", "biband", "bandwidth", _of_any_size),
+    ("Peak message rate", "uniband", "message_rate", _of_any_size),
+    ("Barrier", "barrier", "time", _of_any_size),
+    ("Allreduce, 8 B", "allreduce", "time", _of_size(8)),
+    ("Alltoall, 1 KiB", "alltoall", "time", _of_size(1024)),
+    ("Effective bandwidth, per process", "b_eff", "b_eff_per_process", _of_any_size),
+    ("Random rings, per process", "ring", "random_bandwidth", _of_any_size),
+    ("Random rings, 8 B", "ring", "random_latency", _of_any_size),
+    ("Bisection, both ways", "bisection", "bandwidth", _of_any_size),
+)
+
+
+def headlines(by_run: Mapping[str, Iterable[Summary]]) -> list[Headline]:
+    """The figures one asks for first; those that no run has are left out."""
+    groups: dict[tuple[str, str, str], list[Summary]] = defaultdict(list)
+    for run, summaries in by_run.items():
+        for summary in summaries:
+            groups[summary.benchmark, summary.metric, run].append(summary)
+    found = []
+    for title, benchmark, metric, counts in _HEADLINES:
+        values = {
+            place: _best(candidates)
+            for place, run in enumerate(by_run)
+            if (candidates := [each for each in groups.get((benchmark, metric, run), ()) if counts(each)])
+        }
+        if values:
+            found.append(Headline(title, values))
+    return found
+
+
+def _best(candidates: Sequence[Summary]) -> Summary:
+    """The best median, of the cases with fewest axes off their default, of those with most ranks."""
+    plainest = min(len(summary.axes) for summary in candidates)
+    plain = [summary for summary in candidates if len(summary.axes) == plainest]
+    most = max(summary.ranks for summary in plain)
+    pick = min if plain[0].better == "lower" else max
+    return pick((summary for summary in plain if summary.ranks == most), key=lambda summary: summary.median)
+
+
+def conditions(summary: Summary) -> str:
+    """Under which a value holds: size, ranks, other axes, launches, and what spoils it."""
+    words = [
+        "" if summary.bytes is None else format_bytes(summary.bytes),
+        counted(summary.ranks, "rank"),
+        *(f"{axis} {value}" for axis, value in sorted(summary.axes.items())),
+        "" if summary.clock == "simulated" else counted(summary.launches, "launch"),
+        {"wall": "", "simulated": "simulated", "reported": "as reported"}[summary.clock],
+        "oversubscribed" if summary.oversubscribed else "",
+    ]
+    return ", ".join(filter(None, words))
+
+
+def share(value: float | None) -> str:
+    """A relative quantity in percent; beyond ten times the whole, fractions of a percent mean nothing."""
+    return "–" if value is None else f"{100 * value:.1f} %" if value < 10 else f"{100 * value:,.0f} %"
+
+
+def bounds(summary: Summary) -> str:
+    """The interval of its median, or a dash."""
+    if summary.low is None or summary.high is None:
+        return "–"
+    return format_range(summary.low, summary.high, summary.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finding, the place of its run, links to what shows it, and the first of its cases."""
+
+    finding: Finding
+    kind: str
+    run: int
+    links: list[tuple[str, str]]
+    cases: list[str]
+    more: int
+
+
+_LINKS, _CASES = 3, 3
+_KINDS = {
+    "headline": "Speed",
+    "half-bandwidth": "Half of the bandwidth",
+    "tcp-fallback": "Fallback to TCP",
+    "embedded-mpi": "Embedded MPI",
+    "simulated": "Simulated",
+    "model-losses": "What the model lacks",
+    "shared-resource": "What is shared",
+    "phases": "Near and far partners",
+    "rings": "Rings in random order",
+    "congestion": "Congestion by others",
+    "sick-links": "Slow ranks and links",
+    "availability": "Left for work",
+}
+_SHOWN_ELSEWHERE = {
+    "failures": [("missing", "cases without a result")],
+    "failed-launches": [("provenance", "launches")],
+    "tcp-fallback": [("transport", "transport")],
+    "embedded-mpi": [("provenance", "provenance")],
+    "simulated": [("modelled", "the modelled machine")],
+    "uncalibrated": [("modelled", "the modelled machine")],
+    "model-losses": [("modelled", "the modelled machine")],
+    "misplaced": [("provenance", "launches")],
+    "protocol-switch": [("model", "LogGP and protocol switches")],
+    "two-modes": [("stability", "stability")],
+    "unstable": [("stability", "stability")],
+}
+
+
+def told(
+    found: Sequence[tuple[int, Finding]],
+    table: Sequence[Summary],
+    drawn: Iterable[Figure],
+    studied: Iterable[StudySection] = (),
+) -> list[Told]:
+    """Findings with links to their evidence: figures, or the section of a study."""
+    sections = {benchmark: (one.id, one.title) for one in studied for benchmark in one.benchmarks}
+    benchmarks = {summary.case: summary.benchmark for summary in table}
+    where: dict[tuple[str, str], Figure] = {}
+    for figure in drawn:
+        for panel in figure.panels:
+            for trace in panel.traces:
+                for place in trace.at:
+                    where.setdefault((table[place].case, table[place].metric), figure)
+    result = []
+    for run, finding in found:
+        shown = dict.fromkeys(where[key] for key in finding.evidence if key in where)
+        links = [(figure.id, figure.title) for figure in shown][:_LINKS]
+        cases = list(dict.fromkeys(case for case, _ in finding.evidence))
+        named = (benchmarks.get(case, "") for case in cases)
+        links += list(dict.fromkeys(sections[name] for name in named if name in sections))
+        result.append(
+            Told(
+                finding=finding,
+                kind=_KINDS.get(finding.kind, finding.kind.replace("-", " ").capitalize()),
+                run=run,
+                links=_SHOWN_ELSEWHERE.get(finding.kind, []) + links,
+                cases=cases[:_CASES],
+                more=len(cases) - len(cases[:_CASES]),
+            )
+        )
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Cases that gave no result for the same reason; `shown` are the first of them."""
+
+    outcome: str
+    run: str
+    phase: str
+    reason: str
+    count: int
+    shown: tuple[str, ...]
+
+
+_SHOWN = 40
+
+
+def failures(rows: Iterable[Row], names: Mapping[str, str]) -> list[Failure]:
+    """All cases without a result. `names` maps identifiers of runs to their labels."""
+    groups: dict[tuple[str, str, str, str], dict[str, None]] = defaultdict(dict)
+    for row in rows:
+        if row.outcome != "ok":
+            reason = row.phase or "unknown", row.reason or "no reason given"
+            groups[row.outcome, names[row.run], *reason][row.case] = None
+    return [
+        Failure(*key, count=len(cases), shown=tuple(cases)[:_SHOWN]) for key, cases in sorted(groups.items())
+    ]
+
+
+def unstable(summaries: Iterable[Summary], most: int = 15) -> list[Summary]:
+    """The cases that differ most between launches, each by its time or else by its first metric."""
+    primary: dict[tuple[str, str], Summary] = {}
+    for summary in summaries:
+        key = summary.run, summary.case
+        if summary.clock == "simulated":
+            continue  # it would be the same again
+        if summary.spread is not None and (summary.metric == "time" or key not in primary):
+            primary[key] = summary
+    return sorted(primary.values(), key=lambda summary: -(summary.spread or 0))[:most]
+
+
+_STOPPED = {
+    "target": "reached their target",
+    "budget": "stopped at the time budget",
+    "samples": "stopped at the most samples",
+    "fixed": "had a fixed number of iterations",
+    None: "do not say why they stopped",
+}
+
+
+def convergence(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
+    """For each run, why its measurements stopped."""
+    stops: dict[str, dict[tuple[int | None, str], str | None]] = {run: {} for run in names}
+    for row in rows:
+        if row.outcome == "ok" and row.clock != "simulated":
+            stops[row.run][row.launch, row.case] = row.stopped_by
+    return [
+        (f"{names[run]}: " if len(names) > 1 else "")
+        + f"{counted(len(stopped), 'measurement')}: "
+        + ", ".join(f"{number:,} {_STOPPED[why]}" for why, number in Counter(stopped.values()).most_common())
+        for run, stopped in stops.items()
+        if stopped
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """The summaries of a benchmark: places `first` to `last` in the page's table."""
+
+    name: str
+    first: int
+    last: int
+    words: str
+
+
+def benchmarks(table: Iterable[Summary]) -> list[Benchmark]:
+    """All benchmarks; `table` is sorted by them."""
+    found = []
+    for name, group in groupby(enumerate(table), key=lambda entry: entry[1].benchmark):
+        entries = list(group)
+        cases = len({summary.case for _, summary in entries})
+        words = f"{counted(cases, 'case')}, {counted(len(entries), 'value')}"
+        found.append(Benchmark(name, entries[0][0], entries[-1][0], words))
+    return found

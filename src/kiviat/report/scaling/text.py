@@ -1,0 +1,194 @@
+"""Scaling in words, for the terminal and for the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kiviat.analysis.hpcc.bottlenecks import listed
+from kiviat.analysis.published.scaling import CANNOT_TELL, Judged
+from kiviat.analysis.scaling.curve import Curve, Prediction, Ratio
+from kiviat.analysis.scaling.energy import Power
+from kiviat.analysis.scaling.equivalence import Equal
+from kiviat.analysis.scaling.laws import Fit, Parameter
+from kiviat.analysis.scaling.series import Study
+from kiviat.record.published import Fact
+from kiviat.record.units import UNAVAILABLE, counted, format_range, format_value, three_digits
+
+_FAR = 100  # what a law says of so many times the ranks that were measured is not worth a word
+
+
+def _how(curve: Curve) -> str:
+    return "simulated" if curve.clock == "simulated" else "measured"
+
+
+def energy_text(power: Power) -> str:
+    """How the watts are known, or why they are not."""
+    return f"unavailable: {power.words}" if power.origin == "unavailable" else power.words
+
+
+def kind_text(study: Study) -> str:
+    """ "strong scaling of rate; class A on all"."""
+    return f"{study.kind} scaling of {study.metric.replace('_', ' ')}{_problem(study)}; {study.why}"
+
+
+def _problem(study: Study) -> str:
+    """ ", 32,000 atoms in all", where neither the title nor how the kind was told has it."""
+    first = study.curves[0].points[0]
+    size = first.size
+    if size is None or study.bytes is not None or size.exact or size.words in study.why:
+        return ""
+    if study.kind == "strong":
+        return f", {size.words}" + ("" if size.each else " in all")
+    return f", {size.words} on {'each rank' if size.each else counted(first.ranks, 'rank')}"
+
+
+def ratio_text(ratio: Ratio, unit: str = "1") -> str:
+    """ "3.85 (3.80 – 3.91)"; with "%" as per cent."""
+    if unit == "%":
+        bounds = (
+            ""
+            if ratio.low is None or ratio.high is None
+            else f" ({_percent(ratio.low)} – {_percent(ratio.high)})"
+        )
+        return f"{_percent(ratio.value)} %{bounds}"
+    bounds = (
+        ""
+        if ratio.low is None or ratio.high is None
+        else f" ({three_digits(ratio.low)} – {three_digits(ratio.high)})"
+    )
+    return f"{three_digits(ratio.value)}{bounds}"
+
+
+def _percent(share: float) -> str:
+    return three_digits(100 * share)
+
+
+def law_text(study: Study, curve: Curve, fit: Fit) -> str:
+    """A law with its parameters, how far off it is, and what it says of where a machine stops to gain."""
+    name = f"{fit.name}: {parameters_text(study, curve, fit)}" if fit.parameters else fit.name
+    return "; ".join([name, off_text(curve, fit), *limits_text(curve, fit)])
+
+
+def parameters_text(study: Study, curve: Curve, fit: Fit) -> str:
+    """ "σ = 0.0300 (0.0295 – 0.0305)"; of rates, times are shares of the law's time on the fewest ranks."""
+    first = curve.points[0].ranks
+    shares = study.unit != "s" and any(one.seconds for one in fit.parameters)
+    words = ", ".join(_parameter(one, study.unit, fit.time(first)[0]) for one in fit.parameters)
+    return f"{words} of the time on {counted(first, 'rank')}" if shares else words
+
+
+def _parameter(one: Parameter, unit: str, time: float) -> str:
+    unit, factor = ("s", 1.0) if one.seconds and unit == "s" else ("1", 1 / time if one.seconds else 1.0)
+    if one.value is None:
+        return f"{one.name} unavailable, as one rank takes no time by this law"
+    value = f"{one.name} = {format_value(one.value * factor, unit)}"
+    if one.low is None or one.high is None:
+        return value
+    return f"{value} ({format_range(one.low * factor, one.high * factor, unit)})"
+
+
+def off_text(curve: Curve, fit: Fit) -> str:
+    words = f"off {100 * fit.worst:.1f} % at most"
+    if fit.contradicted:
+        words += ", more than the launches explain"
+    if fit.held_out is not None:
+        last = max(point.ranks for point in curve.points if not point.oversubscribed)
+        words += f"; fitted without {counted(last, 'rank')} {100 * fit.held_out:+.1f} % off there"
+    return words
+
+
+def limits_text(curve: Curve, fit: Fit) -> list[str]:
+    """What follows for numbers of ranks that were not measured, and how far away these are."""
+    last = max(point.ranks for point in curve.points if not point.oversubscribed)
+    shares = {one.name: one.value for one in fit.parameters}
+    if fit.name == "Amdahl" and (least := shares["σ"]) is not None and least * _FAR * last > 1:
+        serial = fit.parameter("σ")
+        ends = ""
+        if serial.low is not None and serial.high is not None:
+            ends = f" (at least {three_digits(1 / serial.high)}" + (
+                f", at most {three_digits(1 / serial.low)})" if serial.low > 0 else ")"
+            )
+        most = f"never more than {three_digits(1 / least)} times one rank{ends}"
+        return [f"{most}, by the law; {_how(curve)} to {counted(last, 'rank')}"]
+    if fit.name == "USL" and (waits := shares["σ"]) is not None and (agrees := shares["κ"]) is not None:
+        peak = ((1 - waits) / agrees) ** 0.5 if agrees > 0 and waits < 1 else math.inf
+        if peak > _FAR * last:
+            return []
+        where = f", {three_digits(peak / last)} times the most that was {_how(curve)}" if peak > last else ""
+        return [f"most is done by {three_digits(peak)} ranks{where}"]
+    return []
+
+
+def prediction_text(study: Study, curve: Curve, one: Prediction) -> str:
+    """A prediction never stands without how far beyond the measurements it is."""
+    value = format_value(one.value, study.unit)
+    if one.low is not None and one.high is not None:
+        value += f" (95 %: {format_range(one.low, one.high, study.unit)})"
+    if one.beyond is None:
+        where = "within what was measured"
+    else:
+        side = "the most" if one.ranks > curve.points[0].ranks else "below the fewest"
+        where = f"extrapolated, {three_digits(one.beyond)} times {side} that was {_how(curve)}"
+    return f"at {counted(one.ranks, 'rank')} {value} by {one.law}: {where}"
+
+
+def equals_text(found: Sequence[Equal]) -> list[str]:
+    """A line for each two machines: "as much as A takes of B: 1 → 4.12, 2 → 8.32; 16 and 32: beyond …"."""
+    pairs: dict[tuple[str, str], list[Equal]] = {}
+    for one in found:
+        pairs.setdefault((one.machine, one.other), []).append(one)
+    lines = []
+    for (machine, other), equals in pairs.items():
+        words = [", ".join(f"{one.as_many} → {_equal(one)}" for one in equals if one.ranks is not None)]
+        reasons: dict[str, list[str]] = {}
+        for one in equals:
+            if one.ranks is None:
+                reasons.setdefault(one.words, []).append(str(one.as_many))
+        words += [f"{listed(counts)}: {why}" for why, counts in reasons.items()]
+        lines.append(f"ranks of {other} → as many of {machine}: {'; '.join(filter(None, words))}")
+    return lines
+
+
+def _equal(one: Equal) -> str:
+    if one.ranks is None or one.low is None or one.high is None:
+        return one.words
+    return f"{one.words} ({three_digits(one.low)} – {three_digits(one.high)})"
+
+
+def statement_text(one: Judged) -> str:
+    """What the paper says: "HPCCG, ordering of MFLOPS: Opteron cluster > SC072"."""
+    row = one.row
+    said = _fact_text(row) if isinstance(row, Fact) else row.says
+    return f"{row.benchmark}, {row.metric}" + (f": {said}" if said else "")
+
+
+def _fact_text(fact: Fact) -> str:
+    relation = "" if fact.relation == "=" else f"{fact.relation} "
+    if fact.unit == "1":
+        return f"{relation}{fact.value:g}"
+    if fact.unit == "flop/J":
+        return f"{relation}{format_value(fact.value, 'flop/s')} per W"
+    return relation + format_value(fact.value, fact.unit)
+
+
+def place_text(one: Judged) -> str:
+    """Where it stands: "Martin et al., section 7.1 / Fig 9 (S-021)"."""
+    where = one.row.location
+    return f"{one.paper.short}, {'section ' if where[:1].isdigit() else ''}{where} ({one.row.id})"
+
+
+def verdict_text(one: Judged) -> str:
+    """ "agrees", by what was measured; what a model says never stands without that word."""
+    return one.verdict + (", predicted" if one.predicted and one.verdict != CANNOT_TELL else "")
+
+
+def known_text(count: int | None) -> str:
+    return UNAVAILABLE if count is None else str(count)
+
+
+def per_watt_text(study: Study, power: Power) -> str:
+    """ "12.3 Mflop/s per W"; of a time there is only the energy."""
+    if power.per_watt is None:
+        return "–" if power.watts is not None else UNAVAILABLE
+    return f"{format_value(power.per_watt, study.unit)} per W"

@@ -1,0 +1,141 @@
+"""Which tables of studies are drawn as curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.aggregate.pair_matrices import Curve, b_eff_curves, curve_of, curves_of
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.record.units import format_value
+from kiviat.report.html.figure import Figure, Line, Panel, RunLabel, numbered
+from kiviat.report.html.panels import MAX_TRACES, Key, common, evenly, looks, panels
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Tables that are drawn as curves, each with the beginning of its panels' labels.
+
+    Of several runs only the curves named in `main` are drawn, if it names any. The last table is shown
+    first.
+    """
+
+    benchmark: str
+    tables: tuple[tuple[str, str], ...]
+    section: str
+    title: str
+    x: str
+    curves: Callable[[Grid], Iterable[Curve]] = lambda grid: [curve_of(grid)]
+    main: tuple[str, ...] = ()
+
+
+_PHASES = (("total_bandwidth", "all processes"), ("bandwidth", "per process"))
+_DRAWINGS = (
+    Drawing(
+        "b_eff",
+        (("bandwidth", ""),),
+        "effective",
+        "b_eff: bandwidth per process",
+        "bytes",
+        b_eff_curves,
+        ("rings", "random order", "worst order"),
+    ),
+    Drawing("dense_total_exchange", _PHASES, "dense", "Total exchange: bandwidth by phase", "phase"),
+    Drawing("dense_pairwise", _PHASES, "dense", "Pairs at growing distance: bandwidth by phase", "phase"),
+    Drawing("dense_cumulative", _PHASES, "dense", "More and more pairs: bandwidth by phase", "phase"),
+    Drawing("dense_random", _PHASES, "dense", "Random pairs: bandwidth by phase", "phase"),
+    Drawing(
+        "noise", (("noise", ""),), "overhead", "Noise: what the system takes from each rank’s core", "rank"
+    ),
+    Drawing(
+        "noise", (("quantum", ""),), "overhead", "Noise: time of a fixed quantum of work", "rank", curves_of
+    ),
+    Drawing("distance", (("latency", ""),), "pairs", "Latency against distance in ranks", "distance"),
+    Drawing("distance", (("bandwidth", ""),), "pairs", "Bandwidth against distance in ranks", "distance"),
+)
+
+
+def study_figures(grids: Sequence[Grid], runs: Sequence[RunLabel]) -> list[Figure]:
+    """All figures of curves from tables."""
+    drawn = (
+        _figure(drawing, [grid for grid in grids if grid.benchmark == drawing.benchmark], runs)
+        for drawing in _DRAWINGS
+    )
+    return numbered((figure for figure in drawn if figure), "study")
+
+
+def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel]) -> Figure | None:
+    shown: list[Panel] = []
+    conditions = unit = ""
+    for table, label in drawing.tables:
+        of_table = [grid for grid in grids if grid.name == table]
+        axes = sorted({axis for grid in of_table for axis in grid.axes})
+        curves = _curves(drawing, of_table, axes, runs)
+        dimensions = ["run", "bytes", "", "ranks", *axes]
+        if curves:
+            shown += _panels(drawing, label, curves, dimensions, runs)
+            conditions, unit = common(list(curves), dimensions, runs), of_table[0].unit
+    if not shown:
+        return None
+    return Figure(
+        id=f"{drawing.benchmark}-{drawing.tables[-1][0]}",
+        section=drawing.section,
+        title=drawing.title,
+        conditions=conditions,
+        x=drawing.x,
+        unit=unit,
+        log=unit != "%",
+        words="; ".join(_in_words(line, unit) for line in shown[-1].lines),
+        panels=tuple(shown),
+    )
+
+
+def _curves(
+    drawing: Drawing, grids: Sequence[Grid], axes: Sequence[str], runs: Sequence[RunLabel]
+) -> dict[Key, Curve]:
+    numbers = {label.run: number for number, label in enumerate(runs)}
+    sizes = _few_sizes(grids, len(runs))
+    return {
+        (numbers[grid.run], grid.bytes, curve.name, grid.ranks, *map(grid.axes.get, axes)): curve
+        for grid in grids
+        if grid.bytes in sizes
+        for curve in drawing.curves(grid)
+        if len(runs) == 1 or not drawing.main or curve.name in drawing.main
+    }
+
+
+def _panels(
+    drawing: Drawing,
+    label: str,
+    curves: Mapping[Key, Curve],
+    dimensions: Sequence[str],
+    runs: Sequence[RunLabel],
+) -> Iterator[Panel]:
+    for group in panels(curves, dimensions, runs):
+        styled = zip(group.keys, looks(group, dimensions, runs), strict=True)
+        lines = tuple(
+            Line(
+                look.name,
+                "markers" if drawing.x == "rank" else "lines+markers",  # ranks are no continuum
+                look.colour,
+                look.symbol,
+                curves[key].points,
+                look.dash,
+                curves[key].band,
+                curves[key].meaning,
+            )
+            for key, look in styled
+        )
+        yield Panel(", ".join(filter(None, (label, group.label))), (), lines)
+
+
+def _few_sizes(grids: Sequence[Grid], runs: int) -> Sequence[int | None]:
+    sizes = sorted({grid.bytes for grid in grids if grid.bytes is not None})
+    return evenly(sizes, max(2, MAX_TRACES // max(1, runs))) or [None]
+
+
+def _in_words(line: Line, unit: str) -> str:
+    values = [value for _, value in line.points]
+    if not values:
+        return f"{line.name}: no values"
+    return f"{line.name}: {format_value(min(values), unit)} to {format_value(max(values), unit)}"

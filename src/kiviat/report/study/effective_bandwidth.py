@@ -1,0 +1,130 @@
+"""The table of effective bandwidth: runs beside published machines, in the columns of the latter's paper."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.record.published import Fact, Paper, System
+from kiviat.record.units import format_range, format_value
+from kiviat.report.html.figure import RunLabel
+
+# The heads of the columns, two to each quantity.
+HEADS = (
+    ("b_eff", ("b_eff", "b_eff_per_process")),
+    ("at Lmax, rings and random", ("at_lmax", "at_lmax_per_process")),
+    ("at Lmax, rings only", ("rings_at_lmax", "rings_at_lmax_per_process")),
+)
+PINGPONG = ("pingpong_bandwidth", "pingpong_latency")
+COLUMNS = (*(metric for _, metrics in HEADS for metric in metrics), *PINGPONG)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value, what stands below it, and what is said when one points at it."""
+
+    text: str
+    below: str = ""
+    hover: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table: `run` is the place of a run, or None for a published machine."""
+
+    name: str
+    setting: str
+    run: int | None
+    clock: str
+    processes: int
+    cells: tuple[Cell, ...]
+
+
+def own(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]) -> list[Line]:
+    """A line for each run, number of ranks and setting of b_eff."""
+    lines = []
+    for place, label in enumerate(labels):
+        cases: dict[str, dict[str, Summary]] = {}
+        for summary in by_run[label.run]:
+            if summary.benchmark == "b_eff":
+                cases.setdefault(summary.case, {})[summary.metric] = summary
+        for found in cases.values():
+            first = next(iter(found.values()))
+            words = [f"{axis} {value}" for axis, value in sorted(first.axes.items())]
+            words += ["oversubscribed"] if first.oversubscribed else []
+            words += ["predicted by a model"] if label.clock == "simulated" else []
+            cells = tuple(_own(found.get(metric)) for metric in COLUMNS)
+            lines.append(Line(label.label, ", ".join(words), place, label.clock, first.ranks, cells))
+    return lines
+
+
+def _own(summary: Summary | None) -> Cell:
+    if summary is None:
+        return Cell("–")
+    value = format_value(summary.median, summary.unit)
+    if summary.clock == "simulated":
+        return Cell(value, "", "predicted by a model, not measured")
+    if summary.low is None or summary.high is None:
+        return Cell(value, "", f"{summary.launches} launches: no interval")
+    bounds = format_range(summary.low, summary.high, summary.unit)
+    unit = value.partition(" ")[2]
+    return Cell(value, bounds.removesuffix(f" {unit}"), f"{summary.launches} launches, 95 %: {bounds}")
+
+
+def published(paper: Paper) -> list[Line]:
+    """A line for each machine of which the paper has one of the columns."""
+    lines = []
+    for system in paper.systems:
+        cells = tuple(_published(paper, system.fact(f"b_eff.{metric}")) for metric in COLUMNS)
+        if system.processes and any(cell.hover for cell in cells):
+            lines.append(
+                Line(
+                    f"{system.machine} {system.mode}".strip(),
+                    _where(system),
+                    None,
+                    "published",
+                    system.processes,
+                    cells,
+                )
+            )
+    return lines
+
+
+def beside(lines: Sequence[Line], own: Sequence[Line], names: Mapping[int, Collection[str]]) -> list[Line]:
+    """Published lines, each followed by what is predicted for the same machine and number of processes.
+
+    `names` are those under which the machines of runs were published.
+    """
+    found = []
+    for line in lines:
+        found.append(line)
+        for mine in own:
+            known = names.get(mine.run, ()) if mine.run is not None else ()
+            if line.name in known and mine.processes == line.processes:
+                found.append(mine)
+    return found
+
+
+def locations(paper: Paper) -> list[str]:
+    """Where in the paper the values of the table stand."""
+    return list(
+        dict.fromkeys(
+            fact.location
+            for system in paper.systems
+            for metric in COLUMNS
+            if (fact := system.fact(f"b_eff.{metric}"))
+        )
+    )
+
+
+def _where(system: System) -> str:
+    return f"nodes: {system.nodes}" if system.nodes else ""
+
+
+def _published(paper: Paper, fact: Fact | None) -> Cell:
+    if fact is None:
+        return Cell("–")
+    said = [f"{paper.short}, {fact.location}: {fact.metric}", fact.exactness.replace("_", " "), fact.note]
+    mark = "" if fact.relation == "=" else f"{fact.relation} "
+    return Cell(mark + format_value(fact.value, fact.unit), "", "; ".join(filter(None, said)))

@@ -1,0 +1,290 @@
+"""The same programs with their ranks arranged differently on nodes: what sharing the network costs.
+
+After Narayanaswamy, Balaji and Feng, "Impact of Network Sharing in Multi-core Architectures" (2008),
+figures 2, 4, 5, 7 and 8. The paper takes what is the network's apart from what is within nodes by
+instrumenting one network library by hand. No number of its network times is known to us, so that none stands
+beside ours: the time during which at least one message from or to a rank is under way between nodes, from
+when it sets out to when it is there. Messages that overlap count once, and waiting for one that has not been
+sent does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kiviat.analysis.aggregate.nodes import Nodes
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.published.arrangements import Quantity
+from kiviat.record.units import format_value, three_digits
+from kiviat.report.study.network_sharing_claims import Said, said_of_programs
+from kiviat.report.study.programs import DEFAULT_CLASS, PROGRAMS, communicating
+
+# What is so much more is told in times, not in percent.
+_TIMES = 9.0
+
+NodesOf = Callable[[str, int], Nodes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure; `heat` shades it by how much worse it is than in the first arrangement of as many ranks."""
+
+    text: str
+    below: str
+    heat: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of lines, one for each program: a cell or None for each arrangement."""
+
+    title: str
+    lines: list[tuple[str, list[Cell | None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Runs of one machine that differ in their arrangement. `published` is what papers say of such."""
+
+    machine: str
+    clock: str
+    heads: list[tuple[str, str]]
+    quantities: list[Block]
+    published: list[Said]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What one run holds of one program."""
+
+    rate: float
+    oversubscribed: bool
+    time_s: float | None
+    in_messages: float | None
+    network_s: float | None
+    node_s: float | None
+    between_nodes: float | None
+    within_nodes: float | None
+    by_interfaces: float | None
+
+    @property
+    def network_bytes(self) -> float | None:
+        """Of messages, or of frames with their headers where interfaces alone count."""
+        return self.by_interfaces if self.between_nodes is None else self.between_nodes
+
+
+def sharings(
+    runs: Sequence[Mapping[str, Any]], table: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf
+) -> list[Sharing]:
+    """One for each machine, class and clock of which there are several arrangements."""
+    held: dict[tuple[str, str, str], dict[str, dict[str, _Held]]] = {}
+    found_grids = {(grid.run, grid.case, grid.name): grid for grid in grids}
+    by_id = {run["id"]: run for run in runs}
+    medians = {(one.run, one.case, one.metric): one.median for one in table}
+    ranks: dict[str, int] = {}
+    for rate in table:
+        if rate.benchmark not in PROGRAMS or rate.metric != "rate" or rate.median is None:
+            continue
+        run = by_id[rate.run]
+        group = run["machine"]["name"], rate.clock, str(rate.axes.get("class", DEFAULT_CLASS))
+        if ranks.setdefault(rate.run, rate.ranks) == rate.ranks:
+            held.setdefault(group, {}).setdefault(rate.run, {})[rate.benchmark] = _held(
+                rate, medians, found_grids, nodes_of(rate.run, rate.ranks)
+            )
+    return [
+        _sharing(group, [by_id[run] for run in of_group], of_group, ranks, nodes_of)
+        for group, of_group in held.items()
+        if len({_arrangement(by_id[run], ranks[run], nodes_of) for run in of_group}) > 1
+    ]
+
+
+def _held(
+    rate: Summary,
+    medians: Mapping[tuple[str, str, str], float | None],
+    grids: Mapping[tuple[str, str, str], Grid],
+    nodes: Nodes | None,
+) -> _Held:
+    phases = grids.get((rate.run, rate.case, "phase_time"))
+    share = None if phases is None else communicating(phases, rate.notes.get("communication", ""))
+    between, within = _bytes(rate, grids, nodes)
+    time_s, network_s, node_s, by_interfaces = (
+        medians.get((rate.run, rate.case, metric))
+        for metric in ("time", "network_time", "node_time", "interface_bytes")
+    )
+    return _Held(
+        rate=rate.median,
+        oversubscribed=rate.oversubscribed,
+        time_s=time_s,
+        in_messages=share,
+        network_s=network_s,
+        node_s=node_s,
+        between_nodes=between,
+        within_nodes=within,
+        by_interfaces=by_interfaces,
+    )
+
+
+def _bytes(
+    rate: Summary, grids: Mapping[tuple[str, str, str], Grid], nodes: Nodes | None
+) -> tuple[float | None, float | None]:
+    """Between nodes and within them, where messages were counted."""
+    sent = grids.get((rate.run, rate.case, "message_bytes"))
+    if sent is None or nodes is None:
+        return None, None
+    of_pairs = sent.median.sum(axis=0)  # of all kernels
+    far = np.array([[not nodes.near(a, b) for b in range(rate.ranks)] for a in range(rate.ranks)])
+    return float(of_pairs[far].sum()), float(of_pairs[~far].sum())
+
+
+def _arrangement(run: Mapping[str, Any], ranks: int, nodes_of: NodesOf) -> tuple[str, str]:
+    """ "8×2", and how ranks went to nodes and cores, as the command line asked."""
+    where = run.get("where", {})
+    nodes = nodes_of(run["id"], ranks)
+    shape = f"{ranks} ranks" if nodes is None else f"{nodes.count(ranks)}×{ranks // nodes.count(ranks)}"
+    return shape, ", ".join(filter(None, (where.get("place"), where.get("bind"))))
+
+
+def _sharing(
+    group: tuple[str, str, str],
+    runs: Sequence[Mapping[str, Any]],
+    held: Mapping[str, Mapping[str, _Held]],
+    ranks: Mapping[str, int],
+    nodes_of: NodesOf,
+) -> Sharing:
+    machine, clock, problem = group
+    order = sorted(runs, key=lambda run: ranks[run["id"]])
+    first = [next(run["id"] for run in order if ranks[run["id"]] == ranks[one["id"]]) for one in order]
+    programs = [name for name in PROGRAMS if any(name in of_run for of_run in held.values())]
+
+    def block(
+        title: str, cell: Callable[[_Held, _Held], Cell | None], references: Sequence[str | None] = first
+    ) -> Block:
+        lines = []
+        for name in programs:
+            cells = [
+                cell(held[run["id"]][name], held[reference][name])
+                if reference and name in held[run["id"]] and name in held[reference]
+                else None
+                for run, reference in zip(order, references, strict=True)
+            ]
+            lines.append((name.upper(), cells))
+        return Block(title, lines)
+
+    def known(run: str, program: str, quantity: Quantity) -> float | None:
+        if (one := held[run].get(program)) is None:
+            return None
+        if quantity == "network bytes":
+            return one.network_bytes
+        # Where ranks wait for processors, rates say nothing of what nodes share.
+        return None if one.oversubscribed else one.rate
+
+    bound = _bound_otherwise(order, ranks, nodes_of)
+    blocks = [
+        block("Performance", _performance),
+        block("Processor sharing: performance beside the same placement on other cores", _performance, bound),
+        block("Time in messages and waiting, of an average rank", _in_messages),
+        block("Network time: messages from or to other nodes are under way, average rank", _network_time),
+        block("Time within nodes: messages on its own node are under way, average rank", _node_time),
+        block("Bytes between nodes", _between_nodes),
+        block("Bytes that interfaces of nodes sent, headers included", _by_interfaces),
+        block("Bytes within nodes", _within_nodes),
+    ]
+    return Sharing(
+        machine=f"{machine.removeprefix('simulated:')}, class {problem}",
+        clock=clock,
+        heads=[_arrangement(run, ranks[run["id"]], nodes_of) for run in order],
+        quantities=[one for one in blocks if any(any(cells) for _, cells in one.lines)],
+        published=said_of_programs(
+            order[0], [(run, nodes_of(run["id"], ranks[run["id"]])) for run in order], known
+        ),
+    )
+
+
+def _bound_otherwise(
+    order: Sequence[Mapping[str, Any]], ranks: Mapping[str, int], nodes_of: NodesOf
+) -> list[str | None]:
+    """For each run the first with the same ranks on each node; None where none has them on other cores."""
+    nodes = [nodes_of(run["id"], ranks[run["id"]]) for run in order]
+    found: list[str | None] = []
+    for mine in nodes:
+        alike = [run for run, other in zip(order, nodes, strict=True) if mine is not None and other == mine]
+        binds = {run.get("where", {}).get("bind") for run in alike}
+        found.append(alike[0]["id"] if len(binds) > 1 else None)
+    return found
+
+
+def _performance(one: _Held, first: _Held) -> Cell:
+    ratio = one.rate / first.rate
+    below = format_value(one.rate, "op/s")
+    if one is first:
+        return Cell("1", below)
+    return Cell(f"{ratio:.2f}", below, _shade(1 - ratio))
+
+
+def _in_messages(one: _Held, first: _Held) -> Cell | None:
+    if one.in_messages is None:
+        return None
+    more = 0.0 if first.in_messages is None else one.in_messages - first.in_messages
+    return Cell(f"{100 * one.in_messages:.0f} %", "", _shade(more))
+
+
+def _network_time(one: _Held, first: _Held) -> Cell | None:
+    return _under_way(one.network_s, first.network_s, one, first)
+
+
+def _node_time(one: _Held, first: _Held) -> Cell | None:
+    return _under_way(one.node_s, first.node_s, one, first)
+
+
+def _under_way(seconds: float | None, of_first_s: float | None, one: _Held, first: _Held) -> Cell | None:
+    if seconds is None:
+        return None
+    more, words = _more(seconds, of_first_s, one is first)
+    share = f"{100 * seconds / one.time_s:.0f} % of the time" if one.time_s else ""
+    return Cell(format_value(seconds, "s"), ", ".join(filter(None, (share, words))), _shade(more))
+
+
+def _between_nodes(one: _Held, first: _Held) -> Cell | None:
+    if one.between_nodes is None:
+        return None
+    more, words = _more(one.between_nodes, first.between_nodes, one is first)
+    below = ", ".join(filter(None, (_share(one.between_nodes, one), words)))
+    return Cell(format_value(one.between_nodes, "B"), below, _shade(more))
+
+
+def _by_interfaces(one: _Held, first: _Held) -> Cell | None:
+    if one.by_interfaces is None:
+        return None
+    more, words = _more(one.by_interfaces, first.by_interfaces, one is first)
+    return Cell(format_value(one.by_interfaces, "B"), words, _shade(more))
+
+
+def _more(count: float, first: float | None, reference: bool) -> tuple[float, str]:
+    """By which part it is more than the first, and that in words: none of the first itself."""
+    if reference or not first:
+        return 0.0, ""
+    more = round(count / first - 1, 3)
+    if more >= _TIMES:
+        return more, f"{three_digits(1 + more)} times"
+    return more, f"{100 * more:+.1f} %" if more else "no change"
+
+
+def _within_nodes(one: _Held, first: _Held) -> Cell | None:
+    if one.within_nodes is None:
+        return None
+    return Cell(format_value(one.within_nodes, "B"), _share(one.within_nodes, one))
+
+
+def _share(part: float, of: _Held) -> str:
+    whole = (of.between_nodes or 0.0) + (of.within_nodes or 0.0)
+    return f"{100 * part / whole:.0f} % of all" if whole else ""
+
+
+def _shade(more: float) -> int:
+    """Of what is so much more than in the first arrangement: all of it at twice as much."""
+    return min(100, max(0, round(100 * more)))

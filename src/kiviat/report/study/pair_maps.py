@@ -1,0 +1,101 @@
+"""Matrices of all pairs of ranks as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kiviat.analysis.aggregate.nodes import Nodes
+from kiviat.analysis.aggregate.pair_matrices import matrix_of
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.statistics.intervals import Floats
+from kiviat.record.units import format_value
+from kiviat.report.html.figure import Cells, HeatMap, RunLabel, numbered
+from kiviat.report.html.panels import Key, common, word
+from kiviat.report.study.programs import APPLICATIONS, PROGRAMS
+
+# Of more ranks in a row the page holds values without their bounds, to stay below 8 MB.
+_MOST_WITH_BOUNDS = 96
+
+_SENT = "message_bytes"
+NodesOf = Callable[[str, int], Nodes | None]  # of the first ranks of a run
+
+_QUANTITIES = {"latency": "Latency", "bandwidth": "Bandwidth"}
+
+
+def heat_maps(grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf) -> list[HeatMap]:
+    """Latency and bandwidth between all pairs, and what programs send from rank to rank.
+
+    A panel for each run, number of ranks and setting.
+    """
+    maps = []
+    for name, title in _QUANTITIES.items():
+        chosen = [grid for grid in grids if grid.benchmark == "all_pairs" and grid.name == name]
+        if chosen:
+            maps.append(_heat_map(f"{title} between all pairs of ranks", "pairs", chosen, runs, nodes_of))
+    for name in (*PROGRAMS, *APPLICATIONS):
+        chosen = [_of_first_kernel(grid) for grid in grids if (grid.benchmark, grid.name) == (name, _SENT)]
+        if chosen:
+            title = f"{name.upper()}: bytes that each rank (row) sends to each (column)"
+            section = "applications" if name in APPLICATIONS else "programs"
+            maps.append(_heat_map(title, section, chosen, runs, nodes_of))
+    return numbered(maps, "map")
+
+
+def _of_first_kernel(grid: Grid) -> Grid:
+    """A program is one kernel; who sends nothing to whom is left empty."""
+    return replace(
+        grid,
+        dimensions=grid.dimensions[1:],
+        median=np.where(grid.median[0] == 0, np.nan, grid.median[0]),
+        low=None,
+        high=None,
+    )
+
+
+def _heat_map(
+    title: str, section: str, grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf
+) -> HeatMap:
+    numbers = {label.run: number for number, label in enumerate(runs)}
+    axes = sorted({axis for grid in grids for axis in grid.axes})
+    by_key: dict[Key, Grid] = {
+        (numbers[grid.run], grid.ranks, *map(grid.axes.get, axes)): grid for grid in grids
+    }
+    dimensions = ["run", "ranks", *axes]
+    differ = [at for at in range(len(dimensions)) if len({key[at] for key in by_key}) > 1]
+    cells = [
+        _cells(", ".join(word(dimensions[at], key[at], runs) for at in differ), grid, nodes_of)
+        for key, grid in by_key.items()
+    ]
+    first = grids[0]
+    return HeatMap(
+        id=f"{first.benchmark}-{first.name}",
+        section=section,
+        title=title,
+        conditions=common(list(by_key), dimensions, runs),
+        unit=first.unit,
+        better=first.better,
+        words=_extremes(cells[-1], first.unit),
+        panels=tuple(cells),
+    )
+
+
+def _cells(label: str, grid: Grid, nodes_of: NodesOf) -> Cells:
+    matrix = matrix_of(grid, nodes_of(grid.run, grid.ranks))
+    few = len(matrix.labels) <= _MOST_WITH_BOUNDS
+    low, high = (_flat(each) if few and each is not None else None for each in (matrix.low, matrix.high))
+    return Cells(label, matrix.labels, _flat(matrix.values), low, high, matrix.boundaries, matrix.nodes)
+
+
+def _flat(values: Floats) -> tuple[float | None, ...]:
+    """Row by row, to four digits, which is more than colours and texts show."""
+    return tuple(float(f"{value:.3e}") if np.isfinite(value) else None for value in values.ravel())
+
+
+def _extremes(cells: Cells, unit: str) -> str:
+    known = [value for value in cells.values if value is not None]
+    if not known:
+        return "No values."
+    return f"From {format_value(min(known), unit)} to {format_value(max(known), unit)}."

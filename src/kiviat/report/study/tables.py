@@ -1,0 +1,149 @@
+"""What the page says about studies in tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.aggregate.pair_matrices import Sick, sick
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.findings.congestion import Impact, impacts
+from kiviat.record.units import counted, format_value, three_digits
+
+
+@dataclass(frozen=True, slots=True)
+class Quantities:
+    """The quantities of one case of a study."""
+
+    run: str
+    case: str
+    conditions: str
+    summaries: list[Summary]
+    notes: list[tuple[str, str]]
+
+
+# Notes that stand in other tables, or say at length what this machine does not measure.
+_ELSEWHERE = ("communication", "counters", "energy")
+
+
+def quantities(table: Iterable[Summary], benchmarks: Sequence[str]) -> list[Quantities]:
+    """The cases of these benchmarks, each with all that it reports."""
+    cases: dict[tuple[str, str], list[Summary]] = {}
+    for summary in table:
+        if summary.benchmark in benchmarks:
+            cases.setdefault((summary.case, summary.run), []).append(summary)
+    return [
+        Quantities(run, case, _conditions(found[0]), found, _notes(found[0]))
+        for (case, run), found in sorted(
+            cases.items(), key=lambda entry: benchmarks.index(entry[1][0].benchmark)
+        )
+    ]
+
+
+def _notes(summary: Summary) -> list[tuple[str, str]]:
+    return [(name, words) for name, words in summary.notes.items() if name not in _ELSEWHERE]
+
+
+def _conditions(summary: Summary) -> str:
+    words = [counted(summary.ranks, "rank")]
+    words += [f"{axis} {value}" for axis, value in sorted(summary.axes.items())]
+    words += ["simulated" if summary.clock == "simulated" else counted(summary.launches, "launch")]
+    return ", ".join(words + (["oversubscribed"] if summary.oversubscribed else []))
+
+
+@dataclass(frozen=True, slots=True)
+class Felt:
+    """An impact in words; `heat` is its shade in per cent, `hover` what is said when one points at it."""
+
+    mean: str
+    p99: str
+    heat: int
+    hover: str
+
+
+@dataclass(frozen=True, slots=True)
+class Congestion:
+    """What one case of congestion found: a line for each victim, a cell for each of `congestors`.
+
+    A line begins with what the victim has alone: its median, and what one call in a hundred undercuts.
+    """
+
+    run: str
+    conditions: str
+    congestors: list[str]
+    lines: list[tuple[str, str, str, list[Felt | None]]]
+
+
+def congestion(
+    grids: Iterable[Grid], summaries: Iterable[Summary], names: Mapping[str, str]
+) -> list[Congestion]:
+    """For each case of congestion its table of impacts."""
+    values = {(s.run, s.case, s.metric): s for s in summaries if s.benchmark == "congestion"}
+    found = []
+    for grid in grids:
+        if (grid.benchmark, grid.name) != ("congestion", "impact"):
+            continue
+        felt = {(impact.victim, impact.congestor): impact for impact in impacts(grid)}
+        congestors = list(grid.values_of("congestor"))
+
+        def said(metric: str, grid: Grid = grid) -> str:
+            summary = values.get((grid.run, grid.case, metric))
+            return "–" if summary is None else format_value(summary.median, summary.unit)
+
+        lines = [
+            (
+                victim,
+                said(f"{victim}_alone"),
+                said(f"{victim}_alone_p99"),
+                [
+                    _felt(felt[victim, each], said(f"{victim}_{each}")) if (victim, each) in felt else None
+                    for each in congestors
+                ],
+            )
+            for victim in grid.values_of("victim")
+        ]
+        words = [each.replace("_", " ") for each in congestors]
+        found.append(Congestion(names[grid.run], _setting(grid), words, lines))
+    return found
+
+
+def _felt(impact: Impact, median: str) -> Felt:
+    bounds = (
+        "" if impact.low is None or impact.high is None else f", 95 %: {impact.low:.3g} – {impact.high:.3g}"
+    )
+    shade = min(1.0, max(0.0, math.log10(max(impact.mean, 1e-9)) / 1.5))  # full at 30 times
+    return Felt(
+        f"{three_digits(impact.mean)} ×",
+        f"P99 {three_digits(impact.p99)} ×",
+        round(100 * shade),
+        f"median beside it {median}; mean {three_digits(impact.mean)} times that alone{bounds}",
+    )
+
+
+def _setting(grid: Grid) -> str:
+    words = [counted(grid.ranks, "rank"), *(f"{axis} {value}" for axis, value in sorted(grid.axes.items()))]
+    words += ["simulated" if grid.clock == "simulated" else counted(grid.launches, "launch")]
+    return ", ".join(words + (["oversubscribed"] if grid.oversubscribed else []))
+
+
+@dataclass(frozen=True, slots=True)
+class Sickness:
+    """What one case of sick_links named."""
+
+    run: str
+    conditions: str
+    named: list[Sick]
+
+
+def sickness(grids: Iterable[Grid], names: Mapping[str, str]) -> list[Sickness]:
+    """For each case of sick_links what it named, which may be nothing. `names` are labels of runs."""
+    cases: dict[tuple[str, str], list[Grid]] = {}
+    for grid in grids:
+        if grid.benchmark == "sick_links":
+            cases.setdefault((grid.run, grid.case), []).append(grid)
+    return [
+        Sickness(names[run], counted(found[0].ranks, "rank"), sick(found))
+        for (run, _), found in cases.items()
+    ]

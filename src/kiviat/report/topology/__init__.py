@@ -1,0 +1,1 @@
+"""Pictures of networks, and networks in words."""

@@ -1,0 +1,80 @@
+"""What a user asks in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from kiviat.record import InputError
+from kiviat.store.duck import interruptible, rows_of
+from kiviat.store.query import connect
+
+# Statements that have rows to show: MULTI is a PIVOT, which first makes a type.
+_ASKING = ("SELECT", "EXPLAIN", "MULTI")
+_HARMLESS = (*_ASKING, "CREATE")
+# Python needs a library of time zones for these.
+_ZONED = "WITH TIME ZONE"
+
+
+def ask(runs: Sequence[Path], query: str, unsafe: bool = False) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Names of columns, each once, and rows. Times with a zone are text.
+
+    A query reads the tables of these runs and nothing else, unless it is `unsafe`.
+    """
+    statements = _statements(query, unsafe)
+    with connect(runs, None if unsafe else query) as connection:
+        return interruptible(connection, lambda: _answer(connection, statements))
+
+
+def _statements(query: str, unsafe: bool) -> list[duckdb.Statement]:
+    try:
+        with duckdb.connect() as connection:
+            statements: list[duckdb.Statement] = connection.extract_statements(query)
+    except duckdb.Error as error:
+        raise InputError(str(error).splitlines()[0]) from None
+    if not statements:
+        raise InputError(
+            "the query is empty; give one, as select benchmark, count(*) from records group by 1"
+        )
+    kinds = [statement.type.name for statement in statements]
+    if not unsafe and (other := next((kind for kind in kinds if kind not in _HARMLESS), None)):
+        raise InputError(f"{other} is no query: ask with select; --unsafe takes all statements of DuckDB")
+    if (count := sum(kind in _ASKING for kind in kinds)) > 1:
+        raise InputError(f"{count} statements ask for rows; give one of them at a time")
+    return statements
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection, statements: Sequence[duckdb.Statement]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    names: list[str] = []
+    rows: list[tuple[Any, ...]] = []
+    for statement in statements:
+        asked: Any = statement
+        if statement.type.name == "SELECT":
+            asked, names = _without_zones(connection, statement)
+        result = connection.execute(asked)
+        if statement.type.name in _ASKING:
+            names = names or [column[0] for column in result.description]
+            rows = rows_of(result)
+    return names, rows
+
+
+def _without_zones(
+    connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement
+) -> tuple[Any, list[str]]:
+    """What to execute for it, and the names of its columns."""
+    relation = connection.sql(statement)
+    names = list(relation.columns)
+    if not any(_ZONED in str(kind) for kind in relation.types):
+        return statement, names
+    relation.create_view("_asked")
+    columns = [f"c{number}" for number in range(len(names))]
+    shown = (
+        f"{column}::VARCHAR" if _ZONED in str(kind) else column
+        for column, kind in zip(columns, relation.types, strict=True)
+    )
+    return f"SELECT {', '.join(shown)} FROM _asked AS t({', '.join(columns)})", names

@@ -1,0 +1,154 @@
+"""Whether records are what their schema says: DuckDB sees it at once, Python says where they are not.
+
+Python takes too long over a hundred thousand records. So DuckDB tells of what kinds of values they are made,
+and which break a condition of the schema; only where something may be wrong is each line held against the
+schema itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from kiviat.record import OLDER_RECORD_SCHEMA, RECORD_SCHEMA, InputError, refuse_other_version, schema
+from kiviat.record.valid import first_wrong, parse_json
+from kiviat.store.checksum import is_intact
+
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "VARCHAR": ("string",),
+    "BIGINT": ("integer", "number"),
+    "UBIGINT": ("integer", "number"),
+    "DOUBLE": ("number",),
+    "BOOLEAN": ("boolean",),
+}
+
+
+def is_suspect(connection: duckdb.DuckDBPyConnection, lines: str, records: str) -> bool:
+    """Whether a record may not be as the schema says; False is certain but for what stands in tables.
+
+    `lines` has one column of whole lines, `records` their values in columns but for samples and tables.
+    """
+    whole = schema("record")
+    made = connection.execute(f"SELECT DISTINCT json_structure(json) FROM {lines}").fetchall()
+    if not all(_allows(whole, json.loads(structure), whole) for (structure,) in made):
+        return True
+    wrong = (
+        f"FROM {records} WHERE {_breaks(whole)}",
+        f"FROM (SELECT unnest(metrics) AS m FROM {records}) WHERE {_breaks(whole['$defs']['metric'], 'm.')}",
+    )
+    return any(connection.execute(f"SELECT 1 {some} LIMIT 1").fetchone() for some in wrong)
+
+
+def _allows(part: Mapping[str, Any], made: Any, whole: Mapping[str, Any]) -> bool:
+    while "$ref" in part:
+        part = whole["$defs"][part["$ref"].rsplit("/", 1)[1]]
+    kinds = part.get("type", "string")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if made == "NULL":
+        return "null" in kinds or None in part.get("enum", ())
+    if isinstance(made, list):  # an empty one is made of "NULL"
+        return "array" in kinds and all(one == "NULL" or _allows(part["items"], one, whole) for one in made)
+    if not isinstance(made, dict):
+        # An empty object, or values of several kinds.
+        empty = made == "JSON" and "object" in kinds and not part.get("required")
+        return empty or not {*kinds}.isdisjoint(_KINDS.get(made, ()))
+    known, others = part.get("properties", {}), part.get("additionalProperties")
+    if "object" not in kinds or not made.keys() >= {*part.get("required", ())}:
+        return False
+    return all(
+        _allows(known.get(key, others), one, whole) if key in known or isinstance(others, dict) else False
+        for key, one in made.items()
+    )
+
+
+def _breaks(part: Mapping[str, Any], of: str = "") -> str:
+    """The SQL condition that is true of tables that are not as the schema says in values or null."""
+    conditions = []
+    for key, one in part["properties"].items():
+        name, kinds = f'{of}"{key}"', one.get("type", "string")
+        words = one.get("enum", [one["const"]] if "const" in one else None)
+        if key == "tables":
+            continue
+        if key in part["required"] and "null" not in kinds and None not in (words or ()):
+            conditions.append(f"{name} IS NULL")
+        if words is not None:
+            listed = ", ".join(f"'{word}'" for word in words if word is not None)
+            conditions.append(f"{name} NOT IN ({listed})")
+        if "minimum" in one:
+            conditions.append(f"{name} < {one['minimum']}")
+        if "number" in kinds:
+            conditions.append(f"NOT isfinite({name})")
+    return " OR ".join(conditions)
+
+
+# How a line without checksum begins. Its content is looked at by DuckDB, which is a hundred times faster.
+_OLDER = f'{{"schema":"{OLDER_RECORD_SCHEMA}"'.encode()
+
+
+def refuse_damaged(readable: Path, name: Path) -> int:
+    """How many records have no checksum, since an older version wrote them.
+
+    InputError names the first line that is not as it was written, or no record of ours.
+    """
+    unverified = 0
+    with readable.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not is_intact(line):
+                refuse_damaged_line(line, name, number)
+                unverified += 1
+    return unverified
+
+
+def refuse_damaged_line(line: bytes, name: Path, number: int) -> None:
+    """Of a line that is not intact: it may be of an older version, or blank."""
+    older = line.startswith(_OLDER) and b'"crc32"' not in line[-40:]
+    if line.strip() and not older:
+        refuse_bad_line(line, name, number)
+
+
+def refuse_bad_line(line: bytes, name: Path, number: int) -> None:
+    if reason := _reason(line):
+        raise InputError(f"{name} line {number}: {reason}")
+
+
+def first_bad_line(readable: Path, name: Path) -> str | None:
+    """Which line is no record of ours and why, in one line that calls the file `name`."""
+    with readable.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if reason := _reason(line):
+                return f"{name} line {number}: {reason}"
+    return None
+
+
+def _reason(line: bytes) -> str | None:
+    try:
+        data = parse_json(line)
+    except ValueError:
+        return "not JSON; the file is damaged or not ours"
+    if not isinstance(data, dict):
+        return f"{type(data).__name__} instead of a record; the file is not ours"
+    try:
+        refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMA)
+    except InputError as error:
+        return str(error)
+    if wrong := first_wrong(data, "record") or _misshapen(data["tables"]):
+        return f"{wrong}; the file is damaged or not ours"
+    if is_intact(line) or (data["schema"] == OLDER_RECORD_SCHEMA and "crc32" not in data):
+        return None
+    return (
+        f"its checksum is {data.get('crc32', 'missing')}, which is not that of the line: it was damaged or "
+        "edited after it was written; take the file from a copy, or delete the line"
+    )
+
+
+def _misshapen(tables: Sequence[Mapping[str, Any]]) -> str | None:
+    for at, table in enumerate(tables):
+        cells = prod(len(axis["values"]) for axis in table["axes"])
+        if len(table["values"]) != cells:
+            return f"tables[{at}].values has {len(table['values'])}, where the axes have {cells}"
+    return None

@@ -1,0 +1,72 @@
+"""What DuckDB must not do by itself: read names as patterns, or compute on when somebody has given up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
+from typing import Any, TypeVar
+
+import duckdb
+
+_T = TypeVar("_T")
+_ROWS = 10_000
+
+
+@contextmanager
+def plain_names(files: Sequence[Path]) -> Iterator[list[str]]:
+    """Names of these files that mean them alone and can stand in SQL as they are.
+
+    DuckDB takes names for patterns, whatever quotes them, and none that is not UTF-8. So it gets links.
+    """
+    with plain_folder() as (folder, name):
+        for number, file in enumerate(files):
+            Path(folder, str(number)).symlink_to(file.absolute())
+        yield [f"{name}/{number}" for number in range(len(files))]
+
+
+@contextmanager
+def plain_folder() -> Iterator[tuple[Path, str]]:
+    """A temporary folder, and a plain name of it, whatever folders it is in: that of its descriptor."""
+    with TemporaryDirectory(prefix="kiviat-") as folder:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield Path(folder), f"/dev/fd/{handle}"
+        finally:
+            os.close(handle)
+
+
+def rows_of(result: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """All rows. Between parts of them other threads have their turn."""
+    rows: list[tuple[Any, ...]] = []
+    while part := result.fetchmany(_ROWS):
+        rows += part
+    return rows
+
+
+def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
+    """What `work` returns. It queries in a thread, since no signal is heard while DuckDB computes."""
+    outcome: Future[_T] = Future()
+    given_up = Event()
+
+    def run() -> None:
+        if not given_up.is_set():
+            try:
+                outcome.set_result(work())
+            except BaseException as error:
+                outcome.set_exception(error)
+
+    thread = Thread(target=run)
+    try:
+        thread.start()
+        return outcome.result()
+    except BaseException:
+        given_up.set()  # a thread that is not alive yet does nothing
+        while thread.is_alive():
+            connection.interrupt()  # once more: before a query has begun it does nothing
+            thread.join(0.01)
+        raise

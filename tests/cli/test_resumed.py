@@ -1,0 +1,184 @@
+"""A run that goes on may come from a stranger.
+
+The story: `kiviat run --resume RUN --dry-run` executed the compiler wrapper and the launcher in RUN's
+run.json, and every key of its `where` became an option of the command.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store.made_up import MACHINE, launch
+
+from kiviat.cli.commands.run import execute
+from kiviat.cli.options.arguments import parsed
+from kiviat.cli.options.substrate import WHERE
+from kiviat.cli.subcommands.run_job import request_of
+from kiviat.cli.subcommands.run_resumed import go_on_there, mpi_of, plan_of, resume_command
+from kiviat.launch.tools.core_rate import core_rate
+from kiviat.plan import Estimate
+from kiviat.record import InputError
+from kiviat.store import RunDirectory
+
+Made = Callable[..., Path]
+
+
+def wrapper(path: Path, version: str = "4.1.4") -> Path:
+    """An MPI whose wrapper and launcher leave a file beside them when they are executed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for name, says in (("mpicxx", f"Open MPI {version}"), ("mpiexec", f"mpiexec (OpenRTE) {version}")):
+        program = path.with_name(name + path.suffix)
+        program.write_text(f"#!/bin/sh\ntouch '{path.parent}/EXECUTED'\necho '{says}'\n")
+        program.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    def make(where: Any = None, mpicxx: Path | None = None, version: str = "4.1.4") -> Path:
+        plan = {
+            "name": "test",
+            "hash": "a" * 64,
+            "definition": {"name": "test", "command_line": {}},
+            "cases": 2,
+        }
+        with RunDirectory.create(tmp_path / "runs", "test", machine=MACHINE, plan=plan, where={}) as run:
+            path = run.path
+        said = json.loads((path / "run.json").read_text())
+        said["where"] = dict.fromkeys(WHERE) if where is None else where
+        if mpicxx:
+            toolchain = {"name": f"Open MPI {version}", "version": version, "mpicxx": str(mpicxx)}
+            said["launches"] = [launch(0, 0, toolchain=toolchain)]
+        (path / "run.json").write_text(json.dumps(said))
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("dry", [("--dry-run",), ()], ids=["dry", "real"])
+def test_no_command_of_a_run_is_executed(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: tuple[str]
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    theirs = wrapper(tmp_path / "theirs" / "mpicxx")
+    launcher = f"{theirs.with_name('mpiexec')} -n {{ranks}}"
+    for path, option in (
+        (made(mpicxx=theirs), f"--mpi {theirs}"),
+        (made({"launcher": launcher}), f"--launcher '{launcher}'"),
+        (made({"on": "slurm:export=LD_PRELOAD=/x.so"}), "--on slurm:export=LD_PRELOAD=/x.so"),
+    ):
+        with pytest.raises(InputError) as refused:
+            execute(parsed(["run", "--resume", str(path), *dry]))
+        assert "kiviat executes no command that only a run names" in str(refused.value)
+        assert f"add {option} if you trust it" in str(refused.value)
+    assert not (theirs.parent / "EXECUTED").exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (
+            {"report": "/elsewhere.html"},
+            "where has 'report', which is none of on, ppn, place, bind, launcher",
+        ),
+        ({"script": "/bin/sh"}, "where has 'script'"),
+        ({"ppn": "2"}, "where.ppn is '2', not of type int"),
+        ({"ppn": True}, "where.ppn is true, where a text or a whole number or null was expected"),
+        ({"launcher": 5}, "where.launcher is 5, not of type str"),
+        ({"launcher": "x\x1b[2J"}, r"began with --launcher 'x\x1b[2J', and"),
+    ],
+)
+def test_only_known_options_of_their_type_are_taken(where: Any, said: str, made: Made) -> None:
+    asked = Namespace(**dict.fromkeys(WHERE), report=None)
+    path = made()
+    (path / "run.json").write_text(
+        json.dumps({**json.loads((path / "run.json").read_text()), "where": where})
+    )
+    with pytest.raises(InputError) as refused:
+        go_on_there(path, asked)
+    assert said in str(refused.value) and str(refused.value).isprintable()
+    assert set(vars(asked).values()) == {None}
+
+
+def test_what_the_command_line_says_again_is_taken(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    where = {"on": "slurm:partition=debug", "launcher": "srun -n {ranks}", "place": "cyclic"}
+    asked = Namespace(**dict.fromkeys(WHERE), mpi="openmpi", lammps=None)
+    asked.on, asked.launcher = where["on"], where["launcher"]
+    path = made(where)
+    go_on_there(path, asked)
+    assert {name: getattr(asked, name) for name in where} == where
+    assert resume_command(path, asked) == (
+        f"kiviat run --resume {path} --launcher 'srun -n {{ranks}}' --mpi openmpi --on slurm:partition=debug"
+    )
+    asked.bind = "core"
+    with pytest.raises(InputError, match=r"without --bind; leave --bind core out"):
+        go_on_there(made({**where, "bind": None}), asked)
+    monkeypatch.setenv("SLURM_JOB_ID", "1")  # in the job nothing is submitted
+    inside = Namespace(**dict.fromkeys(WHERE))
+    go_on_there(made({"on": where["on"]}), inside)
+    assert inside.on == where["on"]
+
+
+def test_no_module_of_the_working_directory_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a stranger's folder a job imported the json.py that stood there, and `kiviat trace` the numpy.py."""
+    (tmp_path / "kiviat").mkdir()
+    for name in ("json.py", "numpy.py", "kiviat/__init__.py"):
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    assert core_rate() is not None
+    plan: Any = Namespace(name="x", worlds=lambda: [2])
+    asked = Namespace(on="slurm", ppn=None, **dict.fromkeys(("timeout", "mpi", "lammps", "launcher")))
+    request = request_of(asked, plan, Estimate(1.0, 1.0), tmp_path / "no-run")
+    done = subprocess.run(shlex.split(request.command), capture_output=True, text=True)
+    assert (done.returncode, "no-run" in done.stderr) == (2, True)
+    assert not (tmp_path / "EXECUTED").exists()
+
+
+def test_a_link_in_a_run_is_not_followed(made: Made, tmp_path: Path) -> None:
+    path = made()
+    (tmp_path / "precious").write_text("half a line")
+    (path / "records.jsonl").unlink()
+    (path / "records.jsonl").symlink_to(tmp_path / "precious")
+    with pytest.raises(InputError, match=r"records\.jsonl is a link"):
+        go_on_there(path, Namespace(**dict.fromkeys(WHERE)))
+
+
+def test_the_mpi_of_a_run_is_one_that_is_found_here(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = wrapper(tmp_path / "bin" / "mpicxx.openmpi")
+    wrapper(tmp_path / "bin" / "mpicxx", "5.0.1")  # another is the first on PATH
+    theirs = wrapper(tmp_path / "theirs" / "mpicxx")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.delenv("MPICXX", raising=False)
+    assert mpi_of(made(mpicxx=ours), None, lambda: None) == str(ours)
+    (tmp_path / "link").symlink_to(ours)
+    assert mpi_of(made(mpicxx=tmp_path / "link"), None, lambda: None) == str(ours)
+    for unknown in (made(mpicxx=theirs), made(mpicxx=ours, version="4.1.5")):
+        with pytest.raises(InputError, match="which kiviat does not find here"):
+            mpi_of(unknown, None, lambda: None)
+    assert not (theirs.parent / "EXECUTED").exists()
+    # Named by the user, it is the run's where it is of the same version.
+    assert mpi_of(made(mpicxx=theirs), str(theirs), lambda: None) == str(theirs)
+    with pytest.raises(InputError, match=r"the MPI of the run, 'Open MPI 4\.1\.5'"):
+        mpi_of(made(mpicxx=theirs, version="4.1.5"), str(theirs), lambda: None)
+    assert mpi_of(made(), None, lambda: None) is None
+
+
+def test_a_complete_run_does_not_go_on(made: Made) -> None:
+    """`--resume RUN --on slurm` submitted a job that had nothing to do."""
+    path = made()
+    said = json.loads((path / "run.json").read_text()) | {"state": "complete"}
+    (path / "run.json").write_text(json.dumps(said))
+    with pytest.raises(InputError, match="is complete; there is nothing to resume"):
+        plan_of(path, [])

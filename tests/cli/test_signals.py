@@ -1,0 +1,126 @@
+"""A signal ends any command in order: one line, 128 and its number, and nothing is left that still runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kiviat.launch.process import processes
+
+Started = tuple[subprocess.Popen[str], list[int]]
+Hanging = Callable[..., Started]
+KIVIAT = [sys.executable, "-m", "kiviat.cli.main"]
+# A compiler wrapper that never answers; it and what it has started say who they are.
+WRAPPER = """#!/bin/sh
+{trap}
+sleep 1000 &
+echo $$ $! >{said}.new && mv {said}.new {said}
+while :; do wait; sleep 0.05; done
+"""
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> Iterator[Hanging]:
+    """A command that waits for a wrapper, and the processes which that is."""
+    started: list[Started] = []
+
+    def start(trap: str = "", ignored: signal.Signals | None = None) -> Started:
+        said, wrapper = tmp_path / "said", tmp_path / "mpicxx"
+        wrapper.write_text(WRAPPER.format(trap=trap, said=said))
+        wrapper.chmod(0o755)
+        command = [*KIVIAT, "list"]
+        if ignored:
+            command = ["sh", "-c", f'trap "" {ignored.name[3:]}; exec "$@"', "sh", *command]
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, "MPICXX": str(wrapper)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_until(said.exists)
+        pids = list(map(int, said.read_text().split()))
+        started.append((process, pids))
+        return process, pids
+
+    yield start
+    for process, pids in started:
+        process.kill()
+        process.communicate()
+        for pid in pids:
+            if running(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+def wait_until(condition: Callable[[], object], limit_s: float = 20) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "too late"
+        time.sleep(0.01)
+
+
+def running(pid: int) -> bool:
+    return pid in processes.our_processes()
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")],
+)
+def test_a_command_ends_in_order(hanging: Hanging, number: signal.Signals, words: str) -> None:
+    """SIGTERM and SIGHUP ended `kiviat` without a word while it built, and the compilers went on."""
+    process, pids = hanging()
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=20)
+    assert (process.returncode, stdout, stderr) == (128 + number, "", f"kiviat: {words}\n")
+    assert not any(map(running, pids))
+
+
+def test_the_second_signal_changes_nothing(hanging: Hanging) -> None:
+    """A wrapper that does not listen is killed after a while, also where the user is impatient."""
+    process, pids = hanging(trap='trap "touch $0.asked" TERM')
+    process.send_signal(signal.SIGINT)
+    asked = Path(os.fsdecode(Path(f"/proc/{pids[0]}/cmdline").read_bytes().split(b"\0")[1]) + ".asked")
+    wait_until(asked.exists)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert (process.returncode, stderr) == (130, "kiviat: interrupted\n")
+    assert not any(map(running, pids))
+
+
+def test_what_was_ignored_stays_so(hanging: Hanging) -> None:
+    """As under nohup."""
+    process, _ = hanging(ignored=signal.SIGHUP)
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=20)
+    assert (process.returncode, stderr) == (143, "kiviat: terminated\n")
+
+
+def test_where_kiviat_is_killed_its_children_end(hanging: Hanging) -> None:
+    """The kernel tells the wrapper alone; what that has started is ended all the same."""
+    process, pids = hanging(trap='trap "" TERM')
+    process.kill()
+    process.communicate(timeout=20)
+    wait_until(lambda: not any(map(running, pids)))
+
+
+def test_no_traceback_however_early(tmp_path: Path) -> None:
+    """Ctrl-C within the first tenth of a second showed where in kiviat's imports it came."""
+    for delay_ms in range(0, 320, 20):
+        process = subprocess.Popen(
+            [*KIVIAT, "runs"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        time.sleep(delay_ms / 1000)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=20)
+        # Before it comes to kiviat at all, the interrupter speaks for itself.
+        assert f"{os.sep}kiviat{os.sep}" not in stderr, f"after {delay_ms} ms: {stderr}"

@@ -1,0 +1,54 @@
+"""Injects faults into Kiviat and looks at what becomes of results, processes and files:
+
+    python -m tests.faults --mpi openmpi --trials 100 --seed 1 > trials.jsonl
+
+One JSON line a trial on standard output; a table at the end on standard error. The exit code is 1 where
+anything was lost or left, was silent, or went otherwise than expected.toml says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import find_toolchain
+from tests.builds import FOLDERS
+
+from .campaign import Campaign, bad, table
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Injects faults into Kiviat.")
+    parser.add_argument("--mpi", default="openmpi")
+    parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="the first trial's number: shards add up")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="trials at the same time")
+    parser.add_argument("--phase", help="only this one")
+    parser.add_argument("--kind", help="only faults that begin so")
+    asked = parser.parse_args()
+    os.environ.update(FOLDERS)
+    program = build(find_toolchain(asked.mpi))
+    results: list[dict[str, Any]] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="kiviat-faults-") as folder,
+        ThreadPoolExecutor(asked.jobs) as pool,
+    ):
+        campaign = Campaign(asked.mpi, asked.seed, program, Path(folder))
+        trials = campaign.trials(asked.first, asked.trials, asked.phase, asked.kind)
+        for result in pool.map(campaign.attempt, trials):
+            print(json.dumps(result), flush=True)
+            results.append(result)
+    print(table(results), file=sys.stderr)
+    return int(any(map(bad, results)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

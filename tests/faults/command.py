@@ -1,0 +1,101 @@
+"""A kiviat that a trial starts, and what came of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import world
+
+LOGS = world.HOME / "logs"
+REPORT = world.OUT / "report.html"
+POLL_S = 0.002
+LIMIT_S = 60.0
+_KEPT_CHARACTERS = 1500
+
+
+def measuring(mpi: str) -> list[str]:
+    """Three launches of six cases of a tenth of a second. A fixed number of iterations would take minutes
+    where others use the cores too.
+    """
+    what = "pingpong allreduce -n 2 -m 8,1K,64K --launches 3 --budget 0.1 --target 0.1"
+    return ["run", "--mpi", mpi, *what.split(), "--report", str(REPORT)]
+
+
+def resuming(mpi: str, folder: Path) -> list[str]:
+    return ["run", "--mpi", mpi, "--resume", str(folder), "--report", str(REPORT)]
+
+
+@dataclass
+class Command:
+    """A kiviat that runs or has run, and what it said."""
+
+    words: list[str]
+    piped: bool = False
+    more: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        log = LOGS / str(len(list(LOGS.iterdir())))
+        log.mkdir()
+        self._files = [log / "stdout", log / "stderr"]
+        self.reader: int | None = None
+        self.hung = False
+        with self._files[0].open("wb") as stdout, self._files[1].open("wb") as stderr:
+            if self.piped:
+                self.reader, writer = os.pipe()
+                self.process = world.kiviat(self.words, writer, stderr, **self.more)
+                os.close(writer)
+            else:
+                self.process = world.kiviat(self.words, stdout, stderr, **self.more)
+
+    def close_reader(self) -> None:
+        if self.reader is not None:
+            os.close(self.reader)
+            self.reader = None
+
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def wait(self) -> None:
+        """It is killed where it does not end in time."""
+        try:
+            self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.hung = True
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def code(self) -> int:
+        """As a shell gives it."""
+        code = self.process.returncode
+        return 128 - code if code < 0 else code
+
+    def output(self) -> str:
+        return self._files[0].read_text(errors="replace")
+
+    def errors(self) -> str:
+        return self._files[1].read_text(errors="replace")
+
+    def said(self) -> str:
+        """What it told its user about what is wrong: progress is no such thing."""
+        lines = [line for line in re.split(r"[\n\r]", self.errors()) if not line.startswith("launch ")]
+        told = "\n".join(lines)
+        return told + self.output() if self.code == 1 else told
+
+    def evidence(self) -> dict[str, Any]:
+        kept = {"stdout": self.output()[-_KEPT_CHARACTERS:], "stderr": self.errors()[-_KEPT_CHARACTERS:]}
+        return {"words": " ".join(self.words), "code": self.code, **kept}
+
+
+def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
+    deadline = time.monotonic() + limit_s
+    while not (met := condition()) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return met

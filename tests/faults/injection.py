@@ -1,0 +1,78 @@
+"""Faults: each is done to the place of a trial, and undone again so that the user can go on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from . import world
+from .moments import TARGETS, View
+
+Undo = Callable[[], None]
+
+
+def targets(view: View, target: str) -> list[int]:
+    """The processes that a signal is for; of ranks the last."""
+    if target in ("kiviat", "group"):
+        return [view.pid]
+    return view.named(*TARGETS[target])[-1:]
+
+
+def send(pids: list[int], name: str, group: bool = False) -> None:
+    number = signal.Signals[f"SIG{name}"]
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            if group:
+                os.killpg(pid, number)
+            else:
+                os.kill(pid, number)
+
+
+def nothing() -> None:
+    """What is to be undone where the user need not."""
+
+
+def disturb(kind: str, folder: Path | None, disk: Path) -> Undo | None:
+    """Does to files and folders what `kind` says; `disk` is the file system that the command writes to.
+
+    None where there is nothing yet to which it could be done.
+    """
+    if kind.startswith("folder") and not (folder and folder.exists()):
+        return None
+    if kind == "disk full":
+        return _fill(disk)
+    if kind == "read-only":
+        world.mount("--bind", str(disk), str(disk))
+        world.mount("-o", "remount,bind,ro", str(disk))
+        return lambda: world.unmount(disk)
+    if kind == "folder moved" and folder:
+        folder.rename(folder.with_name(f"{folder.name}.moved"))
+    elif kind == "folder removed" and folder:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)  # what was written meanwhile
+    elif kind == "TMPDIR removed":
+        return _remove(world.TEMPORARY)
+    elif kind == "cwd removed":
+        return _remove(world.WORK)
+    return nothing
+
+
+def _fill(disk: Path) -> Undo:
+    ballast = disk / "ballast"
+    room = os.statvfs(disk)
+    with ballast.open("wb") as file:
+        with suppress(OSError):
+            os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize)
+        with suppress(OSError):  # what was freed meanwhile
+            while True:
+                os.write(file.fileno(), bytes(room.f_frsize))
+    return ballast.unlink
+
+
+def _remove(folder: Path) -> Undo:
+    shutil.rmtree(folder, ignore_errors=True)
+    return lambda: folder.mkdir(exist_ok=True)

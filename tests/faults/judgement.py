@@ -1,0 +1,114 @@
+"""What a trial's outcome has to be: codes and words as expected.toml says, files whole, records complete."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from .command import Command
+from .expected import Expected
+from .ledger import finished, run_json
+from .templates import is_whole, planned_in
+
+OLD = b"what was there before\n"
+# Where others use the cores, a case may not get to its first sample.
+STARVED = "no sample within the budget"
+_CRASH = re.compile(r"Traceback|unexpected \w+")
+
+
+class Judgement:
+    """`row` is what is expected; `early`: the fault came before Python came to our code. `wrong` tells what
+    is neither silence nor other words than expected.
+    """
+
+    def __init__(self, row: Expected, early: bool, target: Path, templates: Path) -> None:
+        self._row = row
+        self._early = early
+        self._target = target
+        self._undisturbed = templates / "outputs" / target.name
+        self._planned = planned_in(templates)
+        self.silent = False
+        self.wrong_words = False
+        self.wrong: list[str] = []
+
+    @property
+    def may_fail(self) -> bool:
+        return self._row.failed
+
+    def of_end(self, command: Command) -> None:
+        """Of the command into which the fault came, and of its rivals."""
+        if self.is_early(command):
+            return
+        if command.hung:
+            self.wrong.append("hangs")
+        if command.code not in self._row.codes and not _starved(command):
+            self.wrong.append(f"exit code {command.code}, not one of {list(self._row.codes)}")
+        self.silent |= self._row.silence(command.code, command.said())
+        self.wrong_words |= self._row.wrong_words(command.code, command.said())
+
+    def of_success(self, command: Command, folder: Path | None) -> None:
+        """Of a command that says that it has done what it was asked for, or has done it unread."""
+        unread = (
+            command.code == 128 + signal.SIGPIPE and folder and run_json(folder).get("state") == "complete"
+        )
+        if command.code != 0 and not unread:
+            return
+        if command.words[0] == "run" and (folder is None or run_json(folder).get("state") != "complete"):
+            self.wrong.append("exit code 0, but the run is not complete")
+        if not self._target.exists() or self._target.read_bytes() == OLD:
+            self.wrong.append(f"exit code {command.code}, but {self._target.name} is not there")
+
+    def of_rivals(self, commands: Sequence[Command]) -> None:
+        codes = [command.code for command in commands]
+        if codes.count(2) != len(codes) - 1:
+            self.wrong.append(f"of {len(codes)} resumes at once, with exit codes {codes}, not one went on")
+
+    def of_next(self, command: Command, may_fail: bool) -> None:
+        """Of a command after the fault."""
+        words = " ".join(command.words[:4])
+        if command.hung:
+            self.wrong.append(f"afterwards `kiviat {words}` hangs")
+        elif command.code not in ((0, 1) if may_fail else (0,)) and not _starved(command):
+            self.wrong.append(f"afterwards `kiviat {words}` ends with {command.code}")
+
+    def of_records(self, folder: Path, must_be_complete: bool) -> None:
+        """In a complete run each case of each repetition has one record."""
+        state = run_json(folder).get("state")
+        if state != "complete":
+            if must_be_complete:
+                self.wrong.append(f"the run is {state} at the end")
+            return
+        records = finished(folder)
+        for one in records:
+            if one.outcome != "ok" and not self._row.failed and one.reason != STARVED:
+                self.wrong.append(f"{one.case} of repetition {one.repetition} {one.outcome}: {one.reason}")
+        count = Counter(one.key for one in records)
+        if strange := set(count) - self._planned:
+            self.wrong.append(f"records of another plan: {sorted(strange)}")
+        for number in {count[key] for key in self._planned} - {1}:
+            odd = sorted(key for key in self._planned if count[key] == number)
+            self.wrong.append(f"a complete run with {number} records of {len(odd)} cases, such as {odd[0]}")
+
+    def of_target(self) -> None:
+        """A file is the old one or the new one, never a part."""
+        data = self._target.read_bytes() if self._target.exists() else OLD
+        if data != OLD and not is_whole(data, self._target.suffix, self._undisturbed):
+            self.wrong.append(f"{self._target.name} is torn: {len(data)} bytes")
+
+    def of_crashes(self, commands: Sequence[Command]) -> None:
+        for command in commands:
+            found = _CRASH.search(command.errors() + command.output())
+            if found and not (command is commands[0] and self.is_early(command)):
+                self.wrong.append(f"{found[0]} in what `kiviat {command.words[0]}` said")
+
+    def is_early(self, command: Command) -> bool:
+        """Whether it was ended as any Python is."""
+        ended = command.process.returncode < 0 or "KeyboardInterrupt" in command.errors()
+        return self._early and ended and "kiviat/cli" not in command.errors()
+
+
+def _starved(command: Command) -> bool:
+    return command.code == 1 and STARVED in command.output()

@@ -1,0 +1,72 @@
+"""What a trial's place still has that nobody needs: processes, mounts, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import world
+from .command import LOGS, wait_until
+from .ledger import RECORDS, RUN, run_json
+
+GRACE_S = 3.0
+
+
+@dataclass(frozen=True)
+class Left:
+    """`mounts` were there before; `target` is the file that was asked for; `cached` what may be built.
+    `stuck`: the disk was read-only, so that folders of launches may stay in a run that was complete.
+    """
+
+    mounts: Collection[str]
+    target: Path
+    cached: Path
+    stuck: bool
+
+    def __call__(self, builds: bool) -> list[str]:
+        """What remains after a moment in which processes may end; with `builds`, of broken off ones too."""
+        found: list[str] = []
+
+        def nothing() -> bool:
+            _reap()
+            found[:] = [f"process {name}" for name in world.processes().values()]
+            found.extend(f"mount {path}" for path in world.mounts() - set(self.mounts))
+            found.extend(str(path) for path in world.everything() if not self._belongs(path, builds))
+            return not found
+
+        wait_until(nothing, GRACE_S)
+        return sorted(found)
+
+    def _belongs(self, path: Path, builds: bool) -> bool:
+        if path == self.target or path.is_relative_to(LOGS) or path.is_relative_to(world.BIN):
+            return True
+        if path.is_relative_to(world.CACHE):
+            return not builds or path.is_relative_to(self.cached) or path.suffix == ".lock"
+        if path.is_relative_to(world.RUNS) and path != world.RUNS:
+            return _is_of_run(path, self.stuck)
+        folders = (*world.PLACES, Path("/dev/shm"))  # those of the state may stay, empty
+        return path.is_dir() and (path in folders or path.is_relative_to(world.STATE))
+
+
+def _is_of_run(path: Path, stuck: bool) -> bool:
+    """The two files of a run, and what a launch that failed left for diagnosis."""
+    name, *rest = path.relative_to(world.RUNS).parts
+    if rest in ([RUN], [RECORDS], ["launches"]):
+        return True
+    if len(rest) < 2 or rest[0] != "launches":
+        return False
+    run = run_json(world.RUNS / name)
+    launches = run.get("launches", [])
+    return (stuck and run.get("state") == "complete") or any(
+        str(one["index"]) == rest[1] and one["outcome"] == "failed" for one in launches
+    )
+
+
+def _reap() -> None:
+    """Orphans that have ended: this is the first process of its namespace."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass

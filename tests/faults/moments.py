@@ -1,0 +1,102 @@
+"""When a phase has begun, seen from outside: a file is there, a process runs, a line was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import world
+from .ledger import run_json, whole_lines
+from .plan import Trial
+
+COMPILERS = ("cmake", "ninja", "cc1plus")
+LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich")
+RANK = "kiviat-bench"
+QUERY_ENGINE = "_duckdb"  # loaded when a report or an export begins its work
+
+
+@dataclass(frozen=True)
+class View:
+    """A command that runs, and the run's folder if there is one yet."""
+
+    command: str
+    pid: int
+    folder: Path | None
+
+    def launches(self) -> list[str]:
+        """The folders of launches that are there: "probe", "0", "1" …"""
+        folder = self.folder and self.folder / "launches"
+        return sorted(path.name for path in folder.iterdir()) if folder and folder.is_dir() else []
+
+    def events(self, launch: str) -> int:
+        """How many lines the ranks of a launch have written about it."""
+        try:
+            data = (self.folder / "launches" / launch / "events.jsonl").read_bytes() if self.folder else b""
+        except OSError:
+            return 0
+        return len(whole_lines(data))
+
+    def named(self, *names: str) -> list[int]:
+        """The processes of these names that the command has started."""
+        mine = world.descendants(self.pid)
+        return [pid for pid, name in sorted(world.processes().items()) if pid in mine and name in names]
+
+    def has_ended(self, launch: int) -> bool:
+        launches = run_json(self.folder).get("launches", []) if self.folder else []
+        return len(launches) > launch and launches[launch]["outcome"] != "running"
+
+    def is_complete(self) -> bool:
+        return self.folder is not None and run_json(self.folder).get("state") == "complete"
+
+    def phase(self) -> str:
+        """What the command is doing, as far as this can be told from outside."""
+        if self.command != "run":
+            return self.command
+        if self.named(*COMPILERS):
+            return "build"
+        if self.folder is None:
+            return "start"
+        if self.is_complete():
+            return "report"
+        launches = self.launches()
+        if any(name.isdecimal() for name in launches) and self.named(*LAUNCHERS, RANK):
+            return "launch"
+        begun = run_json(self.folder).get("launches") or any(name.isdecimal() for name in launches)
+        return "between" if begun else "probe"
+
+
+TARGETS = {"compiler": COMPILERS, "launcher": LAUNCHERS, "rank": (RANK,)}
+
+
+def begins(trial: Trial, step: int) -> Callable[[View], bool]:
+    """Whether the trial's phase has begun, and its target is there; `step`, any number, says how far it is
+    to be.
+    """
+    begun, names = _begins(trial, step), TARGETS.get(trial.target)
+    return lambda view: begun(view) and (names is None or bool(view.named(*names)))
+
+
+def _begins(trial: Trial, step: int) -> Callable[[View], bool]:
+    detail = trial.detail
+    match trial.phase:
+        case "start":
+            return lambda view: True
+        case "build":
+            return lambda view: bool(view.named(COMPILERS[step % len(COMPILERS)]))
+        case "probe":
+            return lambda view: "probe" in view.launches() and (step % 2 == 0 or bool(view.named(RANK)))
+        case "launch":
+            return lambda view: view.events(detail) > step % 8 and bool(view.named(RANK))
+        case "between":
+            return lambda view: view.has_ended(int(detail)) and detail not in view.launches()
+        case "resume" if trial.kind == "two resumes":
+            return lambda view: True
+        case "resume":
+            if step % 3 == 0:
+                return lambda view: bool(view.launches())
+            return lambda view: any(view.events(name) > step % 8 for name in {*view.launches()} - {"probe"})
+        case "report" if detail == "run":
+            return View.is_complete
+        case _:
+            return lambda view: world.has_loaded(view.pid, QUERY_ENGINE)

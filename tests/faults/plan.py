@@ -1,0 +1,109 @@
+"""Which fault a trial injects: into what, in which phase, at which moment; all from a seed.
+
+    planned(seed, mpi, index) -> Trial
+
+Phases take turns, and within a phase all its faults do, in an order that seed and MPI choose; so any number
+of trials is spread evenly, and each can be repeated alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+# Words of `kiviat` in each phase; a phase is told by what it leads to (see moments.py).
+PHASES = ("start", "build", "probe", "launch", "between", "report", "export", "resume")
+
+SIGNALS = ("KILL", "INT", "TERM", "HUP", "STOP+CONT", "INT+INT", "TERM+INT", "HUP+TERM", "INT+KILL")
+FILES = ("disk full", "read-only", "folder moved", "folder removed")
+SURROUNDINGS = ("stdout closed", "TMPDIR removed", "cwd removed")
+TO_OTHERS = ("KILL", "INT", "TERM", "STOP+CONT")
+OUTPUTS = ("csv", "json", "parquet")
+
+# How long each phase lasts, roughly: faults come at any moment of it.
+OFFSET_S = {
+    "start": 0.8,
+    "build": 0.6,
+    "probe": 0.3,
+    "launch": 0.2,
+    "between": 0.0,
+    "report": 0.3,
+    "export": 0.15,
+    "resume": 0.2,
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """`offset_s` goes from the moment at which the phase is seen to have begun; `detail` is what the phase
+    has variants of: the launch, the form of an export, or whether the report ends a run; `pause_s` is between
+    two signals.
+    """
+
+    mpi: str
+    seed: int
+    index: int
+    phase: str
+    kind: str
+    target: str
+    detail: str
+    offset_s: float
+    pause_s: float
+
+    @property
+    def fault(self) -> str:
+        return self.kind if self.target == "-" else f"{self.kind} to {self.target}"
+
+
+def planned(seed: int, mpi: str, index: int) -> Trial:
+    phase = PHASES[index % len(PHASES)]
+    turn = index // len(PHASES)
+    faults = _faults(seed, mpi, phase)
+    kind, target = faults[turn % len(faults)]
+    chance = Random(f"{seed} {mpi} {index}")
+    return Trial(
+        mpi=mpi,
+        seed=seed,
+        index=index,
+        phase=phase,
+        kind=kind,
+        target=target,
+        detail=_detail(phase, chance),
+        offset_s=round(chance.uniform(0, OFFSET_S[phase]), 4),
+        pause_s=round(chance.uniform(0, 0.5), 4),
+    )
+
+
+@cache
+def _faults(seed: int, mpi: str, phase: str) -> tuple[tuple[str, str], ...]:
+    faults = list(_possible(phase))
+    Random(f"{seed} {mpi} {phase}").shuffle(faults)
+    return tuple(faults)
+
+
+def _possible(phase: str) -> Iterator[tuple[str, str]]:
+    for kind in SIGNALS:
+        yield kind, "kiviat"
+    for kind in ("INT", "HUP"):  # as a terminal sends them
+        yield kind, "group"
+    if phase == "build":
+        yield from ((kind, "compiler") for kind in ("KILL", "TERM"))
+    if phase in ("probe", "launch", "resume"):
+        yield from ((kind, target) for target in ("launcher", "rank") for kind in TO_OTHERS)
+    for kind in FILES:
+        if phase not in ("start", "build") or kind in ("disk full", "read-only"):
+            yield kind, "-"
+    for kind in SURROUNDINGS:
+        yield kind, "-"
+    if phase == "resume":
+        yield from (("two resumes", "-"), ("two resumes", "-"))
+
+
+def _detail(phase: str, chance: Random) -> str:
+    if phase in ("launch", "between", "resume"):
+        return str(chance.randrange({"launch": 3, "between": 2, "resume": 1}[phase]))
+    if phase == "export":
+        return chance.choice(OUTPUTS)
+    return chance.choice(("run", "report")) if phase == "report" else ""

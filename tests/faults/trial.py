@@ -1,0 +1,257 @@
+"""One trial, as the first process of namespaces of its own:
+
+    python -m tests.faults.trial '{"trial": …, "program": …, "templates": …}'
+
+It starts a command, waits for its phase, injects the fault, reads what is there, goes on as a user would, and
+prints what it saw as one line of JSON. Without a trial it makes the runs that others begin with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from . import injection, templates, world
+from .command import LIMIT_S, LOGS, POLL_S, REPORT, Command, measuring, resuming, wait_until
+from .expected import expected
+from .judgement import OLD, Judgement
+from .ledger import RUN, Ledger, run_json
+from .left import Left
+from .moments import View, begins
+from .plan import Trial
+
+# Python takes about as much processor time before it comes to our code; until then a signal ends it as it
+# ends any Python: without a word, or telling where it was.
+EARLY_S = 0.06
+
+
+class Experiment:
+    def __init__(self, trial: Trial, program: Path, folder: Path) -> None:
+        self.trial = trial
+        self.templates = folder
+        self.chance = Random(f"{trial.seed} {trial.mpi} {trial.index} inside")
+        self.commands: list[Command] = []
+        self.folder: Path | None = None
+        self.ledger: Ledger | None = None
+        self.seen = self.lost = self.at_fault = 0
+        self.phase = trial.phase
+        self.early = False
+        self.variables = world.building(program) if trial.phase == "build" else world.built(program)
+        self.target = world.OUT / f"export.{trial.detail}" if trial.phase == "export" else REPORT
+        cached = world.CACHE / "kiviat/build" / program.parent.name
+        self.left = Left(world.mounts(), self.target, cached, stuck=trial.kind == "read-only")
+
+    def run(self) -> dict[str, Any]:
+        began = time.monotonic()
+        command = self._start()
+        if not self._wait_for_phase(command):
+            return {"missed": True}
+        if self.trial.kind == "two resumes":  # and two more
+            rivals = [self._command(command.words) for _ in range(3)]
+            undo: injection.Undo | None = injection.nothing
+        else:
+            rivals, undo = [], self._inject(command)
+        if undo is None:
+            return {"missed": True}
+        for one in (command, *rivals):
+            one.wait()
+        self._look()
+        judgement = self._judge(command, rivals)
+        left = self.left(builds=False) if self._is_orderly() else []
+        undo()
+        self._go_on(judgement)
+        judgement.of_crashes(self.commands)
+        self._count()
+        return {
+            "phase": self.phase,
+            "code": command.code,
+            "took_s": round(time.monotonic() - began, 2),
+            "early": self.early,
+            "at_fault": self.at_fault,
+            "seen": self.seen,
+            "lost": self.lost,
+            "left": sorted({*left, *self.left(builds=True)}),
+            "silent": judgement.silent,
+            "wrong_words": judgement.wrong_words,
+            "wrong": judgement.wrong,
+            "commands": [one.evidence() for one in self.commands],
+        }
+
+    # Up to the fault.
+
+    def _reads(self) -> bool:
+        """Whether the command is a report or an export, which no one resumes."""
+        return self.trial.phase == "export" or (self.trial.phase, self.trial.detail) == ("report", "report")
+
+    def _start(self) -> Command:
+        if self._reads() or self.trial.phase == "resume":
+            template = self.templates / ("finished" if self._reads() else "interrupted")
+            self.folder = world.RUNS / json.loads((template / RUN).read_text())["id"]
+            world.copy(template, self.folder)
+        if self.chance.random() < 0.5:
+            self.target.write_bytes(OLD)
+        return self._command(self._words(), self.trial.kind == "stdout closed")
+
+    def _words(self) -> list[str]:
+        if self.folder is None:
+            return measuring(self.trial.mpi)
+        if self.trial.phase == "resume":
+            return resuming(self.trial.mpi, self.folder)
+        return [
+            "export" if self.trial.phase == "export" else "report",
+            str(self.folder),
+            "-o",
+            str(self.target),
+        ]
+
+    def _command(self, words: list[str], piped: bool = False) -> Command:
+        self.commands.append(Command(words, piped, self.variables))
+        return self.commands[-1]
+
+    def _look(self) -> None:
+        """At the records, as soon as there is a run."""
+        if self.folder is None and (found := world.run_folders()):
+            self.folder = found[0]
+        if self.folder and self.ledger is None:
+            with suppress(FileNotFoundError):
+                self.ledger = Ledger.of(self.folder)
+        if self.ledger and self.trial.kind != "folder removed":
+            self.ledger.look()
+
+    def _view(self, command: Command) -> View:
+        self._look()
+        kind = "resume" if "--resume" in command.words else command.words[0]
+        return View(kind, command.process.pid, self.folder)
+
+    def _wait_for_phase(self, command: Command) -> bool:
+        """Whether the phase was reached, and the offset within it, before the command had ended."""
+        begun = begins(self.trial, self.chance.randrange(1000))
+        if not wait_until(lambda: begun(self._view(command)) or command.ended(), LIMIT_S):
+            return False
+        self._pass(command, self.trial.offset_s)
+        return not command.ended()
+
+    def _pass(self, command: Command, duration_s: float) -> None:
+        deadline = time.monotonic() + duration_s
+        while time.monotonic() < deadline and not command.ended():
+            self._look()
+            time.sleep(POLL_S)
+
+    # The fault.
+
+    def _inject(self, command: Command) -> injection.Undo | None:
+        """While kiviat stands still, so that what is in the file at this moment is known; None if there was
+        nothing to hit.
+        """
+        pid = command.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: world.status(pid)[:1] in (["T"], ["Z"], []), 2)
+        view = self._view(command)
+        self.phase = view.phase()
+        self.early = world.computed_s(pid) < EARLY_S and not world.catches(pid, signal.SIGTERM)
+        self.at_fault = len(self.ledger.seen) if self.ledger else 0
+        if self.trial.target != "-":
+            return injection.nothing if self._signal(command, view) else None
+        disk = world.CACHE if self.phase == "build" else world.DISK
+        undo = injection.disturb(self.trial.kind, view.folder, disk)
+        command.close_reader()
+        injection.send([pid], "CONT")
+        return undo
+
+    def _signal(self, command: Command, view: View) -> bool:
+        """Whether there was a process to send it to."""
+        pids, group = injection.targets(view, self.trial.target), self.trial.target == "group"
+        first, _, second = self.trial.kind.partition("+")
+        injection.send(pids, first, group)
+        if pids != [view.pid] or first != "STOP":
+            injection.send([view.pid], "CONT")
+        if second:
+            self._pass(command, self.trial.pause_s)
+            injection.send([pid for pid in pids if pid != view.pid or not command.ended()], second, group)
+        return bool(pids)
+
+    # And afterwards.
+
+    def _judge(self, command: Command, rivals: list[Command]) -> Judgement:
+        row = expected(self.trial.kind, self.trial.target, self.phase)
+        judgement = Judgement(row, self.early, self.target, self.templates)
+        for one in (command, *rivals):
+            judgement.of_end(one)
+        if rivals:
+            judgement.of_rivals([command, *rivals])
+        judgement.of_target()
+        if self.trial.kind != "folder removed":
+            judgement.of_success(command, self._where())
+        for folder in world.run_folders():
+            judgement.of_records(folder, must_be_complete=False)
+        return judgement
+
+    def _is_orderly(self) -> bool:
+        """Whether kiviat itself could clean up at its end."""
+        return self.trial.kind == "stdout closed" or (
+            self.trial.target != "-" and "KILL" not in self.trial.kind and not self.early
+        )
+
+    def _go_on(self, judgement: Judgement) -> None:
+        """As a user does."""
+        folder, may_fail = self._where(), judgement.may_fail
+        if self._reads():
+            if folder:
+                self.folder = folder
+                judgement.of_next(again := self._finished(self._words()), may_fail)
+                judgement.of_success(again, folder)
+            judgement.of_next(self._finished(["cluster", "status"]), False)
+            return
+        if folder is None or not run_json(folder):
+            self._count()
+            self.folder = self.ledger = None
+            judgement.of_next(self._finished(measuring(self.trial.mpi)), False)
+        elif run_json(folder).get("state") != "complete":
+            judgement.of_next(self._finished(resuming(self.trial.mpi, folder)), may_fail)
+        for run in world.run_folders()[-1:]:
+            judgement.of_records(run, must_be_complete=True)
+        judgement.of_target()
+        judgement.of_next(self._finished(["runs"]), False)
+
+    def _finished(self, words: list[str]) -> Command:
+        command = self._command(words)
+        command.wait()
+        self._look()
+        return command
+
+    def _where(self) -> Path | None:
+        """Where the run is now, if anywhere."""
+        path = self.ledger.path() if self.ledger else None
+        return path if path and path.is_dir() else None
+
+    def _count(self) -> None:
+        """The records of one run; those that a fault removed are nobody's loss."""
+        self._look()
+        if self.ledger and self.trial.kind != "folder removed":
+            self.seen += len(self.ledger.seen)
+            self.lost += len(self.ledger.lost)
+
+
+def main() -> None:
+    asked = json.loads(sys.argv[1])
+    program, folder = Path(asked["program"]), Path(asked["templates"])
+    world.enter([world.CHECKOUT, Path(sys.prefix), Path(sys.base_prefix), folder])
+    LOGS.mkdir()
+    if "trial" in asked:
+        trial = Trial(**asked["trial"])
+        said = {**asdict(trial), "planned": trial.phase, **Experiment(trial, program, folder).run()}
+    else:
+        said = templates.make(asked["mpi"], program, folder)
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main()

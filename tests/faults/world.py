@@ -1,0 +1,201 @@
+"""The place of one trial: a PID, mount and IPC namespace of its own, and what is left in it.
+
+Nothing outside can be harmed, and nothing can hide: processes are those of the namespace, files those below
+/tmp and /dev/shm, which are empty at first. When its first process ends, the kernel removes it all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+TINY = Path(__file__).resolve().parent / "tiny"
+TMP = Path("/tmp")
+HOME = TMP / "kiviat"
+DISK = HOME / "disk"  # a small one, that can be filled
+RUNS, OUT, CACHE, STATE, TEMPORARY, WORK = (
+    *(DISK / "runs", DISK / "out"),
+    *(HOME / name for name in ("cache", "state", "tmp", "work")),
+)
+PLACES = (RUNS, OUT, CACHE, STATE, TEMPORARY, WORK)
+BIN = HOME / "bin"
+DISK_BYTES = 24 << 20
+UNSHARE = (
+    *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--ipc"),
+    *(() if os.geteuid() == 0 else ("--user", "--map-root-user")),
+)
+
+
+def call_inside(module: str, *arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    """Runs a module of ours as the first process of new namespaces; they end with it, and it with us."""
+    return subprocess.run(
+        [*UNSHARE, sys.executable, "-m", module, *arguments],
+        cwd=CHECKOUT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        start_new_session=True,
+    )
+
+
+def enter(keep: Iterable[Path]) -> None:
+    """Makes the place, from inside the namespaces; `keep` stays visible though it may be below /tmp."""
+    kept = [(path.resolve(), os.open(path, os.O_PATH)) for path in keep if path.resolve().is_relative_to(TMP)]
+    mount("-t", "tmpfs", "-o", "size=256M", "none", "/tmp")
+    mount("-t", "tmpfs", "-o", "size=256M", "none", "/dev/shm")
+    for path, descriptor in kept:
+        path.mkdir(parents=True)
+        mount("--no-canonicalize", "--bind", f"/proc/{os.getpid()}/fd/{descriptor}", str(path))
+        os.close(descriptor)
+    DISK.mkdir(parents=True)
+    mount("-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none", str(DISK))
+    for place in PLACES:
+        place.mkdir()
+    os.chdir(WORK)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)  # what is ignored here would be so in all that is started
+
+
+def mount(*words: str) -> None:
+    subprocess.run(["mount", *words], check=True, capture_output=True, text=True)
+
+
+def unmount(path: Path) -> None:
+    subprocess.run(["umount", "--lazy", str(path)], check=True, capture_output=True, text=True)
+
+
+def environment(more: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("KIVIAT")}
+    ours = {
+        "XDG_CACHE_HOME": CACHE,
+        "XDG_STATE_HOME": STATE,
+        "TMPDIR": TEMPORARY,
+        "HOME": HOME,
+        "KIVIAT_RUNS": RUNS,
+    }
+    return {**inherited, **{name: str(path) for name, path in ours.items()}, **more}
+
+
+def kiviat(words: Sequence[str], stdout: Any, stderr: Any, **more: str) -> subprocess.Popen[bytes]:
+    """As a user types it, in a session of its own."""
+    return subprocess.Popen(
+        [Path(sys.executable).with_name("kiviat"), *words],
+        cwd=WORK,
+        env=environment(more),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+    )
+
+
+# Processes.
+
+
+def status(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; empty when the process is gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return []
+
+
+def name(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
+
+
+def processes() -> dict[int, str]:
+    """All that live here but ourselves, by number."""
+    pids = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
+    return {pid: name(pid) for pid in pids - {os.getpid()} if status(pid)[:1] not in ([], ["Z"])}
+
+
+def descendants(pid: int) -> set[int]:
+    parents = {one: int(fields[1]) for one in processes() if (fields := status(one))}
+    found, new = set[int](), {pid}
+    while new := {one for one, parent in parents.items() if parent in new | found} - found:
+        found |= new
+    return found
+
+
+def catches(pid: int, number: int) -> bool:
+    with suppress(OSError):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        mask = next(line.split()[1] for line in lines if line.startswith("SigCgt"))
+        return bool(int(mask, 16) >> (number - 1) & 1)
+    return False
+
+
+def computed_s(pid: int) -> float:
+    """Processor time of a process so far."""
+    fields = status(pid)
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
+
+def has_loaded(pid: int, library: str) -> bool:
+    with suppress(OSError):
+        return library in Path(f"/proc/{pid}/maps").read_text()
+    return False
+
+
+# Files.
+
+
+def everything() -> set[Path]:
+    """Every file, link and empty folder of this place; what is mounted from outside is none of it."""
+    found = set[Path]()
+    for root in (TMP, Path("/dev/shm")):
+        for folder, folders, names in os.walk(root):
+            here = Path(folder)
+            if not here.is_relative_to(HOME):
+                folders[:] = [name for name in folders if not (here / name).is_mount()]
+            found |= {here / name for name in names}
+            if is_empty(here):
+                found.add(here)
+    return found
+
+
+def is_empty(folder: Path) -> bool:
+    with suppress(OSError):
+        return not any(folder.iterdir())
+    return False
+
+
+def mounts() -> set[str]:
+    return {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+
+
+def copy(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+
+
+def run_folders() -> list[Path]:
+    """Oldest first; hidden ones are no runs yet."""
+    return sorted(path for path in RUNS.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def built(program: Path) -> dict[str, str]:
+    """Takes kiviat-bench for built: `program` lies in its folder of the cache."""
+    copy(program.parent, CACHE / "kiviat/build" / program.parent.name)
+    return {}
+
+
+def building(program: Path) -> dict[str, str]:
+    """Variables with which kiviat builds, in place of its native sources, a project that takes seconds."""
+    BIN.mkdir()
+    shutil.copy2(program, BIN)
+    return {
+        "PATH": f"{TINY}:{os.environ['PATH']}",
+        "KIVIAT_FAULTS_CMAKE": shutil.which("cmake") or "cmake",
+        "KIVIAT_FAULTS_PROGRAM": str(BIN / program.name),
+    }

@@ -1,0 +1,47 @@
+"""Our check of schemas against a complete one: what that refuses, ours refuses, and honest files pass both.
+
+Ours refuses more: texts that cannot be printed, numbers that fit into no column, 1.0 for 1, endless nesting.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from report.modelled import simulated_run
+from report.studies import study_run, study_tables
+from store.made_up import record
+
+from fuzz.mutate import change, to_json
+from kiviat.record import OLDER_RECORD_SCHEMA, schema
+from kiviat.record.valid import first_wrong, parse_json
+
+_STRICTER = ("is no text", "is no number", "fit into 64 bits", "nested too deeply", "whole number")
+TREES: dict[str, list[dict[str, Any]]] = {
+    "run": [study_run(launches=1), simulated_run()],
+    "record": [
+        record("run-a", tables=(study_tables(launches=1)[0].table,), notes={"blas": "x"}).to_json()
+        | {"schema": OLDER_RECORD_SCHEMA}
+    ],
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_what_the_schema_refuses_is_refused(name: str) -> None:
+    rng, complete = Random(name), Draft202012Validator(schema(name))
+    trees = [json.loads(json.dumps(tree)) for tree in TREES[name]]
+    assert [first_wrong(tree, name) for tree in trees] == [None] * len(trees)
+    for _ in range(250):
+        mutant, told = change(rng, rng.choice(trees))
+        try:
+            value = parse_json(to_json(mutant))
+        except ValueError:
+            continue
+        wrong = first_wrong(value, name)
+        if wrong is None:
+            assert complete.is_valid(value), told
+        elif not any(words in wrong for words in _STRICTER):
+            assert not complete.is_valid(value), (told, wrong)

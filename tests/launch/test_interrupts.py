@@ -1,0 +1,99 @@
+"""Signals as exceptions, and as something to look at within them."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from kiviat.launch.process import children, processes
+from kiviat.launch.process.signals import Interrupted, Interruptible, Interrupts
+
+
+def test_the_first_is_raised_and_others_are_not() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Interrupted) as raised, Interruptible():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGINT)  # what the first one ends is ended whole
+    assert raised.value.signal == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_within_what_looks_nothing_is_raised() -> None:
+    with Interruptible() as outer:
+        with Interrupts() as inner:
+            signal.raise_signal(signal.SIGHUP)
+        assert inner.signal == outer.signal == signal.SIGHUP
+        signal.raise_signal(signal.SIGINT)  # the first one is being seen to
+
+
+def test_nothing_is_raised_at_rest() -> None:
+    with Interruptible() as interrupts:
+        interrupts.rest()
+        signal.raise_signal(signal.SIGTERM)
+    assert interrupts.signal == signal.SIGTERM
+
+
+def test_what_a_finaliser_swallows_is_raised_after_it() -> None:
+    """Python prints it and goes on: a signal would have been lost, and looked like a crash."""
+
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+            time.sleep(0)
+
+    with pytest.raises(Interrupted), Interruptible():
+        Finalised()
+        time.sleep(20)
+
+
+def test_imports_and_temporary_folders_are_not_cut_in_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import of DuckDB aborted; a temporary folder stayed where its removal was cut off."""
+    source = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\ndone = True\n"
+    (tmp_path / "cut_in_two.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Interrupted), Interruptible():
+        importlib.import_module("cut_in_two")
+        time.sleep(20)
+    assert sys.modules["cut_in_two"].done
+    removed = tmp_path / "removed"
+    removed.mkdir()
+    (removed / "file").touch()
+    unlink = os.unlink
+
+    def interrupted(*arguments: Any, **keywords: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        unlink(*arguments, **keywords)
+
+    monkeypatch.setattr(os, "unlink", interrupted)
+    with pytest.raises(Interrupted), Interruptible():
+        with TemporaryDirectory(dir=removed) as folder:
+            (Path(folder) / "file").touch()
+        time.sleep(20)
+    assert [path.name for path in removed.iterdir()] == ["file"]
+
+
+def test_a_command_that_takes_too_long_leaves_nothing(tmp_path: Path) -> None:
+    script = f"sleep 1000 & echo $! >{tmp_path}/pid; wait"
+    with pytest.raises(subprocess.TimeoutExpired):
+        children.run(["sh", "-c", script], timeout_s=0.5)
+    assert int((tmp_path / "pid").read_text()) not in processes.our_processes()
+
+
+def test_a_command_reads_and_says() -> None:
+    words = ["sh", "-c", "cat; echo $NAME >&2; exit 3"]
+    done = children.run(words, text="a", environment={**os.environ, "NAME": "b"})
+    assert (done.returncode, done.stdout, done.stderr) == (3, "a", "b\n")
+    assert children.run(["cat"]).stdout == ""

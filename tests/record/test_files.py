@@ -1,0 +1,47 @@
+"""Text files of others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kiviat.record.files import read_text
+
+
+def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+    """Room for the largest file allowed, 1 GiB, was asked for before a small one was read: where a job's
+    memory is limited no command read a run.
+    """
+    (tmp_path / "file").write_text("small")
+    program = (
+        "import resource, sys; from pathlib import Path; from kiviat.record.files import read_text;"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); print(read_text(Path(sys.argv[1])))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, tmp_path / "file"], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("small\n", "")
+
+
+def test_line_ends_of_other_systems_are_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    assert read_text(tmp_path / "file") == "one\ntwo\n"
+
+
+def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
+    """`--place file:/dev/zero` was read for ever, and a pipe to which nothing wrote was waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(OSError, match="it is a pipe or a device, and no file"):
+            read_text(path)
+    with pytest.raises(IsADirectoryError):
+        read_text(tmp_path)
+
+
+def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(1 << 31)
+    with pytest.raises(OSError, match="it is larger than 1024 MiB"):
+        read_text(tmp_path / "file")

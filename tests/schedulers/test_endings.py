@@ -1,0 +1,229 @@
+"""Which job of a run is still there, and how one ended that is not.
+
+The story: `--resume RUN --on slurm` took the lock away from a living writer and submitted a second job, and
+a job that its user had cancelled was submitted again at once.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from store.made_up import MACHINE, PLAN
+
+from kiviat.cli.subcommands.run_job import Job
+from kiviat.cli.subcommands.run_job_note import JOB_FILE, note_job, take_over
+from kiviat.launch.schedulers.scheduler import Scheduler, schedulers
+from kiviat.record import InputError
+from kiviat.store import RunDirectory
+from kiviat.store.lock import lock, unlock
+from schedulers.test_jobs import COMMANDS, STAND_IN
+
+NAMES = ("slurm", "pbs", "lsf", "flux")
+ENDS = "#!/bin/bash\nexit 3\n"
+STAYS = "#!/bin/bash\nsleep 300 &\ntrap 'kill %1' TERM\nwait\nexit 143\n"
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the stand-in, whose commands are on PATH."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "jobs").mkdir()
+    for name in COMMANDS:
+        (tmp_path / "bin" / name).write_text(f"#!{sys.executable}\n{STAND_IN.read_text()}")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("STAND_IN", str(tmp_path / "jobs"))
+    return tmp_path / "jobs"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    with RunDirectory.create(tmp_path / "runs", "test", machine=MACHINE, plan=PLAN) as directory:
+        return directory.path
+
+
+def submitted(jobs: Path) -> int:
+    return len(list(jobs.glob("*.script")))
+
+
+def wait_for(path: Path, text: str) -> None:
+    deadline = time.monotonic() + 30
+    while not path.exists() or path.read_text() != text:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_job_that_was_cancelled_is_not_submitted_again(name: str, jobs: Path, run: Path) -> None:
+    scheduler = schedulers()[name]
+
+    def cancel() -> None:
+        wait_for(jobs / "1.state", "running")
+        words = scheduler.cancelling(json.loads((run / JOB_FILE).read_text())["job"])
+        subprocess.run(words, check=True)
+
+    other = threading.Thread(target=cancel)
+    job = Job(scheduler, run, STAYS, "kiviat run --resume it")
+    other.start()
+    with pytest.raises(
+        InputError, match=r"job \S+ was cancelled; .* `kiviat run --resume it` submits the rest"
+    ):
+        job.run()
+    other.join()
+    assert submitted(jobs) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_it_cannot_be_told_nothing_is_submitted(name: str, jobs: Path, run: Path) -> None:
+    (jobs / "forgetful").touch()
+    with pytest.raises(InputError, match=r"does not tell how job .* ended, perhaps it was cancelled"):
+        Job(schedulers()[name], run, ENDS, "").run()
+    assert submitted(jobs) == 1
+
+
+def test_at_a_terminal_the_user_is_asked(
+    jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (jobs / "forgetful").touch()
+    for stream in (sys.stdin, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stdin, "readline", iter(("y\n", "\n")).__next__)
+    with pytest.raises(InputError, match="perhaps it was cancelled"):
+        Job(schedulers()["slurm"], run, ENDS, "").run()
+    assert submitted(jobs) == 2
+    assert "Slurm does not tell how job 1 ended; submit the rest? [y/N] " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_whose_job_lives_is_not_submitted(
+    name: str, jobs: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler = schedulers()[name]
+    (tmp_path / "script").write_text(STAYS)
+    job = scheduler.submit_job(tmp_path / "script")
+    wait_for(jobs / "1.state", "running")
+    monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
+    lock(run, f"{name}:{job}")  # by a process of the job, on another node
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("STAND_IN", str(jobs))
+    still = (
+        f"job {job} of this run is still running: wait, or cancel it with `{' '.join(scheduler.cancel[:-1])}"
+    )
+    with pytest.raises(InputError, match=still):  # as the lock says
+        Job(scheduler, run, ENDS, "")
+    note_job(run, scheduler, job)
+    with pytest.raises(InputError, match=still):  # as the note says
+        Job(scheduler, run, ENDS, "")
+    assert list((run / "writer").iterdir())
+    scheduler.cancel_job(job)
+    wait_for(jobs / "1.state", "gone")
+    Job(scheduler, run, ENDS, "")
+    assert not (run / "writer").exists() and submitted(jobs) == 1
+
+
+def test_a_writer_that_is_no_job_is_left_alone(
+    jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = lock(run)
+    with pytest.raises(InputError, match="is being written by process"):
+        Job(schedulers()["slurm"], run, ENDS, "")
+    unlock(run, writer)
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "gethostname", lambda: "elsewhere")
+        lock(run)
+    with pytest.raises(InputError, match=r"on elsewhere; if that process is gone, delete .*writer"):
+        Job(schedulers()["slurm"], run, ENDS, "")
+    assert submitted(jobs) == 0
+
+
+def test_a_job_takes_over_from_itself_only(jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two were submitted at once: the second one does not write where the first one does."""
+    slurm = schedulers()["slurm"]
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "gethostname", lambda: "elsewhere")
+        lock(run, "slurm:1")
+    note_job(run, slurm, "2")
+    monkeypatch.setenv("SLURM_JOB_ID", "2")
+    take_over(run, slurm)
+    assert list((run / "writer").iterdir())
+    note_job(run, slurm, "1")
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    take_over(run, slurm)
+    assert not (run / "writer").exists()
+
+
+@pytest.mark.parametrize("job", ["--help", "1; touch INJECTED", "1\n2", "", 5, None, {}])
+def test_a_stranger_s_note_is_no_option(job: object, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Scheduler, "state_of", lambda self, job: asked.append(job) or "gone")
+    (run / JOB_FILE).write_text(json.dumps({"scheduler": "pbs", "job": job}))
+    Job(schedulers()["pbs"], run, ENDS, "")
+    assert asked in ([], ["5"], ["None"])
+
+
+SLURM = {
+    "7|CANCELLED\n": "cancelled",
+    "7|CANCELLED by 1000\n": "cancelled",
+    "7|TIMEOUT\n": "out of time",
+    "7|PREEMPTED\n": "preempted",
+    "7|NODE_FAIL\n": "node failure",
+    "7|COMPLETED\n": "completed",
+    "7|OUT_OF_MEMORY\n": "failed",
+    "70|CANCELLED\n": None,
+    "": None,
+}
+PBS = {
+    "    Job_Name = substate = 91\n    job_state = F\n    substate = 92\n    Exit_status = 0\n": "completed",
+    "Job Id: 7\n    job_state = F\n    substate = 91\n": "cancelled",
+    "Job Id: 7\n    job_state = F\n    substate = 93\n    Exit_status = -29\n": "out of time",
+    "Job Id: 7\n    job_state = F\n    substate = 93\n    Exit_status = 271\n": "failed",
+    "": None,
+}
+LSF = {
+    "7|EXIT|TERM_OWNER: job killed by owner\n": "cancelled",
+    "7|EXIT|TERM_FORCE_ADMIN: job killed by root or LSF administrator without time\n": "cancelled",
+    "7|EXIT|TERM_RUNLIMIT: job killed after reaching LSF run time limit\n": "out of time",
+    "7|EXIT|TERM_PREEMPT: job killed after preemption\n": "preempted",
+    "7|EXIT|TERM_ZOMBIE: job exited while LSF is not available\n": "node failure",
+    "7|EXIT|-\n": "failed",
+    "7|DONE|-\n": "completed",
+    "": None,
+}
+FLUX = {
+    "7|CANCELED|cancel\n": "cancelled",
+    "7|TIMEOUT|timeout\n": "out of time",
+    "7|FAILED|node-failure\n": "node failure",
+    "7|FAILED|\n": "failed",
+    "7|COMPLETED|\n": "completed",
+    "": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "answers"), [("slurm", SLURM), ("pbs", PBS), ("lsf", LSF), ("flux", FLUX)], ids=NAMES
+)
+def test_how_jobs_ended_in_each_scheduler_s_words(
+    name: str, answers: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for said, ending in answers.items():
+        done = subprocess.CompletedProcess(["query"], 0, said, "")
+        monkeypatch.setattr(Scheduler, "_run", lambda *_, done=done: done)
+        assert schedulers()[name].ending_of("7") == ending, said
+
+
+def test_accounts_are_asked_where_the_controller_has_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answered(self: Scheduler, words: list[str]) -> subprocess.CompletedProcess[str]:
+        if words[0] == "squeue":
+            raise InputError("slurm_load_jobs error: Invalid job id specified")
+        return subprocess.CompletedProcess(words, 0, "7|CANCELLED by 0\n", "")
+
+    monkeypatch.setattr(Scheduler, "_run", answered)
+    assert schedulers()["slurm"].ending_of("7") == "cancelled"

@@ -1,0 +1,47 @@
+"""A killed `make test` left `tests/builds.py` and its compilers running."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import builds
+
+from kiviat.launch.process import processes
+
+# A compiler wrapper that never answers; it and what it has started say who they are.
+WRAPPER = """#!/bin/sh
+sleep 1000 &
+echo $PPID $$ $! >{said}.new && mv {said}.new {said}
+wait
+"""
+
+
+def wait_until(condition: Callable[[], object], limit_s: float = 20) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "too late"
+        time.sleep(0.02)
+
+
+def test_what_builds_beside_tests_ends_with_them(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    (tmp_path / "smpicxx").write_text(WRAPPER.format(said=said))
+    (tmp_path / "smpicxx").chmod(0o755)
+    tests = subprocess.Popen(
+        [sys.executable, "-c", "import builds; builds.started().wait()"],
+        env={
+            **os.environ,
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "PYTHONPATH": str(Path(builds.__file__).parent),
+        },
+    )
+    wait_until(said.exists)
+    pids = set(map(int, said.read_text().split()))
+    tests.kill()
+    tests.wait()
+    wait_until(lambda: not pids & set(processes.our_processes()))

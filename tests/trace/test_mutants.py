@@ -1,0 +1,197 @@
+"""Traces and profiles come from strangers: a changed one is read, or refused in one line.
+
+A bit flipped in a count made the replayer a segmentation fault, and 1 MB of trace a gigabyte of memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import subprocess
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kiviat.cli.main import main
+from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.substrates.simulated import Simulated
+from kiviat.machine.modelled.machine import find_machine
+from kiviat.record import InputError
+from kiviat.trace import check, read_trace, unpack
+
+from . import mutants
+from .conftest import PROGRAMS, REPLAYER, ROOT, SMALL, kiviat
+
+ALL = ("ring", "requests", "collectives", "communicators", "anybody", "others")
+RANKS = 4
+
+
+@pytest.fixture(scope="module")
+def recorded(openmpi: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A trace and a profile of all that one program does."""
+    folder = tmp_path_factory.mktemp("mutants")
+    wrapper = openmpi.mpicxx.with_name(openmpi.mpicxx.name.replace("mpicxx", "mpicc"))
+    subprocess.run([wrapper, "-w", PROGRAMS / "calls.c", "-o", "calls"], check=True, cwd=folder)
+    launch = ("--", openmpi.mpiexec, "--oversubscribe", "-n", str(RANKS), "./calls", *ALL)
+    for words in (("trace", "-o", "a.trace"), ("profile", "--waits", "-o", "a.profile")):
+        done = kiviat(folder, *words, *launch)
+        assert done.returncode == 0, done.stderr
+    return {"trace": folder / "a.trace", "profile": folder / "a.profile"}
+
+
+@contextmanager
+def little_memory(more_bytes: int) -> Iterator[None]:
+    """No more address space than there is, and so much."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + more_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.parametrize("kind", ["trace", "profile"])
+def test_readers(
+    kind: str, recorded: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, content = random.Random(20), recorded[kind].read_bytes()
+    path = tmp_path / f"a.{kind}"
+    seen = set()
+    with little_memory(1 << 30):
+        for _ in range(60):
+            path.write_bytes(mutants.mutated(source, content))
+            began = time.monotonic()
+            code = main(["show", str(path)])
+            said = capsys.readouterr().err
+            if code == 0 and kind == "profile":
+                code = main(["report", str(path), "-o", str(tmp_path / "page.html")])
+                said = capsys.readouterr().err
+            elif code == 0:
+                try:
+                    check(read_trace(path))
+                except InputError as error:
+                    code, said = 2, f"{error}\n"
+            seen.add(code)
+            assert code in (0, 2) and "unexpected" not in said, said
+            assert code == 0 or said.count("\n") == 1, said
+            assert time.monotonic() - began < 10
+    assert seen == {0, 2}
+
+
+def test_a_stream_is_not_unpacked_beyond_its_length(recorded: dict[str, Path], tmp_path: Path) -> None:
+    """Some kilobytes of trace say that they are some hundred bytes of stream, and are 64 MiB."""
+    first, _, words, streams = recorded["trace"].read_bytes().split(b"\n", 3)
+    about = json.loads(words)
+    packed = zlib.compress(bytes(1 << 26))
+    streams = packed + streams[about["each"][0]["packed"] :]
+    about["each"][0] |= {"packed": len(packed), "crc32": zlib.crc32(packed)}
+    path = tmp_path / "bomb.trace"
+    for length, why in (
+        (None, "it unpacks to more than the"),
+        (1 << 26, "which .* events of 4 ranks cannot"),
+    ):
+        about["each"][0] |= {"length": length} if length else {}
+        path.write_bytes(b"\n".join((first, *mutants.checked(about), streams)))
+        with little_memory(1 << 25), pytest.raises(InputError, match=why):
+            unpack(read_trace(path), tmp_path / "streams")
+    assert sum(one.stat().st_size for one in (tmp_path / "streams").iterdir()) < 1 << 22
+
+
+Replay = Callable[[dict[int, bytes]], tuple[int, str]]
+
+
+@pytest.fixture
+def replay(replayer: Path, recorded: dict[str, Path], tmp_path: Path) -> Replay:
+    """The replayer's exit code and its last words, with other streams of some ranks."""
+    toolchain, trace = find_toolchain(SIMULATOR), read_trace(recorded["trace"])
+    start = Simulated(find_machine(str(SMALL)), REPLAYER).start(toolchain, RANKS, tmp_path, Options())
+    start.write(tmp_path)
+    unpack(trace, tmp_path / "recorded")
+
+    def replayed(streams: dict[int, bytes]) -> tuple[int, str]:
+        unpack(trace, tmp_path / "streams")
+        for rank, stream in streams.items():
+            (tmp_path / "streams" / f"{rank}.stream").write_bytes(stream)
+        words = [replayer, tmp_path / "streams", tmp_path / "result.json", "1", "1"]
+        most = (24 << 30, 24 << 30)
+        done = subprocess.run(
+            [str(word) for word in start.command(words)],
+            env={**os.environ, **ROOT, **start.environment},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, most),
+        )
+        if "Deadlock detected" in done.stderr:
+            return 0, "deadlock"
+        return done.returncode, (done.stderr.splitlines() or [""])[-1]
+
+    return replayed
+
+
+def test_replays(replay: Replay, recorded: dict[str, Path], tmp_path: Path) -> None:
+    source = random.Random(5)
+    streams = [(tmp_path / "recorded" / f"{rank}.stream").read_bytes() for rank in range(RANKS)]
+    codes = []
+    for _ in range(8):
+        rank = source.randrange(RANKS)
+        code, said = replay({rank: mutants.mutated_stream(source, streams[rank])})
+        assert code == 0 or (code == 2 and said.startswith("kiviat-replay: ")), (code, said)
+        codes.append(code)
+    assert 2 in codes
+
+
+def test_what_cannot_be_is_named(replay: Replay, recorded: dict[str, Path]) -> None:
+    names = json.loads(recorded["trace"].open("rb").readline())["operations"]
+    huge = (1 << 64) - 1
+    for words, why in (
+        (("bcast", 0, 17, 1, 1, 0), "the root is 17, at most 3 can be"),
+        (("send", 0, 2 * 9, 0, 1, 1), "rank 9 is none of 4"),
+        (("send", 0, 2, 0, huge, 8), f"{huge} elements of 8 B are more than a call is replayed with"),
+        (("isend", 5, 2, 0, 1, 1, huge), "no communicator has the number 5"),
+        (("alltoallw", 0, 1, huge), "how many have this size is"),
+        (("wait", huge, huge), "no event ends here"),
+        (("win_fence", huge), f"no window has the number {huge}"),
+        (("stamp", 0, 0, 0), "it holds times"),
+        ((), "no event ends here"),
+    ):
+        numbers = [0, names.index(words[0]), *words[1:]] if words else []
+        code, said = replay({2: mutants.stream_of([0, *numbers][bool(words) :])})
+        assert (code, why in said) == (2, True), said
+
+
+def test_a_trace_that_cannot_be_replayed(
+    recorded: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """One line and exit code 2, as of any other input."""
+    first, _, words, streams = recorded["trace"].read_bytes().split(b"\n", 3)
+    about = json.loads(words)
+    numbers = mutants.numbers_of(zlib.decompress(streams[: about["each"][0]["packed"]]))
+    numbers[:2] = 0, 63
+    stream = mutants.stream_of(numbers)
+    packed = zlib.compress(stream)
+    streams = packed + streams[about["each"][0]["packed"] :]
+    about["each"][0] |= {"packed": len(packed), "crc32": zlib.crc32(packed), "length": len(stream)}
+    path = tmp_path / "changed.trace"
+    path.write_bytes(b"\n".join((first, *mutants.checked(about), streams)))
+    monkeypatch.setenv("KIVIAT_RUNS", str(tmp_path / "runs"))
+    assert main(["run", "--on", f"simulated:{SMALL}", "--replay", str(path), "--speed", "inf"]) == 2
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("kiviat: ")]
+    assert (
+        len(said) == 1
+        and "the trace cannot be replayed: rank 0's calls, before byte 2: the operation is 63" in said[0]
+    )
