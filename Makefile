@@ -26,7 +26,7 @@ help: ## this list
 
 run: ## set up, measure this machine with the quick plan, write report.html
 	@tools/setup run
-	@.venv/bin/kiviat run --plan $(PLAN) --report $(REPORT) $(ARGS) || [ $$? -eq 1 ] # 1: a case failed, and was named
+	@.venv/bin/kiviat run $(PLAN) $(ARGS) --report $(REPORT) || [ $$? -eq 1 ] # 1: a case failed, and was named
 
 test: ## set up and run all tests (minutes)
 	@tools/setup test

@@ -39,7 +39,7 @@ class _Libraries:
         return RECORDER.preloading(Start((), {}), self.recorder, folder).environment
 
     def waiting(self, folder: Path) -> Mapping[str, str]:
-        """As `kiviat profile --waits` has it."""
+        """As `kiviat profile --wait-states` has it."""
         return profiling(Start((), {}), self.profiler, folder, Asked(recorder=self.recorder)).environment
 
 
@@ -65,7 +65,7 @@ def _calls(mpi: Mpi, libraries: _Libraries, setting: Setting) -> Iterator[Findin
                 said = mpi.launch([program], ranks=1, variables=ways[way](Path(folder)))
             for name, ns in re.findall(r"^(\w+) ([\d.]+)$", said, re.MULTILINE):
                 took[way].setdefault(name, []).append(float(ns))
-    for way, what in (("trace", "kiviat trace"), ("waits", "kiviat profile --waits")):
+    for way, what in (("trace", "kiviat trace"), ("waits", "kiviat profile --wait-states")):
         costs = {name: min(took[way][name]) - min(bare) for name, bare in took["bare"].items()}
         each = ", ".join(f"{name} {cost:.0f} ns" for name, cost in costs.items())
         yield Finding(

@@ -38,7 +38,7 @@ def test_each_arrangement_is_a_run_and_one_report_compares_them(kiviat: Kiviat, 
         build(find_toolchain("smpi"))
     except InputError as error:
         pytest.skip(str(error))
-    done = kiviat("run", "--plan", "shared.toml", "--on", f"simulated:{SMALL}", "--report", "all.html")
+    done = kiviat("run", "shared.toml", "--on", f"simulated:{SMALL}", "--report", "all.html")
     assert done.returncode == 0, done.stderr
     runs = [
         json.loads((plan.parent / line.split()[1] / "run.json").read_text())
@@ -71,7 +71,7 @@ def test_each_arrangement_is_a_run_and_one_report_compares_them(kiviat: Kiviat, 
 def test_the_command_line_does_not_say_it_too(
     kiviat: Kiviat, plan: Path, words: tuple[str, ...], said: str
 ) -> None:
-    done = kiviat("run", "--plan", "shared.toml", *words)
+    done = kiviat("run", "shared.toml", *words)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "says itself where ranks go" in done.stderr and said in done.stderr
@@ -90,6 +90,6 @@ def test_a_bad_arrangement_is_one_line(kiviat: Kiviat, plan: Path, arrangement: 
     plan.write_text(
         f'schema = "kiviat.plan/1"\narrangements = [{arrangement}]\n[[cases]]\nbenchmarks = ["cg"]\n'
     )
-    done = kiviat("run", "--plan", "shared.toml", "--dry-run")
+    done = kiviat("run", "shared.toml", "--dry-run")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and said in done.stderr, done.stderr

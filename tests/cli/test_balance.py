@@ -81,9 +81,9 @@ def test_systems_beside_and_rules(kiviat: Kiviat, hpcc: Make) -> None:
     assert "NEC SX-8" in head and "Cray Opteron cluster" in head and "Altix" not in head
     fft = next(line for line in done.stdout.splitlines() if line.startswith("FFT"))
     assert fft.count("left out") == 2  # of one with 4 Tflop/s and two without
-    assert "third · Open MPI 4.1.4 lacks ptrans: `kiviat run --plan hpcc` has all." in done.stdout
-    kept = kiviat("balance", *names, "--small", "keep", "--with", "none").stdout
-    assert "FFT, PTRANS and RandomAccess over HPL are kept" in kept and "--small keep" in kept
+    assert "third · Open MPI 4.1.4 lacks ptrans: `kiviat run hpcc` has all." in done.stdout
+    kept = kiviat("balance", *names, "--rules", "small=keep", "--with", "none").stdout
+    assert "FFT, PTRANS and RandomAccess over HPL are kept" in kept and "--rules small=keep" in kept
     assert "left out" not in next(line for line in kept.splitlines() if line.startswith("FFT"))
 
 
@@ -119,7 +119,8 @@ def test_energy_that_was_declared_says_so(kiviat: Kiviat, hpcc: Make, tmp_path: 
             ["-o", "nowhere/x.html"],
             "the report cannot be written to nowhere/x.html: No such file or directory",
         ),
-        (["--small", "sometimes"], "argument --small: invalid choice: 'sometimes'"),
+        (["--rules", "small=sometimes"], "argument --rules: invalid value 'small=sometimes'"),
+        (["--rules", "tiny=keep"], "give auto, keep or drop, after small= or few-nodes= for one"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(kiviat: Kiviat, hpcc: Make, arguments: list[str], says: str) -> None:
@@ -134,6 +135,5 @@ def test_a_run_without_kernels_of_hpcc(kiviat: Kiviat, make_run: Make) -> None:
     done = kiviat("balance")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"kiviat: run {run.id} has no result of a kernel of HPC Challenge; "
-        "`kiviat run --plan hpcc` measures them\n"
+        f"kiviat: run {run.id} has no result of a kernel of HPC Challenge; `kiviat run hpcc` measures them\n"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 from cli.conftest import Kiviat
 from kiviat import __version__
 from kiviat.cli import main as cli
+from kiviat.cli.options.arguments import parsed
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -27,7 +29,7 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 def test_help_names_every_command_and_explains(kiviat: Kiviat) -> None:
     done = kiviat("--help")
     assert done.returncode == 0
-    for name in ("list", "run", "show", "report", "compare", "runs", "export", "sql", "ingest", "machine"):
+    for name in ("list", "run", "show", "report", "compare", "runs", "export", "sql", "ingest", "host"):
         assert f"    {name} " in done.stdout
         assert kiviat(name, "--help").returncode == 0
 
@@ -54,10 +56,34 @@ def test_version(kiviat: Kiviat) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("machine --format json", "host --format json"),
+        ("machines", "model list"),
+        ("machines show altix-bx2", "model show altix-bx2"),
+        ("run --multi 2 pingpong", "run --groups 2 pingpong"),
+        ("profile --crossing --waits -- a --waits", "profile --mpi-traffic --wait-states -- a --waits"),
+        ("place a --beside plane:2", "place a --compare-with plane:2"),
+        ("place a --beside=plane:2", "place a --compare-with=plane:2"),
+        ("balance --small keep --few-nodes=drop x", "balance --rules small=keep,few-nodes=drop x"),
+    ],
+)
+def test_names_of_the_version_before_are_understood(
+    old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert vars(parsed(new.split())) == (arguments := vars(parsed(old.split())))
+    assert arguments and "is called" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "the following arguments are required: COMMAND"),
-        (("frobnicate",), "invalid choice: 'frobnicate'"),
+        (("frobnicate",), "invalid choice: 'frobnicate'; see `kiviat --help`"),
+        (("rum",), "invalid choice: 'rum'; did you mean 'run'?; see `kiviat --help`"),
+        (("cluster", "upp"), "invalid choice: 'upp'; did you mean 'up'?; see `kiviat cluster --help`"),
+        (("run", "--budjet=3"), "arguments: --budjet=3; did you mean '--budget'?; see `kiviat run --help`"),
+        (("show", "--format", "xml"), "invalid choice: 'xml' (choose from table, csv, json)"),
         (("run", "--budget", "x"), "argument --budget: invalid float value: 'x'; see `kiviat run --help`"),
         (("show",), "there is no run 'last': runs holds none; `kiviat run` makes one"),
         (("compare", "a", "b"), "there is no run 'a'"),
@@ -127,23 +153,39 @@ def test_no_space_for_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.stderr == "kiviat: cannot read or write: No space left on device\n"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_name_commands_and_options(kiviat: Kiviat, shell: str) -> None:
-    script = kiviat("completion", shell).stdout
-    assert "compare" in script and "dry-run" in script
+@pytest.mark.parametrize(
+    ("shell", "registers"),
+    [("bash", "complete -o nospace"), ("zsh", "compdef"), ("fish", "complete --command kiviat")],
+)
+def test_completion_scripts_register_kiviat(kiviat: Kiviat, shell: str, registers: str) -> None:
+    assert registers in kiviat("completion", shell).stdout
 
 
 def test_bash_completes(kiviat: Kiviat, tmp_path: Path) -> None:
+    """A real bash asks a real kiviat, as on Tab: commands, options, benchmarks, plans, machines, runs."""
     (tmp_path / "c.sh").write_text(kiviat("completion", "bash").stdout)
     (tmp_path / "runs" / "20260101-x").mkdir(parents=True)
+    (tmp_path / "runs" / "20260101-x" / "run.json").touch()
+    (tmp_path / "kiviat").write_text(f'#!/bin/sh\nexec {sys.executable} -m kiviat.cli.main "$@"\n')
+    (tmp_path / "kiviat").chmod(0o755)
 
-    def completed(*words: str) -> list[str]:
-        typed = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; source c.sh; _kiviat"
-        typed += '; echo "${COMPREPLY[@]}"'
-        return subprocess.run(
-            ["bash", "-c", typed], cwd=tmp_path, capture_output=True, text=True, check=True
-        ).stdout.split()
+    def completed(line: str) -> set[str]:
+        words = line.split(" ")
+        typed = (
+            f"source ./c.sh; COMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9; "
+            f"COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; "
+            '_python_argcomplete ./kiviat; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        done = subprocess.run(
+            ["bash", "--norc", "-c", typed], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return {word.strip() for word in done.stdout.splitlines()}
 
-    assert completed("kiviat", "re") == ["report"]
-    assert "--dry-run" in completed("kiviat", "run", "--d")
-    assert completed("kiviat", "show", "2026") == ["20260101-x"]
+    assert completed("./kiviat re") == {"report"}
+    assert completed("./kiviat run --dr") == {"--dry-run"}
+    assert completed("./kiviat run pingp") == {"pingping", "pingpong"}
+    assert completed("./kiviat run hpcc-") == {"hpcc-modelled", "hpcc-quick"}
+    assert completed("./kiviat model show altix-bx2-n") == {"altix-bx2-numalink3"}
+    assert completed("./kiviat show 2026") == completed("./kiviat compare last 2026") == {"20260101-x"}
+    assert completed("./kiviat list --format ") == {"table", "csv", "json"}
+    assert completed("./kiviat run --multi") == {""}  # an old name is understood, not offered

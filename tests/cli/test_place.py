@@ -102,7 +102,7 @@ def test_columns_for_other_programs(kiviat: Kiviat, counted: Path) -> None:
         str(2 * int(rows["blocked"]["between_nodes_bytes"])),
     )
     asked = kiviat(
-        "place", counted, "--nodes", "4x2", "--beside", "plane:2", "--no-scotch", "--format", "json"
+        "place", counted, "--nodes", "4x2", "--compare-with", "plane:2", "--no-scotch", "--format", "json"
     )
     assert [row["placement"] for row in json.loads(asked.stdout)][-2:] == ["plane:2", "automatic"]
 
@@ -139,7 +139,7 @@ def test_a_placement_file_is_read_back(kiviat: Kiviat, counted: Path, tmp_path: 
     done = kiviat("place", counted, "--nodes", "4x2", "-o", "here.place")
     assert "kiviat run --place file:here.place" in done.stderr
     assert (tmp_path / "here.place").read_text().split() == ["n1", "n2", "n3", "n4"] * 2
-    again = kiviat("place", counted, "--nodes", "4x2", "--beside", "file:here.place", "--format", "csv")
+    again = kiviat("place", counted, "--nodes", "4x2", "--compare-with", "file:here.place", "--format", "csv")
     rows = {row["placement"]: row for row in csv.DictReader(io.StringIO(again.stdout))}
     assert rows["file:here.place"]["hop_bytes"] == rows["automatic"]["hop_bytes"]
 

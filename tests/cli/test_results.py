@@ -238,8 +238,8 @@ def test_reported_and_measured_times_are_not_compared(kiviat: Kiviat, make_run: 
 
 
 def test_machine(kiviat: Kiviat) -> None:
-    facts = json.loads(kiviat("machine", "--format", "json").stdout)
-    lines = kiviat("machine").stdout.splitlines()
+    facts = json.loads(kiviat("host", "--format", "json").stdout)
+    lines = kiviat("host").stdout.splitlines()
     assert lines[0].split() == ["name", facts["name"]]
     assert any(line.startswith("processor ") for line in lines)
 

@@ -169,7 +169,7 @@ def test_one_and_two_ranks_of_this_machine(
 ) -> None:
     build(openmpi)
     monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
-    done = kiviat("run", "--plan", "npb-quick", "--class", "S", "-n", "1,2", "ep", "cg")
+    done = kiviat("run", "npb-quick", "ep", "cg", "--class", "S", "-n", "1,2")
     assert done.returncode == 0, done.stderr
     done = kiviat("scaling", "last", "-o", "scaling.html")
     assert done.returncode == 0, done.stderr

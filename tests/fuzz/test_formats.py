@@ -152,7 +152,7 @@ def test_machines(tmp_path: Path) -> None:
         name = rng.choice(sorted(texts))
         data, told = next(mutants(rng, texts[name], tomllib.loads(texts[name]), to_toml))
         (tmp_path / f"{name}.toml").write_bytes(data)
-        ends_well(told, "machines", "show", f"./{name}.toml")
+        ends_well(told, "model", "show", f"./{name}.toml")
 
 
 def test_plans(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_what_never_ends_is_refused(tmp_path: Path) -> None:
         ("show", "./pipe"),
         ("report", "./pipe"),
         ("ingest", "pipe"),
-        ("machines", "show", "./pipe"),
+        ("model", "show", "./pipe"),
         ("run", "--on", "simulated:altix-bx2", "--replay", "./pipe"),
     ):
         assert ends_well("a pipe", *command) == 2

@@ -358,7 +358,7 @@ def test_longer_circles_are_seen(tmp_path: Path) -> None:
 
 
 def test_names_that_nobody_has() -> None:
-    with pytest.raises(InputError, match="there is no machine 'cray-9'; `kiviat machines` lists them"):
+    with pytest.raises(InputError, match="there is no machine 'cray-9'; `kiviat model list` lists them"):
         find_machine("cray-9")
     with pytest.raises(InputError, match=r"nowhere/mine.toml cannot be read as a machine file"):
         find_machine("nowhere/mine.toml")

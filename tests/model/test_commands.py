@@ -241,7 +241,7 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
         1448,
     ]
     assert machine.segments["network"][0].send is not None
-    assert main(["machines", "show", str(file)]) == 0
+    assert main(["model", "show", str(file)]) == 0
     # A link of one's own does not take the bucket away.
     assert main(["model", "fit", *paths, "-o", str(file), "--link", "10 MB/s"]) == 0
     assert (

@@ -54,7 +54,7 @@ def test_between_nodes(
     which the interfaces of namespaces hand over whole; the launcher's words are some kilobytes.
     """
     program = compiled(openmpi, "exchange.c", "-lpthread")
-    profile, shown = profile_of(openmpi, program, policy, tmp_path, "--crossing")
+    profile, shown = profile_of(openmpi, program, policy, tmp_path, "--mpi-traffic")
     expected = SENT * crossing // 8
     by_distance = dict(zip(DISTANCES, profile.calls.bytes.sum(axis=0).tolist(), strict=True))
     assert by_distance["other node"] == expected

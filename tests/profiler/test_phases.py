@@ -129,7 +129,9 @@ def test_what_one_machine_does_not_tell_is_not_known_of_all() -> None:
 
 def test_the_second_line_keeps_them(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     """With everything else that can be asked for."""
-    done = profiled(openmpi, 2, compiled(openmpi, "late.c"), asks=("--counters", "--waits", "--crossing"))
+    done = profiled(
+        openmpi, 2, compiled(openmpi, "late.c"), asks=("--counters", "--wait-states", "--mpi-traffic")
+    )
     told = json.loads(done.path.read_bytes().split(b"\n", 2)[1])
     assert {"waits", "phases"} <= set(told)
     profile = done.profile

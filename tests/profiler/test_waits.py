@@ -18,7 +18,7 @@ from .conftest import Compiled, Done, Profiled
 LATE_S = 0.05
 # Ranks share two cores with each other, and with whatever else there is.
 NEAR_S = 0.03
-WAITS = ("--waits",)
+WAITS = ("--wait-states",)
 Line = tuple[int, int, str, str]  # rank, cause, call, kind
 
 

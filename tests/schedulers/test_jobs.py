@@ -82,7 +82,7 @@ def site(tmp_path: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) ->
 
 def started(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "kiviat.cli.main", "run", "--plan", "tiny.toml", "-n", "2", *arguments],
+        [sys.executable, "-m", "kiviat.cli.main", "run", "tiny.toml", "-n", "2", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

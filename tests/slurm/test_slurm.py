@@ -44,7 +44,7 @@ def slurm() -> Iterator[Slurm]:
 def run(slurm: Slurm, folder: Path, toolchain: Toolchain, *arguments: str) -> dict[str, Any]:
     build(toolchain)
     (folder / "tiny.toml").write_text(PLAN)
-    words = ["run", "--plan", "tiny.toml", "--mpi", str(toolchain.mpicxx), "--on", "slurm", *arguments]
+    words = ["run", "tiny.toml", "--mpi", str(toolchain.mpicxx), "--on", "slurm", *arguments]
     done = slurm.run(sys.executable, "-m", "kiviat.cli.main", *words, cwd=folder, timeout=180)
     assert done.returncode == 0, done.stderr + "".join(
         path.read_text() for path in folder.glob("runs/*/job-*.out")
@@ -95,7 +95,7 @@ def test_an_mpi_that_srun_cannot_start_is_started_by_its_own_launcher(
 def test_inside_an_allocation(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) -> None:
     build(openmpi)
     (tmp_path / "tiny.toml").write_text(PLAN)
-    words = [sys.executable, "-m", "kiviat.cli.main", "run", "--plan", "tiny.toml", "--on", "slurm"]
+    words = [sys.executable, "-m", "kiviat.cli.main", "run", "tiny.toml", "--on", "slurm"]
     done = slurm.run("salloc", "-N2", "-n4", *words, "--mpi", str(openmpi.mpicxx), cwd=tmp_path, timeout=180)
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "runs").iterdir()
@@ -111,7 +111,6 @@ def test_an_interrupt_cancels_the_job(slurm: Slurm, tmp_path: Path, openmpi: Too
         "-m",
         "kiviat.cli.main",
         "run",
-        "--plan",
         "tiny.toml",
         "--on",
         "slurm",
@@ -146,7 +145,7 @@ def test_a_job_is_cancelled_by_its_user(slurm: Slurm, tmp_path: Path, openmpi: T
     kiviat = [sys.executable, "-m", "kiviat.cli.main", "run", "--mpi", str(openmpi.mpicxx)]
     on = "slurm:job-name=it's of 2 words # and more"
     process = subprocess.Popen(
-        [*slurm.prefix, *kiviat, "--plan", "tiny.toml", "--on", on, "-n", "2"],
+        [*slurm.prefix, *kiviat, "tiny.toml", "--on", on, "-n", "2"],
         cwd=tmp_path,
         env=slurm.environment,
         stdin=subprocess.DEVNULL,

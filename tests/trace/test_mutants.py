@@ -41,7 +41,7 @@ def recorded(openmpi: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> di
     wrapper = openmpi.mpicxx.with_name(openmpi.mpicxx.name.replace("mpicxx", "mpicc"))
     subprocess.run([wrapper, "-w", PROGRAMS / "calls.c", "-o", "calls"], check=True, cwd=folder)
     launch = ("--", openmpi.mpiexec, "--oversubscribe", "-n", str(RANKS), "./calls", *ALL)
-    for words in (("trace", "-o", "a.trace"), ("profile", "--waits", "-o", "a.profile")):
+    for words in (("trace", "-o", "a.trace"), ("profile", "--wait-states", "-o", "a.profile")):
         done = kiviat(folder, *words, *launch)
         assert done.returncode == 0, done.stderr
     return {"trace": folder / "a.trace", "profile": folder / "a.profile"}

@@ -1,7 +1,14 @@
 """Loads a plan, expands it to cases, orders them by seed, estimates their cost."""
 
 from kiviat.plan.arrangement import Arrangement
-from kiviat.plan.benchmark import Axis, Benchmark, RankRule, find_benchmarks
+from kiviat.plan.benchmark import (
+    Axis,
+    Benchmark,
+    RankRule,
+    find_benchmarks,
+    shipped_benchmarks,
+    shipped_names,
+)
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.estimate import Estimate, estimate
 from kiviat.plan.expand import COMMAND_LINE
@@ -9,6 +16,7 @@ from kiviat.plan.load import (
     definition_benchmarks,
     load_arrangements,
     load_plan,
+    names_plan,
     plan_benchmarks,
     plan_in,
     plan_names,
@@ -36,8 +44,11 @@ __all__ = [
     "find_benchmarks",
     "load_arrangements",
     "load_plan",
+    "names_plan",
     "plan_benchmarks",
     "plan_in",
     "plan_names",
     "reload_plan",
+    "shipped_benchmarks",
+    "shipped_names",
 ]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from importlib.resources import files
 from math import isqrt
 from typing import Any
 
 from kiviat.record import InputError
+from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
 
@@ -123,6 +125,17 @@ def number_or_text(value: Scalar) -> Scalar:
     return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 19 else value
 
 
+def shipped_benchmarks() -> list[dict[str, Any]]:
+    """What `kiviat-bench --describe` says about every benchmark, without a program that was compiled."""
+    text = (files("kiviat.plan") / "benchmarks.json").read_text(encoding="utf-8")
+    benchmarks: list[dict[str, Any]] = json.loads(text)
+    return benchmarks
+
+
+def shipped_names() -> list[str]:
+    return [entry["name"] for entry in shipped_benchmarks()]
+
+
 def is_pattern(name: str) -> bool:
     return any(character in name for character in "*?[")
 
@@ -133,9 +146,8 @@ def find_benchmarks(known: Sequence[Benchmark], names: Sequence[str], where: str
     for name in names:
         matches = [benchmark for benchmark in known if _means(name, benchmark)]
         if not matches:
-            raise InputError(
-                f"unknown benchmark {name!r} in {where}{suggestion(name, benchmark_names(known))}"
-            )
+            nearest = suggestion(name, benchmark_names(known), "`kiviat list` shows them all")
+            raise InputError(f"unknown benchmark {name!r} in {where}{nearest}")
         found |= {benchmark.name: benchmark for benchmark in matches}
     return list(found.values())
 
@@ -157,12 +169,3 @@ def benchmark_names(known: Sequence[Benchmark]) -> list[str]:
         *(benchmark.name for benchmark in known),
         *(name for benchmark in known for name in benchmark.aka),
     ]
-
-
-def suggestion(name: str, known: Sequence[str], otherwise: str = "`kiviat list` shows them all") -> str:
-    """The end of a sentence about an unknown name: the nearest known one."""
-    lowered: dict[str, str] = {}
-    for other in known:
-        lowered.setdefault(other.lower(), other)
-    near = get_close_matches(name.lower(), lowered, n=1)
-    return f"; did you mean {lowered[near[0]]!r}?" if near else f"; {otherwise}"

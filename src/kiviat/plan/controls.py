@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kiviat.plan import watts
-from kiviat.plan.benchmark import suggestion
 from kiviat.record import InputError
+from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
 DEFAULTS: Mapping[str, Scalar] = {

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from kiviat.plan.benchmark import Axis, Benchmark, RankRule, number_or_text, suggestion
+from kiviat.plan.benchmark import Axis, Benchmark, RankRule, number_or_text
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.ranges import doubling, expand_ranks, expand_sizes
 from kiviat.record import InputError
 from kiviat.record.reach import least_world
+from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"

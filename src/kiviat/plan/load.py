@@ -14,7 +14,6 @@ from kiviat.plan.benchmark import (
     find_benchmarks,
     is_pattern,
     names_benchmark,
-    suggestion,
 )
 from kiviat.plan.case import Case
 from kiviat.plan.controls import checked_controls, refuse_contradictions
@@ -23,6 +22,7 @@ from kiviat.plan.overrides import Overrides, refuse_unknown_axes, refuse_unused
 from kiviat.plan.plan import Plan
 from kiviat.record import InputError, data_path
 from kiviat.record.files import read_toml
+from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 from kiviat.record.valid import first_wrong
 
@@ -138,6 +138,11 @@ def plan_names() -> list[str]:
     return sorted(path.stem for path in data_path("plans").glob("*.toml"))
 
 
+def names_plan(word: str) -> bool:
+    """True for the plans that ship with kiviat, and for words that are files of plans by their form."""
+    return word in plan_names() or word.endswith(".toml")
+
+
 def plan_in(
     words: Sequence[str], describe: Sequence[Mapping[str, Any]], given: str | None
 ) -> tuple[str | None, list[str]]:
@@ -150,7 +155,7 @@ def plan_in(
     names = {benchmark.name for benchmark in known}
     plans, benchmarks = [], []
     for word in words:
-        if word in plan_names() and word not in names:
+        if names_plan(word) and word not in names:
             plans.append(word)
         elif names_benchmark(word, known):
             benchmarks.append(word)
@@ -162,7 +167,7 @@ def plan_in(
             )
             raise InputError(f"unknown benchmark {word!r} in {COMMAND_LINE}{nearest}")
     if len(plans) + (given is not None) > 1:
-        named = ", ".join([*plans, *([] if given is None else [f"--plan {given}"])])
+        named = ", ".join([*plans, *([] if given is None else [given])])
         raise InputError(f"several plans in {COMMAND_LINE}: {named}; give one")
     return (plans[0] if plans else given), benchmarks
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kiviat.plan.benchmark import suggestion
 from kiviat.plan.controls import DEFAULTS
 from kiviat.plan.expand import COMMAND_LINE, Group
 from kiviat.record import InputError
+from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
 # Modes in which an option that not all modes heed says something.

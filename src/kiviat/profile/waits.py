@@ -1,4 +1,4 @@
-"""Who waited for whom: what `kiviat profile --waits` found, and how it stands in a profile."""
+"""Who waited for whom: what `kiviat profile --wait-states` found, and how it stands in a profile."""
 
 from __future__ import annotations
 

@@ -133,12 +133,12 @@ def balance(systems: Sequence[System], small: str = "auto", few_nodes: str = "au
     )
     rules = (
         _rule(
-            *("HPL of not more than 1 Tflop/s", "FFT, PTRANS and RandomAccess over HPL", "--small"),
+            *("HPL of not more than 1 Tflop/s", "FFT, PTRANS and RandomAccess over HPL", "--rules small"),
             *(_names(systems, is_small), drop_small, small),
             "small machines have an undue advantage in them",
         ),
         _rule(
-            *(f"fewer than {FEW_NODES} nodes", "Random ring bandwidth over HPL", "--few-nodes"),
+            *(f"fewer than {FEW_NODES} nodes", "Random ring bandwidth over HPL", "--rules few-nodes"),
             *(_names(systems, is_few), drop_few, few_nodes),
             "it is that between nodes only where most neighbours are on other nodes",
         ),
@@ -216,8 +216,8 @@ def _rule(
     done = "is left out" if dropped else "is kept"
     because = {
         "auto": "as other runs are not so" if dropped else "as all runs are so",
-        "keep": f"{option} keep",
-        "drop": f"{option} drop",
+        "keep": f"{option}=keep",
+        "drop": f"{option}=drop",
     }[choice]
     if which.startswith("FFT"):
         done = done.replace("is", "are")

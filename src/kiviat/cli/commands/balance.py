@@ -48,7 +48,7 @@ def _systems(names: Sequence[str]) -> tuple[dict[str, Mapping[str, Any]], list[S
             why = f" ({'; '.join(reasons)})" if reasons else ""
             raise InputError(
                 f"run {run['id']} has no result of a kernel of HPC Challenge{why}; "
-                "`kiviat run --plan hpcc` measures them"
+                "`kiviat run hpcc` measures them"
             )
         systems.append(system)
     return runs, systems

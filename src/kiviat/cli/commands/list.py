@@ -6,7 +6,7 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kiviat.cli.options.native_program import described, program
+from kiviat.cli.options.native_program import known_benchmarks
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import bold, print_json, print_table
 from kiviat.launch.programs.lammps import described as of_lammps
@@ -24,7 +24,7 @@ _TIMED = {
 
 
 def execute(arguments: Namespace) -> int:
-    known = [*described(*program(arguments.mpi)), *of_lammps()]
+    known = [*known_benchmarks(arguments.mpi), *of_lammps()]
     benchmarks = [Benchmark.from_json(entry) for entry in known]
     chosen = find_benchmarks(benchmarks, arguments.benchmarks, "the command line") or benchmarks
     if arguments.format == "json":

@@ -1,4 +1,4 @@
-"""`kiviat model`: fits a machine file to measurements, checks it, and holds it against what was published."""
+"""`kiviat model`: lists and shows machine files, fits them to measurements, checks and validates them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.cli.subcommands.model_machines import list_machines, show_machine
 from kiviat.cli.subcommands.model_predict import execute as predict
 from kiviat.cli.subcommands.model_rows import check, validate
 from kiviat.cli.text.table import print_table
@@ -38,7 +39,14 @@ _PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 
 
 def execute(arguments: Namespace) -> int:
-    actions = {"fit": _fit, "check": check, "validate": validate, "predict": predict}
+    actions = {
+        "list": list_machines,
+        "show": show_machine,
+        "fit": _fit,
+        "check": check,
+        "validate": validate,
+        "predict": predict,
+    }
     return actions[arguments.action](arguments)
 
 

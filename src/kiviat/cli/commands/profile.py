@@ -23,10 +23,10 @@ def execute(arguments: Namespace) -> int:
     found = linked(words, sure=arguments.mpi is not None)
     toolchain = toolchain_for(found, arguments.mpi)
     if arguments.crossing and toolchain.family != "openmpi":
-        raise InputError(f"--crossing: {toolchain.name} does not count what it sends; leave it out")
+        raise InputError(f"--mpi-traffic: {toolchain.name} does not count what it sends; leave it out")
     substrate, starting = started(arguments, words, toolchain)
-    library = TOOL.library(toolchain)
-    recorder = recorder_of(toolchain) if arguments.waits else None
+    library = TOOL.library(toolchain, dry=arguments.dry_run)
+    recorder = recorder_of(toolchain, dry=arguments.dry_run) if arguments.waits else None
     asked = Asked(arguments.crossing, recorder, arguments.counters)
     output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.cli.options.external_programs import Foreign, foreign
-from kiviat.cli.options.native_program import built, described, program
+from kiviat.cli.options.native_program import built, described
 from kiviat.cli.options.plan import asked_plan, named_plan, refuse_other_options
 from kiviat.cli.options.preflight import refuse_beyond_memory
 from kiviat.cli.options.run_directory import home_of, new_run
@@ -33,8 +33,9 @@ from kiviat.cli.text.progress import Progress
 from kiviat.cli.text.values import duration
 from kiviat.cli.text.verdict import print_verdict
 from kiviat.cli.visible import visible_cell
+from kiviat.launch.mpi.build import program_path
 from kiviat.launch.mpi.mpiexec import Options
-from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.lammps import costed
 from kiviat.launch.run.runner import Outcome, dry_run, run_plan
@@ -73,7 +74,7 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
     if resumed:
         mpi = mpi_of(resumed, mpi, lambda: foreign(arguments, resumed, None).lammps)
     others = foreign(arguments, resumed, mpi)
-    toolchain, binary = _program(others, mpi)
+    toolchain, binary = _program(others, mpi, arguments.dry_run)
     known = others.described + (described(toolchain, binary) if binary else [])
     if scheduler := scheduler_to_ask(arguments.on):
         return _as_job(scheduler, arguments, toolchain, known, resumed)
@@ -113,11 +114,14 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
     return (1 if outcome.failed else 0), directory.path
 
 
-def _program(others: Foreign, mpi: str | None) -> tuple[Toolchain, Path | None]:
-    """The MPI of the run, that of a program of others if one runs; and kiviat-bench if it has work."""
-    if others.lammps is None:
-        return program(mpi)
-    return others.lammps.toolchain, None if others.alone else built(others.lammps.toolchain)
+def _program(others: Foreign, mpi: str | None, dry: bool) -> tuple[Toolchain, Path | None]:
+    """The MPI of the run, that of a program of others if one runs; and kiviat-bench if it has work, which a
+    dry run does not build.
+    """
+    toolchain = others.lammps.toolchain if others.lammps else find_toolchain(mpi)
+    if others.alone:
+        return toolchain, None
+    return toolchain, program_path(toolchain) if dry else built(toolchain)
 
 
 def _as_job(

@@ -23,7 +23,7 @@ def execute(arguments: Namespace) -> int:
     found = linked(words, sure=arguments.mpi is not None)
     toolchain = toolchain_for(found, arguments.mpi)
     substrate, starting = started(arguments, words, toolchain)
-    library = TOOL.library(toolchain)
+    library = TOOL.library(toolchain, dry=arguments.dry_run)
     output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")

@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.calibration import calibrated
-from kiviat.cli.commands.machines import shape_of
 from kiviat.cli.options.native_program import described, program
 from kiviat.cli.options.simulated_program import refuse_options_of_programs
 from kiviat.cli.options.substrate import settle_shape
+from kiviat.cli.subcommands.model_machines import shape_of
 from kiviat.cli.subcommands.run_replay import refuse_other_ranks
 from kiviat.cli.text.table import bold, dim, print_csv, print_table
 from kiviat.launch.mpi.mpiexec import Options

@@ -3,27 +3,58 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
 from kiviat import __version__
+from kiviat.cli.options.parser import Parser, add_commands
+from kiviat.cli.options.renamed import current_names
 
 _NAME = "an identifier or the beginning of one, a path, or 'last'"
+_COMMANDS = {
+    "Measure": {
+        "run": "run benchmarks and keep the results",
+        "list": "list the benchmarks, or describe some of them",
+        "profile": "profile any MPI program: time in MPI, calls, messages",
+        "trace": "record any MPI program, to replay it on a modelled machine",
+        "ingest": "import results of IMB, OSU, HPC Challenge, HPL, STREAM, HPCG, LAMMPS",
+    },
+    "Understand": {
+        "show": "show a run, a profile or a trace as tables",
+        "report": "write a page about runs or profiles",
+        "balance": "relate memory and network to arithmetic; draw the Kiviat diagram",
+        "scaling": "show efficiency, scaling laws, equivalent rank counts and energy",
+        "place": "find which node each rank of a program should run on",
+    },
+    "Model and predict": {
+        "model": "list, show, fit, check and validate models of machines",
+        "what-if": "simulate a modelled machine with and without a change",
+        "cc": "compile an MPI program for modelled machines",
+    },
+    "Compare and keep": {
+        "compare": "compare run B with run A; exit with 1 if something is worse",
+        "runs": "list the runs",
+        "export": "write results as CSV, JSON, Parquet or OpenMetrics",
+        "sql": "query results in SQL",
+    },
+    "This computer": {
+        "host": "describe this computer, as runs record it",
+        "cluster": "start, list and stop emulated clusters",
+        "completion": "print a completion script for a shell",
+    },
+}
 _EXAMPLES = """\
-examples:
+Examples:
   kiviat run                          the quick plan on this machine, then a report
   kiviat run pingpong allreduce -n 2  two benchmarks on two ranks
-  kiviat run --plan standard -n 8 --dry-run
-  kiviat run hpcc-quick               the kernels of HPC Challenge, small: a plan by its name
+  kiviat run standard -n 8 --dry-run  a plan: its commands and its time
   kiviat show last                    results as tables
   kiviat report last -o report.html   results as a page
   kiviat compare 20260101-1200 last   is the second run worse?
-  kiviat scaling last                 how a run's benchmarks scale with its numbers of ranks
-  kiviat balance last                 ratios and diagram of a run of HPC Challenge's kernels
-  kiviat profile -- mpirun -n 16 ./a  how much of the time of any program is MPI, and which calls
-  kiviat trace -- mpirun -n 16 ./a    records a program, to be replayed on a machine one does not have
+  kiviat profile -- mpirun -n 16 ./a  how much of a program's time is MPI
 
 Runs are kept in ./runs, or in $KIVIAT_RUNS.
 """
@@ -52,21 +83,6 @@ def _written(what: str, kind: str = "", *suffixes: str) -> Callable[[str], str]:
 _PAGE = _written("report", "HTML", ".html", ".htm")
 
 
-class _Commands(argparse.RawDescriptionHelpFormatter):
-    """Leaves room for the longest name of a command, where argparse forgets that they are indented."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog)
-        self._action_max_length = 14
-
-
-class Parser(argparse.ArgumentParser):
-    """One line about what is wrong, instead of the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"kiviat: {message}; see `{self.prog} --help`\n")
-
-
 def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     """What the command line asks for. What follows `--`, and what `cc` gets, is not ours to read."""
     words = list(sys.argv[1:] if given is None else given)
@@ -76,8 +92,14 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     if words[:1] in (["run"], ["profile"], ["place"], ["trace"]) and "--" in words:
         at = words.index("--")
         words, program = words[:at], words[at + 1 :]
+    words = current_names(words)
     replays = any(word.partition("=")[0] == "--replay" for word in words)
-    arguments = parser(replays).parse_args(words)
+    top = parser(replays)
+    if "_ARGCOMPLETE" in os.environ:
+        from kiviat.cli.options.completing import answer
+
+        answer(top)
+    arguments = top.parse_args(words)
     arguments.program = program
     if arguments.command == "run" and arguments.replay is not None:
         arguments.module = "subcommands.run_replay"
@@ -92,45 +114,18 @@ def parser(replays: bool = False) -> Parser:
         prog="kiviat",
         description="Evaluates how balanced a parallel machine is, its interconnect above all.",
         epilog=_EXAMPLES,
-        formatter_class=_Commands,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
     )
-    top.add_argument("--version", action="version", version=f"kiviat {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-
-    def command(name: str, summary: str, module: str | None = None) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        added.set_defaults(module=f"commands.{module or name}")
-        return added
-
-    _run(command("run", "run benchmarks and keep the results"))
-    _list(command("list", "list the benchmarks, or what one of them does"))
-    _show(command("show", "show the results of a run as tables"))
-    _report(command("report", "write a page about one or more runs"))
-    _balance(command("balance", "how balanced machines are: ratios, limits, and the Kiviat diagram"))
-    _scaling(
-        command("scaling", "how benchmarks scale with ranks: efficiency, laws, what equals what, energy")
+    commands = add_commands(top, _COMMANDS)
+    options = top.add_argument_group("Options")
+    options.add_argument("-h", "--help", action="help", help="show this help")
+    options.add_argument(
+        "--version", action="version", version=f"kiviat {__version__}", help="show the version"
     )
-    _compare(command("compare", "compare run B with run A, case by case; exit with 1 if something is worse"))
-    command("runs", "list the runs").add_argument("--format", choices=_FORMATS, default="table")
-    _export(command("export", "write results to a file for other programs"))
-    _sql(command("sql", "query results in SQL: tables records, metrics, samples, launches and runs"))
-    _ingest(
-        command("ingest", "make a run of what IMB, OSU, HPC Challenge, HPL, STREAM, HPCG or LAMMPS printed")
-    )
-    _cluster(command("cluster", "keep an emulated cluster between runs, show what there is, take it down"))
-    _model(command("model", "fit a model of a machine to measurements, check it, validate it"))
-    _machines(command("machines", "list the modelled machines, or show what is known of one"))
-    _cc(command("cc", "compile an MPI program for simulated machines; the rest is the compiler's"))
-    _profile(command("profile", "count what any MPI program does: where its time goes, who sends to whom"))
-    _trace(command("trace", "record what any MPI program asks of MPI, to replay it on a simulated machine"))
-    _place(command("place", "say where a program's ranks should run, and write it down for the launcher"))
-    _what_if(
-        command("what-if", "simulate a machine with something changed, beside itself", "what_if"), replays
-    )
-    machine = command("machine", "describe this machine")
-    machine.add_argument("--format", choices=("table", "json"), default="table")
-    completion = command("completion", "print a completion script for a shell")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+    for name, define in _DEFINITIONS.items():
+        define(commands[name])
+    _what_if(commands["what-if"], replays)
     return top
 
 
@@ -149,16 +144,13 @@ def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "benchmarks",
         nargs="*",
-        metavar="BENCH",
-        help="only these; IMB's and OSU's names work too; the name of a plan, such as hpcc, selects it",
+        metavar="BENCH|PLAN",
+        help="benchmarks, by their names here, in IMB or in OSU, and at most one plan, which may be a file: "
+        "quick (default), standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, network-sharing, "
+        "applications, hpccg, hpccg-quick, gears, gears-quick, lj, lj-quick or lammps",
     )
     what = command.add_argument_group("what to run")
-    what.add_argument(
-        "--plan",
-        help="quick, standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, network-sharing, "
-        "applications, hpccg, hpccg-quick, gears, gears-quick, lj, lj-quick, lammps or a file (default: "
-        "quick)",
-    )
+    what.add_argument("--plan", help=argparse.SUPPRESS)  # its name in version 0.1
     what.add_argument(
         "-n",
         "--ranks",
@@ -185,7 +177,13 @@ def _run(command: argparse.ArgumentParser) -> None:
         metavar="CLASS",
         help="of the NAS programs: S, W, A, B, C, or several (default: as the plan says)",
     )
-    what.add_argument("--multi", type=int, metavar="N", help="groups of N ranks, all at the same time")
+    what.add_argument(
+        "--groups",
+        dest="multi",
+        type=int,
+        metavar="N",
+        help="groups of N ranks, all at the same time",
+    )
     what.add_argument("--launches", type=int, help="how often the whole plan is launched")
     what.add_argument("--seed", type=int, help="of order, payload and permutations")
     how = command.add_argument_group("how to measure")
@@ -221,7 +219,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--on",
         metavar="WHERE",
         help="native (default), or emulated:NODESxSLOTS[,rate=1Gbit][,delay=50us]: a cluster of network "
-        "namespaces on this machine, brought up for the run; simulated:MACHINE, one of `kiviat machines`; "
+        "namespaces on this machine, brought up for the run; simulated:MACHINE, one of `kiviat model list`; "
         "slurm, pbs, lsf or flux, with options of theirs as slurm:partition=debug: as a job",
     )
     where.add_argument("--script", metavar="FILE", help="template of the job script instead of ours")
@@ -283,7 +281,7 @@ def _list(command: argparse.ArgumentParser) -> None:
 
 def _profile(command: argparse.ArgumentParser) -> None:
     command.usage = (
-        "kiviat profile [-o FILE] [--mpi MPI] [--on WHERE] [--waits] [--counters] -- mpirun ...\n"
+        "kiviat profile [-o FILE] [--mpi MPI] [--on WHERE] [--wait-states] [--counters] -- mpirun ...\n"
         "       kiviat profile --on simulated:MACHINE [-n RANKS] -- ./program ...\n"
         "       kiviat profile --on simulated:MACHINE [-n RANKS] [-m SIZE] BENCH"
     )
@@ -318,13 +316,15 @@ def _profile(command: argparse.ArgumentParser) -> None:
         help="how many times as long as here a program's computation takes (default: 0, no time)",
     )
     command.add_argument(
-        "--crossing",
+        "--mpi-traffic",
+        dest="crossing",
         action="store_true",
         help="also what the MPI itself sends, for collectives too, by Open MPI's monitoring, costing time; "
         "simulators always tell, but of more than 1,024 ranks only with this",
     )
     command.add_argument(
-        "--waits",
+        "--wait-states",
+        dest="waits",
         action="store_true",
         help="also who waits for whom: late senders, late receivers, imbalance; costs some 0.1 µs a call",
     )
@@ -421,17 +421,40 @@ def _balance(command: argparse.ArgumentParser) -> None:
         help="published systems beside them: all, none, or a part of a name, such as sx-8 "
         "(default: the largest published values where there is one run)",
     )
-    rules = {
-        "small": "ratios of what the whole machine does together, of machines of at most 1 Tflop/s",
-        "few-nodes": "random ring bandwidth of machines of fewer than 8 nodes",
-    }
-    for name, what in rules.items():
-        command.add_argument(
-            f"--{name}",
-            choices=("auto", "keep", "drop"),
-            default="auto",
-            help=f"{what} (default: auto, that is drop where other runs have more)",
-        )
+    command.set_defaults(**dict.fromkeys(_RULES.values(), "auto"))
+    command.add_argument(
+        "--rules",
+        action=_Rules,
+        metavar="[RULE=]WHAT",
+        help="auto, keep or drop what small machines do not measure well: small=WHAT for the ratios of what "
+        "the whole machine does together, of machines of at most 1 Tflop/s; few-nodes=WHAT for the random "
+        "ring bandwidth of machines of fewer than 8 nodes; WHAT alone for both; may be repeated (default: "
+        "auto, that is drop where other runs have more)",
+    )
+
+
+_RULES = {"small": "small", "few-nodes": "few_nodes"}
+
+
+class _Rules(argparse.Action):
+    """Stores what becomes of each rule under the rule's own name."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        given: Any,
+        option: str | None = None,
+    ) -> None:
+        for part in given.split(","):
+            rule, equals, what = part.rpartition("=")
+            if what not in ("auto", "keep", "drop") or (equals and rule not in _RULES):
+                raise argparse.ArgumentError(
+                    self,
+                    f"invalid value {part!r}; give auto, keep or drop, after small= or few-nodes= for one",
+                )
+            for name in [_RULES[rule]] if equals else _RULES.values():
+                setattr(namespace, name, what)
 
 
 def _scaling(command: argparse.ArgumentParser) -> None:
@@ -457,8 +480,8 @@ def _scaling(command: argparse.ArgumentParser) -> None:
 
 
 def _compare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("a", metavar="A", help=_NAME)
-    command.add_argument("b", metavar="B", help="likewise; B is judged by A")
+    command.add_argument("a", metavar="RUN", help=f"A: {_NAME}")
+    command.add_argument("b", metavar="RUN", help="B, which is judged by A")
     command.add_argument("--metric", help="time, bandwidth, … (default: time, or what a case has instead)")
     command.add_argument(
         "--threshold", type=float, metavar="PCT", help="smallest change that matters, in %% (default: 2)"
@@ -529,6 +552,13 @@ def _cluster(command: argparse.ArgumentParser) -> None:
 
 def _model(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    shown = actions.add_parser("list", help="list the modelled machines")
+    shown.add_argument("--format", choices=("table", "json"), default="table")
+    show = actions.add_parser("show", help="show what is known, assumed and unknown of one, and its network")
+    show.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
+    picture = _written("picture", "SVG", ".svg")
+    show.add_argument("-o", "--output", type=picture, metavar="FILE.svg", help="draw its network instead")
+    show.add_argument("--format", choices=("table", "json"), default="table")
     fit = actions.add_parser("fit", help="make a machine file of the ping-pongs of a run")
     fit.add_argument("runs", nargs="+", metavar="RUN", help=f"near and far pairs, in one run or two: {_NAME}")
     made = _written("machine file", "TOML", ".toml")
@@ -552,16 +582,6 @@ def _model(command: argparse.ArgumentParser) -> None:
     validate.add_argument("--write", action="store_true", help="write docs/validation.md")
 
 
-def _machines(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--format", choices=("table", "json"), default="table")
-    actions = command.add_subparsers(dest="action", metavar="ACTION")
-    show = actions.add_parser("show", help="what is known, assumed and unknown of one, and its network")
-    show.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
-    picture = _written("picture", "SVG", ".svg")
-    show.add_argument("-o", "--output", type=picture, metavar="FILE.svg", help="draw its network instead")
-    show.add_argument("--format", choices=("table", "json"), default="table")
-
-
 def _place(command: argparse.ArgumentParser) -> None:
     command.usage = (
         "kiviat place PROFILE --nodes 4x8 [-o FILE] [--emit LAUNCHER] [--verify --on WHERE -- mpirun ...]"
@@ -577,7 +597,7 @@ def _place(command: argparse.ArgumentParser) -> None:
         "--nodes", metavar="NxS", help="nodes x slots of each: 4x8; or nodes x sockets x slots: 4x2x4"
     )
     onto.add_argument(
-        "--machine", metavar="NAME", help="a modelled machine, or its file: its network, sockets and cores"
+        "--machine", metavar="MACHINE", help="a modelled machine, or its file: its network, sockets and cores"
     )
     onto.add_argument(
         "--hosts", metavar="LIST", help="the nodes' names: a,b,c, or a file of them (default: n1, n2, …)"
@@ -596,7 +616,8 @@ def _place(command: argparse.ArgumentParser) -> None:
         "cables that they cross (default: bytes)",
     )
     how.add_argument(
-        "--beside",
+        "--compare-with",
+        dest="beside",
         action="append",
         default=[],
         metavar="HOW",
@@ -647,3 +668,39 @@ def _what_if(command: argparse.ArgumentParser, replays: bool) -> None:
     command.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
     command.add_argument("--place", metavar="HOW", help="ranks to nodes: blocked, cyclic or plane:K")
     command.add_argument("--format", choices=("table", "csv"), default="table")
+
+
+def _runs(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--format", choices=_FORMATS, default="table")
+
+
+def _host(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--format", choices=("table", "json"), default="table")
+
+
+def _completion(command: argparse.ArgumentParser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+# All but what-if, whose arguments depend on whether it replays a trace.
+_DEFINITIONS = {
+    "run": _run,
+    "list": _list,
+    "profile": _profile,
+    "trace": _trace,
+    "ingest": _ingest,
+    "show": _show,
+    "report": _report,
+    "balance": _balance,
+    "scaling": _scaling,
+    "place": _place,
+    "model": _model,
+    "cc": _cc,
+    "compare": _compare,
+    "runs": _runs,
+    "export": _export,
+    "sql": _sql,
+    "host": _host,
+    "cluster": _cluster,
+    "completion": _completion,
+}

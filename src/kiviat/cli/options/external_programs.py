@@ -12,7 +12,7 @@ from kiviat.cli.options.plan import named_plan
 from kiviat.launch.programs.lammps import PROGRAM, LammpsProgram, described, named
 from kiviat.launch.programs.lammps_install import Lammps, find_lammps
 from kiviat.launch.run.program import Program
-from kiviat.plan import definition_benchmarks, plan_benchmarks, plan_names
+from kiviat.plan import definition_benchmarks, names_plan, plan_benchmarks
 from kiviat.record import InputError
 from kiviat.store import read_run
 
@@ -59,7 +59,7 @@ def foreign(arguments: Namespace, resumed: Path | None, mpi: str | None) -> Fore
 def _asked(arguments: Namespace) -> list[str]:
     """The words, and what the plan has; a plan of its own serves who names benchmarks of LAMMPS only."""
     plan = named_plan(arguments)
-    words = [word for word in arguments.benchmarks if word not in plan_names()]
+    words = [word for word in arguments.benchmarks if not names_plan(word)]
     if plan is None and words and all(map(named, words)):
         arguments.plan = plan = _PLAN
     return words + (plan_benchmarks(plan) if plan else [])

@@ -9,15 +9,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
-from kiviat.launch.mpi.build import build, is_full
+from kiviat.launch.mpi.build import PROGRAM, build, is_full, program_path
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process import children
 from kiviat.launch.process.execution import exit_text, last_words
 from kiviat.launch.substrates.simulated import alone
+from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError
 
 _ANSWER_TIMEOUT_S = 60.0
+
+
+def known_benchmarks(mpi: str | None) -> list[dict[str, Any]]:
+    """What is known of every benchmark without compiling anything: by the program, if it is built."""
+    try:
+        toolchain = find_toolchain(mpi)
+    except InputError:
+        if mpi:
+            raise
+        return shipped_benchmarks()  # describing needs no MPI
+    return described(toolchain, program_path(toolchain))
 
 
 def program(mpi: str | None) -> tuple[Toolchain, Path]:
@@ -25,12 +37,16 @@ def program(mpi: str | None) -> tuple[Toolchain, Path]:
     return toolchain, built(toolchain)
 
 
-def built(toolchain: Toolchain) -> Path:
-    return build(toolchain, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr, flush=True))
+def built(toolchain: Toolchain, product: str = PROGRAM) -> Path:
+    return build(
+        toolchain, product=product, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr, flush=True)
+    )
 
 
 def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
-    """What `kiviat-bench --describe` says about every benchmark."""
+    """What `kiviat-bench --describe` says about every benchmark, or would say once it is built."""
+    if not binary.exists():
+        return shipped_benchmarks()
     try:
         with TemporaryDirectory() as folder:
             launcher = alone(toolchain, Path(folder)) if toolchain.family == SIMULATOR else []

@@ -14,8 +14,8 @@ from kiviat.plan import (
     expand_ranks,
     find_benchmarks,
     load_plan,
+    names_plan,
     plan_in,
-    plan_names,
 )
 from kiviat.record import InputError
 from kiviat.record.types import Scalar
@@ -24,8 +24,8 @@ _DEFAULT_PLAN = "quick"
 
 
 def named_plan(arguments: Namespace) -> str | None:
-    """The plan that --plan or a word names, if any; whether the words are benchmarks is seen later."""
-    words = [word for word in arguments.benchmarks if word in plan_names()]
+    """The plan that a word names, if any; whether the words are benchmarks is seen later."""
+    words = [word for word in arguments.benchmarks if names_plan(word)]
     return arguments.plan or (words[0] if words else None)
 
 

@@ -10,8 +10,9 @@ from kiviat.launch.programs.simulated_program import Ended
 from kiviat.record import InputError
 
 _OF_BENCHMARKS = {
-    **{name: name for name in ("plan", "sizes", "memory", "multi", "launches", "seed", "budget", "target")},
+    **{name: name for name in ("plan", "sizes", "memory", "launches", "seed", "budget", "target")},
     **{name: name for name in ("iterations", "warmup", "watts", "resume", "lammps")},
+    "multi": "groups",
     "problem_class": "class",
 }
 

@@ -15,9 +15,9 @@ from kiviat.launch.substrates.scheduled import Scheduled
 from kiviat.launch.substrates.simulated import Simulated
 from kiviat.launch.substrates.substrate import Native, Substrate
 from kiviat.placement import parse_shape
-from kiviat.plan.benchmark import suggestion
 from kiviat.plan.watts import Watts
 from kiviat.record import InputError
+from kiviat.record.suggestion import suggestion
 
 
 def substrate_of(text: str | None) -> Substrate:

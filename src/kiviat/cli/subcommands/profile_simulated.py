@@ -13,7 +13,7 @@ from kiviat.cli.options.simulated_program import refuse_options_of_programs
 from kiviat.cli.options.substrate import ask_once, mpi_on, settle_shape
 from kiviat.cli.subcommands.run_program import built_program, factor_of, ranks_of, simulated_start
 from kiviat.cli.text.profiled import say, tell
-from kiviat.launch.mpi.build import PROFILER
+from kiviat.launch.mpi.build import PROFILER, program_path
 from kiviat.launch.mpi.linkage import launcher_place
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
@@ -60,7 +60,7 @@ def execute(arguments: Namespace) -> int:
     of = _of_program if arguments.program else _of_benchmark
     name, program, look = of(arguments, toolchain, Options(place=arguments.place, per_node=arguments.ppn))
     program.starting(Path())  # what cannot be placed is refused before anything is made
-    library = TOOL.library(toolchain)
+    library = TOOL.library(toolchain, dry=arguments.dry_run)
     output = Path(arguments.output or TOOL.default_name(name))
     if arguments.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
@@ -109,7 +109,7 @@ def _of_benchmark(arguments: Namespace, toolchain: Toolchain, options: Options) 
     """One case of a benchmark of ours, once."""
     refuse_options_of_programs(arguments)
     substrate = Simulated.parse(arguments.on.partition(":")[2])
-    bench = KiviatBench(built(toolchain))
+    bench = KiviatBench(program_path(toolchain) if arguments.dry_run else built(toolchain))
     case = _case(arguments, toolchain, bench.path, substrate.default_ranks(options))
 
     def starting(folder: Path) -> Start:

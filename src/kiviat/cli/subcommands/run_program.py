@@ -7,6 +7,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from kiviat.cli.options.native_program import built
 from kiviat.cli.options.run_directory import new_run
 from kiviat.cli.options.simulated_program import failed, new_folder, refuse_benchmarks
 from kiviat.cli.options.substrate import options_of, settle_shape, substrate_of
@@ -39,6 +40,7 @@ def execute(arguments: Namespace) -> int:
     ranks = ranks_of(arguments.ranks) or substrate.default_ranks(options)
     toolchain = find_toolchain(SIMULATOR)
     substrate.start(toolchain, ranks, Path(), options)  # what cannot be placed is refused before a run begins
+    built(toolchain, REPLAYER)
     with new_run(arguments, program.name, substrate) as directory:
         folder = new_folder(directory.path)
         start = simulated_start(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from kiviat.plan.benchmark import suggestion
 from kiviat.record import InputError
+from kiviat.record.suggestion import suggestion
 
 # Node i has the address 10.77.0.i, and the head, where mpiexec runs, has .254.
 _MOST_NODES = 250

@@ -55,9 +55,8 @@ def build(
     source = data_path("native") if source is None else source
     if not (source / "CMakeLists.txt").is_file():
         raise InputError(f"no native sources in {source}; reinstall kiviat")
-    folder = (cache_folder() if cache is None else cache) / "build"
-    home = folder / _key(toolchain, source, product)
-    program = home / product
+    program = program_path(toolchain, source, cache, product)
+    home, folder = program.parent, program.parent.parent
     build_cache.use(home)
     if program.exists():
         return program
@@ -74,6 +73,14 @@ def build(
             f"cannot build {product} in {folder}: {error.strerror}; set XDG_CACHE_HOME to a folder with room"
         ) from error
     return program
+
+
+def program_path(
+    toolchain: Toolchain, source: Path | None = None, cache: Path | None = None, product: str = PROGRAM
+) -> Path:
+    """Where `build` leaves the product for this MPI, be it there or not."""
+    key = _key(toolchain, data_path("native") if source is None else source, product)
+    return (cache_folder() if cache is None else cache) / "build" / key / product
 
 
 def cache_folder() -> Path:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kiviat.launch.mpi.build import PLATFORM, PROGRAM, build
+from kiviat.launch.mpi.build import PLATFORM, PROGRAM, program_path
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.substrate import AlwaysReady, Start, layout_of
@@ -36,7 +36,7 @@ class Simulated(AlwaysReady):
     @classmethod
     def parse(cls, text: str) -> Simulated:
         if not text:
-            raise InputError("--on simulated: names no machine; `kiviat machines` lists them")
+            raise InputError("--on simulated: names no machine; `kiviat model list` lists them")
         return cls(find_machine(text))
 
     def default_ranks(self, options: Options) -> int:
@@ -104,7 +104,7 @@ def alone(toolchain: Toolchain, folder: Path) -> list[str | Path]:
 
 def program_platform(toolchain: Toolchain, product: str = PROGRAM) -> Path:
     """What loads a machine into SimGrid: built with each simulated program, and beside it."""
-    return build(toolchain, product=product).with_name(PLATFORM)
+    return program_path(toolchain, product=product).with_name(PLATFORM)
 
 
 def _on_cores(layout: Layout) -> Layout:

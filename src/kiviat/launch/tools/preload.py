@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.build import build, program_path
 from kiviat.launch.mpi.linkage import launcher_family, launcher_place
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process.children import tied
@@ -38,8 +38,10 @@ class Tool:
     noun: str
     start: bytes
 
-    def library(self, toolchain: Toolchain) -> Path:
-        """The library for this MPI, built if the cache does not have it."""
+    def library(self, toolchain: Toolchain, *, dry: bool = False) -> Path:
+        """The library for this MPI, built if the cache does not have it and the run is not a dry one."""
+        if dry:
+            return program_path(toolchain, product=self.product)
         return build(
             toolchain, product=self.product, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr)
         )

@@ -69,9 +69,9 @@ def profiled(
         return collected(folder, output, status, asked)
 
 
-def recorder_of(toolchain: Toolchain) -> Path:
+def recorder_of(toolchain: Toolchain, *, dry: bool = False) -> Path:
     """The library that notes when calls are."""
-    return _RECORDER.library(toolchain)
+    return _RECORDER.library(toolchain, dry=dry)
 
 
 def profiling(start: Start, library: Path, folder: Path, asked: Asked = _NOTHING) -> Start:

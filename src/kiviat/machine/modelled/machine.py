@@ -18,6 +18,7 @@ from kiviat.record import InputError, data_path
 from kiviat.record.files import read_toml
 from kiviat.record.published import uses
 from kiviat.record.schema import refuse_other_version
+from kiviat.record.suggestion import suggestion
 
 MACHINE_SCHEMA = "kiviat.machine/1"
 LEVELS = ("socket", "node", "network")
@@ -234,7 +235,8 @@ def find_machine(name: str) -> Machine:
     if "/" in name or name.endswith(".toml"):
         return load_machine(path)
     raise InputError(
-        f"there is no machine {name!r}; `kiviat machines` lists them, and a path names a file of your own"
+        f"there is no machine {name!r}"
+        + suggestion(name, known, "`kiviat model list` lists them, and a path names a file of your own")
     )
 
 
@@ -278,7 +280,7 @@ def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
         if not at.exists():
             raise InputError(
                 f"base is {name!r} in {path}, and there is neither such a machine nor {at}; "
-                "`kiviat machines` lists them"
+                "`kiviat model list` lists them"
             )
         base = _table(at)
         own = {key: value for key, value in data.items() if key != "base"}

@@ -122,7 +122,7 @@ def _lacks(systems: list[System]) -> str:
         if (missing := kernels_missing(system.whole))
     ]
     plans = {"hpcc-modelled" if system.origin == "predicted" else "hpcc" for system in systems}
-    commands = listed([f"`kiviat run --plan {plan}`" for plan in sorted(plans)])
+    commands = listed([f"`kiviat run {plan}`" for plan in sorted(plans)])
     return f"{'; '.join(told)}: {commands} {'has' if len(plans) == 1 else 'have'} all." if told else ""
 
 

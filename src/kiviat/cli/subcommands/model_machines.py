@@ -1,4 +1,4 @@
-"""`kiviat machines`: the modelled machines there are, and what is known, assumed and unknown of one."""
+"""`kiviat model list` and `show`: the modelled machines, and what is known, assumed and unknown of one."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ _OPTIONAL = (
 )
 
 
-def execute(arguments: Namespace) -> int:
-    if arguments.action == "show":
-        return _show(arguments)
+def list_machines(arguments: Namespace) -> int:
     found = [load_machine(path) for path in machines().values()]
     if arguments.format == "json":
         print_json([_entry(machine) for machine in found])
@@ -86,7 +84,7 @@ def _entry(machine: Machine) -> dict[str, Any]:
     return {**about(machine), "file": str(machine.path)}
 
 
-def _show(arguments: Namespace) -> int:
+def show_machine(arguments: Namespace) -> int:
     machine = find_machine(arguments.machine)
     if arguments.output:
         _draw(machine, Path(arguments.output))

@@ -1,4 +1,4 @@
-"""`kiviat machine`: what run.json will say about this machine."""
+"""`kiviat host`: what run.json will say about this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kiviat machines`: the list, what is known of one, and its picture."""
+"""`kiviat model list`: the list, what is known of one, and its picture."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def machine(tmp_path: Path) -> Path:
 
 
 def test_all_machines_are_listed_with_what_they_were_calibrated_on(kiviat: Kiviat) -> None:
-    done = kiviat("machines")
+    done = kiviat("model", "list")
     assert (done.returncode, done.stderr) == (0, "")
     head, *lines = done.stdout.splitlines()
     assert head.split()[0] == "name" and [line.split()[0] for line in lines] == list(machines())
-    listed = json.loads(kiviat("machines", "--format", "json").stdout)
+    listed = json.loads(kiviat("model", "list", "--format", "json").stdout)
     assert [entry["name"] for entry in listed] == list(machines())
     for entry, line in zip(listed, lines, strict=True):
         found = find_machine(entry["name"])
@@ -100,7 +100,7 @@ def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
     """It printed "calibrated on" with the rows that its base was fitted to, in tables, pages and findings."""
 
     def told(machine: str) -> str:
-        lines = kiviat("machines", "show", machine).stdout.splitlines()
+        lines = kiviat("model", "show", machine).stdout.splitlines()
         return next(line for line in lines if line.startswith("calibrated"))
 
     assert told("altix-bx2-numalink3").endswith("not at all: an uncalibrated variant of altix-bx2")
@@ -111,7 +111,7 @@ def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
 
 
 def test_what_is_known_assumed_and_unknown_is_told_apart(kiviat: Kiviat, machine: Path) -> None:
-    done = kiviat("machines", "show", "./nowhere.toml")
+    done = kiviat("model", "show", "./nowhere.toml")
     assert (done.returncode, done.stderr) == (0, "")
     parts = done.stdout.split("\n\n")
     of = {part.splitlines()[0]: part for part in parts}
@@ -132,7 +132,7 @@ def test_what_is_known_assumed_and_unknown_is_told_apart(kiviat: Kiviat, machine
 
 
 def test_every_number_is_there_for_programs(kiviat: Kiviat, machine: Path) -> None:
-    shown = json.loads(kiviat("machines", "show", "./nowhere.toml", "--format", "json").stdout)
+    shown = json.loads(kiviat("model", "show", "./nowhere.toml", "--format", "json").stdout)
     numbers = shown["numbers"]
     assert len(numbers) == 20
     assert numbers["memory.bandwidth"] == {
@@ -150,12 +150,12 @@ def test_a_variant_and_its_base_name_each_other(kiviat: Kiviat) -> None:
     variants = {name: base for name in machines() if (base := find_machine(name).base)}
     assert variants
     name, base = next(iter(variants.items()))
-    assert f"variant of     {base}" in kiviat("machines", "show", name).stdout
-    assert name in json.loads(kiviat("machines", "show", base, "--format", "json").stdout)["variants"]
+    assert f"variant of     {base}" in kiviat("model", "show", name).stdout
+    assert name in json.loads(kiviat("model", "show", base, "--format", "json").stdout)["variants"]
 
 
 def test_the_picture_is_a_file(kiviat: Kiviat, machine: Path, tmp_path: Path) -> None:
-    done = kiviat("machines", "show", "./nowhere.toml", "-o", "it.svg")
+    done = kiviat("model", "show", "./nowhere.toml", "-o", "it.svg")
     assert (done.returncode, done.stdout, done.stderr) == (0, "it.svg\n", "")
     text = (tmp_path / "it.svg").read_text()
     assert text.startswith("<svg ") and text.count('class="node"') == 4 and "A machine that never was" in text
@@ -164,7 +164,8 @@ def test_the_picture_is_a_file(kiviat: Kiviat, machine: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("show", "nonsense"), "there is no machine 'nonsense'; `kiviat machines` lists them"),
+        (("show", "nonsense"), "there is no machine 'nonsense'; `kiviat model list` lists them"),
+        (("show", "altix-bx"), "there is no machine 'altix-bx'; did you mean 'altix-bx2'?"),
         (("show", "./nowhere.toml", "-o", "it.png"), "-o it.png: the picture is SVG"),
         (("show", "./nowhere.toml", "-o", "no/it.svg"), "the picture cannot be written to no/it.svg"),
         (("show",), "the following arguments are required: MACHINE"),
@@ -173,7 +174,7 @@ def test_the_picture_is_a_file(kiviat: Kiviat, machine: Path, tmp_path: Path) ->
 def test_what_cannot_be_is_told_in_one_line(
     kiviat: Kiviat, machine: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    done = kiviat("machines", *arguments)
+    done = kiviat("model", *arguments)
     assert done.returncode == 2 and done.stdout == ""
     assert message in done.stderr and done.stderr.count("\n") == 1
 

@@ -1,0 +1,58 @@
+"""The command-line parser: help in groups of commands, and errors of one line that name the nearest word."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+_COLUMN = 12  # the longest name of a command, and two blanks
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends with one line about what is wrong, instead of the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"kiviat: {message}; see `{self.prog} --help`\n")
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Refuses what is left over at once, so that the message names this command's own options."""
+        found, extra = super().parse_known_args(args, namespace)
+        if extra:
+            nearest = did_you_mean(extra[0].partition("=")[0], list(self._option_string_actions))
+            self.error(f"unrecognized arguments: {' '.join(extra)}{nearest}")
+        return found, extra
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        nearest = did_you_mean(str(value), known)
+        if not nearest and not isinstance(action, argparse._SubParsersAction):
+            nearest = f" (choose from {', '.join(known)})"
+        raise argparse.ArgumentError(action, f"invalid choice: {value!r}{nearest}")
+
+
+def add_commands(top: Parser, groups: Mapping[str, Mapping[str, str]]) -> dict[str, argparse.ArgumentParser]:
+    """A parser for each command, by its name; `groups` has what each does, as the help of `top` lists it."""
+    commands = top.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS, parser_class=Parser
+    )
+    added: dict[str, argparse.ArgumentParser] = {}
+    for title, summaries in groups.items():
+        lines = (f"  {name:{_COLUMN}}{summary}" for name, summary in summaries.items())
+        top.add_argument_group(title, "\n".join(lines))
+        for name, summary in summaries.items():
+            added[name] = commands.add_parser(name, description=f"{summary[0].upper()}{summary[1:]}.")
+            added[name].set_defaults(module=f"commands.{name.replace('-', '_')}")
+    return added
+
+
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """The end of a sentence about an unknown word; empty if nothing known is near."""
+    from kiviat.record.suggestion import nearest
+
+    found = nearest(word, known)
+    return f"; did you mean {found!r}?" if found else ""
