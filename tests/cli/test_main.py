@@ -187,5 +187,5 @@ def test_bash_completes(kiviat: Kiviat, tmp_path: Path) -> None:
     assert completed("./kiviat run hpcc-") == {"hpcc-modelled", "hpcc-quick"}
     assert completed("./kiviat model show altix-bx2-n") == {"altix-bx2-numalink3"}
     assert completed("./kiviat show 2026") == completed("./kiviat compare last 2026") == {"20260101-x"}
-    assert completed("./kiviat list --format ") == {"table", "csv", "json"}
+    assert completed("./kiviat runs --format ") == {"table", "csv", "json"}
     assert completed("./kiviat run --multi") == {""}  # an old name is understood, not offered

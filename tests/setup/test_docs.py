@@ -52,7 +52,6 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert not dead
 
 
-
 @each_document
 def test_files_of_the_tests_that_are_named_are_there(document: Path) -> None:
     """A promise in docs/faults.md names the test that holds it; a test that was renamed holds nothing."""
