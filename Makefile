@@ -11,7 +11,7 @@ ARGS ?=
 export PATH := $(PATH):$(CURDIR)/.venv/bin
 
 python := .venv/bin/python
-pytest := $(python) -m pytest
+tests := $(python) -m tests
 
 .PHONY: help run test test-full lint bench clean
 
@@ -30,11 +30,11 @@ run: ## set up, measure this machine with the quick plan, write report.html
 
 test: ## set up and run all tests (minutes)
 	@tools/setup test
-	@$(pytest) -m "not full" $(ARGS)
+	@$(tests) -m "not full" $(ARGS)
 
 test-full: ## the tests and their long matrices
 	@tools/setup test
-	@$(pytest) $(ARGS)
+	@$(tests) $(ARGS)
 
 lint: ## ruff, mypy, the import contract, where clocks and <mpi.h> may stand
 	@tools/setup lint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -32,13 +33,32 @@ def pytest_runtest_makereport(
     return report
 
 
-# Their tests measure no time: compilers may run beside them. Simulated machines have their own clocks.
+# Their tests measure no time: they may run side by side, and beside compilers.
+# Simulated machines have their own clocks.
 UNTIMED = (
     *("analysis", "cli", "ingest", "machine", "model", "placement", "plan", "record", "report", "store"),
     *("setup", "fuzz", "simulated"),
 )
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
 COMPILING = ("test_headers.py", "test_plain_cmake.py")  # to these an MPI is one more compiler
+
+
+# With the second MPI these take minutes: of them `make test` runs what is marked `both_mpis`.
+SECOND_MPI_IN_FULL = (
+    *("native/", "launch/test_runner.py", "profiler/", "trace/"),
+    *("emulated/test_mpi.py", "emulated/test_crashes.py"),
+)
+
+
+def _in_full(item: pytest.Item) -> bool:
+    call = getattr(item, "callspec", None)
+    place = item.path.relative_to(TESTS).as_posix()
+    return (
+        call is not None
+        and call.params.get("toolchain") == "mpich"
+        and place.startswith(SECOND_MPI_IN_FULL)
+        and not item.get_closest_marker("both_mpis")
+    )
 
 
 def _turn(item: pytest.Item) -> int:
@@ -49,8 +69,36 @@ def _turn(item: pytest.Item) -> int:
     return len(UNTIMED) + (folder != "native")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--part", choices=("untimed", "timed"), help="only tests that measure no time, or the others"
+    )
+    parser.addoption("--outcomes", metavar="FILE", help="write how many tests passed, and which did not")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if _in_full(item):
+            item.add_marker(pytest.mark.full)
     items.sort(key=_turn)
+    if part := config.getoption("part"):
+        parts: dict[str, list[pytest.Item]] = {"untimed": [], "timed": []}
+        for item in items:
+            parts["untimed" if _turn(item) < len(UNTIMED) else "timed"].append(item)
+        items[:] = parts.pop(part)
+        config.hook.pytest_deselected(items=[item for others in parts.values() for item in others])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if file := config.getoption("outcomes"):
+        reports = {
+            outcome: terminalreporter.getreports(outcome)
+            for outcome in ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+        }
+        failed = [report.nodeid for outcome in ("failed", "error") for report in reports[outcome]]
+        outcomes = {outcome: len(found) for outcome, found in reports.items() if found}
+        Path(file).write_text(json.dumps({"outcomes": outcomes, "failed": failed}))
 
 
 class Ahead:
@@ -62,7 +110,7 @@ class Ahead:
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         config = session.config
         everything = config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("keyword")
-        if everything and not config.getoption("collectonly"):
+        if everything and not config.getoption("part") and not config.getoption("collectonly"):
             self.process = builds.started()
 
     @pytest.hookimpl(tryfirst=True)

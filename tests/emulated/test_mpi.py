@@ -80,6 +80,7 @@ def test_ranks_come_to_their_nodes(
     assert {line[3] for line in lines} == {environment[VARIABLE]}
 
 
+@pytest.mark.both_mpis
 @pytest.mark.parametrize(("policy", "near", "far"), [("blocked", (0, 1), (0, 2)), ("cyclic", (0, 2), (0, 1))])
 def test_messages_cross_the_link_between_nodes_and_only_there(
     toolchain: Toolchain,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 import pytest
 
@@ -12,36 +13,31 @@ from kiviat.launch.emulated.spec import Spec
 
 # A frame of 1514 bytes carries 1448 of a stream.
 PAYLOAD = 1448 / 1514
-# The machine may be busy with something else, which takes from a rate, or has what came before read later:
-# one good half second is enough, and a quiet machine has it at once.
-TRIES = 40
+# The median of so many half seconds decides: one in which the machine was busy with something else does not.
+MEASUREMENTS = 5
 
 
-def rates(cluster: Cluster, *flows: tuple[str, str], share: float) -> list[float]:
-    """As shares of what the link can carry; measured again while they are not what is expected."""
-    best: list[float] = []
-    for _ in range(TRIES):
-        seen = stream_rates(cluster, flows, 0.5)
-        found = [rate / (cluster.spec.rate_bit_per_s or 1) / PAYLOAD for rate in seen]
-        if close(found, share):
-            return found
-        best = max(best, found, key=lambda each: min(each, default=0))
-    return best
+def rates(cluster: Cluster, *flows: tuple[str, str]) -> list[float]:
+    """The median rate of each flow, as a share of what its link can carry; in bit/s if that has no limit."""
+    measured = [stream_rates(cluster, flows, 0.5) for _ in range(MEASUREMENTS)]
+    capacity = cluster.spec.rate_bit_per_s * PAYLOAD if cluster.spec.rate_bit_per_s else 1
+    return [median(of_flow) / capacity for of_flow in zip(*measured, strict=True)]
 
 
 def close(found: Sequence[float], share: float) -> bool:
     return all(0.95 * share < rate < 1.03 * share for rate in found)
 
 
-@pytest.mark.parametrize("rate_bit_per_s", [10**8, 10**9])
+@pytest.mark.parametrize("rate_bit_per_s", [10**8, pytest.param(10**9, marks=pytest.mark.full)])
 def test_a_stream_gets_the_rate(rate_bit_per_s: int) -> None:
     with Cluster.up(Spec(2, 1, rate_bit_per_s)) as cluster:
-        found = rates(cluster, ("n1", "n2"), share=1)
+        found = rates(cluster, ("n1", "n2"))
         assert close(found, 1), found
-        both = rates(cluster, ("n1", "n2"), ("n2", "n1"), share=0.98)
+        both = rates(cluster, ("n1", "n2"), ("n2", "n1"))
         assert close(both, 0.98), f"a link carries its rate each way, but for the acknowledgements: {both}"
 
 
+@pytest.mark.full
 def test_streams_share_a_link_evenly() -> None:
     """Into one node, out of one node, and between the same two; what flows elsewhere takes nothing away."""
     with Cluster.up(Spec(4, 1, 10**8)) as cluster:
@@ -50,12 +46,12 @@ def test_streams_share_a_link_evenly() -> None:
             [("n1", "n2"), ("n1", "n3")],
             [("n1", "n2"), ("n1", "n2")],
         ):
-            found = rates(cluster, *flows, share=0.5)
+            found = rates(cluster, *flows)
             assert close(found, 0.5), (flows, found)
-        apart = rates(cluster, ("n1", "n2"), ("n3", "n4"), share=1)
+        apart = rates(cluster, ("n1", "n2"), ("n3", "n4"))
         assert close(apart, 1), apart
 
 
 def test_a_link_without_a_rate_is_faster() -> None:
     with Cluster.up(Spec(2, 1)) as cluster:
-        assert any(stream_rates(cluster, [("n1", "n2")], 0.3)[0] > 2e9 for _ in range(TRIES))
+        assert rates(cluster, ("n1", "n2"))[0] > 2e9

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,16 @@ class Native:
 
     @property
     def tests(self) -> Path:
-        return self.folder / "tests" / "kiviat-tests"
+        return self.testing("kiviat-tests")
 
     @property
     def faults(self) -> Path:
-        return self.folder / "tests" / "libkiviat-faults.so"
+        return self.testing("libkiviat-faults.so")
+
+    def testing(self, name: str) -> Path:
+        """A program or library of native/tests, built now if `make test` has not needed it before."""
+        _built(self.folder, f"tests/{name}")
+        return self.folder / "tests" / name
 
     def run(
         self,
@@ -126,7 +132,15 @@ class Native:
 
 def _build(toolchain: Toolchain) -> Native:
     try:
-        return Native(toolchain, builds.native(toolchain))
+        return Native(toolchain, builds.native(toolchain, builds.PROGRAM))
+    except builds.Failed as failure:
+        pytest.fail(str(failure), pytrace=False)
+
+
+@cache
+def _built(folder: Path, target: str) -> None:
+    try:
+        builds.compiled(folder, target)
     except builds.Failed as failure:
         pytest.fail(str(failure), pytrace=False)
 

@@ -57,9 +57,7 @@ class Studied:
     ) -> dict[str, Any]:
         """By the program whose kernels can be lost: each `every`-th one, or none."""
         environment = {"KIVIAT_BROKEN_KERNEL": str(every)} if every else None
-        return self.result(
-            native, folder, ranks, words, native.folder / "tests" / "kiviat-broken", environment
-        )
+        return self.result(native, folder, ranks, words, native.testing("kiviat-broken"), environment)
 
     def with_fault(self, native: Native, folder: Path, words: str, fault: str, only: int) -> dict[str, Any]:
         """On two ranks, one message to rank 1, the `only`-th, being dropped, corrupted or truncated."""

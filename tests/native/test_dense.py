@@ -20,7 +20,7 @@ def results(native: Native, folder: Path, blas: Path) -> dict[str, dict[str, Any
 
 
 def test_a_blas_that_gives_wrong_answers_is_named(native_openmpi: Native, tmp_path: Path) -> None:
-    wrong = native_openmpi.folder / "tests" / "libkiviat-wrong-blas.so"
+    wrong = native_openmpi.testing("libkiviat-wrong-blas.so")
     found = results(native_openmpi, tmp_path, wrong)
     for name in ("dgemm", "hpl"):
         assert (found[name]["outcome"], found[name]["phase"]) == ("failed", "check")

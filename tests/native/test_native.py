@@ -68,7 +68,7 @@ def test_every_native_test_runs_somewhere(native_openmpi: Native) -> None:
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_harness_notices(native: Native, ranks: int) -> None:
     """Failures on any rank are named with place, values and rank; a test without checks is a failure."""
-    check = native.folder / "tests" / "kiviat-harness-check"
+    check = native.testing("kiviat-harness-check")
     names = ["fails_on_the_last_rank", "checks_nothing", "throws_on_rank_0", "passes"]
     done = native.run(ranks, check, *names)
     last = ranks - 1
@@ -84,7 +84,7 @@ def test_the_harness_notices(native: Native, ranks: int) -> None:
 
 
 def test_the_harness_ends_a_test_that_hangs(native: Native) -> None:
-    check = native.folder / "tests" / "kiviat-harness-check"
+    check = native.testing("kiviat-harness-check")
     done = native.run(2, check, "waits_for_nobody", preload={"KIVIAT_TEST_LIMIT_S": "1"}, limit_s=30)
     assert done.returncode != 0
     assert "FAILED waits_for_nobody: took too long" in done.stdout
@@ -252,6 +252,7 @@ def test_bad_command_lines(native: Native, arguments: list[str], said: str) -> N
     assert lines[0].startswith("kiviat-bench: ") and said in lines[0]
 
 
+@pytest.mark.both_mpis
 def test_a_bad_command_line_is_told_once_however_many_ranks(native: Native) -> None:
     """The story: every rank said it."""
     done = native.run(2, native.program, "pingpnog")
@@ -312,6 +313,7 @@ def record_of(result: dict[str, Any]) -> dict[str, Any]:
     return IDENTITY | {key: value for key, value in result.items() if key != "event"}
 
 
+@pytest.mark.both_mpis
 def test_events_tell_the_launch_every_case_and_the_end(driven: Driven) -> None:
     done = driven(
         2, "a pingpong bytes=8 budget_s=0.05", "b allreduce bytes=64 budget_s=0.05", "c barrier budget_s=0.05"
@@ -389,6 +391,7 @@ def check_records(results: list[dict[str, Any]]) -> None:
         assert not problems, (result["case"], problems)
 
 
+@pytest.mark.both_mpis
 def test_every_benchmark_gives_a_valid_record(driven: Driven) -> None:
     known = driven.native.described()
     cases = [case for one in known.values() for case in cases_of(one)]

@@ -50,7 +50,7 @@ def is_refused(result: Mapping[str, Any]) -> bool:
 
 
 def broken(native: Native) -> Path:
-    return native.folder / "tests" / "kiviat-broken"
+    return native.testing("kiviat-broken")
 
 
 def test_the_program_that_can_be_broken_is_not_by_itself(native_openmpi: Native, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_in_another_launch_they_are_skipped(native: Native, tmp_path: Path, leve
     assert pingpong["outcome"] == "ok"
 
 
+@pytest.mark.both_mpis
 def test_all_threads_get_their_own_messages(native: Native, tmp_path: Path) -> None:
     """Each has a payload of its own: had they been swapped, the check would have failed."""
     measured = results(native, tmp_path, *variants(1, 2, 3), f"none latency_mt bytes=0 {SHORT}")

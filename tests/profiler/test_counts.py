@@ -32,6 +32,7 @@ def everything(toolchain: Toolchain, compiled: Compiled, tmp_path_factory: pytes
     return done
 
 
+@pytest.mark.both_mpis
 def test_persistent_and_other_requests(everything: Done) -> None:
     """2 × 2 ranks: up and down are the same rank, left and right too; ten steps, 1000 B each way."""
     for rank in range(RANKS):
@@ -43,6 +44,7 @@ def test_persistent_and_other_requests(everything: Done) -> None:
         assert everything.bytes("Send_init", rank) == 0  # nothing is sent before it is started
 
 
+@pytest.mark.both_mpis
 def test_matrix_of_messages(everything: Done) -> None:
     expected = np.zeros((RANKS, RANKS), dtype=int)
     for rank in range(RANKS):
@@ -61,6 +63,7 @@ def test_matrix_of_messages(everything: Done) -> None:
     assert with_windows.tolist() == (expected + fetched.T).tolist()
 
 
+@pytest.mark.both_mpis
 def test_collectives_by_participants(everything: Done) -> None:
     expected = np.zeros((RANKS, RANKS), dtype=int)
     for rank in range(RANKS):

@@ -25,6 +25,7 @@ def exchange(openmpi: Toolchain, compiled: Compiled) -> Path:
     return compiled(openmpi, "exchange.c", "-lpthread")
 
 
+@pytest.mark.both_mpis
 def test_output_and_exit_code_are_the_programs(
     toolchain: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:

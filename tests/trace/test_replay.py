@@ -76,6 +76,7 @@ def receipts(trace: Trace, rank: int, folder: Path) -> list[tuple[str, int, int]
     return found
 
 
+@pytest.mark.both_mpis
 def test_messages_from_anybody_come_from_whom_they_came(
     toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
 ) -> None:

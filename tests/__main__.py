@@ -1,0 +1,81 @@
+"""All tests, in two parts: those that measure no time side by side, then the others, one after the other.
+
+    python -m tests [words for pytest]
+
+Compilers build beside the first part what the second one needs. Both parts always run, and the end lists what
+failed in either. A selection of tests (`-k`, paths) is one part, as plain pytest runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.launch.process import children
+
+from . import builds
+
+STAMP = builds.CHECKOUT / ".venv" / "setup-test"  # tools/setup writes it
+# A worker gets whole files, so that what a file's tests share is made once.
+PARTS = {"untimed": ["-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile"], "timed": []}
+
+
+def main(words: list[str]) -> int:
+    signal.signal(signal.SIGINT, lambda *_: None)  # pytest answers Ctrl-C, and then we end too
+    began = time.monotonic()
+    if _selects(words):
+        return _pytest(words)
+    builder = builds.started()
+    codes, outcomes, failed = [], Counter[str](), []
+    with tempfile.TemporaryDirectory() as folder:
+        for part, options in PARTS.items():
+            file = Path(folder) / part
+            codes.append(_pytest([*words, *options, "--part", part, "--outcomes", str(file)]))
+            if codes[-1] == pytest.ExitCode.INTERRUPTED:
+                builder.terminate()
+            builder.wait()
+            said: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+            outcomes.update(said.get("outcomes", {}))
+            failed += said.get("failed", [])
+            if codes[-1] == pytest.ExitCode.INTERRUPTED:
+                break
+    minutes, seconds = divmod(round(time.monotonic() - began), 60)
+    counts = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
+    print(
+        f"\nboth parts: {counts} in {minutes} min {seconds} s",
+        *(f"FAILED {name}" for name in failed),
+        sep="\n",
+    )
+    if outcomes["skipped"]:
+        print(f"did not run: {outcomes['skipped']} of {outcomes.total()} tests{_missing()}")
+    return max(code for code in codes if len(set(codes)) == 1 or code != pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def _selects(words: list[str]) -> bool:
+    """True where only some tests are asked for."""
+    return any(word.startswith("-k") or Path(word.partition("::")[0]).exists() for word in words)
+
+
+def _pytest(words: list[str]) -> int:
+    command = [sys.executable, "-m", "pytest", *words]
+    return subprocess.Popen(command, preexec_fn=children.tied(signal.SIGINT)).wait()
+
+
+def _missing() -> str:
+    lines = STAMP.read_text().splitlines()[1:] if STAMP.exists() else []
+    absent = " ".join(line.removeprefix("without ") for line in lines)
+    return f"; missing system packages: {absent} (`make test YES=1` installs them)" if absent else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
