@@ -22,8 +22,7 @@ from typing import Any
 import pytest
 
 from kiviat.launch.process import children
-
-from . import builds
+from tests import builds
 
 STAMP = builds.CHECKOUT / ".venv" / "setup-test"  # tools/setup writes it
 # A worker gets whole files, so that what a file's tests share is made once.

@@ -10,11 +10,11 @@ import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-import builds
 import pytest
 
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError
+from tests import builds
 
 TESTS = Path(__file__).resolve().parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from report.hpcc import hpcc_rows, hpcc_run
-from report.synthetic import failed
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import Grid, grids
@@ -23,6 +21,8 @@ from kiviat.analysis.hpcc.balance import (
 )
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
 from kiviat.record import Table, TableRow
+from tests.report.hpcc import hpcc_rows, hpcc_run
+from tests.report.synthetic import failed
 
 PLACE = {axis.id: place for place, axis in enumerate(AXES)}
 

@@ -5,11 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from analysis.rows import case
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.compare import Comparison, compare
 from kiviat.analysis.statistics.rank_tests import family_p, mann_whitney_cdf, shifts
 from kiviat.record import InputError
+from tests.analysis.rows import case
 
 SLOW = [1.30, 1.31, 1.32, 1.33, 1.34]
 FAST = [1.00, 1.01, 1.02, 1.03, 1.04]

@@ -7,12 +7,12 @@ from functools import partial
 
 import pytest
 
-from analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, run, study
-from analysis.test_grids import table_row
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.congestion import findings, impacts
 from kiviat.analysis.findings.finding import Finding
+from tests.analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, run, study
+from tests.analysis.test_grids import table_row
 
 CASE = {"benchmark": "congestion", "case": "congestion/ranks=8", "bytes": None, "ranks": 8}
 

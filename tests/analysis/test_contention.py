@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from analysis.rows import case
 from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.contention import findings
 from kiviat.analysis.findings.finding import Finding
 from kiviat.analysis.findings.shared_resource import far_pairs, near_pairs, shared
+from tests.analysis.rows import case
 
 ONE_NODE = (0,) * 8
 BLOCKED = (0, 0, 1, 1, 2, 2, 3, 3)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.rows import case
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.hpcc.extrapolation import LAWS, extrapolated, memory_of, nonnegative
+from tests.analysis.rows import case
 
 RANKS = 64
 MEMORIES = [1 << 18, 1 << 19, 1 << 20, 1 << 21]

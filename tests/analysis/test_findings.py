@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from analysis.rows import case, curve, row
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.all import Finding, findings, top
 from kiviat.analysis.loggp import fit_loggp
 from kiviat.record import Row
+from tests.analysis.rows import case, curve, row
 
 LINE = [(2**k, 2e-6 + 2**k / 10e9) for k in range(23)]
 PINGPONG = curve(LINE)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from report.hpcc import hpcc_rows, hpcc_run
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.hpcc.bottlenecks import BANDWIDTH, LATENCY, MEMORY, PROCESSOR, Limit, limits
 from kiviat.analysis.hpcc.quantities import Size, measured_system
 from kiviat.analysis.hpcc.roofline import Roofline, roofline
+from tests.report.hpcc import hpcc_rows, hpcc_run
 
 
 def size(nodes: int = 16, ranks: int = 16, **changes: Any) -> Size:

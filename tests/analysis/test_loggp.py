@@ -2,10 +2,10 @@
 
 import pytest
 
-from analysis.rows import case, curve
 from kiviat.analysis.aggregate.curves import curve as pick
 from kiviat.analysis.aggregate.curves import half_bandwidth_size, time_at
 from kiviat.analysis.loggp import fit_loggp
+from tests.analysis.rows import case, curve
 
 SIZES = [2**k for k in range(23)]
 LINE = [(size, 2e-6 + size / 10e9) for size in SIZES]

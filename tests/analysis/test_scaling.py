@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, source
-from report.synthetic import failed
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import Grid
@@ -22,6 +20,8 @@ from kiviat.analysis.scaling.problem_size import size_of
 from kiviat.analysis.scaling.reading import readings
 from kiviat.analysis.scaling.series import Asked, Source, Study, joined, scaling
 from kiviat.record import InputError, Row
+from tests.report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, source
+from tests.report.synthetic import failed
 
 ALL = Asked()
 SERIAL = 0.03

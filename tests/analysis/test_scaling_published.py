@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report.scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, program_rows, scaling_run
 
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.scaling import Judged, judged
 from kiviat.analysis.scaling.series import Asked, Source, scaling
 from kiviat.record import schema
 from kiviat.record.published import papers
+from tests.report.scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, program_rows, scaling_run
 
 RANKS = (1, 8, 64)
 

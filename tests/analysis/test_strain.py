@@ -7,14 +7,14 @@ from functools import partial
 
 import pytest
 
-from analysis.rows import case
-from analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, OWN_NODES, run, study
-from analysis.test_grids import sick_tables, table_row
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.finding import Finding
 from kiviat.analysis.findings.overhead_and_links import findings
+from tests.analysis.rows import case
+from tests.analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, OWN_NODES, run, study
+from tests.analysis.test_grids import sick_tables, table_row
 
 
 def told(

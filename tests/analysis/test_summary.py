@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from analysis.rows import case, case_rows, row
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import InputError
+from tests.analysis.rows import case, case_rows, row
 
 
 def test_a_case_over_its_launches() -> None:

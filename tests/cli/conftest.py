@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store.made_up import MACHINE, PLAN, launch, metric, record
 
 from kiviat.store import RunDirectory
+from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 Kiviat = Callable[..., subprocess.CompletedProcess[str]]
 

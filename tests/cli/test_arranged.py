@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import Kiviat
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.record import InputError
+from tests.cli.conftest import Kiviat
 
 SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
 PLAN = """\

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report.hpcc import hpcc_rows, hpcc_run
-from store.made_up import MACHINE, PLAN, launch, metric, record
 
-from cli.conftest import Kiviat
 from kiviat.record import Table
 from kiviat.store import RunDirectory
+from tests.cli.conftest import Kiviat
+from tests.report.hpcc import hpcc_rows, hpcc_run
+from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 Make = Callable[..., RunDirectory]
 OUTPUT = Path(__file__).parents[1] / "ingest" / "data" / "hpccoutf-1.5.0.txt"

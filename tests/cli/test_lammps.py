@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingest.lammps_logs import LJ_LOGS
 from jsonschema import Draft202012Validator
 
-from cli.conftest import Kiviat
 from kiviat.cli.options.arguments import parsed
 from kiviat.cli.options.external_programs import Foreign, foreign
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.programs.lammps_install import Lammps, find_lammps
 from kiviat.record import InputError, schema
+from tests.cli.conftest import Kiviat
+from tests.ingest.lammps_logs import LJ_LOGS
 
 SMALL = ("--set", "cells=5", "--set", "steps=20", "--launches", "1")
 

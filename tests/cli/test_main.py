@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import Kiviat
 from kiviat import __version__
 from kiviat.cli import main as cli
 from kiviat.cli.options.arguments import parsed
+from tests.cli.conftest import Kiviat
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:

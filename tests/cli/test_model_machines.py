@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import Kiviat
 from kiviat.analysis.findings.data_quality import findings
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.substrates.simulated import described_machine, model_of
 from kiviat.machine.modelled.machine import find_machine, load_machine, machines
 from kiviat.record import InputError
+from tests.cli.conftest import Kiviat
 
 MACHINE = """\
 schema = "kiviat.machine/1"
@@ -222,9 +222,8 @@ def test_a_rank_keeps_its_core_and_nothing_is_odd_about_it(kiviat: Kiviat, machi
 
 
 def test_show_tells_that_values_are_predicted(kiviat: Kiviat, tmp_path: Path, machine: Path) -> None:
-    from store.made_up import PLAN, launch, metric, record
-
     from kiviat.store import RunDirectory
+    from tests.store.made_up import PLAN, launch, metric, record
 
     described = described_machine(load_machine(machine))
     about = {"substrate": "simulated", "clock": "simulated"}

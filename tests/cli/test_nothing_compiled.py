@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import Kiviat
 from kiviat.cli.options.native_program import described
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.plan import shipped_benchmarks
+from tests.cli.conftest import Kiviat
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from store.made_up import MACHINE, PLAN, launch, record
 
 from kiviat.cli.main import main
 from kiviat.record import Table
 from kiviat.store import RunDirectory
+from tests.store.made_up import MACHINE, PLAN, launch, record
 
 RANKS = 8
 

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from store.made_up import metric, record
 
-from cli.conftest import Kiviat, on_terminal
 from kiviat.cli.main import main
 from kiviat.cli.text.verdict import print_verdict
 from kiviat.store import RunDirectory
 from kiviat.store.checksum import seal
+from tests.cli.conftest import Kiviat, on_terminal
+from tests.store.made_up import metric, record
 
 Make = Callable[..., RunDirectory]
 DATA = Path(__file__).parents[1] / "ingest" / "data"

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store.made_up import MACHINE, launch
 
 from kiviat.cli.commands.run import execute
 from kiviat.cli.options.arguments import parsed
@@ -26,6 +25,7 @@ from kiviat.launch.tools.core_rate import core_rate
 from kiviat.plan import Estimate
 from kiviat.record import InputError
 from kiviat.store import RunDirectory
+from tests.store.made_up import MACHINE, launch
 
 Made = Callable[..., Path]
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli.conftest import Kiviat, on_terminal
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.record import schema
+from tests.cli.conftest import Kiviat, on_terminal
 
 PLANS = (
     "applications, full, gears, gears-quick, hpcc, hpcc-modelled, hpcc-quick, hpccg, hpccg-quick, lammps, "

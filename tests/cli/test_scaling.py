@@ -11,10 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report.scaling_runs import RANKS, amdahl, modelled, scaling_rows, scaling_run
-from store.made_up import MACHINE, PLAN, launch, metric, record
 
-from cli.conftest import Kiviat
 from kiviat.analysis.scaling.caveats import doubts
 from kiviat.analysis.scaling.series import Asked, scaling
 from kiviat.cli.text.table import print_csv, print_json
@@ -22,6 +19,9 @@ from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError, Row
 from kiviat.store import RunDirectory
+from tests.cli.conftest import Kiviat
+from tests.report.scaling_runs import RANKS, amdahl, modelled, scaling_rows, scaling_run
+from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 Make = Callable[..., RunDirectory]
 AMDAHL = amdahl(0.03)

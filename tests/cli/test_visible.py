@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import Kiviat, on_terminal
 from kiviat.cli.visible import visible
 from kiviat.store import RunDirectory
+from tests.cli.conftest import Kiviat, on_terminal
 
 Make = Callable[..., RunDirectory]
 HOSTILE = "\033[31m\033]0;title\a\r\033[2K\x9b5m\u202egnp\x7f"

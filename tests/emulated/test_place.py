@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli.test_place import append
-from store.made_up import MACHINE, PLAN, launch
 
 from kiviat.launch.mpi.command_line import taken_apart, toolchain_of
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.record import InputError
 from kiviat.store import RunDirectory
+from tests.cli.test_place import append
+from tests.store.made_up import MACHINE, PLAN, launch
 
 BYTES = 4 << 20
 # Frames, acknowledgements: at most 6 %; the daemons of the launcher and the beginning of MPI.

@@ -15,18 +15,18 @@ from random import Random
 from typing import Any
 
 import pytest
-from ingest import lammps_logs, test_hpcc, test_imb, test_osu
-from plan.conftest import benchmark
-from report.modelled import simulated_run
-from report.studies import study_run, study_tables
-from store.made_up import metric, record
 
-from fuzz.mutate import change, change_bytes, change_lines, to_json, to_toml
 from kiviat.cli.main import main
 from kiviat.ingest import parse
 from kiviat.plan import load_plan, plan_benchmarks
 from kiviat.plan.load import load_arrangements
 from kiviat.record import OLDER_RECORD_SCHEMA, InputError, data_path, published
+from tests.fuzz.mutate import change, change_bytes, change_lines, to_json, to_toml
+from tests.ingest import lammps_logs, test_hpcc, test_imb, test_osu
+from tests.plan.conftest import benchmark
+from tests.report.modelled import simulated_run
+from tests.report.studies import study_run, study_tables
+from tests.store.made_up import metric, record
 
 RUN_COMMANDS = (
     ("show", "RUN"),

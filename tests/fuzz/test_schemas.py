@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from report.modelled import simulated_run
-from report.studies import study_run, study_tables
-from store.made_up import record
 
-from fuzz.mutate import change, to_json
 from kiviat.record import OLDER_RECORD_SCHEMA, schema
 from kiviat.record.valid import first_wrong, parse_json
+from tests.fuzz.mutate import change, to_json
+from tests.report.modelled import simulated_run
+from tests.report.studies import study_run, study_tables
+from tests.store.made_up import record
 
 _STRICTER = ("is no text", "is no number", "fit into 64 bits", "nested too deeply", "whole number")
 TREES: dict[str, list[dict[str, Any]]] = {

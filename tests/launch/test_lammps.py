@@ -10,7 +10,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from ingest.lammps_logs import LJ_LOGS
 
 from kiviat.ingest import parse
 from kiviat.ingest.lammps_problems import LJ, RHODO
@@ -23,6 +22,7 @@ from kiviat.launch.run.runner import run_plan
 from kiviat.plan import Case, Overrides, Plan, estimate, load_plan
 from kiviat.record import InputError, Record, schema
 from kiviat.store.checksum import seal
+from tests.ingest.lammps_logs import LJ_LOGS
 
 HELP = """
 Large-scale Atomic/Molecular Massively Parallel Simulator - 29 Aug 2024

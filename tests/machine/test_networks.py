@@ -9,7 +9,7 @@ import pytest
 
 from kiviat.machine.modelled.networks import Network, build, room
 from kiviat.record import InputError
-from machine.routes import Routes, all_pairs, bisection
+from tests.machine.routes import Routes, all_pairs, bisection
 
 ALTIX = {"nodes_per_brick": [4], "groups": [4], "boxes": [1]}
 ALL: dict[str, tuple[str, int, dict[str, list[int]]]] = {

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from analysis.rows import curve
 
 from kiviat.model.bucket import Bucket, without
 from kiviat.model.fit import fit_level, with_exchange
 from kiviat.record import InputError
-from model.test_fit import KNOWN, SIZES, written
+from tests.analysis.rows import curve
+from tests.model.test_fit import KNOWN, SIZES, written
 
 LINK = 12e6
 LATENCY_S = 8e-6

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from store.made_up import MACHINE, PLAN, launch, metric, record
 
 from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.machine.modelled.machine import load_machine
 from kiviat.record import InputError
 from kiviat.store import RunDirectory
+from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
 SIZES = [0, *(4**k for k in range(11))]

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis.rows import curve
 
 from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.model.fit import fit_level, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves, level_of
 from kiviat.record import InputError
+from tests.analysis.rows import curve
 
 SIZES = [0, *(2**k for k in range(21))]
 KNOWN = Structure(4, 1, 2, 10**9, 10**6, "MPICH", "run x", "made up, MPICH 4")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import pytest
-from store.made_up import metric, record
 
 from kiviat.analysis.published.arrangements import (
     ALONE,
@@ -22,6 +21,7 @@ from kiviat.model.network_sharing import network_bytes, want
 from kiviat.model.rows import validation
 from kiviat.model.verdict import Verdict, judge
 from kiviat.record.types import Record, Table
+from tests.store.made_up import metric, record
 
 Bytes = Callable[[int, int], float]
 

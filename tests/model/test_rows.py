@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store.made_up import metric, record
 
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
 from kiviat.model.claims import CLAIMS
@@ -16,6 +15,7 @@ from kiviat.model.question import Question, Row, Want
 from kiviat.model.rows import calibration, question, validation
 from kiviat.model.verdict import conflicts, is_exact, judge
 from kiviat.record.published import Fact, Paper, Statement, System, papers, uses
+from tests.store.made_up import metric, record
 
 SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
 

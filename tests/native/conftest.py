@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import builds
 import pytest
 
 from kiviat.launch.mpi.mpiexec import Options, command, environment
 from kiviat.launch.mpi.toolchain import Toolchain
+from tests import builds
 
 CORES = len(os.sched_getaffinity(0))
 LIMIT_S = 120

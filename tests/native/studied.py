@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conftest import Native
+    from .conftest import Native
 
 Environment = Mapping[str, str | Path]
 

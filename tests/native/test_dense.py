@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conftest import Native
+    from .conftest import Native
 
 
 def results(native: Native, folder: Path, blas: Path) -> dict[str, dict[str, Any]]:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import BRIEF, CORES
+
+from .conftest import BRIEF, CORES
 
 if TYPE_CHECKING:
-    from conftest import Native
+    from .conftest import Native
 
 FAULTS = ("corrupt", "drop", "truncate")
 # From one side to the other only. Elsewhere both ranks receive, or one of them if there is a root.

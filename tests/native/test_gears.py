@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from studied import Studied, is_refused, value
+
+from .studied import Studied, is_refused, value
 
 if TYPE_CHECKING:
-    from conftest import Native
+    from .conftest import Native
 
 GEARS = Studied("gears")
 FEW = "scaling=strong i=2 j=2 k=2 steps=5"

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from studied import Studied, is_refused, value
+
+from .studied import Studied, is_refused, value
 
 if TYPE_CHECKING:
-    from conftest import Native
+    from .conftest import Native
 
 HPCCG = Studied("hpccg")
 # How far norms of residuals may differ between numbers of ranks, whose sums have another order.

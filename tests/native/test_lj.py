@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from studied import Studied, is_refused, value
 
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.programs.lammps import INPUTS
 
+from .studied import Studied, is_refused, value
+
 if TYPE_CHECKING:
-    from conftest import Native
+    from .conftest import Native
 
 QUANTITIES = ("temperature", "potential", "total", "pressure")
 LIQUID = Studied("lj")

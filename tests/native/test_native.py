@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from conftest import BRIEF
 
 from kiviat.plan import RankRule
 from kiviat.record import schema
 
+from .conftest import BRIEF
+
 if TYPE_CHECKING:
-    from conftest import Native
+    from .conftest import Native
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 BENCH = CHECKOUT / "native" / "bench"

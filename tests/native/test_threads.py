@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import CORES
+
+from .conftest import CORES
 
 if TYPE_CHECKING:
-    from conftest import Native
+    from .conftest import Native
 
 THREADED = ("latency_mt", "message_rate_mt")
 SHORT = "mode=fixed iterations=2 warmup=0"

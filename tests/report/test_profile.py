@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from profiler.made_up import halo_profile, halo_waits
 
 from kiviat.profile import Traffic, Waits
 from kiviat.profile.profile import Groups
 from kiviat.report.profile.page import render_profile
+from tests.profiler.made_up import halo_profile, halo_waits
 
 from .conftest import Open
 from .test_page import SCREENSHOTS, draw_all

@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 
 import pytest
-from store.made_up import MACHINE, PLAN
 
 from kiviat.cli.subcommands.run_job import Job
 from kiviat.cli.subcommands.run_job_note import JOB_FILE, note_job, take_over
@@ -23,7 +22,8 @@ from kiviat.launch.schedulers.scheduler import Scheduler, schedulers
 from kiviat.record import InputError
 from kiviat.store import RunDirectory
 from kiviat.store.lock import lock, unlock
-from schedulers.test_jobs import COMMANDS, STAND_IN
+from tests.schedulers.test_jobs import COMMANDS, STAND_IN
+from tests.store.made_up import MACHINE, PLAN
 
 NAMES = ("slurm", "pbs", "lsf", "flux")
 ENDS = "#!/bin/bash\nexit 3\n"

@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import builds
-
 from kiviat.launch.process import processes
+from tests import builds
 
 # A compiler wrapper that never answers; it and what it has started say who they are.
 WRAPPER = """#!/bin/sh
@@ -33,11 +32,11 @@ def test_what_builds_beside_tests_ends_with_them(tmp_path: Path) -> None:
     (tmp_path / "smpicxx").write_text(WRAPPER.format(said=said))
     (tmp_path / "smpicxx").chmod(0o755)
     tests = subprocess.Popen(
-        [sys.executable, "-c", "import builds; builds.started().wait()"],
+        [sys.executable, "-c", "from tests import builds; builds.started().wait()"],
         env={
             **os.environ,
             "PATH": f"{tmp_path}:{os.environ['PATH']}",
-            "PYTHONPATH": str(Path(builds.__file__).parent),
+            "PYTHONPATH": str(builds.CHECKOUT),
         },
     )
     wait_until(said.exists)

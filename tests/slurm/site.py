@@ -1,6 +1,6 @@
 """A real Slurm on an emulated cluster: a slurmd in each node, slurmctld on the head, one munged for all.
 
-PYTHONPATH=tests python -m slurm.site 4x2,rate=1Gbit COMMAND...     runs COMMAND where sbatch works
+python -m tests.slurm.site 4x2,rate=1Gbit COMMAND...     runs COMMAND where sbatch works
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.spec import parse_spec
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
-from slurm.site import Slurm
+from tests.slurm.site import Slurm
 
 PLAN = """
 schema = "kiviat.plan/1"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.store import RunDirectory
-from store.made_up import MACHINE, PLAN, launch, record
+from tests.store.made_up import MACHINE, PLAN, launch, record
 
 
 @pytest.fixture

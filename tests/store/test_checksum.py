@@ -15,7 +15,7 @@ from kiviat.store.checksum import is_intact, seal
 from kiviat.store.query import connect
 from kiviat.store.read import load
 from kiviat.store.tables import load_tables
-from store.made_up import PLAN, launch, record
+from tests.store.made_up import PLAN, launch, record
 
 
 def made_older(run: RunDirectory) -> None:

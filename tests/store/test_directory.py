@@ -17,7 +17,7 @@ from kiviat.record import InputError, schema
 from kiviat.store import RunDirectory, read_run
 from kiviat.store.lock import Writer
 from kiviat.store.read import load
-from store.made_up import MACHINE, PLAN, launch, metric, record
+from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 
 def test_what_is_written_follows_the_schemas(finished: RunDirectory) -> None:

@@ -17,7 +17,7 @@ import pytest
 from kiviat.record import InputError
 from kiviat.store import RunDirectory, directory, forget_writer
 from kiviat.store.lock import WRITER, Writer, has_living_writer, lock, unlock
-from store.made_up import PLAN
+from tests.store.made_up import PLAN
 
 _FORK = multiprocessing.get_context("fork")
 _PROCESSES, _TRIES = 4, 100

@@ -8,7 +8,7 @@ import pytest
 
 from kiviat.record import InputError
 from kiviat.store import RunDirectory, find_run, list_runs, runs_home
-from store.made_up import MACHINE
+from tests.store.made_up import MACHINE
 
 
 def make(home: Path, name: str, created: str) -> Path:

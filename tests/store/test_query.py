@@ -13,7 +13,7 @@ from kiviat.record import InputError, replacing
 from kiviat.store import RunDirectory
 from kiviat.store.duck import interruptible
 from kiviat.store.query import add_table, connect, export
-from store.made_up import MACHINE, record
+from tests.store.made_up import MACHINE, record
 
 
 def test_the_tables_join(finished: RunDirectory) -> None:

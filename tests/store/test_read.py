@@ -13,7 +13,7 @@ from kiviat.store.checksum import seal
 from kiviat.store.columns import columns
 from kiviat.store.query import connect
 from kiviat.store.read import load
-from store.made_up import metric, record
+from tests.store.made_up import metric, record
 
 
 def append(run: RunDirectory, text: str) -> None:

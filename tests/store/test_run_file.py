@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report.modelled import simulated_run
-from report.synthetic import make_run
 
 from kiviat.record import InputError
 from kiviat.store.files import read_run
+from tests.report.modelled import simulated_run
+from tests.report.synthetic import make_run
 
 
 def write(folder: Path, run: Any) -> Path:

@@ -11,7 +11,7 @@ import pytest
 from kiviat.record import InputError, Record, Table, TableRow
 from kiviat.store import RunDirectory
 from kiviat.store.tables import load_tables
-from store.made_up import metric, record
+from tests.store.made_up import metric, record
 
 PHASES = Table(
     "phases",
