@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kiviat.analysis.aggregate.curves import size_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.record import InputError
+from kiviat.record.run import Rank, Run
 
 Curves = Mapping[str, Sequence[Summary]]
 
 
-def curves(
-    run: Mapping[str, Any], summaries: Sequence[Summary], benchmark: str = "pingpong"
-) -> dict[str, list[Summary]]:
+def curves(run: Run, summaries: Sequence[Summary], benchmark: str = "pingpong") -> dict[str, list[Summary]]:
     """Times of ping-pong, or of another benchmark of two ranks, over growing sizes, for each level of the
     machine (LEVELS) that a pair was seen on.
 
@@ -37,26 +35,24 @@ def curves(
     return found
 
 
-def level_of(run: Mapping[str, Any], distance: int) -> str:
+def level_of(run: Run, distance: int) -> str:
     """The level of ranks 0 and `distance`, as all launches saw them that reach so far."""
     seen = set()
-    for launch in run["launches"]:
-        ranks = {rank["rank"]: rank for rank in launch["ranks"]}
+    for launch in run.launches:
+        ranks = {rank.rank: rank for rank in launch.ranks}
         if 0 in ranks and distance in ranks:
-            seen.add(_level(ranks[0], ranks[distance], run["machine"]["sockets"]))
+            seen.add(_level(ranks[0], ranks[distance], run.machine.sockets))
     if len(seen) != 1:
         where = "on different sides of the network in different launches" if seen else "nowhere that is known"
         raise InputError(
-            f"ranks 0 and {distance} of run {run['id']} were {where}; "
-            "fit a run whose ranks are placed (--place)"
+            f"ranks 0 and {distance} of run {run.id} were {where}; fit a run whose ranks are placed (--place)"
         )
     return seen.pop()
 
 
-def _level(one: Mapping[str, Any], other: Mapping[str, Any], sockets: int | None) -> str:
+def _level(one: Rank, other: Rank, sockets: int | None) -> str:
     """Ranks that may move between sockets are only known to share a node."""
-    if one.get("node") != other.get("node"):
+    if one.node != other.node:
         return "network"
-    places = one.get("sockets"), other.get("sockets")
-    known = places[0] and places[0] == places[1] and places[0].isdecimal()
+    known = one.sockets and one.sockets == other.sockets and one.sockets.isdecimal()
     return "socket" if known and sockets != 1 else "node"

@@ -15,9 +15,10 @@ from typing import Any
 from kiviat import __version__
 from kiviat.record import RUN_SCHEMA, InputError, Record
 from kiviat.record.plain import plain_name
+from kiviat.record.run import Run
 from kiviat.store.check import refuse_damaged
 from kiviat.store.checksum import seal
-from kiviat.store.files import RECORDS_FILE, read_run, replace_run
+from kiviat.store.files import RECORDS_FILE, read_run_json, replace_run
 from kiviat.store.lock import Writer, lock, unlock
 from kiviat.store.tail import torn_tail
 
@@ -28,11 +29,11 @@ class RunDirectory:
     """Leaving its `with` block without `finish` marks the run as interrupted."""
 
     def __init__(
-        self, path: Path, run: dict[str, Any], done: frozenset[tuple[int, str]], writer: Writer
+        self, path: Path, document: dict[str, Any], done: frozenset[tuple[int, str]], writer: Writer
     ) -> None:
         self.path = path
         self._writer = writer
-        self.run = run
+        self._document = document  # of run.json, which keeps what other versions wrote there
         self.done = done
         self._records = os.open(path / RECORDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -54,7 +55,7 @@ class RunDirectory:
         """A new run below `home`; its identifier is the time and `name`."""
         now = datetime.now(UTC)
         path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{plain_name(name)}")
-        run: dict[str, Any] = {
+        document: dict[str, Any] = {
             "schema": RUN_SCHEMA,
             "id": path.name,
             "state": "running",
@@ -70,8 +71,8 @@ class RunDirectory:
         }
         try:
             writer = lock(path)
-            replace_run(path, run)
-            return cls(path, run, frozenset(), writer)
+            replace_run(path, document)
+            return cls(path, document, frozenset(), writer)
         except OSError as error:
             rmtree(path, ignore_errors=True)
             raise _no_run(home, error) from None
@@ -88,28 +89,33 @@ class RunDirectory:
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error.strerror}; no run goes on there") from None
         try:
-            run = _resumable(path, plan_hash)  # again: another writer may have finished meanwhile
+            document = _resumable(path, plan_hash)  # again: another writer may have finished meanwhile
             records = path / RECORDS_FILE
             if torn := torn_tail(records):
                 os.truncate(records, torn.start)
             if records.exists():
                 refuse_damaged(records, records)
-            done = _done(records, run)
-            for launch in run["launches"]:
+            done = _done(records, Run.from_json(document))
+            for launch in document["launches"]:
                 if launch["outcome"] == "running":
                     launch |= {"outcome": "interrupted", "reason": "kiviat ended without a word"}
                     rmtree(path / "launches" / str(launch["index"]), ignore_errors=True)
-            run |= {"state": "running", "finished": None}
-            replace_run(path, run)
-            return cls(path, run, done, writer)
+            document |= {"state": "running", "finished": None}
+            replace_run(path, document)
+            return cls(path, document, done, writer)
         except BaseException:
             unlock(path, writer)
             raise
 
     @property
     def id(self) -> str:
-        identifier: str = self.run["id"]
+        identifier: str = self._document["id"]
         return identifier
+
+    @property
+    def run(self) -> Run:
+        """The run as it is written by now."""
+        return Run.from_json(self._document)
 
     def append(self, record: Record) -> None:
         """Writes and syncs one record. Where that fails, the file ends with the record before."""
@@ -126,19 +132,19 @@ class RunDirectory:
 
     def set_launch(self, launch: Mapping[str, Any]) -> None:
         """Adds the launch, or replaces what was known about the one of that index."""
-        launches = self.run["launches"]
+        launches = self._document["launches"]
         launches[launch["index"] : launch["index"] + 1] = [dict(launch)]
         self._refuse_vanished()
-        replace_run(self._held, self.run)
+        replace_run(self._held, self._document)
 
     def finish(self, state: str = "complete") -> None:
         self._refuse_vanished()
         self._finish(state)
 
     def _finish(self, state: str) -> None:
-        self.run["state"] = state
-        self.run["finished"] = timestamp(datetime.now(UTC))
-        replace_run(self._held, self.run)
+        self._document["state"] = state
+        self._document["finished"] = timestamp(datetime.now(UTC))
+        replace_run(self._held, self._document)
 
     def close(self) -> None:
         os.close(self._records)
@@ -167,7 +173,7 @@ class RunDirectory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if self.run["state"] == "running":
+            if self._document["state"] == "running":
                 with suppress(OSError):
                     self._finish("interrupted")
                 if isinstance(error, Exception):
@@ -200,22 +206,23 @@ def _no_run(home: Path, error: OSError) -> InputError:
     )
 
 
-def refuse_complete(run: Mapping[str, Any]) -> None:
-    """Of a run that is to go on."""
-    if run["state"] == "complete":
-        raise InputError(f"run {run['id']} is complete; there is nothing to resume")
+def refuse_complete(run: Run) -> None:
+    """InputError where a run that is to go on is complete."""
+    if run.state == "complete":
+        raise InputError(f"run {run.id} is complete; there is nothing to resume")
 
 
 def _resumable(path: Path, plan_hash: str) -> dict[str, Any]:
-    run = read_run(path)
+    document = read_run_json(path)
+    run = Run.from_json(document)
     refuse_complete(run)
-    theirs = (run["plan"] or {}).get("hash")
+    theirs = run.plan and run.plan.hash
     if theirs != plan_hash:
         raise InputError(
-            f"run {run['id']} has plan {str(theirs)[:12]}, this one is {plan_hash[:12]}: "
+            f"run {run.id} has plan {str(theirs)[:12]}, this one is {plan_hash[:12]}: "
             "resume with the options it was started with, or start a new run"
         )
-    return run
+    return document
 
 
 def _write_all(handle: int, data: bytes) -> None:
@@ -230,9 +237,9 @@ def _is_at(handle: int, path: Path) -> bool:
         return False
 
 
-def _done(records: Path, run: Mapping[str, Any]) -> frozenset[tuple[int, str]]:
+def _done(records: Path, run: Run) -> frozenset[tuple[int, str]]:
     """The (repetition, case) that have a record."""
-    repetition = {launch["index"]: launch["repetition"] for launch in run["launches"]}
+    repetition = {launch.index: launch.repetition for launch in run.launches}
     done = set()
     if records.exists():
         with records.open(encoding="utf-8") as lines:

@@ -11,6 +11,7 @@ from typing import Any
 
 from kiviat.record import RUN_SCHEMA, InputError, refuse_other_version
 from kiviat.record.files import read_text
+from kiviat.record.run import Run
 from kiviat.record.valid import first_wrong, parse_json
 from kiviat.record.writing import sync_directory
 from kiviat.store.lock import has_living_writer
@@ -20,8 +21,16 @@ RUN_FILE = "run.json"
 RECORDS_FILE = "records.jsonl"
 
 
-def read_run(path: Path) -> dict[str, Any]:
-    """What run.json in the directory `path` says. A run whose writer is gone without a word: interrupted."""
+def read_run(path: Path) -> Run:
+    """The run in the directory `path`; one whose writer died is interrupted.
+
+    InputError where there is none, or it is not as its schema says.
+    """
+    return Run.from_json(read_run_json(path))
+
+
+def read_run_json(path: Path) -> dict[str, Any]:
+    """What run.json in the directory `path` says, as `read_run`, with names that the schema does not know."""
     file = path / RUN_FILE
     try:
         refuse_irregular(file)

@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kiviat.record import InputError
+from kiviat.record.run import Run
 from kiviat.store.files import RUN_FILE, read_run
 
 _T = TypeVar("_T")
@@ -23,7 +24,7 @@ def list_runs(home: Path | None = None) -> list[Path]:
     return [path for path, _ in each_run(lambda run: None, home)]
 
 
-def each_run(take: Callable[[dict[str, Any]], _T], home: Path | None = None) -> list[tuple[Path, _T]]:
+def each_run(take: Callable[[Run], _T], home: Path | None = None) -> list[tuple[Path, _T]]:
     """As `list_runs`, with what `take` makes of each run.json, which is read once and not kept."""
     home = home or runs_home()
     try:
@@ -35,11 +36,11 @@ def each_run(take: Callable[[dict[str, Any]], _T], home: Path | None = None) -> 
     found = []
     for path in folders:
         if (run := _readable(path)) is not None:
-            found.append((str(run["created"]), len(path.name), path.name, path, take(run)))
+            found.append((run.created, len(path.name), path.name, path, take(run)))
     return [(path, taken) for *_, path, taken in sorted(found, key=lambda one: one[:3])]
 
 
-def _readable(path: Path) -> dict[str, Any] | None:
+def _readable(path: Path) -> Run | None:
     """The run.json of a run. None for other folders, and for runs that cannot be read: stderr names those."""
     try:
         (path / RUN_FILE).lstat()

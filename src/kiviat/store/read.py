@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from kiviat.record import InputError, Row
+from kiviat.record.run import Run
 from kiviat.record.types import Scalar
 from kiviat.record.units import counted
 from kiviat.store.check import first_bad_line, is_suspect, refuse_damaged
@@ -29,27 +30,27 @@ from kiviat.store.tail import TornTail, torn_tail
 LARGEST_LINE_BYTES = 1 << 27
 
 
-def load(path: Path) -> tuple[dict[str, Any], list[Row], list[str]]:
+def load(path: Path) -> tuple[Run, list[Row], list[str]]:
     """The run, its rows in the order written, and warnings for the reader."""
     run = read_run(path)
     warnings = []
-    if run["state"] == "interrupted":
-        warnings.append(f"run {run['id']} was interrupted; `kiviat run --resume {call_run(path)}` goes on")
+    if run.state == "interrupted":
+        warnings.append(f"run {run.id} was interrupted; `kiviat run --resume {call_run(path)}` goes on")
     records = path / RECORDS_FILE
     if torn := torn_tail(records):
         warnings.append(f"{records} ends within a record: the last {torn.length} bytes were dropped")
     with whole_lines(records, torn) as readable:
         if readable and (unverified := refuse_damaged(readable, records)):
-            run["unverified"] = unverified
+            run = replace(run, unverified=unverified)
             warnings.append(
-                f"run {run['id']} has {counted(unverified, 'unverified record')}: "
+                f"run {run.id} has {counted(unverified, 'unverified record')}: "
                 "an older version of kiviat wrote them, without checksums"
             )
         rows = _rows(readable, records) if readable else []
-    foreign = next((row.run for row in rows if row.run != run["id"]), None)
+    foreign = next((row.run for row in rows if row.run != run.id), None)
     if foreign:
         raise InputError(
-            f"{records} holds records of run {foreign!r}, not of {run['id']!r}; files were mixed up"
+            f"{records} holds records of run {foreign!r}, not of {run.id!r}; files were mixed up"
         )
     return run, rows, warnings
 

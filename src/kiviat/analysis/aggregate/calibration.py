@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol
 
 from kiviat.record.units import counted
 
 
-def calibrated(model: Mapping[str, Any]) -> str:
+class Calibrated(Protocol):
+    """What a machine file and the record of a simulated run both say of their calibration."""
+
+    @property
+    def base(self) -> str | None: ...
+    @property
+    def uncalibrated(self) -> str | None: ...
+    @property
+    def calibrated_on(self) -> Sequence[str]: ...
+
+
+def calibrated(model: Calibrated) -> str:
     """After "calibrated": "on the published rows F1-008, F1-016"; of a variant nothing that its base was."""
-    rows = ", ".join(model["calibrated_on"])
-    if not model["uncalibrated"]:
+    rows = ", ".join(model.calibrated_on)
+    if not model.uncalibrated:
         return f"on the published rows {rows}" if rows else "on measurements of its own"
     if rows:
         return f"in part, on the published rows {rows}; its network is not"
-    return f"not at all: an uncalibrated variant of {model['base']}" if model["base"] else "on nothing"
+    return f"not at all: an uncalibrated variant of {model.base}" if model.base else "on nothing"
 
 
-def in_short(model: Mapping[str, Any]) -> str:
+def in_short(model: Calibrated) -> str:
     """For a table: "6 rows", "uncalibrated variant of altix-bx2"."""
-    rows = counted(len(model["calibrated_on"]), "row") if model["calibrated_on"] else ""
-    if not model["uncalibrated"]:
+    rows = counted(len(model.calibrated_on), "row") if model.calibrated_on else ""
+    if not model.uncalibrated:
         return rows or "own measurements"
     if rows:
         return f"network uncalibrated; {rows}"
-    return f"uncalibrated variant of {model['base']}" if model["base"] else "uncalibrated"
+    return f"uncalibrated variant of {model.base}" if model.base else "uncalibrated"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from kiviat.record.run import Launch, Run
 
 Pair = tuple[int, int]
 
@@ -37,29 +38,29 @@ class Nodes:
         return [rank for rank in range(1, ranks) if self.of[rank] != self.of[rank - 1]]
 
 
-def nodes_of(run: Mapping[str, Any], ranks: int) -> Nodes | None:
+def nodes_of(run: Run, ranks: int) -> Nodes | None:
     """Where the first `ranks` ranks were in every launch that had so many; None where launches differ, or
     one does not tell.
     """
-    seen = {_of_launch(launch, ranks) for launch in run["launches"] if (launch["world"] or 0) >= ranks}
+    seen = {_of_launch(launch, ranks) for launch in run.launches if launch.reaches(ranks)}
     of = seen.pop() if len(seen) == 1 else None
     return None if of is None else Nodes(of)
 
 
-def host_of(run: Mapping[str, Any], rank: int) -> str | None:
+def host_of(run: Run, rank: int) -> str | None:
     """The host of a rank, if it was the same in all launches that tell."""
-    hosts = {one["host"] for launch in run["launches"] for one in launch["ranks"] if one["rank"] == rank}
+    hosts = {one.host for launch in run.launches for one in launch.ranks if one.rank == rank}
     return str(hosts.pop()) if len(hosts) == 1 else None
 
 
-def _of_launch(launch: Mapping[str, Any], count: int) -> tuple[int, ...] | None:
+def _of_launch(launch: Launch, count: int) -> tuple[int, ...] | None:
     """The core finds nodes by what ranks can share memory; where it did not, hosts tell them apart.
 
     A simulation that was kept from an earlier run has no ranks to tell: they are where they were to be.
     """
-    names = {rank["rank"]: rank.get("node", rank.get("host")) for rank in launch["ranks"]}
-    if not names and launch.get("mpi") == "SMPI" and launch.get("placement"):
-        names = dict(enumerate(launch["placement"]["nodes"]))
+    names = {rank.rank: rank.node_or_host for rank in launch.ranks}
+    if not names and launch.mpi == "SMPI" and launch.placement:
+        names = dict(enumerate(launch.placement.nodes))
     numbers: dict[object, int] = {}
     found = [names.get(rank) for rank in range(count)]
     return None if None in found else tuple(numbers.setdefault(name, len(numbers)) for name in found)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from kiviat.analysis.aggregate.nodes import host_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings import congestion, contention, data_quality, overhead_and_links, performance
 from kiviat.analysis.findings.finding import Finding
+from kiviat.record.run import Run
 from kiviat.record.types import Row
 
 __all__ = ["Finding", "findings", "top"]
@@ -21,7 +21,7 @@ _RATIOS = ("s", "B/s")  # units of quantities that findings divide by
 
 def findings(
     summaries: Sequence[Summary],
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     rows: Iterable[Row] = (),
     grids: Sequence[Grid] = (),
 ) -> list[Finding]:
@@ -33,18 +33,18 @@ def findings(
     failed = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
     found: list[Finding] = []
     for run in runs:
-        own = [one for one in summaries if one.run == run["id"] and _has_ratios(one)]
-        own_grids = [grid for grid in grids if grid.run == run["id"]]
+        own = [one for one in summaries if one.run == run.id and _has_ratios(one)]
+        own_grids = [grid for grid in grids if grid.run == run.id]
         where = partial(nodes_of, run)
         of_run = [
             *performance.findings(own),
             *contention.findings(own, where),
             *congestion.findings(own, own_grids, where),
             *overhead_and_links.findings(own, own_grids, where, partial(host_of, run)),
-            *data_quality.findings(own, run, [r for r in failed if r.run == run["id"]]),
+            *data_quality.findings(own, run, [r for r in failed if r.run == run.id]),
         ]
         if len(runs) > 1:
-            of_run = [replace(finding, headline=f"{run['id']}: {finding.headline}") for finding in of_run]
+            of_run = [replace(finding, headline=f"{run.id}: {finding.headline}") for finding in of_run]
         found += of_run
     return top(found, len(found))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.aggregate.summary import Summary, studies
 from kiviat.analysis.findings.finding import Evidence, Finding, named
 from kiviat.analysis.statistics.intervals import MIN_LAUNCHES
+from kiviat.record.run import Launch, Run
 from kiviat.record.types import Row
 from kiviat.record.units import format_value, three_digits
 
@@ -18,11 +18,9 @@ _SPREAD = 0.10
 _MODES_APART = 1.4
 
 
-def findings(
-    summaries: Sequence[Summary], run: Mapping[str, Any], failed: Sequence[Row]
-) -> Iterator[Finding]:
+def findings(summaries: Sequence[Summary], run: Run, failed: Sequence[Row]) -> Iterator[Finding]:
     """All findings about one run's trustworthiness; `failed` are its rows that are not ok."""
-    launches: Sequence[Mapping[str, Any]] = run["launches"]
+    launches: Sequence[Launch] = run.launches
     yield from _simulated(run)
     yield from _failures(failed)
     yield from _launches(launches)
@@ -57,31 +55,31 @@ def _failures(failed: Sequence[Row]) -> Iterator[Finding]:
         yield Finding("failures", importance, f"{headline}: {reason}", detail, evidence, severity)
 
 
-def _simulated(run: Mapping[str, Any]) -> Iterator[Finding]:
+def _simulated(run: Run) -> Iterator[Finding]:
     """What a reader has to know before believing a prediction."""
-    model = run.get("machine", {}).get("model")
+    model = run.machine.model
     if model is None:
         return
     yield Finding(
         "simulated",
         0.78,
-        f"Predicted by a model, not measured: {model['title']}",
-        f"Model {model['name']}, version {model['version']}, hash {model['hash'][:12]}. "
+        f"Predicted by a model, not measured: {model.title}",
+        f"Model {model.name}, version {model.version}, hash {model.hash[:12]}. "
         + f"Calibrated {calibrated(model)}."
-        + (f" {len(model['assumed'])} of its numbers are assumed." if model["assumed"] else ""),
+        + (f" {len(model.assumed)} of its numbers are assumed." if model.assumed else ""),
         (),
     )
-    if model["uncalibrated"]:
+    if model.uncalibrated:
         yield Finding(
             "uncalibrated",
             0.9,
             "The network of the model is uncalibrated",
-            f"{_sentence(model['uncalibrated'])} What it predicts between nodes rests on vendors' "
+            f"{_sentence(model.uncalibrated)} What it predicts between nodes rests on vendors' "
             "figures and assumptions.",
             (),
             "warning",
         )
-    if losses := model["losses"]:
+    if losses := model.losses:
         count = "one effect" if len(losses) == 1 else f"{len(losses)} effects"
         yield Finding(
             "model-losses",
@@ -96,37 +94,35 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def _launches(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    failed = [launch for launch in launches if launch.get("outcome") == "failed"]
+def _launches(launches: Sequence[Launch]) -> Iterator[Finding]:
+    failed = [launch for launch in launches if launch.outcome == "failed"]
     if failed:
         yield Finding(
             "failed-launches",
             0.88,
             f"{len(failed)} of {len(launches)} launches failed",
-            f"{failed[0].get('reason') or 'No reason given'}. What they had measured before counts.",
+            f"{failed[0].reason or 'No reason given'}. What they had measured before counts.",
             (),
             "warning",
         )
 
 
-def _tcp(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    fallen = [
-        launch["transport"] for launch in launches if launch.get("transport", {}).get("fallback_to_tcp")
-    ]
+def _tcp(launches: Sequence[Launch]) -> Iterator[Finding]:
+    fallen = [launch.transport for launch in launches if launch.transport.fallback_to_tcp]
     if fallen:
         yield Finding(
             "tcp-fallback",
             0.95,
             "The MPI fell back to TCP: these figures are not those of the interconnect",
-            f"{fallen[0].get('evidence') or 'No evidence recorded'}. Check that the MPI was built for the "
+            f"{fallen[0].evidence or 'No evidence recorded'}. Check that the MPI was built for the "
             "network and that its libraries are found on all nodes.",
             (),
             "warning",
         )
 
 
-def _embedded(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    libraries = {str(launch.get("mpi") or "MPI") for launch in launches if launch.get("embedded")}
+def _embedded(launches: Sequence[Launch]) -> Iterator[Finding]:
+    libraries = {str(launch.mpi or "MPI") for launch in launches if launch.embedded}
     if libraries:
         yield Finding(
             "embedded-mpi",
@@ -139,15 +135,15 @@ def _embedded(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         )
 
 
-def _misplaced(launches: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    asked = [placement for launch in launches if (placement := launch.get("placement"))]
-    elsewhere = [placement for placement in asked if placement["differences"]]
+def _misplaced(launches: Sequence[Launch]) -> Iterator[Finding]:
+    placements = [launch.placement for launch in launches if launch.placement]
+    elsewhere = [placement.differences for placement in placements if placement.differences]
     if elsewhere:
         yield Finding(
             "misplaced",
             0.87,
             f"Ranks were not where they were asked to be in {len(elsewhere)} of {len(launches)} launches",
-            f"{'; '.join(elsewhere[0]['differences'])}. Results tell of the placement that was observed.",
+            f"{'; '.join(elsewhere[0])}. Results tell of the placement that was observed.",
             (),
             "warning",
         )

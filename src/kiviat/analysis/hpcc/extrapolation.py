@@ -14,13 +14,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.statistics.intervals import Floats
+from kiviat.record.run import Run
 from kiviat.record.units import format_bytes, format_value
 
 # Of the memory of its nodes, what a problem takes: HPC Challenge's advice for HPL.
@@ -114,7 +114,7 @@ LAWS: Mapping[str, Law] = {
 }
 
 
-def extrapolated(summaries: Sequence[Summary], run: Mapping[str, Any]) -> list[Extrapolated]:
+def extrapolated(summaries: Sequence[Summary], run: Run) -> list[Extrapolated]:
     """Those kernels of a simulated run that it has at `LEAST_POINTS` sizes or more, by number of ranks."""
     orders = {summary.case: summary.median for summary in summaries if summary.metric == "order"}
     curves: dict[tuple[str, int], dict[float, Summary]] = {}
@@ -148,16 +148,15 @@ def _dgemm_cost(summaries: Sequence[Summary], ranks: int) -> float:
     return 1 / (ranks * max(rates)) if rates else 0.0
 
 
-def memory_of(run: Mapping[str, Any], ranks: int) -> float | None:
+def memory_of(run: Run, ranks: int) -> float | None:
     """Bytes of a problem for each rank that fill the machine's memory; None where that is not known."""
-    machine = run.get("machine") or {}
-    total, model = machine.get("memory_bytes"), machine.get("model")
+    total, model = run.machine.memory_bytes, run.machine.model
     if not total or not model:
         return None
     where = nodes_of(run, ranks)
-    per_node = model["sockets"] * model["cores"]
+    per_node = model.sockets * model.cores
     used = math.ceil(ranks / per_node) if where is None else where.count(ranks)
-    return SHARE * float(total) / float(model["nodes"]) * used / ranks
+    return SHARE * float(total) / float(model.nodes) * used / ranks
 
 
 def predicted(law: Law, points: Sequence[tuple[float, float]], memory: float, least: float = 0.0) -> float:

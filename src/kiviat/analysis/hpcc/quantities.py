@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
@@ -18,6 +17,7 @@ from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.hpcc.extrapolation import Extrapolated, extrapolated
 from kiviat.record.published import Fact, Paper, papers
 from kiviat.record.published import System as PublishedSystem
+from kiviat.record.run import Run
 from kiviat.record.types import Row, Scalar
 
 
@@ -145,7 +145,7 @@ _ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"
 
 
 def measured_system(
-    run: Mapping[str, Any],
+    run: Run,
     name: str,
     summaries: Sequence[Summary],
     rows: Iterable[Row] = (),
@@ -190,7 +190,7 @@ def measured_system(
                 oversubscribed=count in crowded,
             )
         )
-    return System(run["id"], name, _ORIGINS[run["clock"]], tuple(sizes))
+    return System(run.id, name, _ORIGINS[run.clock], tuple(sizes))
 
 
 def _key(benchmark: str, metric: str, axes: Mapping[str, Scalar]) -> str | None:

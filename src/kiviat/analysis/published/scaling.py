@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.equivalence import different, work
 from kiviat.analysis.scaling.series import Source, Study
 from kiviat.record.published import Claim, Fact, Paper, Statement, System, keeps_bound, papers
+from kiviat.record.run import Run
 from kiviat.record.units import counted, format_value, three_digits
 
 LARGE = 32  # ranks: a "large count" is so many and more
@@ -63,11 +63,10 @@ def judged(studies: Sequence[Study], sources: Sequence[Source]) -> list[Judged]:
     return list(found.values())
 
 
-def _published(run: Mapping[str, Any]) -> frozenset[str]:
+def _published(run: Run) -> frozenset[str]:
     """Names in papers: those of the model, or of a real machine that was given one of them (--machine)."""
-    machine = run["machine"]
-    model = machine.get("model") or {}
-    return frozenset((machine["name"], *(one["machine"] for one in model.get("published", ()))))
+    model = run.machine.model
+    return frozenset((run.machine.name, *(one.machine for one in (model.published if model else ()))))
 
 
 def _claims(paper: Paper) -> Iterator[tuple[System, Row, Claim]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings import data_quality
 from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.energy import at_size, numbers_in
+from kiviat.record.run import Launch, Run
 from kiviat.record.units import three_digits
 
 # Of the clock between numbers of ranks.
@@ -19,8 +19,6 @@ _CLOCK_CHANGE = 0.05
 _SPREAD = 0.10
 # Findings about whole runs that make a curve another one.
 _OF_RUNS = ("tcp-fallback", "misplaced", "failed-launches", "uncalibrated", "embedded-mpi")
-
-Run = Mapping[str, Any]
 
 
 def doubts(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> list[str]:
@@ -48,12 +46,8 @@ def _shared(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
     fair = [point for point in curve.points if not point.oversubscribed]
     threads, pinned = [], []
     for point in fair:
-        run = next(run for run in runs if run["id"] == point.run)
-        launches = [
-            launch
-            for launch in at_size(run, point.ranks)["launches"]
-            if (launch["world"] or 0) >= point.ranks
-        ]
+        run = next(run for run in runs if run.id == point.run)
+        launches = [launch for launch in at_size(run, point.ranks).launches if launch.reaches(point.ranks)]
         if any(_on_one_processor(launch, point.ranks) for launch in launches):
             pinned.append(point.ranks)
         elif _on_threads(run, launches, point.ranks):
@@ -65,20 +59,20 @@ def _shared(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
             f"{_ranks(threads)} on shared cores: there are more ranks on a node than cores, two threads of a "
             "core are no two cores"
         )
-    if any(run["substrate"] == "emulated" for run in runs):
+    if any(run.substrate == "emulated" for run in runs):
         yield "emulated nodes share the processors of one machine: their ranks may wait for one another"
-    limits = [run["machine"].get("cpu_limit") for run in runs]
+    limits = [run.machine.cpu_limit for run in runs]
     limit = min((one for one in limits if one is not None), default=None)
     if limit is not None and limit < max((point.ranks for point in fair), default=0):
         yield f"a control group grants the time of {three_digits(limit)} processors only"
 
 
-def _on_one_processor(launch: Run, ranks: int) -> bool:
+def _on_one_processor(launch: Launch, ranks: int) -> bool:
     """Whether ranks of a host may run on fewer processors than there are of them."""
     allowed: dict[str, list[frozenset[str]]] = defaultdict(list)
-    for rank in launch["ranks"]:
-        if rank["rank"] < ranks and rank.get("cpus"):
-            allowed[rank["host"]].append(frozenset(numbers_in(str(rank["cpus"]))))
+    for rank in launch.ranks:
+        if rank.rank < ranks and rank.cpus:
+            allowed[rank.host].append(frozenset(numbers_in(rank.cpus)))
     return any(
         len(frozenset.union(*of_host)) < len(of_host)
         or any(len(own) < count for own, count in Counter(of_host).items())
@@ -86,13 +80,13 @@ def _on_one_processor(launch: Run, ranks: int) -> bool:
     )
 
 
-def _on_threads(run: Run, launches: Sequence[Run], ranks: int) -> bool:
-    cores, threads = run["machine"]["cores"], run["machine"]["threads"]
+def _on_threads(run: Run, launches: Sequence[Launch], ranks: int) -> bool:
+    cores, threads = run.machine.cores, run.machine.threads
     if not cores or not threads or threads <= cores:
         return False
     most = max(
         (
-            max(Counter(rank["host"] for rank in launch["ranks"] if rank["rank"] < ranks).values(), default=0)
+            max(Counter(rank.host for rank in launch.ranks if rank.rank < ranks).values(), default=0)
             for launch in launches
         ),
         default=0,
@@ -125,7 +119,7 @@ def _clock(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> Iterator
                 "is the processor's, not the program's"
             )
         return
-    governors = {run["machine"].get("governor") for run in runs}
+    governors = {run.machine.governor for run in runs}
     changing = sorted(governor for governor in governors if governor not in (None, "performance"))
     if changing:
         yield (

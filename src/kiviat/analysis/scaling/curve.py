@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from kiviat.analysis.scaling.laws import Choice, Fit, choose
 from kiviat.analysis.scaling.problem_size import Size
 from kiviat.analysis.statistics.intervals import Floats
 from kiviat.analysis.statistics.rank_tests import shifts
+from kiviat.record.run import Run
 from kiviat.record.types import Row
 
 # Rates that are those of one rank: their sum is the machine's.
@@ -139,7 +139,7 @@ def extremes_of(rows: Iterable[Row]) -> Extremes:
 
 def curve_of(
     label: str,
-    runs: Mapping[str, Mapping[str, Any]],
+    runs: Mapping[str, Run],
     summaries: Sequence[Summary],
     sizes: Sequence[Size | None],
     kind: str,

@@ -9,14 +9,14 @@ of whole nodes. What nobody says is unavailable.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.hpcc.quantities import of_all_nodes
+from kiviat.record.run import DeclaredWatts, Launch, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +33,37 @@ class Power:
     words: str
 
 
-def at_size(run: Mapping[str, Any], ranks: int) -> Mapping[str, Any]:
+def at_size(run: Run, ranks: int) -> Run:
     """The run with those launches alone that had so many ranks; all of them where cases ran on a part."""
-    own = [launch for launch in run["launches"] if launch["world"] == ranks]
-    return {**run, "launches": own} if own else run
+    own = tuple(launch for launch in run.launches if launch.world == ranks)
+    return replace(run, launches=own) if own else run
 
 
-def nodes_used(run: Mapping[str, Any], ranks: int) -> int | None:
+def nodes_used(run: Run, ranks: int) -> int | None:
     """Nodes that so many ranks were on; None where launches differ or do not tell."""
     nodes = nodes_of(at_size(run, ranks), ranks)
     return None if nodes is None else nodes.count(ranks)
 
 
-def sockets_of(run: Mapping[str, Any], ranks: int) -> int | None:
+def sockets_of(run: Run, ranks: int) -> int | None:
     """Sockets that so many ranks may run on; None where launches differ or do not tell.
 
     Where processors are not known by rank, as of a modelled machine, ranks fill the sockets of their node.
     """
     run = at_size(run, ranks)
-    counts = {_sockets(launch, ranks) for launch in run["launches"] if (launch["world"] or 0) >= ranks}
+    counts = {_sockets(launch, ranks) for launch in run.launches if launch.reaches(ranks)}
     found = counts.pop() if len(counts) == 1 else None
     return _modelled_sockets(run, ranks) if found is None else found
 
 
-def _sockets(launch: Mapping[str, Any], ranks: int) -> int | None:
+def _sockets(launch: Launch, ranks: int) -> int | None:
     used = set()
-    for rank in launch["ranks"]:
-        if rank["rank"] < ranks:
-            sockets = numbers_in(str(rank.get("sockets") or ""))
+    for rank in launch.ranks:
+        if rank.rank < ranks:
+            sockets = numbers_in(rank.sockets or "")
             if not sockets:
                 return None
-            used |= {(rank.get("node", rank.get("host")), socket) for socket in sockets}
+            used |= {(rank.node_or_host, socket) for socket in sockets}
     return len(used) or None
 
 
@@ -76,20 +76,20 @@ def numbers_in(text: str) -> list[str]:
     return found
 
 
-def _modelled_sockets(run: Mapping[str, Any], ranks: int) -> int | None:
-    model, nodes = run["machine"].get("model"), nodes_of(run, ranks)
+def _modelled_sockets(run: Run, ranks: int) -> int | None:
+    model, nodes = run.machine.model, nodes_of(run, ranks)
     if model is None or nodes is None:
         return None
-    spread = (run.get("where") or {}).get("bind") == "co-processor"
+    spread = run.bind == "co-processor"
     used = 0
     for node in set(nodes.of[:ranks]):
         own = nodes.of[:ranks].count(node)
-        used += min(model["sockets"], own if spread else math.ceil(own / model["cores"]))
+        used += min(model.sockets, own if spread else math.ceil(own / model.cores))
     return used
 
 
 def power_of(
-    run: Mapping[str, Any], summary: Summary, factor: float, grids: Sequence[Grid], seconds: float | None
+    run: Run, summary: Summary, factor: float, grids: Sequence[Grid], seconds: float | None
 ) -> Power:
     """`factor` makes the quantity that of all ranks; `seconds` is the time of the case, if it has one."""
     note = summary.notes.get("energy", "")
@@ -100,7 +100,7 @@ def power_of(
     }
     watts = joules = None
     origin, words = "unavailable", note.removeprefix("unavailable: ") or "neither meters nor declared watts"
-    if (declared := run["machine"].get("declared_watts")) is not None:
+    if (declared := run.machine.declared_watts) is not None:
         watts, words = _declared(run, summary.ranks, declared)
         origin = "unavailable" if watts is None else "declared"
     elif (measured := _of_kernel(tables.get("power"), summary)) is not None:
@@ -114,9 +114,9 @@ def power_of(
     return Power(watts, per_watt, joules, origin, words)
 
 
-def _declared(run: Mapping[str, Any], ranks: int, declared: Mapping[str, Any]) -> tuple[float | None, str]:
-    value, per = float(declared["value"]), declared["per"]
-    source = f"declared: {value:g} W per {per} ({declared['source']})"
+def _declared(run: Run, ranks: int, declared: DeclaredWatts) -> tuple[float | None, str]:
+    value, per = declared.value, declared.per
+    source = f"declared: {value:g} W per {per} ({declared.source})"
     used = sockets_of(run, ranks) if per == "socket" else nodes_used(run, ranks)
     if used is None:
         return None, f"{source}, but how many are used is not known"

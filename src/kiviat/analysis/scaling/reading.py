@@ -23,7 +23,7 @@ class Reading:
 
 def readings(result: Scaling, sources: Sequence[Source], at: Sequence[int] = ()) -> list[Reading]:
     """`at` are numbers of ranks that somebody wants predicted: by the law, or by all that may be it."""
-    runs = {run["id"]: run for source in sources for run in source.runs}
+    runs = {run.id: run for source in sources for run in source.runs}
     grids = {source.label: source.grids for source in sources}
     return [
         Reading(

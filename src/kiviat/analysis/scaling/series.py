@@ -18,6 +18,7 @@ from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.scaling.curve import Curve, curve_of, extremes_of
 from kiviat.analysis.scaling.problem_size import SIZE_AXES, Kind, kind_of, setting, size_of
 from kiviat.record.errors import InputError
+from kiviat.record.run import Run
 from kiviat.record.types import Row
 from kiviat.record.units import format_bytes
 
@@ -55,7 +56,7 @@ class Source:
     """Runs that belong together (see `joined`), with all that is known of them."""
 
     label: str
-    runs: tuple[Mapping[str, Any], ...]
+    runs: tuple[Run, ...]
     rows: Sequence[Row]
     grids: Sequence[Grid] = ()
 
@@ -89,9 +90,9 @@ class _Found:
         self.left_out[why] = None
 
 
-def joined(loaded: Iterable[tuple[Mapping[str, Any], Sequence[Row]]]) -> list[list[Mapping[str, Any]]]:
+def joined(loaded: Iterable[tuple[Run, Sequence[Row]]]) -> list[list[Run]]:
     """Runs of one machine under the same conditions that have no case in common belong together."""
-    groups: dict[tuple[Any, ...], list[tuple[list[Mapping[str, Any]], set[str]]]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[tuple[list[Run], set[str]]]] = defaultdict(list)
     order = []
     for run, rows in loaded:
         cases = {row.case for row in rows}
@@ -106,17 +107,15 @@ def joined(loaded: Iterable[tuple[Mapping[str, Any], Sequence[Row]]]) -> list[li
     return order
 
 
-def _conditions(run: Mapping[str, Any]) -> tuple[Any, ...]:
-    where = run.get("where") or {}
-    model = run["machine"].get("model") or {}
-    watts = run["machine"].get("declared_watts") or {}
+def _conditions(run: Run) -> tuple[Any, ...]:
+    model = run.machine.model
     return (
-        run["machine"]["name"],
-        run["substrate"],
-        model.get("hash"),
-        tuple(sorted({f"{launch['mpi']} {launch['mpi_version']}" for launch in run["launches"]})),
-        tuple(where.get(name) for name in ("on", "ppn", "place", "bind")),
-        tuple(sorted(watts.items())),
+        run.machine.name,
+        run.substrate,
+        model and model.hash,
+        tuple(sorted({f"{launch.mpi} {launch.mpi_version}" for launch in run.launches})),
+        tuple(run.where.get(name) for name in ("on", "ppn", "place", "bind")),
+        run.machine.declared_watts,
     )
 
 
@@ -178,7 +177,7 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Asked, found
     for one in summaries:
         values[one.case][one.metric] = one.median
     extremes = extremes_of(source.rows)
-    runs = {run["id"]: run for run in source.runs}
+    runs = {run.id: run for run in source.runs}
     seconds = {case: metrics["time"] for case, metrics in values.items() if "time" in metrics}
     for benchmark in dict.fromkeys(one.benchmark for one in summaries):
         own = [one for one in summaries if one.benchmark == benchmark]

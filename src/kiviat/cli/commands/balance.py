@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import grids
@@ -15,6 +14,7 @@ from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, pub
 from kiviat.cli.options.files import print_name
 from kiviat.cli.text.table import print_table
 from kiviat.record import InputError, write_whole
+from kiviat.record.run import Run
 from kiviat.report.balance.page import render_balance
 from kiviat.report.balance.text import cell_text, largest_text, sentences
 from kiviat.report.facts.runs import labels
@@ -33,21 +33,21 @@ def execute(arguments: Namespace) -> int:
     return 0
 
 
-def _systems(names: Sequence[str]) -> tuple[dict[str, Mapping[str, Any]], list[System]]:
+def _systems(names: Sequence[str]) -> tuple[dict[str, Run], list[System]]:
     paths = list(dict.fromkeys(find_run(name) for name in names))
     loaded = [load(path) for path in paths]
     for warning in (warning for _, _, warnings in loaded for warning in warnings):
         print(f"kiviat: {warning}", file=sys.stderr)
-    runs: dict[str, Mapping[str, Any]] = {run["id"]: run for run, _, _ in loaded}
+    runs: dict[str, Run] = {run.id: run for run, _, _ in loaded}
     called = {label.run: label.label for label in labels(list(runs.values()))}
     systems = []
     for path, (run, rows, _) in zip(paths, loaded, strict=True):
-        system = measured_system(run, called[run["id"]], summarise(rows), rows, grids(load_tables(path)))
+        system = measured_system(run, called[run.id], summarise(rows), rows, grids(load_tables(path)))
         if not any(size.quantities for size in system.sizes):
             reasons = dict.fromkeys(why for size in system.sizes for why in size.missing.values())
             why = f" ({'; '.join(reasons)})" if reasons else ""
             raise InputError(
-                f"run {run['id']} has no result of a kernel of HPC Challenge{why}; "
+                f"run {run.id} has no result of a kernel of HPC Challenge{why}; "
                 "`kiviat run hpcc` measures them"
             )
         systems.append(system)

@@ -37,7 +37,7 @@ def _summaries(name: str) -> list[Summary]:
         print(f"kiviat: {warning}", file=sys.stderr)
     summaries = summarise(rows)
     if not summaries:
-        raise InputError(f"run {run['id']} has no results to compare; see `kiviat show {run['id']}`")
+        raise InputError(f"run {run.id} has no results to compare; see `kiviat show {run.id}`")
     return summaries
 
 

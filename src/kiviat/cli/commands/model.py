@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.cli.subcommands.model_machines import list_machines, show_machine
@@ -29,6 +28,7 @@ from kiviat.model.fit import CLOSE, Fitted, fit_level, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves
 from kiviat.record import InputError, write_whole
+from kiviat.record.run import Run
 from kiviat.record.units import format_bytes, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
@@ -62,8 +62,8 @@ def _fit(arguments: Namespace) -> int:
         print(f"kiviat: {warning}", file=sys.stderr)
     runs = [run for run, _, _ in loaded]
     for run in runs:
-        if run["substrate"] == "simulated":
-            raise InputError(f"run {run['id']} is simulated; a machine is fitted to what was measured")
+        if run.substrate == "simulated":
+            raise InputError(f"run {run.id} is simulated; a machine is fitted to what was measured")
     if arguments.nodes is not None and arguments.nodes < 1:
         raise InputError(f"--nodes {arguments.nodes}: give how many nodes the machine has, at least 1")
     structure = _structure(runs, arguments)
@@ -75,7 +75,7 @@ def _fit(arguments: Namespace) -> int:
         for level, found in curves(run, summaries).items():
             if level in points:
                 raise InputError(
-                    f"run {run['id']} and another have ping-pongs of the level {level!r}; give one of them"
+                    f"run {run.id} and another have ping-pongs of the level {level!r}; give one of them"
                 )
             believed = undisturbed(found, level)
             points[level] = believed.points
@@ -111,18 +111,18 @@ def _drafted(text: str, path: Path) -> Machine:
             raise InputError(str(error).replace(str(draft), f"what would be {path}")) from None
 
 
-def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Structure:
+def _structure(runs: Sequence[Run], arguments: Namespace) -> Structure:
     """What the runs say of the machine; they must be of one machine and one MPI."""
-    mpis = {(launch["mpi"], launch["mpi_version"]) for run in runs for launch in run["launches"]}
+    mpis = {(launch.mpi, launch.mpi_version) for run in runs for launch in run.launches}
     mpis.discard((None, None))
     if len(mpis) != 1:
         listed = ", ".join(sorted(f"{name} {version}" for name, version in mpis)) or "no MPI"
         raise InputError(f"the runs were made with {listed}; fit a machine to measurements with one MPI")
     (mpi, version), first = mpis.pop(), runs[0]
-    source = "; ".join(f"run {run['id']} of kiviat {run['version']}, {run['created']}" for run in runs)
-    machine = first["machine"]
-    about = f"{machine['name']}, {mpi} {version}"
-    caches = [cache["bytes"] for cache in machine["caches"]]
+    source = "; ".join(f"run {run.id} of kiviat {run.version}, {run.created}" for run in runs)
+    machine = first.machine
+    about = f"{machine.name}, {mpi} {version}"
+    caches = [cache.bytes for cache in machine.caches]
     rates = {
         name: None if given is None else parse_value(given, unit, f"--{name.replace('_', '-')}")
         for name, unit in (("link", "B/s"), ("flops", "flop/s"), ("memory_bandwidth", "B/s"))
@@ -140,9 +140,9 @@ def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Struc
         nodes=arguments.nodes or nodes,
         sockets=sockets,
         cores=cores,
-        memory_bytes=max(1, (machine["memory_bytes"] or 0) // _sharing(runs, nodes)),
+        memory_bytes=max(1, (machine.memory_bytes or 0) // _sharing(runs, nodes)),
         cache_bytes=max(caches, default=1 << 20),
-        mpi=mpi,
+        mpi=mpi or "",
         mpi_version=version or "",
         source=source,
         about=about,
@@ -156,13 +156,13 @@ def _structure(runs: Sequence[Mapping[str, Any]], arguments: Namespace) -> Struc
     )
 
 
-def _emulated(run: Mapping[str, Any]) -> str | None:
+def _emulated(run: Run) -> str | None:
     """What an emulated cluster was asked to be; its nodes are all the same machine."""
-    name = str(run["machine"]["name"])
-    return name.partition(":")[2] if run["substrate"] == "emulated" and name.startswith("emulated:") else None
+    name = run.machine.name
+    return name.partition(":")[2] if run.substrate == "emulated" and name.startswith("emulated:") else None
 
 
-def _emulated_links(runs: Sequence[Mapping[str, Any]]) -> Spec | None:
+def _emulated_links(runs: Sequence[Run]) -> Spec | None:
     """One of the clusters with links, which must be alike. A run on one node, emulated or not, says nothing
     of links, in whatever order they are given.
     """
@@ -191,11 +191,11 @@ def _bucket(spec: Spec) -> Bucket | None:
     )
 
 
-def _sharing(runs: Sequence[Mapping[str, Any]], nodes: int) -> int:
+def _sharing(runs: Sequence[Run], nodes: int) -> int:
     return nodes if any(map(_emulated, runs)) else 1
 
 
-def _shape(runs: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
+def _shape(runs: Sequence[Run]) -> tuple[int, int, int]:
     """Nodes, sockets of a node, cores of a socket; the largest that any of the runs saw."""
     found = []
     for run in runs:
@@ -203,9 +203,9 @@ def _shape(runs: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
             parsed = parse_spec(spec)
             found.append((parsed.nodes, 1, parsed.slots))
             continue
-        hosts = {rank["host"] for launch in run["launches"] for rank in launch["ranks"]}
-        sockets = run["machine"]["sockets"] or 1
-        found.append((max(1, len(hosts)), sockets, max(1, (run["machine"]["cores"] or 1) // sockets)))
+        hosts = {rank.host for launch in run.launches for rank in launch.ranks}
+        sockets = run.machine.sockets or 1
+        found.append((max(1, len(hosts)), sockets, max(1, (run.machine.cores or 1) // sockets)))
     nodes, sockets, cores = (max(numbers) for numbers in zip(*found, strict=True))
     return nodes, sockets, cores
 

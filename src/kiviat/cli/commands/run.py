@@ -164,7 +164,7 @@ def _kept(directory: RunDirectory, arguments: Namespace) -> Iterator[None]:
     try:
         yield
     except Interrupted as interrupted:
-        path, complete = directory.path, directory.run["state"] == "complete"
+        path, complete = directory.path, directory.run.state == "complete"
         shown = f"{path} is complete, `kiviat show {call_run(path)}` shows it"
         interrupted.kept = shown if complete else _resumable(path, arguments)
         raise
@@ -201,7 +201,7 @@ def _run(
             "on_progress": progress.show,
             "options": options,
             "timeout_s": timeout_s,
-            "first_launch": len(directory.run["launches"]),
+            "first_launch": len(directory.run.launches),
             "substrate": substrate,
         }
         if isinstance(substrate, Simulated) and binary:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
 from typing import Any
 
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import print_csv, print_json, print_table
+from kiviat.record.run import Run
 from kiviat.store import each_run, runs_home
 
 
@@ -26,17 +26,13 @@ def execute(arguments: Namespace) -> int:
     return 0
 
 
-def _entry(run: Mapping[str, Any]) -> dict[str, Any]:
-    plan = run["plan"] or {}
-    mpis = dict.fromkeys(
-        f"{launch['mpi']} {launch['mpi_version']}" for launch in run["launches"] if launch["mpi"]
-    )
+def _entry(run: Run) -> dict[str, Any]:
     return {
-        "run": run["id"],
-        "state": run["state"],
-        "plan": plan.get("name"),
-        "cases": plan.get("cases"),
-        "launches": len(run["launches"]),
-        "machine": run["machine"]["name"],
-        "mpi": ", ".join(mpis) or None,
+        "run": run.id,
+        "state": run.state,
+        "plan": run.plan and run.plan.name,
+        "cases": run.plan and run.plan.cases,
+        "launches": len(run.launches),
+        "machine": run.machine.name,
+        "mpi": ", ".join(run.mpis) or None,
     }

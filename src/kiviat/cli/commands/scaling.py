@@ -62,15 +62,15 @@ def _sources(names: Sequence[str]) -> list[Source]:
         run, rows, warnings = load(path)
         for warning in warnings:
             print(f"kiviat: {warning}", file=sys.stderr)
-        loaded[run["id"]] = path, run, rows
+        loaded[run.id] = path, run, rows
     groups = joined([(run, rows) for _, run, rows in loaded.values()])
     called = labels([group[0] for group in groups])
     return [
         Source(
             label.label,
             tuple(group),
-            [row for run in group for row in loaded[run["id"]][2]],
-            [grid for run in group for grid in grids(load_tables(loaded[run["id"]][0]))],
+            [row for run in group for row in loaded[run.id][2]],
+            [grid for run in group for grid in grids(load_tables(loaded[run.id][0]))],
         )
         for group, label in zip(groups, called, strict=True)
     ]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.cli.options.files import names_profile, names_trace
@@ -17,6 +16,7 @@ from kiviat.cli.text import trace as show_trace
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.text.values import failures, interval, notes, order
 from kiviat.record import InputError, Row
+from kiviat.record.run import Model, Run
 from kiviat.record.units import counted, format_bytes, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
@@ -37,8 +37,8 @@ def execute(arguments: Namespace) -> int:
     elif arguments.format == "json":
         print_json(summaries)
     else:
-        print(bold(f"run {run['id']}"), dim(_provenance(run)))
-        if model := run["machine"].get("model"):
+        print(bold(f"run {run.id}"), dim(_provenance(run)))
+        if model := run.machine.model:
             print(_prediction(model))
         _print_tables(summaries, arguments.percentiles)
         for line in failures(rows):
@@ -54,18 +54,15 @@ def _chosen(rows: list[Row], benchmarks: Sequence[str]) -> list[Row]:
     return [row for row in rows if not benchmarks or row.benchmark in benchmarks]
 
 
-def _provenance(run: Mapping[str, Any]) -> str:
-    mpis = dict.fromkeys(
-        f"{launch['mpi']} {launch['mpi_version']}" for launch in run["launches"] if launch["mpi"]
-    )
-    return ", ".join([run["machine"]["name"], *mpis, run["created"]])
+def _provenance(run: Run) -> str:
+    return ", ".join([run.machine.name, *run.mpis, run.created])
 
 
-def _prediction(model: Mapping[str, Any]) -> str:
-    uncalibrated = ", its network uncalibrated" if model["uncalibrated"] else ""
+def _prediction(model: Model) -> str:
+    uncalibrated = ", its network uncalibrated" if model.uncalibrated else ""
     return (
-        f"simulated: predicted by the model {model['name']}, version {model['version']}, "
-        f"hash {model['hash'][:12]}{uncalibrated}"
+        f"simulated: predicted by the model {model.name}, version {model.version}, "
+        f"hash {model.hash[:12]}{uncalibrated}"
     )
 
 

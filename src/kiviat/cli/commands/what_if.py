@@ -22,7 +22,7 @@ from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.replay import refuse_unplaceable, replay, speed_of
 from kiviat.launch.run.simulated_runner import Asked, simulate
 from kiviat.launch.substrates.substrate import layout_of
-from kiviat.machine.modelled.machine import Machine, about, find_machine, load_machine
+from kiviat.machine.modelled.machine import Machine, find_machine, load_machine
 from kiviat.model.changes import changes
 from kiviat.model.question import value_of
 from kiviat.placement import Layout
@@ -168,7 +168,7 @@ def _print(
     if base.uncalibrated:
         print(f"uncalibrated: {base.uncalibrated}")
     else:
-        print(f"calibrated {calibrated(about(base))}; uncalibrated as soon as it is changed")
+        print(f"calibrated {calibrated(base)}; uncalibrated as soon as it is changed")
     shown = []
     for line in lines:
         ratio = line["ratio"]

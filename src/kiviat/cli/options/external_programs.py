@@ -66,5 +66,6 @@ def _asked(arguments: Namespace) -> list[str]:
 
 
 def _resumed(path: Path) -> list[str]:
-    definition = (read_run(path)["plan"] or {}).get("definition", {})
+    plan = read_run(path).plan
+    definition = plan.definition if plan else {}
     return [*definition.get("command_line", {}).get("benchmarks", []), *definition_benchmarks(definition)]

@@ -81,9 +81,9 @@ def _of_run(path: Path, case: str | None) -> Program:
     messages, sent = (_by_pair(tables[name], path) for name in _TABLES)
     source, target = np.nonzero(sent)
     traffic = Traffic.of_columns(row.ranks, source, target, messages[source, target], sent[source, target])
-    launch = next((each for each in read_run(path)["launches"] if each["index"] == row.launch), None)
-    placement = (launch or {}).get("placement")
-    nodes = tuple(placement["nodes"][: row.ranks]) if placement else None
+    launch = next((each for each in read_run(path).launches if each.index == row.launch), None)
+    placement = launch.placement if launch else None
+    nodes = placement.nodes[: row.ranks] if placement else None
     return Program(row.case, traffic, nodes, "as the simulator counted")
 
 

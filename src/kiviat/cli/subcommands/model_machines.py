@@ -70,7 +70,7 @@ def list_machines(arguments: Namespace) -> int:
             machine.name,
             f"{machine.nodes} × {machine.whole('node.sockets')} × {machine.whole('node.cores')}",
             machine.topology_kind,
-            in_short(about(machine)),
+            in_short(machine),
             str(machine.version),
             machine.title,
         ]
@@ -187,7 +187,7 @@ def _about(machine: Machine) -> Iterator[tuple[str, str]]:
         yield "uncalibrated", machine.uncalibrated
     facts = {fact.id: (paper.short, fact) for paper in papers() for s in paper.systems for fact in s.facts}
     rows = [_row(name, *facts[name]) if name in facts else name for name in machine.calibrated_on]
-    yield "calibrated", ": ".join(filter(None, (calibrated(about(machine)), "; ".join(rows))))
+    yield "calibrated", ": ".join(filter(None, (calibrated(machine), "; ".join(rows))))
     words = {**machine.words, **{f"mpi.algorithms.{k}": v for k, v in machine.algorithms.items()}}
     yield "choices", ", ".join(f"{place} {word}" for place, word in sorted(words.items()))
     if machine.published:

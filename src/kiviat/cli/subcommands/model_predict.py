@@ -5,11 +5,10 @@ from __future__ import annotations
 import statistics
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.cli.text.table import bold, print_csv, print_table
@@ -18,6 +17,7 @@ from kiviat.launch.run.simulated_runner import Asked, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine
 from kiviat.model.question import value_of
 from kiviat.record import InputError
+from kiviat.record.run import Run
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
@@ -38,17 +38,15 @@ class Predicted:
 def execute(arguments: Namespace) -> int:
     machine = find_machine(arguments.machine)
     run, rows, _ = load(find_run(arguments.run))
-    if run["clock"] != "wall":
-        raise InputError(
-            f"run {run['id']} was not measured here (its clock is {run['clock']}); name one that was"
-        )
+    if run.clock != "wall":
+        raise InputError(f"run {run.id} was not measured here (its clock is {run.clock}); name one that was")
     found = predict(machine, run, summarise(rows))
     if not found:
-        raise InputError(f"run {run['id']} has no results to compare with")
+        raise InputError(f"run {run.id} has no results to compare with")
     if arguments.format == "csv":
         print_csv([_cells(one) for one in found])
         return 0
-    print(f"{bold(machine.name)}, version {machine.version}, hash {machine.hash[:16]}, and run {run['id']}")
+    print(f"{bold(machine.name)}, version {machine.version}, hash {machine.hash[:16]}, and run {run.id}")
     print_table("<>><>>>", ["benchmark", "ranks", "bytes", "", "measured", "model", "error"], _table(found))
     for benchmark in dict.fromkeys(one.measured.benchmark for one in found):
         errors = [
@@ -59,13 +57,12 @@ def execute(arguments: Namespace) -> int:
     return 0
 
 
-def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summary]) -> list[Predicted]:
+def predict(machine: Machine, run: Run, summaries: Sequence[Summary]) -> list[Predicted]:
     """The times of all cases, and what studies report; values per process are left out, being the same."""
     cases: dict[str, list[Summary]] = {}
     for summary in summaries:
         cases.setdefault(summary.case, []).append(summary)
     chosen = {case: _of_interest(found) for case, found in cases.items()}
-    where = run.get("where") or {}
     with TemporaryDirectory(prefix="kiviat-") as folder:
         files = _places(machine, run, Path(folder))
         asked = []
@@ -74,7 +71,7 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
             one = Asked(machine, first.benchmark, first.ranks, first.bytes, first.axes)
             seen = min((world for world in files if world >= one.case().world), default=None)
             if seen is None:
-                asked.append(replace(one, place=where.get("place"), per_node=where.get("ppn")))
+                asked.append(replace(one, place=run.place, per_node=run.ranks_per_node))
             else:
                 asked.append(replace(one, place=f"file:{files[seen]}"))
         records = simulate(asked)
@@ -85,22 +82,22 @@ def predict(machine: Machine, run: Mapping[str, Any], summaries: Sequence[Summar
     ]
 
 
-def _places(machine: Machine, run: Mapping[str, Any], folder: Path) -> dict[int, Path]:
+def _places(machine: Machine, run: Run, folder: Path) -> dict[int, Path]:
     """For each number of ranks that a launch had, a file that says on which node each of them ran.
 
     As seen, whatever was asked for: the model's nodes may be more than those that took part, and have more
     cores than those had slots. None where nobody saw it.
     """
     files: dict[int, Path] = {}
-    for launch in run["launches"]:
-        ranks = sorted(launch["ranks"] or (), key=lambda rank: int(rank["rank"]))
-        nodes = [rank["node"] for rank in ranks]
-        if not nodes or None in nodes or len(nodes) in files:
+    for launch in run.launches:
+        ranks = sorted(launch.ranks, key=lambda rank: rank.rank)
+        nodes = [rank.node for rank in ranks if rank.node is not None]
+        if not nodes or len(nodes) < len(ranks) or len(nodes) in files:
             continue
         most = max(Counter(nodes).values())
         if max(nodes) >= machine.nodes or most > machine.cores_per_node:
             raise InputError(
-                f"run {run['id']} had {counted(max(nodes) + 1, 'node')} and at most {counted(most, 'rank')} "
+                f"run {run.id} had {counted(max(nodes) + 1, 'node')} and at most {counted(most, 'rank')} "
                 f"on one; {machine.name} has {counted(machine.nodes, 'node')} of "
                 f"{counted(machine.cores_per_node, 'core')}: predict by a larger machine"
             )

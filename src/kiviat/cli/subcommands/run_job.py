@@ -88,7 +88,7 @@ class Job:
                 if interrupts.signal is not None:
                     self._cancel()
                     return interrupts.signal
-            if read_run(self._folder)["state"] == "complete":
+            if read_run(self._folder).state == "complete":
                 return None
             before, done = done, self._results()
             barren = 0 if done > before else barren + 1
@@ -131,7 +131,7 @@ class Job:
         while interrupts.signal is None:
             _sleep(_LOOK_S, interrupts)
             now = time.monotonic()
-            if read_run(self._folder)["state"] == "complete":
+            if read_run(self._folder).state == "complete":
                 return
             if now >= ask_at:
                 asked, silent = self._ask(silent)

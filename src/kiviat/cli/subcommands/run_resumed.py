@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,8 +46,8 @@ def _is_command(name: str, value: Any) -> bool:
     )
 
 
-def _where(path: Path) -> dict[str, Any]:
-    where: dict[str, Any] = read_run(path).get("where", {})
+def _where(path: Path) -> Mapping[str, str | int | None]:
+    where = read_run(path).where
     file = path / RUN_FILE
     for name, value in where.items():
         if name not in WHERE:
@@ -73,10 +73,10 @@ def _shown(value: Any) -> str:
 def plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
     """The plan that an interrupted run began with."""
     run = read_run(path)
-    if run["plan"] is None:
-        raise InputError(f"run {run['id']} was ingested; there is nothing to resume")
+    if run.plan is None:
+        raise InputError(f"run {run.id} was ingested; there is nothing to resume")
     refuse_complete(run)
-    return reload_plan(run["plan"]["definition"], known)
+    return reload_plan(run.plan.definition, known)
 
 
 def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> str | None:
@@ -106,8 +106,8 @@ def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> 
 
 def _toolchain_of(path: Path) -> tuple[str, str] | None:
     """Name with version, and the wrapper's path; None of a run that has not launched anything."""
-    for index, launch in enumerate(read_run(path)["launches"]):
-        said = launch.get("toolchain") or {}
+    for index, launch in enumerate(read_run(path).launches):
+        said = launch.toolchain
         name, wrapper = said.get("name"), said.get("mpicxx")
         if isinstance(name, str) and isinstance(wrapper, str):
             return name, wrapper

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.record.run import Run
 
 _UNITS = {"s": "seconds", "B/s": "bytes_per_second", "1/s": "per_second", "%": "percent", "1": ""}
 
 
-def openmetrics(run: Mapping[str, Any], summaries: Sequence[Summary]) -> str:
+def openmetrics(run: Run, summaries: Sequence[Summary]) -> str:
     return "\n".join([*_lines(run, summaries), "# EOF", ""])
 
 
-def _lines(run: Mapping[str, Any], summaries: Sequence[Summary]) -> Iterator[str]:
+def _lines(run: Run, summaries: Sequence[Summary]) -> Iterator[str]:
     ordered = sorted(summaries, key=lambda summary: (summary.metric, summary.unit))
     for (metric, unit), group in groupby(ordered, key=lambda summary: (summary.metric, summary.unit)):
         suffix = _UNITS.get(unit, unit.replace("/", "_per_"))
@@ -34,9 +34,9 @@ def _lines(run: Mapping[str, Any], summaries: Sequence[Summary]) -> Iterator[str
                     yield f"{name}{{{labels}}} {value!r}"
 
 
-def _labels(run: Mapping[str, Any], summary: Summary, statistic: str) -> str:
+def _labels(run: Run, summary: Summary, statistic: str) -> str:
     labels = {
-        "machine": run["machine"]["name"],
+        "machine": run.machine.name,
         "run": summary.run,
         "case": summary.case,
         "benchmark": summary.benchmark,

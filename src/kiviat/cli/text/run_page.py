@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.record import Row, write_whole
+from kiviat.record.run import Run
 from kiviat.store.read import load
 from kiviat.store.tables import load_tables
 
@@ -26,9 +26,7 @@ def report_on(paths: Sequence[Path], output: Path) -> None:
     write_report(runs, rows, output, grids(chain.from_iterable(load_tables(path) for path in paths)))
 
 
-def write_report(
-    runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], path: Path, tables: Sequence[Grid] = ()
-) -> None:
+def write_report(runs: Sequence[Run], rows: Sequence[Row], path: Path, tables: Sequence[Grid] = ()) -> None:
     from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures
 
     write_whole(render(runs, rows, tables), path, "report")

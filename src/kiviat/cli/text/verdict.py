@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import Grid, grids
@@ -14,6 +13,7 @@ from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.run_page import write_report
 from kiviat.cli.text.values import failures
 from kiviat.record import Row
+from kiviat.record.run import Run
 from kiviat.record.units import counted
 from kiviat.store import call_run
 from kiviat.store.read import load
@@ -38,12 +38,12 @@ def print_verdict(path: Path, report: Path | None) -> None:
     print(f"report   {report}")
 
 
-def _print_findings(path: Path, run: Mapping[str, Any], rows: Sequence[Row], tables: Sequence[Grid]) -> None:
+def _print_findings(path: Path, run: Run, rows: Sequence[Row], tables: Sequence[Grid]) -> None:
     done = counted(len({row.case for row in rows if row.outcome == "ok"}), "case")
-    if run["clock"] == "simulated":
+    if run.clock == "simulated":
         print(f"{done} simulated")
     else:
-        print(f"{done} measured in {counted(len(run['launches']), 'launch')}")
+        print(f"{done} measured in {counted(len(run.launches), 'launch')}")
     for line in failures(rows):
         print(line)
     # What failed has just been told.

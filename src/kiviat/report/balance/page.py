@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from kiviat.analysis.hpcc.balance import AXES, Balance, Cell
 from kiviat.analysis.hpcc.quantities import System
 from kiviat.analysis.hpcc.roofline import FORMULAS
+from kiviat.record.run import Run
 from kiviat.record.units import counted
 from kiviat.report.balance.diagram import Shape, Spoke, kiviat, lines
 from kiviat.report.balance.figures import against_hpl, rooflines
@@ -47,7 +47,7 @@ class Value:
     extrapolated: bool
 
 
-def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]]) -> str:
+def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
     """The page; `runs` are the contents of run.json of the systems that are runs."""
     labels = _labels(result.systems, runs)
     of_runs = [run for system in result.systems if (run := runs.get(system.id))]
@@ -112,7 +112,7 @@ def render_balance(result: Balance, runs: Mapping[str, Mapping[str, Any]]) -> st
     )
 
 
-def _labels(systems: Sequence[System], runs: Mapping[str, Mapping[str, Any]]) -> list[RunLabel]:
+def _labels(systems: Sequence[System], runs: Mapping[str, Run]) -> list[RunLabel]:
     """As on other pages; machines of papers take the colours that follow."""
     own = {label.run: label for label in told.labels(list(runs.values()))}
     used = sum(label.colour[0] == "categorical" for label in own.values())
@@ -172,7 +172,7 @@ def _value(cell: Cell, share: float | None, column: int, origin: str) -> Value:
 _TOLD = ("Machine", "Processor", "Cores", "Nodes", "Memory", "Network", "MPI", "Model")
 
 
-def _facts(system: System, run: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _facts(system: System, run: Run | None) -> list[tuple[str, str]]:
     """What one has to know of a system here; a run's own report has the rest."""
     whole = system.whole
     if run is None:

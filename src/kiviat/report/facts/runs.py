@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from kiviat.analysis.hpcc.bottlenecks import listed
+from kiviat.record.run import Interface, Launch, Placement, PlanOfRun, Run
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
-from kiviat.report.facts.simulated_machines import model_of, network, nodes
+from kiviat.report.facts.simulated_machines import network, nodes
 from kiviat.report.html.figure import RunLabel
 
-Run = Mapping[str, Any]
 Facts = list[tuple[str, str]]
 
 _CLOCK_WORDS = {"wall": "", "simulated": " (simulated)", "reported": " (as reported)"}
@@ -26,49 +25,41 @@ def labels(runs: Sequence[Run]) -> list[RunLabel]:
     """
     plain, palettes = [_label(run) for run in runs], Counter[str]()
     placed = [" · ".join(filter(None, (name, _placed(run)))) for run, name in zip(runs, plain, strict=True)]
-    full = [f"{name} · {run['id']}" for run, name in zip(runs, plain, strict=True)]
+    full = [f"{name} · {run.id}" for run, name in zip(runs, plain, strict=True)]
     found = []
     for place, run in enumerate(runs):
         same = [at for at, name in enumerate(plain) if name == plain[place]]
         names = plain if len(same) == 1 else placed if len({placed[at] for at in same}) == len(same) else full
-        palette = "simulated" if run["clock"] == "simulated" else "categorical"
+        palette = "simulated" if run.clock == "simulated" else "categorical"
         colour = palette, palettes[palette]
         palettes[palette] += 1
-        found.append(RunLabel(run["id"], names[place], run["clock"], colour))
+        found.append(RunLabel(run.id, names[place], run.clock, colour))
     return found
 
 
 def _placed(run: Run) -> str:
     """How ranks were placed and bound as asked for, in few words."""
-    asked = run.get("where") or {}
-    return ", ".join(str(asked[name]) for name in ("place", "bind") if asked.get(name))
+    return ", ".join(filter(None, (run.place, run.bind)))
 
 
 def _label(run: Run) -> str:
     """What simulates the MPI tells nothing of the machine."""
-    words = [machine_name(run)] + ([] if run["clock"] == "simulated" else mpis(run))
-    return " · ".join(words) + _CLOCK_WORDS[run["clock"]]
+    words = [machine_name(run)] + ([] if run.clock == "simulated" else run.mpis)
+    return " · ".join(words) + _CLOCK_WORDS[run.clock]
 
 
 def machine_name(run: Run) -> str:
     """A simulated machine says so elsewhere."""
-    name: str = run["machine"]["name"]
-    return name.removeprefix("simulated:")
+    return run.machine.name.removeprefix("simulated:")
 
 
 def title(runs: Sequence[Run]) -> str:
     """The machines: what the page is about."""
-    names = (machine_name(run) + (" (simulated)" if run["clock"] == "simulated" else "") for run in runs)
+    names = (machine_name(run) + (" (simulated)" if run.clock == "simulated" else "") for run in runs)
     machines = list(dict.fromkeys(names))
     if len(machines) > 3:
         return f"{len(machines)} machines"
     return " and ".join(filter(None, (", ".join(machines[:-1]), *machines[-1:]))) or "No runs"
-
-
-def mpis(run: Run) -> list[str]:
-    """The MPIs of a run, each once."""
-    names = (f"{launch['mpi']} {launch['mpi_version'] or ''}" for launch in run["launches"] if launch["mpi"])
-    return list(dict.fromkeys(name.strip() for name in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,66 +91,66 @@ _TCP = Badge("Fell back to TCP", "warning", "MPI did not use the faster network.
 
 def badges(run: Run) -> list[Badge]:
     """All that apply to a run."""
-    launches = run["launches"]
-    unfinished = Badge("Incomplete", "warning", f"This run is {run['state']}; cases are missing.")
+    launches = run.launches
+    unfinished = Badge("Incomplete", "warning", f"This run is {run.state}; cases are missing.")
     conditions = (
-        (_SIMULATED, run["clock"] == "simulated"),
-        (_UNCALIBRATED, bool((model_of(run) or {}).get("uncalibrated"))),
-        (_REPORTED, run["clock"] == "reported"),
-        (_EMULATED, run["substrate"] == "emulated"),
-        (_EMBEDDED, any(launch["embedded"] for launch in launches)),
-        (_OVERSUBSCRIBED, any(launch["oversubscribed"] for launch in launches)),
-        (_TCP, any(launch["transport"]["fallback_to_tcp"] for launch in launches)),
-        (_UNVERIFIED, bool(run.get("unverified"))),
-        (unfinished, run["state"] != "complete"),
+        (_SIMULATED, run.clock == "simulated"),
+        (_UNCALIBRATED, bool(run.machine.model and run.machine.model.uncalibrated)),
+        (_REPORTED, run.clock == "reported"),
+        (_EMULATED, run.substrate == "emulated"),
+        (_EMBEDDED, any(launch.embedded for launch in launches)),
+        (_OVERSUBSCRIBED, any(launch.oversubscribed for launch in launches)),
+        (_TCP, any(launch.transport.fallback_to_tcp for launch in launches)),
+        (_UNVERIFIED, run.unverified > 0),
+        (unfinished, run.state != "complete"),
     )
     return [badge for badge, applies in conditions if applies]
 
 
 def facts(run: Run) -> Facts:
     """The head of the page for one run."""
-    machine, plan = run["machine"], run["plan"]
-    if model := model_of(run):
+    machine, plan = run.machine, run.plan
+    if model := machine.model:
         return _known(
-            ("Machine", model["title"]),
+            ("Machine", model.title),
             ("Nodes", nodes(model)),
-            ("Network", network(model) + (", uncalibrated" if model["uncalibrated"] else "")),
-            ("Model", f"{model['name']}, version {model['version']}, {model['hash'][:12]}"),
-            ("Simulator", ", ".join(mpis(run)) or "unknown"),
+            ("Network", network(model) + (", uncalibrated" if model.uncalibrated else "")),
+            ("Model", f"{model.name}, version {model.version}, {model.hash[:12]}"),
+            ("Simulator", ", ".join(run.mpis) or "unknown"),
             ("Ranks", _ranks(run)),
-            ("Plan", plan and f"{plan['name']}, {counted(plan['cases'], 'case')}"),
+            ("Plan", _plan(plan)),
             ("Simulated", _when(run)),
         )
-    sizes = ("sockets", "socket"), ("cores", "core"), ("threads", "thread")
+    sizes = (machine.sockets, "socket"), (machine.cores, "core"), (machine.threads, "thread")
     return _known(
-        ("Processor", machine["cpu"]),
-        ("Cores", ", ".join(counted(machine[key], noun) for key, noun in sizes if machine[key])),
-        ("Memory", machine["memory_bytes"] and format_bytes(machine["memory_bytes"])),
-        ("Network", ", ".join(map(_interface, machine["interfaces"]))),
-        ("System", ", ".join(filter(None, (machine["os"], machine["kernel"], machine["virtualization"])))),
-        ("MPI", ", ".join(mpis(run)) or "unknown"),
+        ("Processor", machine.cpu),
+        ("Cores", ", ".join(counted(size, noun) for size, noun in sizes if size)),
+        ("Memory", format_bytes(machine.memory_bytes) if machine.memory_bytes else None),
+        ("Network", ", ".join(map(_interface, machine.interfaces))),
+        ("System", ", ".join(filter(None, (machine.os, machine.kernel, machine.virtualization)))),
+        ("MPI", ", ".join(run.mpis) or "unknown"),
         ("Ranks", _ranks(run)),
-        ("Plan", plan and f"{plan['name']}, {counted(plan['cases'], 'case')}"),
-        ("Launches", str(len(run["launches"]))),
-        ("Simulated" if run["clock"] == "simulated" else "Measured", _when(run)),
+        ("Plan", _plan(plan)),
+        ("Launches", str(len(run.launches))),
+        ("Simulated" if run.clock == "simulated" else "Measured", _when(run)),
     )
 
 
 def origin(run: Run) -> Facts:
     """Where the run comes from, for those who repeat it."""
-    plan, machine = run["plan"], run["machine"]
+    plan, machine = run.plan, run.machine
     return _known(
-        ("Run", run["id"]),
-        ("State", run["state"]),
-        ("Kiviat", run["version"]),
-        ("Schema", run["schema"]),
-        ("Substrate", f"{run['substrate']}, {run['clock']} clock"),
-        ("Plan", plan and plan["name"]),
-        ("Plan hash", plan and plan["hash"]),
-        ("Governor", machine["governor"]),
+        ("Run", run.id),
+        ("State", run.state),
+        ("Kiviat", run.version),
+        ("Schema", run.schema),
+        ("Substrate", f"{run.substrate}, {run.clock} clock"),
+        ("Plan", plan.name if plan else None),
+        ("Plan hash", plan.hash if plan else None),
+        ("Governor", machine.governor),
         (
             "Caches",
-            ", ".join(f"L{each['level']} {format_bytes(each['bytes'])}" for each in machine["caches"]),
+            ", ".join(f"L{each.level} {format_bytes(each.bytes)}" for each in machine.caches),
         ),
     )
 
@@ -167,21 +158,21 @@ def origin(run: Run) -> Facts:
 def transports(runs: Sequence[Run], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """What carried the messages, once for each different answer of a run's launches."""
     return [
-        {"run": names[run["id"]], "launches": _numbers(launches), **_carriers(launches)}
+        {"run": names[run.id], "launches": _numbers(launches), **_carriers(launches)}
         for run in runs
-        if run["clock"] != "simulated"
-        for launches in _alike(run["launches"], lambda launch: launch["transport"])
+        if run.clock != "simulated"
+        for launches in _alike(run.launches, lambda launch: launch.transport)
     ]
 
 
-def _carriers(launches: Sequence[Run]) -> dict[str, Any]:
+def _carriers(launches: Sequence[Launch]) -> dict[str, Any]:
     """The transport of launches that agree about it; where all ranks are on one node, none are far."""
-    transport = launches[0]["transport"]
-    nodes = max(len({rank.get("node", rank["host"]) for rank in launch["ranks"]}) for launch in launches)
+    transport = launches[0].transport
+    nodes = max(len({rank.node_or_host for rank in launch.ranks}) for launch in launches)
     return {
-        **transport,
-        "near": transport["near"] or UNAVAILABLE,
-        "far": transport["far"] or ("none: one node" if nodes == 1 else UNAVAILABLE),
+        **asdict(transport),
+        "near": transport.near or UNAVAILABLE,
+        "far": transport.far or ("none: one node" if nodes == 1 else UNAVAILABLE),
     }
 
 
@@ -196,47 +187,51 @@ class LaunchGroup:
 
 
 def launch_groups(run: Run) -> list[LaunchGroup]:
-    groups = _alike(run["launches"], lambda launch: [_command(launch), _launch_facts(launch)])
+    groups = _alike(run.launches, lambda launch: (_command(launch), *_launch_facts(launch)))
     return [
         LaunchGroup(_numbers(group), len(group) == 1, _command(group[0]), _launch_facts(group[0]))
         for group in groups
     ]
 
 
-def _interface(interface: Run) -> str:
-    speed = interface.get("speed_bits_per_s")
+def _plan(plan: PlanOfRun | None) -> str | None:
+    return None if plan is None else f"{plan.name}, {counted(plan.cases, 'case')}"
+
+
+def _interface(interface: Interface) -> str:
+    speed = interface.speed_bits_per_s
     rate = f", {format_value(speed, '1/s').removesuffix('/s')}bit/s" if speed else ""
-    return f"{interface['name']} ({interface['kind']}{rate})"
+    return f"{interface.name} ({interface.kind}{rate})"
 
 
 def _ranks(run: Run) -> str:
-    worlds = sorted({launch["world"] for launch in run["launches"] if launch["world"]})
-    hosts = max((len({rank["host"] for rank in launch["ranks"]}) for launch in run["launches"]), default=0)
+    worlds = sorted({launch.world for launch in run.launches if launch.world})
+    hosts = max((len({rank.host for rank in launch.ranks}) for launch in run.launches), default=0)
     noun = "host"
-    if run["clock"] == "simulated":
-        asked = [launch["placement"]["nodes"] for launch in run["launches"] if launch["placement"]]
+    if run.clock == "simulated":
+        asked = [launch.placement.nodes for launch in run.launches if launch.placement]
         hosts, noun = max((len(set(nodes)) for nodes in asked), default=hosts), "modelled node"
     return f"{listed([str(world) for world in worlds])} on {counted(hosts, noun)}" if worlds and hosts else ""
 
 
 def _when(run: Run) -> str:
-    start, end = (str(run[key] or "")[:16].replace("T", " ") for key in ("created", "finished"))
+    start, end = (moment[:16].replace("T", " ") for moment in (run.created, run.finished or ""))
     if not end:
         return f"{start} UTC"
     return f"{start} to {end[11:] if end[:10] == start[:10] else end} UTC"
 
 
-def _alike(launches: Iterable[Run], key: Callable[[Run], object]) -> list[list[Run]]:
-    groups: dict[str, list[Run]] = defaultdict(list)
+def _alike(launches: Iterable[Launch], key: Callable[[Launch], Hashable]) -> list[list[Launch]]:
+    groups: dict[Hashable, list[Launch]] = defaultdict(list)
     for launch in launches:
-        groups[json.dumps(key(launch), sort_keys=True)].append(launch)
+        groups[key(launch)].append(launch)
     return list(groups.values())
 
 
-def _numbers(launches: Sequence[Run]) -> str:
+def _numbers(launches: Sequence[Launch]) -> str:
     """Launch numbers, ranges joined: "0–4, 6"."""
     ranges: list[list[int]] = []
-    for index in sorted(launch["index"] for launch in launches):
+    for index in sorted(launch.index for launch in launches):
         if ranges and ranges[-1][-1] == index - 1:
             ranges[-1] = [ranges[-1][0], index]
         else:
@@ -244,42 +239,45 @@ def _numbers(launches: Sequence[Run]) -> str:
     return ", ".join("–".join(map(str, each)) for each in ranges)
 
 
-def _command(launch: Run) -> str:
+def _command(launch: Launch) -> str:
     # It is there to be typed into a shell: only what a shell takes for a variable is one.
     environment = (
         f"{name}={shlex.quote(value)}"
-        for name, value in sorted(launch["environment"].items())
+        for name, value in sorted(launch.environment.items())
         if name.isidentifier() and name.isascii()
     )
-    command = " ".join([*environment, shlex.join(launch["command"])])
+    command = " ".join([*environment, shlex.join(launch.command)])
     # Simulations are launched by the dozen, each with files of its own.
-    own = f"/launches/{launch['index']}/"
-    return command.replace(own, "/launches/N/") if launch["mpi"] == "SMPI" else command
+    own = f"/launches/{launch.index}/"
+    return command.replace(own, "/launches/N/") if launch.mpi == "SMPI" else command
 
 
-def _launch_facts(launch: Run) -> Facts:
+def _launch_facts(launch: Launch) -> Facts:
     # A simulated rank is where it was asked to be.
-    ranks = [] if launch["mpi"] == "SMPI" else launch["ranks"]
-    binding = (f"rank {rank['rank']} on {rank['host']}, cpus {rank['cpus']}" for rank in ranks)
+    ranks = () if launch.mpi == "SMPI" else launch.ranks
+    binding = (
+        f"rank {rank.rank} on {rank.host}, cpus {UNAVAILABLE if rank.cpus is None else rank.cpus}"
+        for rank in ranks
+    )
     return _known(
-        ("Outcome", launch["outcome"] + (f": {launch['reason']}" if launch["reason"] else "")),
-        ("Exit", None if launch["exit"] is None else str(launch["exit"])),
-        ("Library", launch["library"]),
-        ("Toolchain", "; ".join(f"{name}: {value}" for name, value in launch["toolchain"].items())),
-        ("Compiler", launch["compiler"]),
-        ("Flags", launch["flags"]),
-        ("Placement", _placement(launch.get("placement"))),
+        ("Outcome", launch.outcome + (f": {launch.reason}" if launch.reason else "")),
+        ("Exit", None if launch.exit is None else str(launch.exit)),
+        ("Library", launch.library),
+        ("Toolchain", "; ".join(f"{name}: {value}" for name, value in launch.toolchain.items())),
+        ("Compiler", launch.compiler),
+        ("Flags", launch.flags),
+        ("Placement", _placement(launch.placement)),
         ("Binding", "; ".join(binding)),
-        ("Clock reading", launch["clock_cost_s"] and format_value(launch["clock_cost_s"], "s")),
+        ("Clock reading", format_value(launch.clock_cost_s, "s") if launch.clock_cost_s else None),
     )
 
 
-def _placement(asked: Run | None) -> str | None:
+def _placement(asked: Placement | None) -> str | None:
     """What was asked for, and what was observed instead."""
     if asked is None:
         return None
-    words = [asked["policy"], *([f"bound as {asked['binding']}"] if asked["binding"] else [])]
-    return "; ".join([", ".join(words), *(f"but {each}" for each in asked["differences"] or ())])
+    words = [asked.policy, *([f"bound as {asked.binding}"] if asked.binding else [])]
+    return "; ".join([", ".join(words), *(f"but {each}" for each in asked.differences or ())])
 
 
 def _known(*facts: tuple[str, str | None]) -> Facts:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.record.run import Model, Run
 from kiviat.record.units import counted, format_bytes
 from kiviat.report.html.figure import RunLabel
 from kiviat.report.topology.picture import picture
 from kiviat.report.topology.text import Shape, described, name
 
-Run = Mapping[str, Any]
 Facts = list[tuple[str, str]]
 
 
@@ -30,67 +29,61 @@ class Modelled:
     picture: Markup
     caption: str
     uncalibrated: str
-    losses: list[str]
-    open_questions: list[str]
+    losses: tuple[str, ...]
+    open_questions: tuple[str, ...]
 
 
 def modelled(runs: Sequence[Run], labels: Sequence[RunLabel]) -> list[Modelled]:
     """One for each simulated run; models that several runs share appear once."""
     found: dict[tuple[str, str], Modelled] = {}
     for place, run in enumerate(runs):
-        if model := model_of(run):
+        if model := run.machine.model:
             one = _modelled(place, run, model, labels[place].label)
-            found.setdefault((model["name"], model["hash"]), one)
+            found.setdefault((model.name, model.hash), one)
     return list(found.values())
 
 
-def model_of(run: Run) -> Run | None:
-    """What run.json says of the model; None where nothing was simulated."""
-    model: Run | None = run["machine"].get("model")
-    return model
-
-
-def _modelled(place: int, run: Run, model: Run, label: str) -> Modelled:
+def _modelled(place: int, run: Run, model: Model, label: str) -> Modelled:
     shape = Shape(
-        model["topology"]["kind"],
-        model["nodes"],
-        model["topology"]["parameters"],
-        model["link_bandwidth"],
-        model["hop_s"],
+        model.topology.kind,
+        model.nodes,
+        model.topology.parameters,
+        model.link_bandwidth,
+        model.hop_s,
     )
     return Modelled(
         run=place,
         label=label,
-        title=model["title"],
-        summary=model["summary"],
+        title=model.title,
+        summary=model.summary,
         facts=_facts(run, model),
         picture=Markup(picture(shape)),
         caption="; ".join(described(shape)),
-        uncalibrated=model["uncalibrated"] or "",
-        losses=list(model["losses"]),
-        open_questions=list(model["open_questions"]),
+        uncalibrated=model.uncalibrated or "",
+        losses=model.losses,
+        open_questions=model.open_questions,
     )
 
 
-def _facts(run: Run, model: Run) -> Facts:
+def _facts(run: Run, model: Model) -> Facts:
     facts = [
-        ("Model", f"{model['name']}, version {model['version']}"),
-        ("Hash", model["hash"]),
-        ("Variant of", model["base"] or ""),
+        ("Model", f"{model.name}, version {model.version}"),
+        ("Hash", model.hash),
+        ("Variant of", model.base or ""),
         ("Nodes", nodes(model)),
-        ("Memory", format_bytes(run["machine"]["memory_bytes"]) if run["machine"]["memory_bytes"] else ""),
-        ("Collectives", f"algorithms of {model['collectives']}" if model["collectives"] != "default" else ""),
+        ("Memory", format_bytes(run.machine.memory_bytes) if run.machine.memory_bytes else ""),
+        ("Collectives", f"algorithms of {model.collectives}" if model.collectives != "default" else ""),
         ("Calibrated", calibrated(model)),
-        ("Assumed", ", ".join(model["assumed"]) or "nothing"),
+        ("Assumed", ", ".join(model.assumed) or "nothing"),
     ]
     return [(name, value) for name, value in facts if value]
 
 
-def nodes(model: Run) -> str:
+def nodes(model: Model) -> str:
     """ "63, each of 2 sockets of 1 core"."""
-    sockets, cores = model["sockets"], model["cores"]
-    return f"{model['nodes']:,}, each of {counted(sockets, 'socket')} of {counted(cores, 'core')}"
+    sockets, cores = model.sockets, model.cores
+    return f"{model.nodes:,}, each of {counted(sockets, 'socket')} of {counted(cores, 'core')}"
 
 
-def network(model: Run) -> str:
-    return name(model["topology"]["kind"])
+def network(model: Model) -> str:
+    return name(model.topology.kind)

@@ -9,6 +9,7 @@ from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.all import Finding, findings
 from kiviat.record import Row
+from kiviat.record.run import Run
 from kiviat.report.facts import runs as described
 from kiviat.report.facts.simulated_machines import modelled
 from kiviat.report.html.figure import RunLabel
@@ -44,7 +45,7 @@ _SECTION_TEXTS = {
 }
 
 
-def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], grids: Sequence[Grid] = ()) -> str:
+def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ()) -> str:
     """The page for these runs: contents of run.json, the rows of their records, the tables of studies."""
     summaries = summarise(rows)
     left_out = LEFT_OUT if len(summaries) > MAX_SUMMARIES else ()
@@ -137,7 +138,7 @@ def render(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row], grids: Sequen
 
 
 def _findings(
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     rows: Sequence[Row],
     by_run: Mapping[str, Sequence[Summary]],
     grids: Sequence[Grid],
@@ -147,9 +148,7 @@ def _findings(
     found = [
         (place, finding)
         for place, run in enumerate(runs)
-        for finding in findings(
-            by_run[run["id"]], [run], [row for row in missing if row.run == run["id"]], grids
-        )
+        for finding in findings(by_run[run.id], [run], [row for row in missing if row.run == run.id], grids)
     ]
     return sorted(found, key=lambda entry: -entry[1].importance)
 

@@ -146,7 +146,7 @@ def render_scaling(
                 "clock": label.clock,
                 "facts": told.facts(source.runs[0]),
                 "badges": told.badges(source.runs[0]),
-                "runs": ", ".join(run["id"] for run in source.runs),
+                "runs": ", ".join(run.id for run in source.runs),
             }
             for source, label in zip(sources, labels, strict=True)
         ],

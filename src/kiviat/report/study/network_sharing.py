@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.arrangements import Quantity
+from kiviat.record.run import Run
 from kiviat.record.units import format_value, three_digits
 from kiviat.report.study.network_sharing_claims import Said, said_of_programs
 from kiviat.report.study.programs import DEFAULT_CLASS, PROGRAMS, communicating
@@ -79,19 +79,19 @@ class _Held:
 
 
 def sharings(
-    runs: Sequence[Mapping[str, Any]], table: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf
+    runs: Sequence[Run], table: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf
 ) -> list[Sharing]:
     """One for each machine, class and clock of which there are several arrangements."""
     held: dict[tuple[str, str, str], dict[str, dict[str, _Held]]] = {}
     found_grids = {(grid.run, grid.case, grid.name): grid for grid in grids}
-    by_id = {run["id"]: run for run in runs}
+    by_id = {run.id: run for run in runs}
     medians = {(one.run, one.case, one.metric): one.median for one in table}
     ranks: dict[str, int] = {}
     for rate in table:
         if rate.benchmark not in PROGRAMS or rate.metric != "rate" or rate.median is None:
             continue
         run = by_id[rate.run]
-        group = run["machine"]["name"], rate.clock, str(rate.axes.get("class", DEFAULT_CLASS))
+        group = run.machine.name, rate.clock, str(rate.axes.get("class", DEFAULT_CLASS))
         if ranks.setdefault(rate.run, rate.ranks) == rate.ranks:
             held.setdefault(group, {}).setdefault(rate.run, {})[rate.benchmark] = _held(
                 rate, medians, found_grids, nodes_of(rate.run, rate.ranks)
@@ -141,24 +141,23 @@ def _bytes(
     return float(of_pairs[far].sum()), float(of_pairs[~far].sum())
 
 
-def _arrangement(run: Mapping[str, Any], ranks: int, nodes_of: NodesOf) -> tuple[str, str]:
+def _arrangement(run: Run, ranks: int, nodes_of: NodesOf) -> tuple[str, str]:
     """ "8×2", and how ranks went to nodes and cores, as the command line asked."""
-    where = run.get("where", {})
-    nodes = nodes_of(run["id"], ranks)
+    nodes = nodes_of(run.id, ranks)
     shape = f"{ranks} ranks" if nodes is None else f"{nodes.count(ranks)}×{ranks // nodes.count(ranks)}"
-    return shape, ", ".join(filter(None, (where.get("place"), where.get("bind"))))
+    return shape, ", ".join(filter(None, (run.place, run.bind)))
 
 
 def _sharing(
     group: tuple[str, str, str],
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     held: Mapping[str, Mapping[str, _Held]],
     ranks: Mapping[str, int],
     nodes_of: NodesOf,
 ) -> Sharing:
     machine, clock, problem = group
-    order = sorted(runs, key=lambda run: ranks[run["id"]])
-    first = [next(run["id"] for run in order if ranks[run["id"]] == ranks[one["id"]]) for one in order]
+    order = sorted(runs, key=lambda run: ranks[run.id])
+    first = [next(run.id for run in order if ranks[run.id] == ranks[one.id]) for one in order]
     programs = [name for name in PROGRAMS if any(name in of_run for of_run in held.values())]
 
     def block(
@@ -167,8 +166,8 @@ def _sharing(
         lines = []
         for name in programs:
             cells = [
-                cell(held[run["id"]][name], held[reference][name])
-                if reference and name in held[run["id"]] and name in held[reference]
+                cell(held[run.id][name], held[reference][name])
+                if reference and name in held[run.id] and name in held[reference]
                 else None
                 for run, reference in zip(order, references, strict=True)
             ]
@@ -197,24 +196,22 @@ def _sharing(
     return Sharing(
         machine=f"{machine.removeprefix('simulated:')}, class {problem}",
         clock=clock,
-        heads=[_arrangement(run, ranks[run["id"]], nodes_of) for run in order],
+        heads=[_arrangement(run, ranks[run.id], nodes_of) for run in order],
         quantities=[one for one in blocks if any(any(cells) for _, cells in one.lines)],
         published=said_of_programs(
-            order[0], [(run, nodes_of(run["id"], ranks[run["id"]])) for run in order], known
+            order[0], [(run, nodes_of(run.id, ranks[run.id])) for run in order], known
         ),
     )
 
 
-def _bound_otherwise(
-    order: Sequence[Mapping[str, Any]], ranks: Mapping[str, int], nodes_of: NodesOf
-) -> list[str | None]:
+def _bound_otherwise(order: Sequence[Run], ranks: Mapping[str, int], nodes_of: NodesOf) -> list[str | None]:
     """For each run the first with the same ranks on each node; None where none has them on other cores."""
-    nodes = [nodes_of(run["id"], ranks[run["id"]]) for run in order]
+    nodes = [nodes_of(run.id, ranks[run.id]) for run in order]
     found: list[str | None] = []
     for mine in nodes:
         alike = [run for run, other in zip(order, nodes, strict=True) if mine is not None and other == mine]
-        binds = {run.get("where", {}).get("bind") for run in alike}
-        found.append(alike[0]["id"] if len(binds) > 1 else None)
+        binds = {run.bind for run in alike}
+        found.append(alike[0].id if len(binds) > 1 else None)
     return found
 
 

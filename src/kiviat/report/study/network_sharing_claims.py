@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.published.arrangements import CLAIMS, Arrangement, Quantity, judged
 from kiviat.record.published import Fact, Statement, System, papers
+from kiviat.record.run import Run
 from kiviat.record.units import format_value, three_digits
-from kiviat.report.facts.simulated_machines import model_of
 
 _RELATIONS = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> "}
 
-Run = Mapping[str, Any]
 # A paper's citation; of each claim its place in the paper, what it is about, its value, what it is here, and
 # the verdict.
 Said = tuple[str, list[tuple[str, str, str, str, str]]]
@@ -27,8 +25,8 @@ def said_of_programs(run: Run, arranged: Sequence[tuple[Run, Nodes | None]], kno
     Of a machine without a model: each claim that has an answer here. `arranged` are all runs, with their
     ranks' nodes.
     """
-    model = model_of(run)
-    names = {(one["machine"], one["mode"]) for one in model["published"]} if model else None
+    model = run.machine.model
+    names = {(one.machine, one.mode) for one in model.published} if model else None
     found: list[Said] = []
     for paper in papers():
         said: list[tuple[System, Fact | Statement]] = []
@@ -58,9 +56,9 @@ def _answer(row: str, arranged: Sequence[tuple[Run, Nodes | None]], known: Known
     def value(program: str, where: Arrangement) -> float | None:
         for run, nodes in arranged:
             # Which cores of a node ranks are on changes nothing of what they send.
-            bound = claim.quantity != "rate" or run.get("where", {}).get("bind") == where.bind
+            bound = claim.quantity != "rate" or run.bind == where.bind
             if bound and nodes is not None and _alike(nodes, where):
-                return known(run["id"], program, claim.quantity)
+                return known(run.id, program, claim.quantity)
         return None
 
     return claim.answered(value)

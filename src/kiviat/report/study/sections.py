@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.record.published import Paper, papers
-from kiviat.report.facts.simulated_machines import model_of
+from kiviat.record.run import Run
 from kiviat.report.html.figure import Figure, HeatMap, RunLabel
 from kiviat.report.study import effective_bandwidth as effective
 from kiviat.report.study.curves import study_figures
@@ -122,14 +121,14 @@ _IN_NUMBERS = ("ring", "streaming", "bisection", "sick_links", "noise", "replay"
 
 
 def study_sections(
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     table: Sequence[Summary],
     by_run: Mapping[str, Sequence[Summary]],
     grids: Sequence[Grid],
     labels: Sequence[RunLabel],
 ) -> list[StudySection]:
     """All sections that have something to show. `table` is the page's."""
-    by_id = {run["id"]: run for run in runs}
+    by_id = {run.id: run for run in runs}
 
     def nodes(run: str, ranks: int) -> Nodes | None:
         return nodes_of(by_id[run], ranks)
@@ -161,12 +160,12 @@ def study_sections(
     return found
 
 
-def _published(runs: Sequence[Mapping[str, Any]], own: Sequence[effective.Line]) -> list[Published]:
+def _published(runs: Sequence[Run], own: Sequence[effective.Line]) -> list[Published]:
     """Predictions stand beside what was published of the machine that they are for."""
     names = {
-        place: [f"{one['machine']} {one['mode']}".strip() for one in model["published"]]
+        place: [f"{one.machine} {one.mode}".strip() for one in model.published]
         for place, run in enumerate(runs)
-        if (model := model_of(run))
+        if (model := run.machine.model)
     }
     lines = ((paper, effective.published(paper)) for paper in papers())
     return [

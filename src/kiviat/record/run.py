@@ -1,0 +1,307 @@
+"""A run as run.json describes it: its plan, its machine and its launches. See schema/run.schema.json.
+
+The classes are made from JSON that the schema holds for. A fact that is unavailable, or that an older version
+did not write, is None; names that the schema does not know are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """One rank of a launch, as it was observed.
+
+    `node` numbers groups of ranks that share memory. `cpus` and `sockets` are ranges such as "0,2-3": where
+    the rank may run.
+    """
+
+    rank: int
+    host: str
+    node: int | None = None
+    pid: int | None = None
+    cpus: str | None = None
+    sockets: str | None = None
+
+    @property
+    def node_or_host(self) -> int | str:
+        """What ranks of one node have in common: its number, or its host name where there is no number."""
+        return self.host if self.node is None else self.node
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """What carried messages within a node (`near`) and between nodes (`far`), and how this is known."""
+
+    near: str | None
+    far: str | None
+    fallback_to_tcp: bool | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the ranks were asked to run: the node of each. `differences` says what was observed instead."""
+
+    policy: str
+    binding: str | None
+    nodes: tuple[int, ...]
+    differences: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One start of an MPI program; times are ISO 8601 in UTC.
+
+    `repetition` is the plan's, which a relaunch keeps. `toolchain` has paths of compiler and launcher, and
+    how they were chosen. `placement` is None where the launcher decided where ranks run.
+    """
+
+    index: int
+    repetition: int
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    started: str
+    ended: str | None
+    exit: int | None
+    outcome: str
+    reason: str | None
+    mpi: str | None
+    mpi_version: str | None
+    library: str | None
+    embedded: bool
+    toolchain: Mapping[str, str | None]
+    compiler: str | None
+    flags: str | None
+    transport: Transport
+    world: int | None
+    ranks: tuple[Rank, ...]
+    placement: Placement | None
+    clock_cost_s: float | None
+    oversubscribed: bool | None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Launch:
+        placement = data["placement"]
+        return _made(
+            cls,
+            data,
+            transport=_made(Transport, data["transport"]),
+            ranks=_each(Rank, data["ranks"]),
+            placement=None if placement is None else _made(Placement, placement),
+        )
+
+    def reaches(self, ranks: int) -> bool:
+        """Whether it had so many ranks, or more."""
+        return (self.world or 0) >= ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A level of cache: the bytes of one, and how many threads share it."""
+
+    level: int
+    bytes: int
+    shared_by: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """A network interface."""
+
+    name: str
+    kind: str
+    speed_bits_per_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredWatts:
+    """The power that somebody states for a node or a socket (`per`), in W, where energy cannot be read."""
+
+    value: float
+    per: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedName:
+    """A name under which published/ has results of a machine."""
+
+    machine: str
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTopology:
+    """The network of a modelled machine, as machine.modelled.networks describes kinds and parameters."""
+
+    kind: str
+    parameters: Mapping[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The machine file of a simulated run, as far as reports need it.
+
+    `sockets` are those of a node and `cores` those of a socket; `link_bandwidth` is in B/s each way, `hop_s`
+    in s. `uncalibrated` says why no published result fits the network, None where one does.
+    """
+
+    name: str
+    title: str
+    summary: str
+    version: int
+    hash: str
+    base: str | None
+    uncalibrated: str | None
+    calibrated_on: tuple[str, ...]
+    assumed: tuple[str, ...]
+    losses: tuple[str, ...]
+    open_questions: tuple[str, ...]
+    published: tuple[PublishedName, ...]
+    collectives: str
+    nodes: int
+    sockets: int
+    cores: int
+    link_bandwidth: float
+    hop_s: float
+    topology: ModelTopology
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Model:
+        return _made(
+            cls,
+            data,
+            published=_each(PublishedName, data["published"]),
+            topology=ModelTopology(data["topology"]["kind"], data["topology"]["parameters"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine of a run. `sockets`, `cores` and `threads` are those of all that the run could use.
+
+    `cpu_limit` is the time of how many processors a control group grants, None where nothing limits it;
+    `model` is None where nothing was simulated.
+    """
+
+    name: str
+    cpu: str | None
+    sockets: int | None
+    cores: int | None
+    threads: int | None
+    memory_bytes: int | None
+    caches: tuple[Cache, ...]
+    kernel: str | None
+    os: str | None
+    virtualization: str | None
+    governor: str | None
+    interfaces: tuple[Interface, ...]
+    cpu_limit: float | None = None
+    declared_watts: DeclaredWatts | None = None
+    model: Model | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Machine:
+        watts, model = data.get("declared_watts"), data.get("model")
+        return _made(
+            cls,
+            data,
+            caches=_each(Cache, data["caches"]),
+            interfaces=_each(Interface, data["interfaces"]),
+            declared_watts=None if watts is None else _made(DeclaredWatts, watts),
+            model=None if model is None else Model.from_json(model),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOfRun:
+    """The plan of a run: `definition` as loaded, command line included; `cases` in one launch cycle."""
+
+    name: str
+    hash: str
+    definition: Mapping[str, Any]
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What run.json says; times are ISO 8601 in UTC.
+
+    `plan` is None of an ingested run. `where` has place, placement and binding as the command line asked for
+    them, empty in runs of versions that did not keep them. `unverified` is the number of records without a
+    checksum, which only reading the records tells.
+    """
+
+    schema: str
+    id: str
+    state: str
+    version: str
+    created: str
+    finished: str | None
+    substrate: str
+    clock: str
+    plan: PlanOfRun | None
+    machine: Machine
+    launches: tuple[Launch, ...]
+    where: Mapping[str, str | int | None] = field(default_factory=dict)
+    unverified: int = 0
+
+    @property
+    def place(self) -> str | None:
+        """The placement of ranks that the command line asked for."""
+        asked = self.where.get("place")
+        return asked if isinstance(asked, str) else None
+
+    @property
+    def bind(self) -> str | None:
+        """The binding of ranks to cores that the command line asked for."""
+        asked = self.where.get("bind")
+        return asked if isinstance(asked, str) else None
+
+    @property
+    def ranks_per_node(self) -> int | None:
+        """The number of ranks on a node that the command line asked for."""
+        asked = self.where.get("ppn")
+        return asked if isinstance(asked, int) else None
+
+    @property
+    def mpis(self) -> list[str]:
+        """The MPIs of the launches with their versions, each once."""
+        names = (f"{launch.mpi} {launch.mpi_version or ''}" for launch in self.launches if launch.mpi)
+        return list(dict.fromkeys(name.strip() for name in names))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Run:
+        """The run of `data`, which the schema "run" holds for."""
+        plan = data["plan"]
+        return _made(
+            cls,
+            data,
+            plan=None if plan is None else _made(PlanOfRun, plan),
+            machine=Machine.from_json(data["machine"]),
+            launches=tuple(map(Launch.from_json, data["launches"])),
+        )
+
+
+def _made(cls: type[_T], data: Mapping[str, Any], **parts: Any) -> _T:
+    """A `cls` with the values of `data` that are its fields, but for `parts`; lists become tuples."""
+    values = {
+        name: tuple(value) if isinstance(value := data[name], list) else value
+        for name in _names(cls)
+        if name in data and name not in parts
+    }
+    return cls(**values, **parts)
+
+
+def _each(cls: type[_T], data: list[Mapping[str, Any]]) -> tuple[_T, ...]:
+    return tuple(_made(cls, one) for one in data)
+
+
+def _names(cls: type[Any]) -> list[str]:
+    return [one.name for one in fields(cls)]
