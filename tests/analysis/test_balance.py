@@ -22,6 +22,7 @@ from kiviat.analysis.hpcc.balance import (
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
 from kiviat.record import Table, TableRow
 from tests.report.hpcc import hpcc_rows, hpcc_run
+from tests.report.modelled import simulated_run_json
 from tests.report.synthetic import failed
 
 PLACE = {axis.id: place for place, axis in enumerate(AXES)}
@@ -262,12 +263,8 @@ def test_simulated_kernels_are_those_of_full_memory() -> None:
             for row in hpcc_rows(ranks=64, launches=1, clock="simulated")
             if row.benchmark == "hpl"
         ]
-    run = hpcc_run(ranks=64, nodes=64, substrate="simulated", clock="simulated")
-    run["machine"] = {
-        **run["machine"],
-        "memory_bytes": 64 * 2e9,
-        "model": {"nodes": 64, "sockets": 1, "cores": 1},
-    }
+    machine = simulated_run_json(nodes=64, sockets=1, cores=1)["machine"] | {"memory_bytes": 128 * 10**9}
+    run = hpcc_run(ranks=64, nodes=64, substrate="simulated", clock="simulated", machine=machine)
     found = measured_system(run, "x", summarise(rows), rows)
     hpl = found.whole.quantities["hpl"]
     full = math.sqrt(1.6e9 * 64 / 8)

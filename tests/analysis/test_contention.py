@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,9 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.contention import findings
 from kiviat.analysis.findings.finding import Finding
 from kiviat.analysis.findings.shared_resource import far_pairs, near_pairs, shared
+from kiviat.record.run import Run
 from tests.analysis.rows import case
+from tests.report.synthetic import with_launches
 
 ONE_NODE = (0,) * 8
 BLOCKED = (0, 0, 1, 1, 2, 2, 3, 3)
@@ -26,9 +29,9 @@ MEMORY, PAIR_NEAR, NIC, PAIR_FAR, SWITCH = 10e9, 8e9, 1e9, 1e9, 3e9
 ALONE = "streaming/ranks=8/pairs=alone"
 
 
-def run(of: Sequence[int] | None, launches: int = 5) -> dict[str, Any]:
+def run(of: Sequence[int] | None, launches: int = 5) -> Run:
     ranks = [{"rank": rank, "host": "same", "node": node} for rank, node in enumerate(of or ())]
-    return {"id": "r", "launches": [{"world": 8, "ranks": ranks}] * launches}
+    return with_launches([{"world": 8, "ranks": ranks}] * launches, run="r")
 
 
 def study(benchmark: str, metric: str, value: float, unit: str = "B/s", **changes: Any) -> Summary:
@@ -236,11 +239,10 @@ def test_the_busiest_node() -> None:
 
 
 def test_launches_that_placed_ranks_differently_are_not_trusted() -> None:
-    moved = run(BLOCKED)
-    moved["launches"] = [*moved["launches"][:4], run(CYCLIC)["launches"][0]]
+    moved = replace(run(BLOCKED), launches=(*run(BLOCKED).launches[:4], run(CYCLIC).launches[0]))
     assert nodes_of(run(BLOCKED), 8) == Nodes(BLOCKED)
     assert nodes_of(moved, 8) is None
     assert nodes_of(moved, 1) == Nodes((0,))
     assert nodes_of(run(None), 8) is None
     hosts = [{"rank": rank, "host": f"n{rank // 4}"} for rank in (3, 2, 1, 0, 7, 6, 5, 4)]
-    assert nodes_of({"launches": [{"world": 8, "ranks": hosts}]}, 8) == Nodes((0, 0, 0, 0, 1, 1, 1, 1))
+    assert nodes_of(with_launches([{"world": 8, "ranks": hosts}]), 8) == Nodes((0, 0, 0, 0, 1, 1, 1, 1))

@@ -13,13 +13,13 @@ import pytest
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.hpcc.extrapolation import LAWS, extrapolated, memory_of, nonnegative
 from tests.analysis.rows import case
+from tests.report.modelled import simulated_run_json
+from tests.report.synthetic import with_launches
 
 RANKS = 64
 MEMORIES = [1 << 18, 1 << 19, 1 << 20, 1 << 21]
-RUN: dict[str, Any] = {
-    "machine": {"memory_bytes": 256 * 4e9, "model": {"nodes": 256, "sockets": 2, "cores": 1}},
-    "launches": [],
-}
+_MACHINE = simulated_run_json(nodes=256, sockets=2, cores=1)["machine"]
+RUN = with_launches([], machine={**_MACHINE, "memory_bytes": 256 * 4_000_000_000})
 
 
 def order(memory: float) -> float:
@@ -134,8 +134,8 @@ def test_three_sizes_and_clocks_on_the_wall_are_not_extrapolated() -> None:
 def test_memory_is_that_of_the_nodes_that_ranks_are_on() -> None:
     assert memory_of(RUN, 64) == pytest.approx(0.8 * 2e9)
     spread = {"world": 4, "ranks": [{"rank": rank, "host": f"n{rank}"} for rank in range(4)]}
-    assert memory_of({**RUN, "launches": [spread]}, 4) == pytest.approx(0.8 * 4e9)
-    unknown = {"machine": {"memory_bytes": None, "model": None}, "launches": []}
+    assert memory_of(replace(RUN, launches=with_launches([spread]).launches), 4) == pytest.approx(0.8 * 4e9)
+    unknown = replace(RUN, machine=replace(RUN.machine, memory_bytes=None, model=None))
     (found,) = extrapolated(measured("hpl", "rate", hpl_rate), unknown)
     assert (found.memory_bytes, found.assumed) == (1e9, True)
     assert "954 MiB a rank (assumed)" in found.words

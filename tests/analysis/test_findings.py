@@ -1,5 +1,6 @@
 """What is told about a run, and what is not."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.all import Finding, findings, top
 from kiviat.analysis.loggp import fit_loggp
 from kiviat.record import Row
+from kiviat.record.run import Run
 from tests.analysis.rows import case, curve, row
+from tests.report.synthetic import with_launches
 
 LINE = [(2**k, 2e-6 + 2**k / 10e9) for k in range(23)]
 PINGPONG = curve(LINE)
@@ -16,8 +19,8 @@ TRANSPORT = {"near": "shm", "far": None, "fallback_to_tcp": False, "evidence": "
 LAUNCH = {"outcome": "ok", "reason": None, "embedded": False, "mpi": "MPICH", "transport": TRANSPORT}
 
 
-def run(**changes: Any) -> dict[str, Any]:
-    return {"id": "r", "launches": [{**LAUNCH, **changes}] * 5}
+def run(**changes: Any) -> Run:
+    return with_launches([{**LAUNCH, **changes}] * 5, run="r")
 
 
 def found(summaries: list[Summary], kind: str, rows: tuple[Row, ...] = (), **changes: Any) -> list[Finding]:
@@ -200,7 +203,7 @@ def test_the_most_important_first() -> None:
 
 def test_several_runs_are_told_apart() -> None:
     summaries = [*PINGPONG, *curve([(size, 3 * time) for size, time in LINE], run="s")]
-    told = findings(summaries, [run(), {**run(), "id": "s"}])
+    told = findings(summaries, [run(), replace(run(), id="s")])
     assert [finding.headline[:21] for finding in told[:2]] == [
         "r: Latency 2.00 µs (1",
         "s: Latency 6.00 µs (1",

@@ -20,7 +20,9 @@ from kiviat.analysis.scaling.problem_size import size_of
 from kiviat.analysis.scaling.reading import readings
 from kiviat.analysis.scaling.series import Asked, Source, Study, joined, scaling
 from kiviat.record import InputError, Row
-from tests.report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, source
+from kiviat.record.run import Run
+from tests.report.modelled import model
+from tests.report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, scaling_run_json, source
 from tests.report.synthetic import failed
 
 ALL = Asked()
@@ -316,7 +318,7 @@ def test_runs_of_one_machine_with_other_ranks_are_one_curve() -> None:
     assert [(point.ranks, point.run) for point in found.points] == [(1, "run-1"), (2, "run-2"), (4, "run-4")]
     # The same number of ranks twice: two measurements, not one.
     again = scaling_run("again", ranks=(4,)), scaling_rows("again", amdahl(SERIAL), ranks=(4,))
-    assert [[run["id"] for run in group] for group in joined([*loaded, again])] == [
+    assert [[run.id for run in group] for group in joined([*loaded, again])] == [
         ["run-1", "run-2", "run-4"],
         ["again"],
     ]
@@ -401,7 +403,7 @@ def test_bounds_of_what_equals_come_from_both_machines() -> None:
     runs = scaling_run("a"), scaling_run("b")
     study = only(
         [
-            source(run, scaling_rows(run["id"], lambda p: 10 / p, seed=seed), run["id"])
+            source(run, scaling_rows(run.id, lambda p: 10 / p, seed=seed), run.id)
             for seed, run in enumerate(runs)
         ]
     )
@@ -438,16 +440,14 @@ def test_messages_are_no_work_that_machines_do_as_much_of() -> None:
 
 
 def declared(value: float, per: str = "socket") -> dict[str, Any]:
-    machine = scaling_run()["machine"]
+    machine = scaling_run_json()["machine"]
     return {**machine, "declared_watts": {"value": value, "per": per, "source": "command line"}}
 
 
 def modelled(sockets: int, cores: int, watts: float, **changes: Any) -> Curve:
     """One and 64 ranks on modelled nodes that they fill."""
-    model = {"hash": "x", "sockets": sockets, "cores": cores, "nodes": 64, "uncalibrated": None}
-    model |= {"title": "t", "name": "n", "version": 1, "calibrated_on": [], "assumed": [], "losses": []}
-    machine = {**declared(watts), "model": model}
-    run = scaling_run(ranks=(1, 64), repeats=1, machine=machine, **changes)
+    machine = {**declared(watts), "model": model(sockets=sockets, cores=cores, nodes=64)}
+    run = scaling_run_json(ranks=(1, 64), repeats=1, machine=machine, **changes)
     node = sockets * cores
     for launch in run["launches"]:
         launch["ranks"] = [
@@ -455,7 +455,7 @@ def modelled(sockets: int, cores: int, watts: float, **changes: Any) -> Curve:
             for r in range(launch["world"])
         ]
     rows = scaling_rows("run-a", lambda p: 640 / p, ranks=(1, 64), repeats=1, noise=0)
-    return only([source(run, rows)]).curves[0]
+    return only([source(Run.from_json(run), rows)]).curves[0]
 
 
 def test_sockets_used_are_those_of_the_paper() -> None:
@@ -491,12 +491,14 @@ def test_sockets_observed_count_and_nodes_where_watts_are_of_nodes() -> None:
 
 def test_nodes_and_sockets_are_those_of_launches_of_that_size() -> None:
     """Four ranks are one node by themselves; beside four others, dealt out in turn, they are on two."""
-    run = scaling_run(ranks=(4, 8))
+    run = scaling_run_json(ranks=(4, 8))
     for launch in run["launches"]:
         if launch["world"] == 8:
             for rank in launch["ranks"]:
                 rank.update(host=f"n{rank['rank'] % 2}", node=rank["rank"] % 2)
-    points = only([source(run, scaling_rows("run-a", amdahl(0.0), ranks=(4, 8)))]).curves[0].points
+    points = (
+        only([source(Run.from_json(run), scaling_rows("run-a", amdahl(0.0), ranks=(4, 8)))]).curves[0].points
+    )
     assert [(point.nodes, point.sockets) for point in points] == [(1, 2), (2, 4)]
 
 
@@ -539,7 +541,7 @@ def test_without_watts_energy_is_unavailable_and_says_why() -> None:
 # ---- What to doubt
 
 
-def doubted(run: dict[str, Any], grids: Iterable[Grid] = ()) -> list[str]:
+def doubted(run: Run, grids: Iterable[Grid] = ()) -> list[str]:
     rows = scaling_rows("run-a", amdahl(SERIAL))
     return doubts(only([Source("a", (run,), rows, list(grids))]).curves[0], [run], list(grids))
 
@@ -551,22 +553,24 @@ def test_a_quiet_machine_gives_no_doubt_but_where_the_network_begins() -> None:
 
 
 def test_ranks_that_share_cores_are_told() -> None:
-    run = scaling_run()
+    run = scaling_run_json()
     for launch in run["launches"]:
         for rank in launch["ranks"]:
             rank["cpus"] = str(rank["rank"] % 2)
     assert (
-        doubted(run)[0] == "4, 8, 16 and 32 ranks on shared cores: several are bound to the same processors"
+        doubted(Run.from_json(run))[0]
+        == "4, 8, 16 and 32 ranks on shared cores: several are bound to the same processors"
     )
     # One of two pinned to the same processor, though there is another one.
-    run = scaling_run()
+    run = scaling_run_json()
     for launch in run["launches"]:
         for rank in launch["ranks"]:
             rank["cpus"] = "0" if rank["rank"] % PER_NODE < 2 else "0-3"
-    assert doubted(run)[0].startswith("2, 4, 8") and "bound to the same processors" in doubted(run)[0]
-    threads = scaling_run(machine={**scaling_run()["machine"], "cores": 2, "threads": 4})
+    (first, *_) = doubted(Run.from_json(run))
+    assert first.startswith("2, 4, 8") and "bound to the same processors" in first
+    threads = scaling_run(machine={**scaling_run_json()["machine"], "cores": 2, "threads": 4})
     assert "two threads of a core are no two cores" in doubted(threads)[0]
-    limited = scaling_run(machine={**scaling_run()["machine"], "cpu_limit": 1.5})
+    limited = scaling_run(machine={**scaling_run_json()["machine"], "cpu_limit": 1.5})
     assert "grants the time of 1.50 processors only" in doubted(limited)[0]
     assert "emulated nodes share" in doubted(scaling_run(substrate="emulated"))[0]
 
@@ -605,9 +609,9 @@ def test_clocks_that_change_are_told() -> None:
         "the clock changed with the ranks: 3.60 GHz on 1, 2.90 GHz on 32"
     )
     assert "clock" not in " ".join(doubted(scaling_run(), of({1: 3.6e9, 32: 3.55e9})))
-    saving = scaling_run(machine={**scaling_run()["machine"], "governor": "powersave"})
+    saving = scaling_run(machine={**scaling_run_json()["machine"], "governor": "powersave"})
     assert doubted(saving)[0].startswith("the frequency may change with the ranks: its governor is powersave")
-    unknown = scaling_run(machine={**scaling_run()["machine"], "governor": None})
+    unknown = scaling_run(machine={**scaling_run_json()["machine"], "governor": None})
     assert "is not known" in doubted(unknown)[0]
 
 

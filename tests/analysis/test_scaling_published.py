@@ -13,7 +13,15 @@ from kiviat.analysis.published.scaling import Judged, judged
 from kiviat.analysis.scaling.series import Asked, Source, scaling
 from kiviat.record import schema
 from kiviat.record.published import papers
-from tests.report.scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, program_rows, scaling_run
+from tests.report.scaling_runs import (
+    CLUSTER,
+    SICORTEX,
+    amdahl,
+    modelled,
+    program_rows,
+    scaling_run,
+    scaling_run_json,
+)
 
 RANKS = (1, 8, 64)
 
@@ -106,7 +114,7 @@ def test_what_was_measured_counts_beyond_its_scatter(ratio: float, verdict: str)
     """Of real machines that were called by the paper's names (--machine)."""
     sources = []
     for name, seconds in ((SICORTEX, ratio), (CLUSTER, 1.0)):
-        run = scaling_run(name, RANKS, machine={**scaling_run()["machine"], "name": name})
+        run = scaling_run(name, RANKS, machine={**scaling_run_json()["machine"], "name": name})
         rows = program_rows(name, lambda p, s=seconds: s, RANKS, noise=0.05, seed=len(name))
         sources.append(Source(name, (run,), rows))
     one = asked_of(*sources)["S-021", "quicker"]
@@ -119,7 +127,7 @@ def test_what_was_measured_counts_beyond_its_scatter(ratio: float, verdict: str)
 )
 def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: str, socket: str) -> None:
     """64 ranks on 16 nodes of two sockets; meters tell what a node takes. Below 300 W, 15 W a socket."""
-    run = scaling_run(SICORTEX, RANKS, machine={**scaling_run()["machine"], "name": SICORTEX})
+    run = scaling_run(SICORTEX, RANKS, machine={**scaling_run_json()["machine"], "name": SICORTEX})
     rows = [
         replace(row, notes={"energy": "measured: RAPL"})
         for row in program_rows(SICORTEX, lambda p: 1.0, RANKS)

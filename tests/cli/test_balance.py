@@ -12,7 +12,7 @@ import pytest
 from kiviat.record import Table
 from kiviat.store import RunDirectory
 from tests.cli.conftest import Kiviat
-from tests.report.hpcc import hpcc_rows, hpcc_run
+from tests.report.hpcc import hpcc_rows, hpcc_run_json
 from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 Make = Callable[..., RunDirectory]
@@ -25,7 +25,7 @@ def hpcc(tmp_path: Path) -> Make:
 
     def make(name: str = "hpcc", watts: float | None = None, **changes: Any) -> RunDirectory:
         rows = hpcc_rows(**changes)
-        ranks = hpcc_run()["launches"][0]["ranks"]
+        ranks = hpcc_run_json()["launches"][0]["ranks"]
         with RunDirectory.create(
             tmp_path / "runs", name, machine={**MACHINE, "name": name}, plan=PLAN
         ) as run:

@@ -10,10 +10,11 @@ import pytest
 from kiviat.analysis.findings.data_quality import findings
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import find_toolchain
-from kiviat.launch.substrates.simulated import described_machine, model_of
+from kiviat.launch.substrates.simulated import described_machine
 from kiviat.machine.modelled.machine import find_machine, load_machine, machines
 from kiviat.record import InputError
 from tests.cli.conftest import Kiviat
+from tests.report.synthetic import with_launches
 
 MACHINE = """\
 schema = "kiviat.machine/1"
@@ -105,8 +106,8 @@ def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
 
     assert told("altix-bx2-numalink3").endswith("not at all: an uncalibrated variant of altix-bx2")
     assert "on the published rows F1-008" in told("altix-bx2")
-    model = model_of(find_machine("altix-bx2-numalink3"))
-    said = [f.detail for f in findings((), {"machine": {"model": model}, "launches": []}, ())]
+    run = with_launches([], machine=described_machine(find_machine("altix-bx2-numalink3")))
+    said = [f.detail for f in findings((), run, ())]
     assert "Calibrated not at all: an uncalibrated variant of altix-bx2." in said[0]
 
 

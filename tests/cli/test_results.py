@@ -33,7 +33,7 @@ def test_show_has_median_interval_and_unit(kiviat: Kiviat, make_run: Make) -> No
     done = kiviat("show")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == f"run {run.id} testbed, Open MPI 4.1.4, {run.run['created']}"
+    assert lines[0] == f"run {run.id} testbed, Open MPI 4.1.4, {run.run.created}"
     assert lines[2] == "pingpong on 2 ranks"
     assert lines[3].split() == ["bytes", "time", "95", "%", "interval", "bandwidth", "launches"]
     assert re.fullmatch(r"  8 B +1\.00 µs +\d+ ns – 1\.\d\d µs +[78]\.\d\d MB/s +8", lines[4]), lines[4]

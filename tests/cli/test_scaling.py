@@ -20,7 +20,7 @@ from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.record import InputError, Row
 from kiviat.store import RunDirectory
 from tests.cli.conftest import Kiviat
-from tests.report.scaling_runs import RANKS, amdahl, modelled, scaling_rows, scaling_run
+from tests.report.scaling_runs import RANKS, amdahl, modelled, scaling_rows, scaling_run_json
 from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 Make = Callable[..., RunDirectory]
@@ -42,7 +42,7 @@ def make(tmp_path: Path) -> Make:
         repeats = changes.get("repeats", 6)
         described = {**MACHINE, "name": name, **(machine or {})}
         with RunDirectory.create(tmp_path / "runs", name, machine=described, plan=PLAN) as run:
-            for one in scaling_run(run.id, ranks, repeats)["launches"]:
+            for one in scaling_run_json(run.id, ranks, repeats)["launches"]:
                 known = {"outcome": "ok", "exit": 0, "world": one["world"], "ranks": one["ranks"]}
                 run.set_launch(launch(one["index"], one["repetition"], **known))
             rows = scaling_rows(run.id, time, ranks=ranks, **changes)

@@ -24,8 +24,8 @@ from kiviat.record import OLDER_RECORD_SCHEMA, InputError, data_path, published
 from tests.fuzz.mutate import change, change_bytes, change_lines, to_json, to_toml
 from tests.ingest import lammps_logs, test_hpcc, test_imb, test_osu
 from tests.plan.conftest import benchmark
-from tests.report.modelled import simulated_run
-from tests.report.studies import study_run, study_tables
+from tests.report.modelled import simulated_run_json
+from tests.report.studies import study_run_json, study_tables
 from tests.store.made_up import metric, record
 
 RUN_COMMANDS = (
@@ -88,7 +88,7 @@ def mutants(rng: Random, text: str, tree: Any, write: Callable[[Any], str]) -> I
 def runs() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """run.json and a record, of a study and of a simulation."""
     table = study_tables(launches=1)[0].table
-    for run in (study_run(launches=1), simulated_run("run-a")):
+    for run in (study_run_json(launches=1), simulated_run_json("run-a")):
         bandwidth = metric("bandwidth", None, unit="B/s", better="higher", from_="time")
         made = record(
             "run-a",

@@ -15,13 +15,13 @@ from jsonschema import Draft202012Validator
 from kiviat.record import OLDER_RECORD_SCHEMA, schema
 from kiviat.record.valid import first_wrong, parse_json
 from tests.fuzz.mutate import change, to_json
-from tests.report.modelled import simulated_run
-from tests.report.studies import study_run, study_tables
+from tests.report.modelled import simulated_run_json
+from tests.report.studies import study_run_json, study_tables
 from tests.store.made_up import record
 
 _STRICTER = ("is no text", "is no number", "fit into 64 bits", "nested too deeply", "whole number")
 TREES: dict[str, list[dict[str, Any]]] = {
-    "run": [study_run(launches=1), simulated_run()],
+    "run": [study_run_json(launches=1), simulated_run_json()],
     "record": [
         record("run-a", tables=(study_tables(launches=1)[0].table,), notes={"blas": "x"}).to_json()
         | {"schema": OLDER_RECORD_SCHEMA}

@@ -13,7 +13,10 @@ from kiviat.model.fit import fit_level, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves, level_of
 from kiviat.record import InputError
+from kiviat.record.run import Run
 from tests.analysis.rows import curve
+from tests.report.synthetic import with_launches
+from tests.store.made_up import MACHINE
 
 SIZES = [0, *(2**k for k in range(21))]
 KNOWN = Structure(4, 1, 2, 10**9, 10**6, "MPICH", "run x", "made up, MPICH 4")
@@ -24,13 +27,13 @@ def line(latency_s: float, bandwidth: float, **axes: int) -> list[Any]:
     return curve(points, axes=dict(axes))
 
 
-def run_of(**nodes: int) -> dict[str, Any]:
+def run_of(**nodes: int) -> Run:
     """Rank r0, r1 … is on the node given."""
     ranks = [
         {"rank": int(name[1:]), "host": f"n{node}", "node": node, "sockets": "0"}
         for name, node in nodes.items()
     ]
-    return {"id": "x", "machine": {"sockets": 1}, "launches": [{"ranks": ranks}]}
+    return with_launches([{"ranks": ranks}], run="x", machine={**MACHINE, "sockets": 1})
 
 
 def written(tmp_path: Path, structure: Structure, **levels: Any) -> Machine:
@@ -94,7 +97,7 @@ def test_pairs_are_told_apart_by_where_they_ran() -> None:
 
 def test_a_pair_that_moved_is_refused() -> None:
     run = run_of(r0=0, r1=1)
-    run["launches"] += run_of(r0=0, r1=0)["launches"]
+    run = replace(run, launches=(*run.launches, *run_of(r0=0, r1=0).launches))
     with pytest.raises(InputError, match="ranks 0 and 1 of run x were on different sides"):
         level_of(run, 1)
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kiviat.record import Row
+from kiviat.record.run import Run
 
-from .synthetic import make_run, row
+from .synthetic import make_run_json, row
 
 # Four processes: HPL 40 Gflop/s in all, DGEMM 12.5 Gflop/s and STREAM copy 4 GB/s for each, and so on.
 KERNELS: Mapping[str, tuple[str, float, Mapping[str, Any]]] = {
@@ -31,7 +32,7 @@ KERNELS: Mapping[str, tuple[str, float, Mapping[str, Any]]] = {
 }
 
 
-def hpcc_run(run: str = "run-a", ranks: int = 4, nodes: int = 2, **changes: Any) -> dict[str, Any]:
+def hpcc_run_json(run: str = "run-a", ranks: int = 4, nodes: int = 2, **changes: Any) -> dict[str, Any]:
     launch = {
         "world": ranks,
         "ranks": [
@@ -46,7 +47,12 @@ def hpcc_run(run: str = "run-a", ranks: int = 4, nodes: int = 2, **changes: Any)
         ],
         **changes.pop("launch", {}),
     }
-    return make_run(run, launch=launch, **changes)
+    return make_run_json(run, launch=launch, **changes)
+
+
+def hpcc_run(*arguments: Any, **changes: Any) -> Run:
+    """`hpcc_run_json` as it is read."""
+    return Run.from_json(hpcc_run_json(*arguments, **changes))
 
 
 def hpcc_rows(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .synthetic import make_run
+from kiviat.record.run import Run
+
+from .synthetic import make_run_json
 
 SIMULATED: Mapping[str, Any] = {"substrate": "simulated", "clock": "simulated"}
 ONCE: Mapping[str, Any] = {**SIMULATED, "mode": "once", "stopped_by": "fixed", "check": "not run"}
@@ -35,11 +37,11 @@ def model(name: str = "catapult", **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def simulated_run(run: str = "sim", launches: int = 1, **changes: Any) -> dict[str, Any]:
+def simulated_run_json(run: str = "sim", launches: int = 1, **changes: Any) -> dict[str, Any]:
     """`changes` are of the model."""
     of_model = model(**changes)
     machine = {
-        **make_run()["machine"],
+        **make_run_json()["machine"],
         "name": f"simulated:{of_model['name']}",
         "cpu": of_model["title"],
         "virtualization": "simulated",
@@ -52,4 +54,9 @@ def simulated_run(run: str = "sim", launches: int = 1, **changes: Any) -> dict[s
         "transport": {"near": None, "far": None, "fallback_to_tcp": None, "evidence": "modelled"},
         "placement": {"policy": "blocked", "binding": "core", "nodes": [0, 0, 1, 1], "differences": []},
     }
-    return make_run(run, machine=machine, launches=launches, launch=launch, **SIMULATED)
+    return make_run_json(run, machine=machine, launches=launches, launch=launch, **SIMULATED)
+
+
+def simulated_run(*arguments: Any, **changes: Any) -> Run:
+    """`simulated_run_json` as it is read."""
+    return Run.from_json(simulated_run_json(*arguments, **changes))

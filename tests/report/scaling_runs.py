@@ -9,9 +9,10 @@ from typing import Any
 
 from kiviat.analysis.scaling.series import Source
 from kiviat.record import Row
+from kiviat.record.run import Run
 
-from .modelled import ONCE, simulated_run
-from .synthetic import make_run, row
+from .modelled import ONCE, simulated_run_json
+from .synthetic import make_run_json, row
 
 RANKS = (1, 2, 4, 8, 16, 32)
 # Machines that a paper says something of, in its words.
@@ -20,11 +21,11 @@ CLUSTER = "Sandia commodity cluster (2.2 GHz Opteron, Myri-10G)"
 PER_NODE = 4
 
 
-def scaling_run(
+def scaling_run_json(
     run: str = "run-a", ranks: Iterable[int] = RANKS, repeats: int = 6, **changes: Any
 ) -> dict[str, Any]:
     """A launch for each number of ranks and repetition; four ranks on a node of two sockets."""
-    base = make_run(run, launches=1, **changes)
+    base = make_run_json(run, launches=1, **changes)
     launches = []
     for repetition in range(repeats):
         for count in ranks:
@@ -45,6 +46,11 @@ def scaling_run(
                 | {"index": index, "repetition": repetition, "world": count, "ranks": where}
             )
     return {**base, "launches": launches}
+
+
+def scaling_run(*arguments: Any, **changes: Any) -> Run:
+    """`scaling_run_json` as it is read."""
+    return Run.from_json(scaling_run_json(*arguments, **changes))
 
 
 def scaling_rows(
@@ -96,7 +102,7 @@ def amdahl(serial: float, one: float = 100.0) -> Callable[[int], float]:
     return lambda ranks: one * (serial + (1 - serial) / ranks)
 
 
-def source(run: Mapping[str, Any], rows: list[Row], label: str | None = None) -> Source:
+def source(run: Run, rows: list[Row], label: str | None = None) -> Source:
     from kiviat.report.facts.runs import labels
 
     return Source(label or labels([run])[0].label, (run,), rows)
@@ -108,7 +114,7 @@ def modelled(
     """Predictions of a program on the model of a paper's machine: sockets of six cores, or of one."""
     cores, watts = (6, 15.0) if name == SICORTEX else (1, 115.0)
     named = [{"machine": name, "mode": ""}]
-    run = simulated_run(name, name=name.split()[0], cores=cores, nodes=72 // cores, published=named)
+    run = simulated_run_json(name, name=name.split()[0], cores=cores, nodes=72 // cores, published=named)
     declared = {"value": watts, "per": "node", "source": "machine file"}
     launches = [
         {**run["launches"][0], "index": at, "world": count, "ranks": []}
@@ -121,7 +127,9 @@ def modelled(
         for at, count in enumerate(ranks)
     ]
     run = {**run, "machine": {**run["machine"], "declared_watts": declared}, "launches": launches}
-    return source(run, program_rows(name, time, ranks, repeats=1, noise=0, count=1, **ONCE, **about))
+    return source(
+        Run.from_json(run), program_rows(name, time, ranks, repeats=1, noise=0, count=1, **ONCE, **about)
+    )
 
 
 def program_rows(

@@ -8,8 +8,9 @@ from itertools import product
 from typing import Any
 
 from kiviat.record import Row, Table, TableRow
+from kiviat.record.run import Run
 
-from .synthetic import make_run, row
+from .synthetic import make_run_json, row
 
 RANKS, NODES = 8, 4
 SIZES = (8, 512, 32768, 1048576)
@@ -19,7 +20,7 @@ NEAR, FAR = (0.4e-6, 8e9), (9e-6, 0.8e9)  # latency and bandwidth
 Values = Callable[..., float | None]
 
 
-def study_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
+def study_run_json(run: str = "run-a", **changes: Any) -> dict[str, Any]:
     """Rank r is on node r // 2, in every launch."""
     launch = {
         "world": RANKS,
@@ -29,7 +30,12 @@ def study_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
         ],
         **changes.pop("launch", {}),
     }
-    return make_run(run, launch=launch, **changes)
+    return make_run_json(run, launch=launch, **changes)
+
+
+def study_run(*arguments: Any, **changes: Any) -> Run:
+    """`study_run_json` as it is read."""
+    return Run.from_json(study_run_json(*arguments, **changes))
 
 
 def between(a: int, b: int) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kiviat.record import Row
+from kiviat.record.run import Run
 
 SIZES = [0, *(1 << power for power in range(23))]
 POINT_TO_POINT = ("pingpong", "pingping", "sendrecv", "exchange")
@@ -15,7 +16,7 @@ COLLECTIVES = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
 NON_BLOCKING = ("ibcast", "iallreduce")
 
 
-def make_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
+def make_run_json(run: str = "run-a", **changes: Any) -> dict[str, Any]:
     """The contents of a run.json. `changes` replace top-level keys; `launch` changes every launch."""
     launch_changes: Mapping[str, Any] = changes.pop("launch", {})
     launches = [
@@ -105,6 +106,17 @@ def make_run(run: str = "run-a", **changes: Any) -> dict[str, Any]:
         "launches": launches,
         **changes,
     }
+
+
+def make_run(*arguments: Any, **changes: Any) -> Run:
+    """`make_run_json` as it is read."""
+    return Run.from_json(make_run_json(*arguments, **changes))
+
+
+def with_launches(launches: Iterable[Mapping[str, Any]], **changes: Any) -> Run:
+    """A run of an ordinary launch for each of `launches`, which replace parts of it; `changes` of the run."""
+    base = make_run_json(launches=1, **changes)
+    return Run.from_json({**base, "launches": [{**base["launches"][0], **one} for one in launches]})
 
 
 def make_rows(

@@ -17,13 +17,13 @@ from kiviat.analysis.hpcc.quantities import measured_system, published_systems
 from kiviat.report.balance.page import render_balance
 
 from .conftest import VIEWS, Open
-from .hpcc import hpcc_rows, hpcc_run
+from .hpcc import hpcc_rows, hpcc_run, hpcc_run_json
 from .test_page import SCREENSHOTS, draw_all, plotted
 
 
 def made(**changes: Any) -> tuple[Balance, str]:
     """Two measured runs, one of which lacks a kernel, a simulated one, and what was published."""
-    machine = hpcc_run()["machine"]
+    machine = hpcc_run_json()["machine"]
     runs = {
         "run-a": hpcc_run("run-a"),
         "run-b": hpcc_run("run-b", machine={**machine, "name": "zeus"}),
@@ -231,7 +231,7 @@ def test_what_limits_and_the_evidence(open_page: Open) -> None:
 
 def test_strings_from_records_are_inert(open_page: Open) -> None:
     hostile = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>\"'"
-    run = hpcc_run(machine={**hpcc_run()["machine"], "name": hostile})
+    run = hpcc_run(machine={**hpcc_run_json()["machine"], "name": hostile})
     rows = hpcc_rows()
     system = measured_system(run, hostile, summarise(rows), rows)
     result = balance([system])

@@ -12,11 +12,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kiviat.record import Row
+from kiviat.record.run import Run
 from kiviat.record.units import format_value
 from kiviat.report import render
 
 from .conftest import VIEWS, Open
-from .synthetic import failed, make_rows, make_run, row
+from .synthetic import failed, make_rows, make_run, make_run_json, row
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 SIZES = [0, 1, 8, 64, 1024, 8192, 16384, 65536, 1 << 20, 4 << 20]
@@ -25,7 +26,7 @@ SIZES = [0, 1, 8, 64, 1024, 8192, 16384, 65536, 1 << 20, 4 << 20]
 @cache
 def mixed() -> str:
     """Two measured runs, one of them with all that can be wrong, and a simulated one."""
-    base = make_run()
+    base = make_run_json()
     troubled = make_run(
         "run-b",
         state="interrupted",
@@ -150,7 +151,9 @@ def test_columns_sort(open_page: Open) -> None:
 def test_strings_from_records_are_inert(open_page: Open) -> None:
     hostile = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'><!--\u2028"
     markup = "<b>bold</b><a href='https://example.org/'>link</a>"
-    run = make_run(machine={**make_run()["machine"], "name": "<script>alert(1)</script>", "cpu": hostile})
+    run = make_run_json(
+        machine={**make_run_json()["machine"], "name": "<script>alert(1)</script>", "cpu": hostile}
+    )
     for launch in run["launches"]:
         launch.update(
             mpi=markup, library=hostile, flags=hostile, command=["mpiexec", hostile], reason=hostile
@@ -166,7 +169,7 @@ def test_strings_from_records_are_inert(open_page: Open) -> None:
         ),
         failed("run-a", f"{hostile}/3", hostile),
     ]  # fmt: skip
-    page = open_page(render([run, {**run, "id": "run-b"}], rows))
+    page = open_page(render([Run.from_json(run), Run.from_json({**run, "id": "run-b"})], rows))
     draw_all(page)
     page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     assert page.evaluate("window.hacked") is None

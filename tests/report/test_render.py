@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -11,13 +12,14 @@ import pytest
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import schema
+from kiviat.record.run import Run
 from kiviat.report import render
 from kiviat.report.facts.runs import labels
 from kiviat.report.html.panels import MAX_TRACES
 from kiviat.report.html.shell import embedded
 from kiviat.report.run.figures import figures
 
-from .synthetic import failed, make_rows, make_run, many_rows, row
+from .synthetic import failed, make_rows, make_run, make_run_json, many_rows, row
 
 SIZES = [0, 8, 1024, 65536]
 
@@ -35,7 +37,7 @@ def data(html: str) -> Any:
 
 
 def test_synthetic_runs_are_runs() -> None:
-    jsonschema.validate(make_run(), schema("run"))
+    jsonschema.validate(make_run_json(), schema("run"))
 
 
 def test_no_runs() -> None:
@@ -115,7 +117,7 @@ def test_what_a_reader_must_know_first(changes: dict[str, Any], warning: str) ->
 def test_on_one_node_no_rank_is_far() -> None:
     """It said "unavailable", as if something could not be found out."""
     unknown = {"near": "vader", "far": None, "fallback_to_tcp": False, "evidence": "log"}
-    ranks = make_run()["launches"][0]["ranks"]
+    ranks = make_run_json()["launches"][0]["ranks"]
     alone = words(render([make_run(launch={"transport": unknown, "ranks": ranks[:2]})], []))
     apart = words(render([make_run(launch={"transport": unknown})], []))
     assert "vader none: one node" in alone and "vader unavailable" in apart
@@ -172,19 +174,17 @@ def test_no_panel_holds_more_curves_than_can_be_told_apart() -> None:
 def test_equal_runs_are_told_apart() -> None:
     names = [label.label for label in labels([make_run(), make_run("run-b")])]
     assert names == ["hermes · Open MPI 4.1.4 · run-a", "hermes · Open MPI 4.1.4 · run-b"]
-    placed = [
-        {**make_run(f"run-{how}"), "where": {"place": how, "bind": None}} for how in ("cyclic", "blocked")
-    ]
+    placed = [make_run(f"run-{how}", where={"place": how, "bind": None}) for how in ("cyclic", "blocked")]
     names = [label.label for label in labels([*placed, make_run("run-c")])]
     assert names == [f"hermes · Open MPI 4.1.4{rest}" for rest in (" · cyclic", " · blocked", "")]
-    names = [label.label for label in labels([*placed, placed[0] | {"id": "run-c"}])]
+    names = [label.label for label in labels([*placed, replace(placed[0], id="run-c")])]
     assert names == [f"hermes · Open MPI 4.1.4 · run-{end}" for end in ("cyclic", "blocked", "c")]
 
 
 def test_launches_that_differ_are_told_apart() -> None:
-    run = make_run(launches=5)
+    run = make_run_json(launches=5)
     run["launches"][3]["command"] = ["mpiexec", "--bind-to", "core", "-n", "4", "kiviat-bench"]
-    text = words(render([run], []))
+    text = words(render([Run.from_json(run)], []))
     assert "Launches 0–2, 4" in text and "Launch 3 " in text
 
 

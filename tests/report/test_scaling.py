@@ -18,7 +18,7 @@ from kiviat.report.facts.runs import labels
 from kiviat.report.scaling.page import render_scaling
 
 from .conftest import VIEWS, Open
-from .scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, scaling_rows, scaling_run
+from .scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, scaling_rows, scaling_run, scaling_run_json
 from .test_page import SCREENSHOTS, draw_all
 
 SIMULATED: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
@@ -45,7 +45,7 @@ def messages(run: str, factor: float, **changes: Any) -> list[Row]:
 @cache
 def everything() -> tuple[list[Reading], str]:
     """Two measured machines, one of which tells its watts, and a simulated one on more ranks."""
-    machine = scaling_run()["machine"]
+    machine = scaling_run_json()["machine"]
     declared = {"value": 95, "per": "socket", "source": "command line"}
     many = (1, 2, 4, 8, 16, 32, LARGEST)
     runs = [

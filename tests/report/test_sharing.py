@@ -10,8 +10,10 @@ from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import grids
 from kiviat.analysis.published.arrangements import judged
 from kiviat.record import Table, TableRow
+from kiviat.record.run import Model, Run
 from kiviat.report.study.network_sharing import Cell, Sharing, sharings
 
+from .modelled import model
 from .studies import table_row
 from .synthetic import make_run, row
 
@@ -20,9 +22,9 @@ NODES = {"alone": Nodes((0, 1, 2, 3)), "cyclic": Nodes((0, 1, 0, 1)), "blocked":
 WHERE = {"alone": None, "cyclic": "cyclic", "blocked": "blocked"}
 
 
-def _runs(*names: str, machine: str = "testbed") -> list[dict[str, Any]]:
+def _runs(*names: str, machine: str = "testbed") -> list[Run]:
     made = [make_run(name, where={"place": WHERE[name], "bind": None}) for name in names]
-    return [run | {"machine": run["machine"] | {"name": machine}} for run in made]
+    return [replace(run, machine=replace(run.machine, name=machine)) for run in made]
 
 
 def _rows(run: str, rate: float) -> list[Any]:
@@ -87,10 +89,9 @@ def test_one_arrangement_has_nothing_to_compare() -> None:
 
 
 def test_what_a_paper_says_of_the_machine_stands_below() -> None:
-    runs = _runs("alone", "cyclic")
     mode = {"machine": "VT/ANL cluster (dual-core Opteron, Myri-10G)", "mode": "16X4, cyclic -> blocked"}
-    for run in runs:
-        run["machine"]["model"] = {"published": [mode]}
+    known = Model.from_json(model(published=[mode]))
+    runs = [replace(run, machine=replace(run.machine, model=known)) for run in _runs("alone", "cyclic")]
     table = summarise([one for name in ("alone", "cyclic") for one in _rows(name, 1e9)])
     (shared,) = sharings(runs, table, [], lambda run, ranks: NODES[run])
     ((citation, claims),) = shared.published
@@ -101,7 +102,7 @@ def test_what_a_paper_says_of_the_machine_stands_below() -> None:
     assert [quantity.title for quantity in shared.quantities] == ["Performance"]
 
 
-def _study() -> tuple[list[dict[str, Any]], list[Any], list[TableRow]]:
+def _study() -> tuple[list[Run], list[Any], list[TableRow]]:
     """CG on 64 ranks of 16 nodes, cyclic and blocked."""
     runs, rows, tables = [], [], []
     ranks = tuple(map(str, range(64)))

@@ -9,11 +9,12 @@ from playwright.sync_api import expect
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.findings.all import findings
 from kiviat.record import Row, schema
+from kiviat.record.run import Run
 from kiviat.report import render
 from kiviat.report.study.effective_bandwidth import Cell, Line, beside
 
 from .conftest import VIEWS, Open
-from .modelled import ONCE, SIMULATED, simulated_run
+from .modelled import ONCE, SIMULATED, simulated_run, simulated_run_json
 from .synthetic import make_rows, make_run, row
 from .test_page import SCREENSHOTS, draw_all, plotted
 from .test_render import SIZES, data, words
@@ -30,7 +31,7 @@ def rows(run: str = "sim", speed: float = 1.0) -> list[Row]:
 
 
 def test_made_up_runs_are_runs() -> None:
-    jsonschema.validate(simulated_run(), schema("run"))
+    jsonschema.validate(simulated_run_json(), schema("run"))
 
 
 def test_nothing_is_wrong_with_one_launch() -> None:
@@ -165,10 +166,10 @@ def test_points_and_tables_say_that_they_are_predicted(open_page: Open) -> None:
 
 
 def test_many_launches_of_a_simulation_are_told_once() -> None:
-    run = simulated_run(launches=12)
+    run = simulated_run_json(launches=12)
     for launch in run["launches"]:
         launch["command"] = ["smpirun", "-hostfile", f"/runs/r/launches/{launch['index']}/hosts"]
-    text = words(render([run], rows()))
+    text = words(render([Run.from_json(run)], rows()))
     assert "Launches 0–11" in text and "/runs/r/launches/N/hosts" in text
 
 

@@ -24,7 +24,7 @@ from kiviat.report import render
 
 from .conftest import Open
 from .studies import B_EFF_SIZES, NODES, RANKS, SIZES, study_rows, study_run, study_tables, table_row
-from .synthetic import make_rows, make_run
+from .synthetic import make_rows, make_run, make_run_json
 from .test_page import draw_all, plotted
 from .test_render import words
 
@@ -65,7 +65,7 @@ def lines(page: Page, caption: str) -> dict[str, dict[str, Any]]:
 
 @cache
 def page_of_two() -> str:
-    other = study_run("run-b", machine={**make_run()["machine"], "name": "zeus"})
+    other = study_run("run-b", machine={**make_run_json()["machine"], "name": "zeus"})
     rows = [*study_rows(), *study_rows("run-b", speed=0.7)]
     return render([study_run(), other], rows, grids([*study_tables(), *study_tables("run-b", speed=0.7)]))
 

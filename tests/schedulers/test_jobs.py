@@ -193,7 +193,7 @@ def test_the_scheduler_is_asked_seldom(
     monkeypatch.setattr(run_job, "_sleep", slept)
     monkeypatch.setattr(run_job, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(
-        run_job, "read_run", lambda folder: {"state": "complete" if now[0] > 3600 else "running"}
+        run_job, "read_run", lambda folder: SimpleNamespace(state="complete" if now[0] > 3600 else "running")
     )
     job: Any = run_job.Job(SimpleNamespace(state_of=state_of), tmp_path, "", "")  # type: ignore[arg-type]
     job._results = lambda: int(now[0])

@@ -34,21 +34,21 @@ def test_what_is_written_follows_the_schemas(finished: RunDirectory) -> None:
 def test_a_record_can_be_read_as_soon_as_it_is_written(run: RunDirectory) -> None:
     run.append(record(run.id))
     stored, rows, warnings = load(run.path)
-    assert (stored["state"], len(rows), warnings) == ("running", 1, [])
+    assert (stored.state, len(rows), warnings) == ("running", 1, [])
 
 
 def test_launches_are_added_and_updated_by_their_index(run: RunDirectory) -> None:
     run.set_launch(launch(0, 0))
     run.set_launch(launch(1, 0))
     run.set_launch(launch(0, 0, outcome="failed", reason="killed"))
-    assert [entry["outcome"] for entry in read_run(run.path)["launches"]] == ["failed", "running"]
+    assert [entry.outcome for entry in read_run(run.path).launches] == ["failed", "running"]
 
 
 def test_a_reader_sees_the_old_run_or_the_new_one(run: RunDirectory) -> None:
     with (run.path / "run.json").open() as old:
         run.set_launch(launch(0, 0))
         assert json.load(old)["launches"] == []
-    assert len(read_run(run.path)["launches"]) == 1
+    assert len(read_run(run.path).launches) == 1
 
 
 def test_not_a_number_is_not_json(run: RunDirectory) -> None:
@@ -64,17 +64,17 @@ def test_an_interruption_is_kept_and_the_rest_can_be_resumed(run: RunDirectory) 
         folder = run.path / "launches/0"
         folder.mkdir(parents=True)
         raise KeyboardInterrupt
-    assert read_run(run.path)["state"] == "interrupted"
+    assert read_run(run.path).state == "interrupted"
 
     with RunDirectory.reopen(run.path, PLAN["hash"]) as again:
         assert again.done == {(0, "pingpong/ranks=2/bytes=8")}
-        assert again.run["launches"][0]["outcome"] == "interrupted"
+        assert again.run.launches[0].outcome == "interrupted"
         assert not folder.exists(), "of a kiviat that was killed it stayed for ever"
         again.set_launch(launch(1, 1))
         again.append(record(run.id, launch=1))
         again.finish()
     stored, rows, warnings = load(run.path)
-    assert (stored["state"], len(rows), warnings) == ("complete", 2, [])
+    assert (stored.state, len(rows), warnings) == ("complete", 2, [])
 
 
 def test_another_plan_cannot_resume_it(run: RunDirectory) -> None:
@@ -142,7 +142,7 @@ def test_the_lock_of_a_killed_writer_is_stale(home: Path) -> None:
     (path,) = home.iterdir()
     assert (path / "writer").exists()
     stored, _, warnings = load(path)
-    assert stored["state"] == "interrupted"
+    assert stored.state == "interrupted"
     assert warnings == [f"run {path.name} was interrupted; `kiviat run --resume {path}` goes on"]
     RunDirectory.reopen(path, PLAN["hash"]).close()
 
@@ -190,7 +190,7 @@ def test_a_full_disk_says_so_and_leaves_whole_records(
     monkeypatch.undo()
     assert calls[1] < calls[0]
     stored, rows, warnings = load(run.path)
-    assert (stored["state"], len(rows)) == ("interrupted", 1)
+    assert (stored.state, len(rows)) == ("interrupted", 1)
     assert not any("ends within a record" in warning for warning in warnings)
 
 
@@ -221,7 +221,7 @@ def test_a_failed_replacement_leaves_the_old_run(run: RunDirectory, monkeypatch:
     with pytest.raises(OSError, match="No space left"):
         run.finish()
     monkeypatch.undo()
-    assert read_run(run.path)["state"] == "running"
+    assert read_run(run.path).state == "running"
     assert not list(run.path.glob("*.new"))
 
 

@@ -15,7 +15,8 @@ def make(home: Path, name: str, created: str) -> Path:
     run = RunDirectory.create(home, "x", machine=MACHINE, plan=None)
     run.close()
     path = run.path.rename(home / name)
-    (path / "run.json").write_text(json.dumps(run.run | {"id": name, "created": created}))
+    written = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps(written | {"id": name, "created": created}))
     return path
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from kiviat.record import InputError
-from kiviat.store.files import read_run
-from tests.report.modelled import simulated_run
-from tests.report.synthetic import make_run
+from kiviat.record.run import Run
+from kiviat.store.files import read_run, read_run_json
+from tests.report.modelled import simulated_run_json
+from tests.report.synthetic import make_run_json
 
 
 def write(folder: Path, run: Any) -> Path:
@@ -21,9 +22,11 @@ def write(folder: Path, run: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("run", [make_run(), simulated_run()])
+@pytest.mark.parametrize("run", [make_run_json(), simulated_run_json()])
 def test_what_kiviat_writes_is_read(tmp_path: Path, run: dict[str, Any]) -> None:
-    assert read_run(write(tmp_path / "run", run)) == run
+    path = write(tmp_path / "run", run)
+    assert read_run_json(path) == run
+    assert read_run(path) == Run.from_json(run)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +53,7 @@ def test_what_kiviat_writes_is_read(tmp_path: Path, run: dict[str, Any]) -> None
 )
 def test_the_place_that_is_wrong_is_named(tmp_path: Path, place: str, value: Any, says: str) -> None:
     """Each of these ended in a KeyError, a TypeError or a UnicodeError, somewhere in a report."""
-    run = make_run()
+    run = make_run_json()
     *outer, last = place.split()
     holder: Any = run
     for key in outer:
@@ -64,7 +67,9 @@ def test_the_place_that_is_wrong_is_named(tmp_path: Path, place: str, value: Any
 
 @pytest.mark.parametrize("depth", [100, 100_000])
 def test_endless_nesting_is_refused(tmp_path: Path, depth: int) -> None:
-    text = json.dumps(make_run()).replace('{"file": "standard.toml"}', '{"a":' * depth + "1" + "}" * depth)
+    text = json.dumps(make_run_json()).replace(
+        '{"file": "standard.toml"}', '{"a":' * depth + "1" + "}" * depth
+    )
     with pytest.raises(InputError, match="is nested too deeply"):
         read_run(write(tmp_path / "run", text))
 
