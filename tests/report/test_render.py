@@ -108,7 +108,7 @@ def test_unavailable_is_never_zero() -> None:
 )
 def test_what_a_reader_must_know_first(changes: dict[str, Any], warning: str) -> None:
     run = make_run(**changes)
-    rows = make_rows(sizes=SIZES, substrate=run["substrate"], clock=run["clock"])
+    rows = make_rows(sizes=SIZES, substrate=run.substrate, clock=run.clock)
     text = words(render([run], rows))
     assert warning in text
     assert warning not in words(render([make_run()], make_rows(sizes=SIZES)))
