@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from kiviat.launch.programs.simulated_program import Ended
+from kiviat.launch.run.supervise import LaunchResult
 from kiviat.record import InputError
 
 _OF_BENCHMARKS = {
@@ -43,7 +43,7 @@ def new_folder(path: Path) -> Path:
     return folder
 
 
-def failed(what: str, path: Path, ended: Ended) -> int:
+def failed(what: str, path: Path, ended: LaunchResult) -> int:
     """Says why, and gives the exit code."""
     print(f"kiviat: {what}: {ended.reason}; output in {path / 'launches' / '0'}", file=sys.stderr)
     return 1 if ended.signal is None else 128 + ended.signal

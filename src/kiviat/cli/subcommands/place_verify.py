@@ -48,9 +48,9 @@ def verify(
         for _ in range(arguments.repeat):
             for name, layout in layouts.items():
                 trial = runner.run(name, layout, command.program)
-                if trial.reason:
-                    print(f"kiviat: {name}: {trial.reason}", file=sys.stderr)
-                    return 1 if trial.signal is None else 128 + trial.signal
+                if trial.launch.reason:
+                    print(f"kiviat: {name}: {trial.launch.reason}", file=sys.stderr)
+                    return 1 if trial.launch.signal is None else 128 + trial.launch.signal
                 seen[name].append(trial)
     if arguments.format == "table":
         _print(seen, predictions, launching)
@@ -83,7 +83,7 @@ class _Runner:
             oversubscribed=self._substrate.oversubscribes(self._command.ranks),
         )
         start = self._substrate.start(self._toolchain, self._command.ranks, folder, options)
-        return tried(self._substrate, start, program, folder, self._timeout_s)
+        return tried(self._substrate, self._toolchain, start, program, folder, self._timeout_s)
 
 
 def _lines(layout: Layout, substrate: Substrate) -> list[str]:
@@ -101,7 +101,7 @@ def _shared(substrate: Substrate) -> Path | None:
 def _print(seen: Mapping[str, list[Trial]], predictions: Mapping[str, Prediction], launching: Trial) -> None:
     rows = []
     for name, trials in seen.items():
-        times = [trial.seconds for trial in trials]
+        times = [trial.launch.elapsed_s for trial in trials]
         sent = _sent(trials)
         predicted = predictions[name].nodes
         rows.append(
@@ -136,5 +136,5 @@ def _line(name: str, trials: list[Trial], predicted: Prediction) -> dict[str, ob
         "worst_link_bytes": predicted.worst_link,
         "hop_bytes": predicted.hop_bytes,
         "left_nodes_bytes": _sent(trials),
-        "seconds": [round(trial.seconds, 6) for trial in trials],
+        "seconds": [round(trial.launch.elapsed_s, 6) for trial in trials],
     }

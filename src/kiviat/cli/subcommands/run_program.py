@@ -16,7 +16,8 @@ from kiviat.launch.mpi.build import REPLAYER
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.programs.simulated_program import Ended, Found, record_of, run_single, setting_of
+from kiviat.launch.programs.simulated_program import Found, record_of, run_single, setting_of
+from kiviat.launch.run.supervise import LaunchResult
 from kiviat.launch.substrates.simulated import Simulated
 from kiviat.launch.substrates.substrate import Start
 from kiviat.record import InputError, Metric
@@ -120,7 +121,7 @@ def _tell(
     ranks: int,
     compute: float,
     simulated_s: float | None,
-    ended: Ended,
+    ended: LaunchResult,
 ) -> int:
     what = f"{Path(words[0]).name} on {counted(ranks, 'rank')} of {substrate.label}"
     if ended.reason or simulated_s is None:

@@ -7,11 +7,11 @@ import sys
 
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.profile import in_one_line
-from kiviat.launch.tools.profile import Ended
+from kiviat.launch.tools.profile import Profiled
 from kiviat.profile import read_profile
 
 
-def tell(ended: Ended) -> None:
+def tell(ended: Profiled) -> None:
     """Of each profile, what it found in one line, and what it lacks."""
     for path in ended.profiles:
         profile = read_profile(path)

@@ -28,8 +28,7 @@ class Execution:
         self, command: Sequence[str], environment: Mapping[str, str], folder: Path, marker: Marker
     ) -> None:
         self.marker = marker
-        self._outputs = [folder / "stderr", folder / "stdout"]
-        with self._outputs[0].open("wb") as stderr, self._outputs[1].open("wb") as stdout:
+        with (folder / "stderr").open("wb") as stderr, (folder / "stdout").open("wb") as stdout:
             try:
                 self._process = subprocess.Popen(
                     command,
@@ -73,18 +72,21 @@ class Execution:
             raise InputError(f"processes {left} could not be ended: they hang in the kernel; see `ps -l`")
         return status
 
-    def output(self, last_bytes: int = 0) -> str:
-        """What it wrote to stderr and stdout, or the end of each. Hydra complains on stdout."""
-        text = ""
-        for path in self._outputs:
-            with suppress(OSError), path.open("rb") as file:
-                file.seek(max(0, path.stat().st_size - last_bytes) if last_bytes else 0)
-                text += file.read().decode(errors="replace") + "\n"
-        return text
 
-    def last_words(self) -> str | None:
-        """The line of the output that says most about why it died."""
-        return last_words(self.output(_LAST_BYTES))
+def output_in(folder: Path, last_bytes: int = 0) -> str:
+    """The stderr and stdout of the launch in a folder, or the end of each. Hydra complains on stdout."""
+    text = ""
+    for name in ("stderr", "stdout"):
+        path = folder / name
+        with suppress(OSError), path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - last_bytes) if last_bytes else 0)
+            text += file.read().decode(errors="replace") + "\n"
+    return text
+
+
+def last_words_in(folder: Path) -> str | None:
+    """The line of its output that says most about why the launch of a folder died."""
+    return last_words(output_in(folder, _LAST_BYTES))
 
 
 _TELLING = re.compile(

@@ -17,7 +17,8 @@ from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.programs.simulated_program import Ended, Found, record_of, run_single, setting_of
+from kiviat.launch.programs.simulated_program import Found, record_of, run_single, setting_of
+from kiviat.launch.run.supervise import LaunchResult
 from kiviat.launch.substrates.simulated import Simulated
 from kiviat.machine.modelled.machine import Machine
 from kiviat.record import InputError, Metric, Record
@@ -68,7 +69,7 @@ class Replayed:
     """`refused` is whether the trace is what went wrong: its calls cannot be made."""
 
     record: Record
-    ended: Ended
+    ended: LaunchResult
     refused: bool = False
 
 
@@ -103,7 +104,7 @@ def replay(
         ended = dataclasses.replace(ended, reason=f"the trace cannot be replayed: {refusal}")
     told = json.loads(result.read_text()) if result.exists() and not ended.reason else None
     if told is None and not ended.reason:
-        ended = Ended("the replay ended without a result", ended.signal, ended.started, ended.elapsed_s)
+        ended = dataclasses.replace(ended, reason="the replay ended without a result")
     found = Found(
         BENCHMARK,
         trace.ranks,

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kiviat import __version__
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import MODELLED
-from kiviat.launch.process.execution import Execution
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.launch_record import Setting, described, now
+from kiviat.launch.run.supervise import LaunchResult, supervise
 from kiviat.launch.substrates.substrate import Start
 from kiviat.record import RECORD_SCHEMA, Metric, Record
 from kiviat.record.types import Scalar
-
-_LOOK_S = 0.2
-
-
-@dataclass(frozen=True)
-class Ended:
-    """`reason` is what went wrong, None if all went well; `signal` is that of an interruption."""
-
-    reason: str | None
-    signal: int | None
-    started: str
-    elapsed_s: float
 
 
 @dataclass(frozen=True)
@@ -73,7 +60,7 @@ def run_single(
     on_launch: Callable[[Mapping[str, Any]], None],
     timeout_s: float | None,
     interrupts: Interrupts,
-) -> Ended:
+) -> LaunchResult:
     """What the program prints is shown as it comes, and kept. `on_launch` hears of the launch as run.json
     holds it, at its beginning and at its end.
     """
@@ -86,26 +73,30 @@ def run_single(
     }
     on_launch(launch)
     shown = 0
-    began = time.monotonic()
-    execution = Execution(setting.command, setting.environment, setting.folder, Marker.new())
-    try:
-        status = None
-        while status is None and interrupts.signal is None:
-            status = execution.wait(_LOOK_S)
-            shown = _show(setting.folder / "stdout", shown)
-            if timeout_s is not None and time.monotonic() - began > timeout_s:
-                break
-    finally:
-        execution.end()
-    signal = interrupts.signal
+
+    def look(_: Marker) -> bool:
+        nonlocal shown
+        shown = _show(setting.folder / "stdout", shown)
+        return False
+
+    result = supervise(
+        setting.command,
+        setting.environment,
+        setting.folder,
+        mpi.vendor,
+        interrupts,
+        limit_s=lambda: timeout_s,
+        look=look,
+    )
     _show(setting.folder / "stdout", shown)
-    reason = _why(setting.folder, status, timeout_s, signal)
-    outcome = "interrupted" if signal is not None else "failed" if reason else "ok"
-    on_launch({**launch, "ended": now(), "exit": status, "outcome": outcome, "reason": reason})
-    return Ended(reason, signal, launch["started"], time.monotonic() - began)
+    result = replace(result, reason=_why(setting.folder, result))
+    outcome = "interrupted" if result.signal is not None else "failed" if result.reason else "ok"
+    status = result.exit_status if result.exited else None
+    on_launch({**launch, "ended": now(), "exit": status, "outcome": outcome, "reason": result.reason})
+    return result
 
 
-def record_of(run: str, found: Found, ended: Ended) -> Record:
+def record_of(run: str, found: Found, ended: LaunchResult) -> Record:
     """The record of the launch's only case."""
     axes = "".join(f"/{name}={value}" for name, value in found.axes.items())
     return Record(
@@ -149,16 +140,14 @@ def _show(path: Path, shown: int) -> int:
     return shown + len(text)
 
 
-def _why(folder: Path, status: int | None, timeout_s: float | None, signal: int | None) -> str | None:
+def _why(folder: Path, result: LaunchResult) -> str | None:
     """What went wrong; SimGrid says goodbye to a deadlock with exit code 0."""
+    if result.signal is not None or result.limit_s is not None:
+        return result.reason
     said = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    if signal is not None:
-        return f"interrupted by signal {signal}"
-    if status is None:
-        return f"took longer than {timeout_s:g} s"
     if any("Deadlock detected" in line for line in lines):
         return "deadlock: every rank that is left waits for another one"
-    if status != 0:
-        return f"exit code {status}" + (f": {lines[-1]}" if lines else "")
+    if result.exit_status:
+        return f"exit code {result.exit_status}" + (f": {lines[-1]}" if lines else "")
     return None

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kiviat.launch.mpi.leftovers import Journal
-from kiviat.launch.process.execution import Execution, exit_text
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.events import Event, Identity
 from kiviat.launch.run.launch_record import Setting, described, now, refuse_wrong_mpi, said
 from kiviat.launch.run.program import Events, Program
+from kiviat.launch.run.supervise import LaunchResult, supervise
 from kiviat.plan.case import Case
 from kiviat.plan.controls import DEFAULTS
 from kiviat.record import Record
 
-# Kiviat reads the events seldom, because reading takes a core away from the ranks.
-_POLL_S = 0.2
 _LEAST_TIMEOUT_S = 60.0
 _TIMEOUT_BUDGETS = 20
 _EXIT_TIMEOUT_S = 30.0
@@ -82,25 +78,31 @@ class Attempt:
         for name, text in self._program.files(cases).items():
             (folder / name).write_text(text, encoding="utf-8")
         self._setting.start.write(folder)
-        marker = Marker.new()
-        journal = Journal.open(marker, self._setting.toolchain.vendor)
+        events = self._program.events(folder, cases)
+
+        def look(_: Marker) -> bool:
+            """Events are the signs of life."""
+            new = list(map(self._take, events.read()))
+            return bool(new)
+
         try:
-            execution = Execution(self._setting.command, self._setting.environment, folder, marker)
-            events = self._program.events(folder, cases)
-            try:
-                hung = self._watch(execution, events, interrupts)
-            finally:
-                status = execution.end()
+            result = supervise(
+                self._setting.command,
+                self._setting.environment,
+                folder,
+                self._setting.toolchain.vendor,
+                interrupts,
+                limit_s=self._patience_s,
+                look=look,
+            )
             for event in events.finish():
                 self._take(event)
-            if interrupts.signal is not None and (status or not self._ended):
-                return self._interrupted(status, interrupts.signal)
-            return self._conclude(status, self._reason(execution, events, status, hung), hung is not None)
+            if interrupts.signal is not None and (result.exit_status or not self._ended):
+                return self._interrupted(result.exit_status, interrupts.signal)
+            return self._conclude(result, self._reason(result, events))
         except BaseException as error:
             self._close("failed", None, str(error) or type(error).__name__)
             raise
-        finally:
-            journal.close()
 
     def give_up(self, cases: Sequence[Case], reason: str) -> None:
         """Failed records for cases that no further launch will try."""
@@ -112,17 +114,6 @@ class Attempt:
             if why := self._program.missing(case):
                 del self._left[case.id]
                 self._record(self._identity.skipped(case, why))
-
-    def _watch(self, execution: Execution, events: Events, interrupts: Interrupts) -> str | None:
-        """Why the launch has to be ended, or None if it exited by itself or was interrupted."""
-        deadline = time.monotonic() + self._patience_s()
-        while execution.wait(_POLL_S) is None and interrupts.signal is None:
-            for event in events.read():
-                self._take(event)
-                deadline = time.monotonic() + self._patience_s()
-            if time.monotonic() > deadline:
-                return f"no sign of life for {self._patience_s():g} s"
-        return None
 
     def _patience_s(self) -> float:
         if self._ended:
@@ -160,13 +151,13 @@ class Attempt:
         self._current = None
         self._record(record)
 
-    def _reason(self, execution: Execution, events: Events, status: int, hung: str | None) -> str | None:
+    def _reason(self, result: LaunchResult, events: Events) -> str | None:
         """What went wrong, or None."""
         words: list[str | None] = []
-        if hung:
-            words.append(hung)
-        elif status:
-            words += [exit_text(status), execution.last_words()]
+        if result.limit_s is not None:
+            words.append(f"no sign of life for {result.limit_s:g} s")
+        elif result.exit_status:
+            words.append(result.reason)
         elif not self._ended:
             words.append(f"{self._program.name} stopped without saying so")
         words.append(events.trouble)
@@ -175,16 +166,16 @@ class Attempt:
             words.append("all results are there")
         return "; ".join(word for word in words if word) or None
 
-    def _conclude(self, status: int, reason: str | None, hung: bool) -> Ended:
+    def _conclude(self, result: LaunchResult, reason: str | None) -> Ended:
         victim = None if self._ended else self._current
         if victim:
             del self._left[victim.id]
-            phase = "watchdog" if hung else "launch"
+            phase = "launch" if result.limit_s is None else "watchdog"
             self._record(self._identity.failed(victim, phase, str(reason), self._current_started))
         if self._ended:
             self.give_up(list(self._left.values()), f"{self._program.name} ended without its result")
             self._left.clear()
-        self._close("failed" if reason else "ok", status, reason)
+        self._close("failed" if reason else "ok", result.exit_status, reason)
         if not reason:
             shutil.rmtree(self._setting.folder, ignore_errors=True)
         return Ended(list(self._left.values()), None if self._ended else reason, victim)

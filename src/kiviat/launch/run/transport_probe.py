@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
 from kiviat.launch.mpi import mpiexec
-from kiviat.launch.mpi.leftovers import Journal
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import UNKNOWN, Seen, parse
 from kiviat.launch.process import processes
-from kiviat.launch.process.execution import Execution
+from kiviat.launch.process.execution import last_words_in, output_in
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.events import Tail
+from kiviat.launch.run.supervise import supervise
 from kiviat.launch.substrates.substrate import Start
 
 # Long enough to look at the ranks while they run. Every rank talks to near and far ones.
 _CASE = "probe allreduce ranks={ranks} bytes=8 target=1e-9 budget_s=0.3 max_samples=1000000"
 _TIMEOUT_S = 60.0
-_POLL_S = 0.05
+_LOOK_S = 0.05
 _DEVICES = ("/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1")
 
 
@@ -43,29 +42,30 @@ def probe(
     (folder / "cases.txt").write_text(_CASE.format(ranks=world) + "\n")
     start.write(folder)
     command = start.command(mpiexec.program(binary, folder))
-    marker = Marker.new()
-    journal = Journal.open(marker, toolchain.vendor)
     tail, maps, hosts = Tail(folder / "events.jsonl"), set[str](), set[str]()
-    deadline = time.monotonic() + timeout_s
-    try:
-        execution = Execution(command, start.environment, folder, marker)
-        try:
-            status = None
-            while status is None and interrupts.signal is None and time.monotonic() < deadline:
-                status = execution.wait(_POLL_S)
-                for event in tail.read():
-                    if event["event"] == "launch":
-                        hosts |= {str(rank["host"]) for rank in event.get("ranks", [])}
-                    elif event["event"] == "start":
-                        maps |= _mapped(marker, binary)
-        finally:
-            execution.end()
-        output = execution.output()
-    finally:
-        journal.close()
+
+    def look(marker: Marker) -> bool:
+        for event in tail.read():
+            if event["event"] == "launch":
+                hosts.update(str(rank["host"]) for rank in event.get("ranks", []))
+            elif event["event"] == "start":
+                maps.update(_mapped(marker, binary))
+        return False
+
+    result = supervise(
+        command,
+        start.environment,
+        folder,
+        toolchain.vendor,
+        interrupts,
+        limit_s=lambda: timeout_s,
+        look=look,
+        look_s=_LOOK_S,
+    )
+    output, words = output_in(folder), last_words_in(folder)
     shutil.rmtree(folder, ignore_errors=True)
-    if status != 0 or not hosts:
-        reason = execution.last_words() or f"no result within {timeout_s:g} s"
+    if not result.exited or result.exit_status or not hosts:
+        reason = words or f"no result within {timeout_s:g} s"
         return {**UNKNOWN, "evidence": f"the probe launch failed: {reason}"}
     fast = any(Path(device).is_dir() and any(Path(device).iterdir()) for device in _DEVICES)
     return parse(toolchain.family, Seen(output, len(hosts), frozenset(maps) or None, fast))

@@ -41,7 +41,7 @@ _NOTHING = Asked()
 
 
 @dataclass(frozen=True)
-class Ended:
+class Profiled:
     """`profiles` is what was written, the first one under the name asked for; `unfinished` says whether ranks
     left it behind without MPI_Finalize. `status` is the command's own.
     """
@@ -57,7 +57,7 @@ def profiled(
     output: Path,
     state: Path | None = None,
     asked: Asked = _NOTHING,
-) -> Ended:
+) -> Profiled:
     """Runs the command; what it prints and how it ends is its own affair.
 
     `state` is where ranks count while they run; all nodes must see it. By default that is beside `output`.
@@ -85,7 +85,7 @@ def profiling(start: Start, library: Path, folder: Path, asked: Asked = _NOTHING
     return replace(preloaded, environment={**preloaded.environment, **monitoring(folder, layers)})
 
 
-def collected(folder: Path, output: Path, status: int, asked: Asked = _NOTHING) -> Ended:
+def collected(folder: Path, output: Path, status: int, asked: Asked = _NOTHING) -> Profiled:
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
     left = any(folder.glob("rank-*.state"))
     others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
@@ -105,7 +105,7 @@ def collected(folder: Path, output: Path, status: int, asked: Asked = _NOTHING) 
     if len(written) == 1 and asked.counters:
         add_phases(output, phases_in(folder))
     shutil.rmtree(folder, ignore_errors=True)
-    return Ended(status, tuple(written), left and not worlds)
+    return Profiled(status, tuple(written), left and not worlds)
 
 
 def _waits(folder: Path, alone: bool) -> Waits:

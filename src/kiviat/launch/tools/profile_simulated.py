@@ -9,7 +9,7 @@ from pathlib import Path
 from kiviat.launch.substrates.simulated import preloading
 from kiviat.launch.substrates.substrate import Start
 from kiviat.launch.tools.preload import finishing
-from kiviat.launch.tools.profile import TOOL, Ended, collected
+from kiviat.launch.tools.profile import TOOL, Profiled, collected
 from kiviat.machine.modelled.machine import Machine
 from kiviat.profile import Simulated, add_simulated, read_profile
 
@@ -43,7 +43,7 @@ def profiled_simulation(
     output: Path,
     state: Path | None = None,
     look: Callable[[Path], None] = lambda folder: None,
-) -> Ended:
+) -> Profiled:
     """As kiviat.launch.tools.profile.profiled; `look` sees the folder before it is gone."""
     folder, status = TOOL.run(lambda folder: profiling_simulated(program, library, folder), output, state)
     with finishing(output):

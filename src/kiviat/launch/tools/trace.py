@@ -18,14 +18,14 @@ TOOL = Tool(RECORDER, "KIVIAT_TRACE", "trace", START)
 
 
 @dataclass(frozen=True)
-class Ended:
+class Traced:
     """`status` is the command's own; `written` says whether there is a trace."""
 
     status: int
     written: bool
 
 
-def traced(starting: Starting, library: Path, output: Path, state: Path | None = None) -> Ended:
+def traced(starting: Starting, library: Path, output: Path, state: Path | None = None) -> Traced:
     """Runs the command; what it prints and how it ends is its own affair.
 
     `state` is where ranks write while they run; all nodes must see it. By default that is beside `output`.
@@ -41,4 +41,4 @@ def traced(starting: Starting, library: Path, output: Path, state: Path | None =
                 f"cannot write {output}: {error.strerror}; what ranks recorded is left in {folder}"
             ) from error
         shutil.rmtree(folder, ignore_errors=True)
-        return Ended(status, written)
+        return Traced(status, written)

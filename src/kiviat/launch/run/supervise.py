@@ -1,0 +1,80 @@
+"""One launch from its start to its end: the only loop that waits for a launcher and ends it in time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kiviat.launch.mpi.leftovers import Journal
+from kiviat.launch.mpi.vendors import Vendor
+from kiviat.launch.process.execution import Execution, exit_text, last_words_in
+from kiviat.launch.process.processes import Marker
+from kiviat.launch.process.signals import Interrupts
+from kiviat.launch.run.launch_record import now
+
+_LOOK_S = 0.2
+
+
+@dataclass(frozen=True)
+class LaunchResult:
+    """How a launch ended.
+
+    `exit_status` is the launcher's, and `exited` says whether it ended by itself. `reason` is what went
+    wrong, None if all went well; `signal` interrupted the launch, and `limit_s` is the limit it exceeded.
+    """
+
+    exit_status: int
+    exited: bool
+    reason: str | None
+    signal: int | None
+    limit_s: float | None
+    started: str
+    elapsed_s: float
+
+
+def supervise(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    vendor: Vendor,
+    interrupts: Interrupts,
+    *,
+    limit_s: Callable[[], float | None],
+    look: Callable[[Marker], bool] = lambda marker: False,
+    look_s: float = _LOOK_S,
+) -> LaunchResult:
+    """Runs the command until it exits, a signal comes, or `limit_s()` seconds pass without a sign of life.
+
+    `look` is called every `look_s` seconds and once more after the exit; it returns whether there was a sign.
+    What the command prints is in `folder`. However this returns or raises, no process of the launch is left,
+    and no file that its MPI keeps elsewhere.
+    """
+    marker = Marker.new()
+    journal = Journal.open(marker, vendor)
+    try:
+        started, began = now(), time.monotonic()
+        execution = Execution(command, environment, folder, marker)
+        exited, exceeded, alive = False, None, began
+        try:
+            while not exited and exceeded is None and interrupts.signal is None:
+                exited = execution.wait(look_s) is not None
+                if look(marker):
+                    alive = time.monotonic()
+                limit = limit_s()
+                if not exited and limit is not None and time.monotonic() > alive + limit:
+                    exceeded = limit
+            elapsed_s = time.monotonic() - began
+        finally:
+            status = execution.end()
+        reason = None
+        if interrupts.signal is not None:
+            reason = f"interrupted by signal {interrupts.signal}"
+        elif exceeded is not None:
+            reason = f"took longer than {exceeded:g} s"
+        elif status:
+            reason = "; ".join(filter(None, (exit_text(status), last_words_in(folder))))
+        return LaunchResult(status, exited, reason, interrupts.signal, exceeded, started, elapsed_s)
+    finally:
+        journal.close()
