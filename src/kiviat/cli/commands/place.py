@@ -17,6 +17,7 @@ from kiviat.cli.options.traffic import Program, in_words, read_program
 from kiviat.cli.subcommands.place_verify import verify
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
+from kiviat.launch.mpi.vendors import placements
 from kiviat.launch.programs import scotch
 from kiviat.launch.substrates.emulated import Emulated
 from kiviat.launch.substrates.scheduled import Scheduled
@@ -31,14 +32,6 @@ from kiviat.record import InputError, write_whole
 from kiviat.record.files import read_text
 from kiviat.record.units import format_bytes
 
-# By what --emit calls it: the launcher, and a version of it.
-LAUNCHERS: Mapping[str, tuple[str, str]] = {
-    "openmpi4": ("openmpi", "4"),
-    "openmpi5": ("openmpi", "5"),
-    "mpich": ("mpich", "4"),
-    "mpich5": ("mpich", "5"),
-    "slurm": ("slurm", "0"),
-}
 AUTOMATIC = "automatic"
 _WORDS = {"bytes": "bytes between nodes", "max-link": "bytes on the worst link", "hop-bytes": "hop-bytes"}
 
@@ -81,6 +74,8 @@ def _refuse(arguments: Namespace) -> None:
         raise InputError(
             "--verify needs nodes to run on: --on emulated:4x4, --on slurm within a job, or --on native"
         )
+    if arguments.emit and arguments.emit not in placements():
+        raise InputError(f"--emit {arguments.emit} is no launcher known here; give {', '.join(placements())}")
     if arguments.emit and not arguments.output:
         raise InputError(f"--emit {arguments.emit} writes a file; name it: -o FILE")
 
@@ -222,7 +217,7 @@ def _write(arguments: Namespace, layout: Layout) -> None:
         used = f"`kiviat run --place file:{shlex.quote(str(path))} …`"
         print(typeable(f"\nwrote {path}: {used}"), file=sys.stderr)
         return
-    family, version = LAUNCHERS[arguments.emit]
+    family, version = placements()[arguments.emit]
     emitted = emit(layout, family, version)
     # The file that says where ranks go has the name that was asked for, a list of hosts beside it another.
     main = "ranks" if "ranks" in emitted.files else "hosts"

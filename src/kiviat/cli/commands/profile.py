@@ -22,7 +22,7 @@ def execute(arguments: Namespace) -> int:
         raise InputError("there is nothing to profile; give the command after --: -- mpirun -n 4 ./program")
     found = linked(words, sure=arguments.mpi is not None)
     toolchain = toolchain_for(found, arguments.mpi)
-    if arguments.crossing and toolchain.family != "openmpi":
+    if arguments.crossing and not toolchain.vendor.monitoring:
         raise InputError(f"--mpi-traffic: {toolchain.name} does not count what it sends; leave it out")
     substrate, starting = started(arguments, words, toolchain)
     library = TOOL.library(toolchain, dry=arguments.dry_run)

@@ -135,7 +135,8 @@ _FORMATS = ("table", "csv", "json")
 def _mpi(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     command.add_argument(
         "--mpi",
-        help="MPI to use: openmpi, mpich, wheel, or the path of an mpicxx (default: MPICXX, PATH, wheel)",
+        help="MPI to use: openmpi, mpich or another by its name, wheel, or the path of an mpicxx "
+        "(default: MPICXX, PATH, wheel)",
     )
 
 
@@ -634,8 +635,8 @@ def _place(command: argparse.ArgumentParser) -> None:
     )
     what.add_argument(
         "--emit",
-        choices=("openmpi4", "openmpi5", "mpich", "mpich5", "slurm"),
-        help="FILE as this launcher reads it, and the words that it needs",
+        metavar="LAUNCHER",
+        help="FILE as this launcher reads it, and the words that it needs: slurm, or openmpi5, for example",
     )
     what.add_argument("--format", choices=_FORMATS, default="table")
     trial = command.add_argument_group("trying it")

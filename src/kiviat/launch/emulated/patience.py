@@ -10,6 +10,5 @@ from kiviat.launch.mpi.toolchain import Toolchain
 
 def library(toolchain: Toolchain) -> Path | None:
     """Built once; None where the ranks need nothing."""
-    if toolchain.family != "mpich":
-        return None
-    return compiled("patience", ["emulated/patience.cpp"], ["-shared", "-fPIC", "-ldl"])
+    name = toolchain.vendor.preload
+    return compiled(name, [f"emulated/{name}.cpp"], ["-shared", "-fPIC", "-ldl"]) if name else None

@@ -9,22 +9,8 @@ from pathlib import Path
 
 from kiviat.launch.mpi.linkage import launcher_family
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import launcher_options
 from kiviat.record import InputError
-
-_RANKS = ("-n", "-np", "--n", "--np", "-c")
-# Options by how many words follow them; all others have none.
-_VALUES = {
-    **dict.fromkeys(("-x", "-wdir", "--wdir", "-wd", "--timeout", "--output-filename", "--output"), 1),
-    **dict.fromkeys(("-genvlist", "-iface", "-l", "-prepend-pattern", "--stdin"), 1),
-    **dict.fromkeys(("--mca", "-mca", "--gmca", "--prtemca", "-genv", "-env"), 2),
-}
-# What places ranks is our part; who may start more ranks than cores is the substrate's.
-_PLACING = {
-    *("--hostfile", "-hostfile", "--machinefile", "-machinefile", "-f", "--host", "-host", "-H", "-hosts"),
-    *("--map-by", "-map-by", "--rank-by", "-rank-by", "--bind-to", "-bind-to", "-rf", "--rankfile"),
-    *("-ppn", "-N", "--npernode", "-npernode", "--ppr", "-rankmap", "-bynode", "--bynode", "-byslot"),
-}
-_NEEDLESS = {"--oversubscribe", "-oversubscribe", "--allow-run-as-root"}
 
 
 @dataclass(frozen=True)
@@ -38,22 +24,24 @@ class CommandLine:
 def taken_apart(words: Sequence[str]) -> CommandLine:
     """InputError where a word cannot be understood, or places ranks."""
     said = " ".join(words)
+    known = launcher_options()
+    values = dict.fromkeys(known.one, 1) | dict.fromkeys(known.two, 2)
     ranks: int | None = None
     options: list[str] = []
     at = 1
     while at < len(words) and words[at].startswith("-"):
         name, _, value = words[at].partition("=")
-        if name in _PLACING:
+        if name in known.placing:
             raise InputError(f"{words[at]} in `{said}` places ranks, which is done for it here; leave it out")
-        if name in _RANKS:
+        if name in known.ranks:
             value = value or (words[at + 1] if at + 1 < len(words) else "")
             if not value.isdecimal():
                 raise InputError(f"{name} {value} in `{said}` is not a number of ranks; write -n 16")
             ranks = int(value)
             at += 1 if "=" in words[at] else 2
             continue
-        count = 1 + (0 if "=" in words[at] else _VALUES.get(name, 0))
-        if name not in _NEEDLESS:
+        count = 1 + (0 if "=" in words[at] else values.get(name, 0))
+        if name not in known.needless:
             options += words[at : at + count]
         at += count
     if ranks is None:
@@ -74,14 +62,15 @@ def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     words = iter(options)
+    known = launcher_options()
     for name in words:
-        if name == "-x":  # a variable without a value is handed on in any event
+        if name in known.assignments:  # a variable without a value is handed on in any event
             variable, given, value = next(words, "").partition("=")
             found |= {variable: value} if given else {}
-        elif name in ("-genv", "-env", "--mca", "-mca"):
+        elif name in known.variables:
             variable = next(words, "")
-            found[variable if name.endswith("env") else f"OMPI_MCA_{variable}"] = next(words, "")
-        elif name not in ("-genvall", "-envall"):
+            found[known.variables[name] + variable] = next(words, "")
+        elif name not in known.inheriting:
             raise InputError(
                 f"{name} is an option of mpiexec's, and {launcher} starts the ranks here; leave it out"
             )

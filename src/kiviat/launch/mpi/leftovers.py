@@ -75,7 +75,7 @@ class Journal:
             if str(path) not in self.before and _is_ours(path) and not _in_use(leftover, path)
         ]
         for path in removed:
-            _remove(path)
+            _remove(path, self.temporary)
         if self.file:
             self.file.unlink(missing_ok=True)
         return removed
@@ -138,12 +138,12 @@ def _uses(pid: int, programs: Sequence[str], path: Path) -> bool:
     return False
 
 
-def _remove(path: Path) -> None:
+def _remove(path: Path, temporary: Path) -> None:
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
             # Open MPI 4 keeps them in a folder of the user, which it removes when it is empty.
-            if path.parent.name.startswith("ompi."):
+            if path.parent not in (temporary, _SHARED_MEMORY):
                 path.parent.rmdir()
         else:
             path.unlink()

@@ -12,17 +12,11 @@ from functools import cache
 from pathlib import Path
 
 from kiviat.launch.mpi.toolchain import Toolchain, answer, find_toolchain
-from kiviat.launch.mpi.vendors import SIMULATOR, vendors
+from kiviat.launch.mpi.vendors import real_families, vendors
 from kiviat.launch.process import children
 from kiviat.record import InputError
 
-# The names under which the loader finds the libraries of each ABI that we can build for.
-_ABIS = {
-    "openmpi": re.compile(r"libmpi\.so\.(40|80)"),
-    "mpich": re.compile(r"libmpi\.so\.12|libmpich\.so\.12"),
-}
 _ANY_MPI = re.compile(r"libmpi(ch|_abi|_cxx|cxx)?\.so(\.\d+)?")
-_LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)(\..*)?")
 _LDD_TIMEOUT_S = 30.0
 # Programs that run others, or modules that bring an MPI; what they will load cannot be seen from outside.
 _INTERPRETERS = re.compile(
@@ -81,24 +75,28 @@ def linked(words: Sequence[str], sure: bool = False) -> Linked:
     raise InputError(f"there is no MPI program in `{' '.join(words)}`; give it as you would start it")
 
 
+def _is_launcher(name: str) -> bool:
+    """Whether it is a launcher's name, such as mpiexec or mpiexec.hydra."""
+    known = (launcher for family in real_families() for launcher in vendors()[family].launcher_names)
+    return any(name == launcher or name.startswith(f"{launcher}.") for launcher in known)
+
+
 @cache
 def launcher_family(word: str) -> str | None:
     """The MPI that a launcher belongs to; None if it is no launcher of an MPI that we know."""
     path = _executable(word)
-    if path is None or not _LAUNCHERS.fullmatch(path.name):
+    if path is None or not _is_launcher(path.name):
         return None
     said = answer([str(path), "--version"])
-    for family, vendor in vendors().items():
-        if family != SIMULATOR and re.search(vendor.launcher_pattern, said):
-            return family
-    return None
+    matching = (name for name in real_families() if re.search(vendors()[name].launcher_pattern, said))
+    return next(matching, None)
 
 
 def toolchain_for(found: Linked, mpi: str | None) -> Toolchain:
     """What compiles for the program's MPI: `--mpi`, the wrapper of its own MPI, or one of its ABI."""
     if mpi:
         toolchain = find_toolchain(mpi)
-        if found.family and toolchain.family != found.family:
+        if found.family and not _same_abi(toolchain.family, found.family):
             raise InputError(
                 f"--mpi {mpi} is {toolchain.name}, but {found.program} is linked with "
                 f"{vendors()[found.family].title} ({found.library}); leave --mpi out"
@@ -112,9 +110,14 @@ def toolchain_for(found: Linked, mpi: str | None) -> Toolchain:
                     toolchain = find_toolchain(str(wrapper))
                 except InputError:
                     continue
-                if toolchain.family == found.family:
+                if _same_abi(toolchain.family, found.family):
                     return toolchain
     return find_toolchain(found.family)
+
+
+def _same_abi(family: str, other: str | None) -> bool:
+    """Whether programs of one MPI run with the other."""
+    return family == other or (other is not None and vendors()[family].abi == vendors()[other].abi)
 
 
 def _same_installation(found: Linked) -> bool:
@@ -128,12 +131,12 @@ def _same_installation(found: Linked) -> bool:
 
 def launcher_place(words: Sequence[str]) -> int | None:
     """Where the launcher stands, which others may start in turn; None if there is none by name."""
-    places = (at for at, word in enumerate(words) if _LAUNCHERS.fullmatch(Path(word).name))
+    places = (at for at, word in enumerate(words) if _is_launcher(Path(word).name))
     return next(places, None)
 
 
 def _refuse_other_launcher(word: str, launcher: str | None, program: str, family: str) -> None:
-    if launcher is not None and launcher != family:
+    if launcher is not None and not _same_abi(launcher, family):
         raise InputError(
             f"{word} is {vendors()[launcher].title}'s, but {program} is linked with "
             f"{vendors()[family].title}: its ranks would not find each other; use the launcher of its MPI"
@@ -172,8 +175,8 @@ def _libraries(path: Path) -> dict[str, Path] | None:
 
 def _family(word: str, libraries: dict[str, Path]) -> tuple[str, Path] | None:
     for name, where in libraries.items():
-        for family, names in _ABIS.items():
-            if names.fullmatch(name):
+        for family, vendor in vendors().items():
+            if vendor.abi and re.fullmatch(vendor.abi, name):
                 if "not found" in str(where):
                     raise InputError(f"{word} needs {name}, which is not found; set LD_LIBRARY_PATH")
                 return family, where
@@ -181,6 +184,7 @@ def _family(word: str, libraries: dict[str, Path]) -> tuple[str, Path] | None:
         if name.startswith("libsimgrid"):
             raise InputError(f"{word} was built for simulation; compile it for a real MPI")
         if _ANY_MPI.fullmatch(name):
-            known = "libmpi.so.40 (Open MPI 3 to 5) and libmpi.so.12 (MPICH and its relatives)"
+            titles = {vendor.abi_title for vendor in vendors().values() if vendor.abi}
+            known = " and ".join(sorted(titles, reverse=True))
             raise InputError(f"{word} needs {name}, an MPI of another ABI than {known}; use one of these")
     return None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.mpi.vendors import Need, Situation
+from kiviat.launch.mpi.vendors import Need, Situation, vendors
 
 
 @dataclass(frozen=True)
@@ -76,9 +75,12 @@ def environment(toolchain: Toolchain, options: Options, user: Mapping[str, str])
     return {name: value for name, value in added.items() if name not in user} | dict(options.environment)
 
 
-_MATTERS = re.compile(r"(OMPI_MCA|UCX|FI|MPIR_CVAR|MPICH|HYDRA|I_MPI|MV2|PSM2|OMP|GOMP|KMP)_|LD_PRELOAD$")
+# Beside those of the MPIs themselves: of their transports, and of threads.
+_OTHERS = ("UCX", "FI", "PSM2", "OMP", "GOMP", "KMP")
 
 
 def that_matter(user: Mapping[str, str]) -> dict[str, str]:
     """The variables of the user that change what MPI does."""
-    return {name: value for name, value in user.items() if _MATTERS.match(name)}
+    own = [word for vendor in vendors().values() for word in vendor.variables]
+    prefixes = tuple(f"{word}_" for word in (*_OTHERS, *own))
+    return {name: value for name, value in user.items() if name.startswith(prefixes) or name == "LD_PRELOAD"}

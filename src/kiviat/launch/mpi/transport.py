@@ -8,7 +8,7 @@ the provider of libfabric. What none of them says is None. `parse` is pure; `pro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +31,11 @@ class Seen:
     fast_network: bool
 
 
-def parse(family: str, seen: Seen) -> dict[str, Any]:
-    """`transport` as run.json holds it."""
-    near, far, evidence = (_openmpi if family == "openmpi" else _mpich)(seen)
+def parse(reader: str, seen: Seen) -> dict[str, Any]:
+    """`transport` as run.json holds it, by the `reader` that the vendor's file names, if any."""
+    if reader not in _READERS:
+        return {**UNKNOWN, "evidence": "how this MPI tells its transport is not known"}
+    near, far, evidence = _READERS[reader](seen)
     if seen.hosts == 1:
         far = None
     return {
@@ -103,6 +105,9 @@ def _ucx(seen: Seen) -> tuple[str | None, str | None]:
         is_near = kind == "intra-node" or seen.hosts == 1 or (not kind and bool(_NEAR_LANES & set(names)))
         (near if is_near else far).add(f"UCX {'+'.join(dict.fromkeys(names))}")
     return _joined(near), _joined(far)
+
+
+_READERS: Mapping[str, Callable[[Seen], _Found]] = {"openmpi": _openmpi, "mpich": _mpich}
 
 
 def _joined(names: Iterable[str]) -> str | None:

@@ -1,8 +1,8 @@
-"""Facts about MPI implementations, one file per vendor in `vendors/`.
+"""Facts about MPI implementations, one file per vendor in `vendors/`: a new MPI is a new file.
 
-A need is what a vendor's launcher is given in a situation: running as root, more ranks than cores, a
-probe of the transport, or binding (only when asked for). Needs can be limited to versions. `pmi` is what
-Slurm's srun has to speak. `wrappers` are names of the C++ wrapper that only this vendor's has.
+A need is what a vendor's launcher is given where all its situations hold: running as root, more ranks than
+cores, a probe of the transport, binding (only when asked for), an emulated cluster. Needs can be limited to
+versions. A file that `derives` from another one inherits all that it does not say itself.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, fields
+from functools import cache, reduce
+from operator import or_
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-Situation = Literal["root", "oversubscribed", "bind", "probe"]
+# "preloaded": ranks on an emulated cluster preload what the vendor's `preload` names.
+Situation = Literal["root", "oversubscribed", "bind", "probe", "emulated", "preloaded"]
 
 # The one family that runs on modelled machines instead of real ones.
 SIMULATOR = "smpi"
@@ -25,7 +27,7 @@ _COMPARISON = re.compile(r"(<=|>=|<|>|==)\s*(\d+(?:\.\d+)*)")
 
 @dataclass(frozen=True)
 class Need:
-    when: Situation
+    when: tuple[Situation, ...]
     why: str
     versions: str = ""
     arguments: tuple[str, ...] = ()
@@ -42,7 +44,54 @@ class Leftover:
 
 
 @dataclass(frozen=True)
+class Placement:
+    """How versions of a launcher are told where ranks go: as `launcher` of that version (placement.emit).
+    `name` is what `kiviat place --emit` calls it.
+    """
+
+    name: str
+    launcher: str
+    version: str
+    versions: str = ""
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """Options of a launcher: those that say how many `ranks`, that are followed by `one` or `two` words, that
+    are `placing` ranks, and that are `needless` here. Of those with words, `variables` set a variable whose
+    name begins with the value given here, `assignments` take NAME=VALUE, and `inheriting` hand on all.
+    """
+
+    ranks: tuple[str, ...] = ()
+    one: tuple[str, ...] = ()
+    two: tuple[str, ...] = ()
+    placing: tuple[str, ...] = ()
+    needless: tuple[str, ...] = ()
+    assignments: tuple[str, ...] = ()
+    inheriting: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def __or__(self, other: CommandLine) -> CommandLine:
+        """What launchers of both kinds understand."""
+        joined = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name, value in joined.items():
+            more = getattr(other, name)
+            joined[name] = value | more if name == "variables" else value + more
+        return CommandLine(**joined)
+
+
+@dataclass(frozen=True)
 class Vendor:
+    """What a vendor's file says.
+
+    `pmi` is what Slurm's srun has to speak, `wrappers` are names of the C++ wrapper that only this vendor's
+    has. `abi` matches the names by which the loader finds the library, `abi_title` is how messages name them.
+    The MPI reads `variables` that begin with these words, and `exports` hands one, {name}, to other nodes.
+    `transport` is how the output of a probe is read (mpi/transport.py), `preload` the source in
+    native/emulated that ranks on emulated nodes preload, `wheel` the Python distribution; `monitoring` says
+    whether the MPI can count what it sends.
+    """
+
     family: str
     title: str
     version_arguments: tuple[str, ...]
@@ -50,15 +99,37 @@ class Vendor:
     launcher_pattern: str
     library_marker: str
     launchers: tuple[str, ...]
+    other_launchers: tuple[str, ...]
     pmi: str
     debian_packages: tuple[str, ...]
     needs: tuple[Need, ...]
     leftovers: tuple[Leftover, ...]
+    placements: tuple[Placement, ...] = ()
+    command_line: CommandLine = CommandLine()
     wrappers: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    abi: str = ""
+    abi_title: str = ""
+    transport: str = ""
+    preload: str = ""
+    wheel: str = ""
+    monitoring: bool = False
+
+    @property
+    def launcher_names(self) -> tuple[str, ...]:
+        """The launchers beside the compiler wrapper, and those that commands of users begin with."""
+        return self.launchers + self.other_launchers
 
     def needed(self, situations: Iterable[Situation], version: str) -> list[Need]:
-        wanted = set(situations)
-        return [need for need in self.needs if need.when in wanted and fits(version, need.versions)]
+        """The needs of a version, all of whose situations hold."""
+        holding = set(situations)
+        return [need for need in self.needs if holding.issuperset(need.when) and fits(version, need.versions)]
+
+    def placement(self, version: str) -> tuple[str, str]:
+        """The launcher and its version, as placement.emit knows them; itself, where the file says nothing."""
+        matching = (one for one in self.placements if fits(version, one.versions))
+        return next(((one.launcher, one.version) for one in matching), (self.family, version))
 
 
 def fits(version: str, predicate: str) -> bool:
@@ -93,12 +164,39 @@ def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
 
 @cache
 def vendors() -> dict[str, Vendor]:
-    """All vendors by family, which is the file's name."""
-    return {path.stem: _load(path) for path in sorted(_FOLDER.glob("*.toml"))}
+    """All vendors by family, which is the file's name; those that derive from others come last."""
+    data = {path: tomllib.loads(path.read_text()) for path in sorted(_FOLDER.glob("*.toml"))}
+    bases = {path.stem: one for path, one in data.items() if "derives" not in one}
+    own = {path.stem: _load(path, one) for path, one in data.items() if "derives" not in one}
+    for path, one in data.items():
+        if "derives" in one:
+            inherited = {key: value for key, value in bases[one["derives"]].items() if key != "wrappers"}
+            own[path.stem] = _load(path, {**inherited, **one})
+    return own
 
 
-def _load(path: Path) -> Vendor:
-    data = tomllib.loads(path.read_text())
+def placements() -> dict[str, tuple[str, str]]:
+    """The launchers that `kiviat place --emit` knows, by name: those of the MPIs, and Slurm's."""
+    every = [one for vendor in vendors().values() for one in vendor.placements]
+    return {one.name: (one.launcher, one.version) for one in every} | {"slurm": ("slurm", "0")}
+
+
+def real_families() -> list[str]:
+    """The families that run on real machines; a simulator's is chosen by `--on`."""
+    return [name for name in vendors() if name != SIMULATOR]
+
+
+@cache
+def launcher_options() -> CommandLine:
+    """The options of all launchers that we know."""
+    return reduce(or_, (vendor.command_line for vendor in vendors().values()), CommandLine())
+
+
+def _load(path: Path, data: Mapping[str, Any]) -> Vendor:
+    options: Mapping[str, Any] = data.get("command_line", {})
+    line: dict[str, Any] = {
+        key: value if key == "variables" else tuple(value) for key, value in options.items()
+    }
     return Vendor(
         family=path.stem,
         title=data["title"],
@@ -107,10 +205,21 @@ def _load(path: Path) -> Vendor:
         launcher_pattern=data["launcher_pattern"],
         library_marker=data["library_marker"],
         launchers=tuple(data["launchers"]),
+        other_launchers=tuple(data.get("other_launchers", ())),
         pmi=data["pmi"],
         debian_packages=tuple(data["debian_packages"]),
         needs=tuple(_need(path, need) for need in data["need"]),
+        placements=tuple(Placement(**one) for one in data.get("placement", ())),
+        command_line=CommandLine(**line),
         wrappers=tuple(data.get("wrappers", ())),
+        variables=tuple(data.get("variables", ())),
+        exports=tuple(data.get("exports", ())),
+        abi=data.get("abi", ""),
+        abi_title=data.get("abi_title", ""),
+        transport=data.get("transport", ""),
+        preload=data.get("preload", ""),
+        wheel=data.get("wheel", ""),
+        monitoring=data.get("monitoring", False),
         leftovers=tuple(
             Leftover(item["folder"], tuple(item["patterns"]), tuple(item.get("used_by", ())))
             for item in data["leftover"]
@@ -118,8 +227,8 @@ def _load(path: Path) -> Vendor:
     )
 
 
-def _need(path: Path, data: Mapping[str, object]) -> Need:
-    need = Need(**{**data, "arguments": tuple(data.get("arguments", ()))})  # type: ignore[arg-type]
-    if need.when not in get_args(Situation):
-        raise ValueError(f"{path}: unknown situation {need.when!r}")
-    return need
+def _need(path: Path, data: Mapping[str, Any]) -> Need:
+    when = (data["when"],) if isinstance(data["when"], str) else tuple(data["when"])
+    if unknown := set(when) - set(get_args(Situation)):
+        raise ValueError(f"{path}: unknown situation {', '.join(sorted(unknown))}")
+    return Need(**{**data, "when": when, "arguments": tuple(data.get("arguments", ()))})

@@ -16,6 +16,8 @@ from kiviat.launch.substrates.substrate import Start
 from kiviat.placement import differences
 from kiviat.record import InputError
 
+_UNKNOWN_MPI = "unknown MPI"  # native/platform/vendor.hpp, of headers that it does not know
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -73,8 +75,11 @@ def said(setting: Setting, event: Event) -> dict[str, Any]:
     placement = _asked(setting.start)
     if layout is not None and placement is not None:
         placement["differences"] = differences(layout, event.get("ranks", []))
+    told = {name: event.get(name) for name in names}
+    if told["mpi"] == _UNKNOWN_MPI:
+        told |= {"mpi": setting.toolchain.vendor.title, "mpi_version": setting.toolchain.version}
     return {
-        **{name: event.get(name) for name in names},
+        **told,
         "placement": placement,
         "oversubscribed": setting.oversubscribed or bool(event.get("oversubscribed")),
     }
@@ -104,7 +109,7 @@ def refuse_wrong_mpi(setting: Setting, program: Program, event: Event) -> None:
             "choose with --mpi"
         )
     for vendor in vendors().values():
-        if vendor.family != toolchain.family and vendor.library_marker in library:
+        if vendor.library_marker in library and toolchain.vendor.library_marker not in library:
             raise InputError(
                 f"{program.name} was built with {toolchain.mpicxx} ({toolchain.name}), but loads "
                 f"{first_line}; see LD_LIBRARY_PATH and LD_PRELOAD"

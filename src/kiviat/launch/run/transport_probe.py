@@ -68,7 +68,7 @@ def probe(
         reason = words or f"no result within {timeout_s:g} s"
         return {**UNKNOWN, "evidence": f"the probe launch failed: {reason}"}
     fast = any(Path(device).is_dir() and any(Path(device).iterdir()) for device in _DEVICES)
-    return parse(toolchain.family, Seen(output, len(hosts), frozenset(maps) or None, fast))
+    return parse(toolchain.vendor.transport, Seen(output, len(hosts), frozenset(maps) or None, fast))
 
 
 def _mapped(marker: Marker, binary: Path) -> set[str]:

@@ -77,7 +77,7 @@ class Emulated:
             )
         # Slots of nodes are a matter of the cluster, cores one of the machine.
         layout = layout_of(self._cluster.topology(), ranks, replace(options, oversubscribed=False))
-        emitted = emit(layout, toolchain.family, toolchain.version)
+        emitted = emit(layout, *toolchain.placement)
         how = launching(
             self._cluster,
             toolchain.family,

@@ -44,7 +44,7 @@ class Scheduled(AlwaysReady):
         layout = layout_of(self.topology(), ranks, options) if options.places else None
         environment = mpiexec.environment(toolchain, options, os.environ)
         if options.launcher or not self._launches(toolchain):
-            emitted = emit(layout, toolchain.family, toolchain.version) if layout else None
+            emitted = emit(layout, *toolchain.placement) if layout else None
             words = mpiexec.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
         else:
             emitted = emit(layout, self.scheduler.name, "0") if layout else None

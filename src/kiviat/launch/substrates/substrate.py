@@ -99,7 +99,7 @@ class Native(AlwaysReady):
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
         layout = layout_of(local_topology(), ranks, options) if options.places else None
-        emitted = emit(layout, toolchain.family, toolchain.version) if layout else None
+        emitted = emit(layout, *toolchain.placement) if layout else None
         words = mpiexec.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
         environment = mpiexec.environment(toolchain, options, os.environ)
         return Start(

@@ -18,6 +18,7 @@ from types import FrameType
 from kiviat.launch.mpi.build import build, program_path
 from kiviat.launch.mpi.linkage import launcher_family, launcher_place
 from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.process.children import tied
 from kiviat.launch.process.signals import Interrupted, Interrupts
 from kiviat.launch.substrates.substrate import Start
@@ -51,16 +52,18 @@ class Tool:
     ) -> Start:
         """The command with the library in its ranks, which leave their files in `folder`.
 
-        Open MPI's launcher is told what to take to other nodes; MPICH's may preload something else already.
+        Some launchers are told what to take to other nodes; others may preload something else already.
         `also` are variables beside ours.
         """
         inherited = {**os.environ, **start.environment}.get(_PRELOAD, "")
         words = list(start.words)
         place = launcher_place(words)
         variables = {self.variable: str(folder), **(also or {})}
-        if place is not None and launcher_family(words[place]) == "openmpi":
+        family = None if place is None else launcher_family(words[place])
+        if place is not None and family is not None:
             new = [name for name in (_PRELOAD, *variables) if name not in words]
-            words[place + 1 : place + 1] = [part for name in new for part in ("-x", name)]
+            exports = vendors()[family].exports
+            words[place + 1 : place + 1] = [word.format(name=name) for name in new for word in exports]
         for at in range(2, len(words)):
             if words[at - 2 : at] == ["-genv", _PRELOAD]:
                 words[at] = _joined(library, words[at])

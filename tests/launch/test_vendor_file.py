@@ -1,0 +1,119 @@
+"""An MPI that nobody has heard of: one file, and it is found, launched, looked at and placed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.launching import launching
+from kiviat.launch.emulated.spec import Spec
+from kiviat.launch.mpi import vendors
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.command_line import taken_apart
+from kiviat.launch.mpi.linkage import launcher_family, linked, toolchain_for
+from kiviat.launch.mpi.mpiexec import Options, that_matter
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.transport import Seen, parse
+from kiviat.launch.run.launch_record import said
+from kiviat.launch.substrates.substrate import Start
+
+from .conftest import Run, plan
+from .test_real import case
+
+# MPICH 4 under another name, with an option of its own.
+FANCY = r"""
+derives = "mpich"
+title = "Fancy MPI"
+version_pattern = 'for Fancy version (\d+(?:\.\d+)*)'
+launcher_pattern = 'Fancy'
+launchers = ["fancyrun"]
+wrappers = ["fancycxx"]
+variables = ["FANCY"]
+
+[command_line]
+one = ["-frills"]
+
+[[placement]]
+name = "fancy"
+launcher = "mpich"
+version = "4"
+"""
+
+
+def _clear() -> None:
+    for cached in (vendors.vendors, vendors.launcher_options, launcher_family):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def fancy(mpich: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toolchain]:
+    """Its file in a folder beside those of the others, its wrapper and its launcher on PATH."""
+    files, programs = tmp_path / "vendors", tmp_path / "bin"
+    shutil.copytree(vendors._FOLDER, files)
+    (files / "fancy.toml").write_text(FANCY)
+    monkeypatch.setattr(vendors, "_FOLDER", files)
+    programs.mkdir()
+    for name, real, question, answer in (
+        ("fancycxx", mpich.mpicxx, "-v", "fancycxx for Fancy version 7.1"),
+        ("fancyrun", mpich.mpiexec, "--version", "Fancy run 7.1"),
+    ):
+        script = f'#!/bin/sh\n[ "$1" = {question} ] && exec echo "{answer}"\nexec {real} "$@"\n'
+        (programs / name).write_text(script)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    _clear()
+    yield find_toolchain("fancy")
+    monkeypatch.undo()
+    _clear()
+
+
+def test_found_launched_looked_at_and_placed(fancy: Toolchain, mpich: Toolchain, tmp_path: Path) -> None:
+    """MPICH's own kiviat-bench under its launcher: to compile another one would take minutes."""
+    assert (fancy.name, fancy.mpiexec.name) == ("Fancy MPI 7.1", "fancyrun")
+    run = Run(fancy, build(mpich), tmp_path / "run")
+    outcome = run(plan(case("pingpong", 8)), transport=None, options=Options(place="cyclic"))
+    assert (outcome.records, outcome.failed) == (1, 0), [record.reason for record in run.records]
+    (launch,) = run.launches.values()
+    words = launch["command"]
+    assert words[0] == str(fancy.mpiexec)
+    assert words[words.index("-f") + 1].endswith("/hosts"), "as Hydra reads places"
+    assert launch["placement"]["policy"] == "cyclic" and launch["placement"]["differences"] == []
+    assert launch["transport"]["near"] is not None, launch["transport"]
+
+
+def test_programs_of_its_abi_run_under_its_launcher(
+    fancy: Toolchain, mpich: Toolchain, stubs: Callable[[Toolchain], Path]
+) -> None:
+    program = str(stubs(mpich))
+    found = linked(["fancyrun", "-n", "2", program])
+    assert found.family == "mpich"
+    assert toolchain_for(found, "fancy") == fancy
+    command = taken_apart(["fancyrun", "-frills", "many", "-n", "2", program])
+    assert (command.ranks, command.options) == (2, ("-frills", "many"))
+    assert that_matter({"FANCY_COLOUR": "red", "PLAIN": "1"}) == {"FANCY_COLOUR": "red"}
+
+
+def test_on_emulated_nodes_as_what_it_derives_from(fancy: Toolchain) -> None:
+    cluster = Cluster.planned(Spec(2, 1))
+    told = [launching(cluster, family, "7.1", oversubscribed=True) for family in ("fancy", "mpich")]
+    assert told[0] == told[1] and "-launcher-exec" in told[0].arguments
+    assert vendors.placements()["fancy"] == ("mpich", "4")
+
+
+def test_what_its_file_does_not_say_is_not_taken_from_another_mpi(fancy: Toolchain) -> None:
+    """An MPI without a word on its transport was once read as if it were MPICH."""
+    found = parse("", Seen("libfabric provider: sockets\n", 1, frozenset(), True))
+    assert (found["near"], found["far"]) == (None, None) and "not known" in found["evidence"]
+
+
+def test_the_native_program_need_not_know_its_name(fancy: Toolchain) -> None:
+    """native/platform/vendor.hpp says "unknown MPI" of headers that are new to it."""
+    setting: Any = SimpleNamespace(start=Start((), {}), toolchain=fancy, oversubscribed=False)
+    launch = said(setting, {"mpi": "unknown MPI", "mpi_version": "unknown"})
+    assert (launch["mpi"], launch["mpi_version"]) == ("Fancy MPI", "7.1")
