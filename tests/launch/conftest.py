@@ -16,7 +16,8 @@ import pytest
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import UNKNOWN
 from kiviat.launch.process.processes import mapped, marker_of, our_processes
-from kiviat.launch.run.runner import Outcome, Progress, run_plan
+from kiviat.launch.run.outcome import Outcome, Progress
+from kiviat.launch.run.runner import run_plan
 from kiviat.plan import Case, Plan
 from kiviat.record import Record
 

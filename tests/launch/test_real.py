@@ -14,7 +14,7 @@ import pytest
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process import processes
-from kiviat.launch.run.runner import Progress
+from kiviat.launch.run.outcome import Progress
 from kiviat.plan import Case
 from kiviat.record import schema
 from kiviat.store.checksum import seal

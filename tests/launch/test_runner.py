@@ -17,7 +17,8 @@ import pytest
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.run.attempt import timeout_s
-from kiviat.launch.run.runner import Progress, dry_run
+from kiviat.launch.run.outcome import Progress
+from kiviat.launch.run.runner import dry_run
 from kiviat.record import InputError, schema
 from kiviat.store.checksum import seal
 

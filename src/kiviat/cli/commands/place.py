@@ -19,8 +19,6 @@ from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
 from kiviat.launch.mpi.vendors import placements
 from kiviat.launch.programs import scotch
-from kiviat.launch.substrates.emulated import Emulated
-from kiviat.launch.substrates.scheduled import Scheduled
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.machine.topology import Topology, local_topology
@@ -81,7 +79,7 @@ def _refuse(arguments: Namespace) -> None:
 
 
 def _target(arguments: Namespace, substrate: Substrate | None, ranks: int) -> Target:
-    there = _topology(substrate)
+    there = substrate.topology() if substrate else None
     names = _hosts(arguments.hosts) or (tuple(node.name for node in there.nodes) if there else None)
     if arguments.machine:
         return of_machine(find_machine(arguments.machine), ranks, arguments.nodes, names)
@@ -90,14 +88,6 @@ def _target(arguments: Namespace, substrate: Substrate | None, ranks: int) -> Ta
     if there is not None and arguments.on:
         return of_topology(arguments.on, there)
     raise InputError("where should the ranks run? Give --nodes 4x8, --machine NAME, or --on emulated:4x2")
-
-
-def _topology(substrate: Substrate | None) -> Topology | None:
-    if substrate is None:
-        return None
-    if isinstance(substrate, Emulated | Scheduled):
-        return substrate.topology()
-    return local_topology() if substrate.kind == "native" else None
 
 
 def _with_local_sockets(target: Target, arguments: Namespace) -> Target:

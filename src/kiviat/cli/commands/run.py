@@ -38,11 +38,10 @@ from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.lammps import costed
-from kiviat.launch.run.runner import Outcome, dry_run, run_plan
-from kiviat.launch.run.simulated_runner import simulate_plan
+from kiviat.launch.run.outcome import Outcome
+from kiviat.launch.run.runner import dry_run, run_plan
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.scheduled import Scheduled
-from kiviat.launch.substrates.simulated import Simulated
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
 from kiviat.record import InputError, Record
@@ -79,9 +78,9 @@ def _execute(arguments: Namespace) -> tuple[int, Path | None]:
     if scheduler := scheduler_to_ask(arguments.on):
         return _as_job(scheduler, arguments, toolchain, known, resumed)
     substrate, options = substrate_of(arguments.on), options_of(arguments)
-    if resumed and isinstance(substrate, Scheduled):
+    if resumed and substrate.scheduler:
         take_over(resumed, substrate.scheduler)
-    if isinstance(substrate, Simulated):
+    if substrate.machine:
         ask_once(arguments)
     declared = declared_watts(arguments, substrate)
     # Of a run that goes on, the number of ranks is settled: a job need not know its nodes.
@@ -204,8 +203,6 @@ def _run(
             "first_launch": len(directory.run.launches),
             "substrate": substrate,
         }
-        if isinstance(substrate, Simulated) and binary:
-            return simulate_plan(plan, toolchain, binary, **common)
         return run_plan(plan, toolchain, binary, others=others.programs, **common)
 
 
@@ -221,7 +218,7 @@ def _directory(
     declared: Mapping[str, Any] | None,
 ) -> RunDirectory:
     if resumed:
-        job = own_job(substrate.scheduler) if isinstance(substrate, Scheduled) else ""
+        job = own_job(substrate.scheduler) if substrate.scheduler else ""
         return RunDirectory.reopen(resumed, plan.hash, job)
     about = {
         "name": plan.name,

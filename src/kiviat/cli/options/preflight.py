@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kiviat.launch.substrates.cores import in_allocation
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.host.description import available_memory_bytes
 from kiviat.plan import Plan
@@ -17,7 +16,6 @@ _MESSAGES_KEPT = 12
 def refuse_beyond_memory(plan: Plan, substrate: Substrate) -> None:
     """InputError for an lmax that b_eff cannot have, as far as this machine has to hold all ranks."""
     available = available_memory_bytes()
-    here = substrate.kind == "emulated" or (substrate.kind == "native" and not in_allocation())
     for case in plan.cases:
         lmax = case.axes.get("lmax")
         if not isinstance(lmax, int) or lmax == 0:  # 0: as much as the memory allows
@@ -28,7 +26,7 @@ def refuse_beyond_memory(plan: Plan, substrate: Substrate) -> None:
                 f"{format_bytes(_MOST_BYTES)}, or 0 for what the memory allows; give one of these"
             )
         needed = _MESSAGES_KEPT * lmax * case.ranks
-        if here and available is not None and needed > available:
+        if substrate.is_this_machine and available is not None and needed > available:
             raise InputError(
                 f"lmax is {format_bytes(lmax)}: {case.ranks} ranks of {case.benchmark} need "
                 f"{format_bytes(needed)} for it, and this machine has {format_bytes(available)} left; "

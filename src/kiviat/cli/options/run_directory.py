@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.cli.options.substrate import WHERE
-from kiviat.launch.substrates.simulated import Simulated, described_machine
+from kiviat.launch.substrates.simulated import described_machine
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine import describe_host
 from kiviat.store import RunDirectory, runs_home
@@ -33,17 +33,12 @@ def new_run(
         machine=_machine(arguments.machine, substrate) | ({"declared_watts": watts} if watts else {}),
         plan=plan,
         substrate=substrate.kind,
-        clock="simulated" if isinstance(substrate, Simulated) else "wall",
+        clock=substrate.clock,
         where={name: getattr(arguments, name) for name in WHERE},
     )
 
 
 def _machine(name: str | None, substrate: Substrate) -> dict[str, Any]:
-    if isinstance(substrate, Simulated):
+    if substrate.machine:
         return {**described_machine(substrate.machine), **({"name": name} if name else {})}
-    return describe_host(name or _name_of(substrate))
-
-
-def _name_of(substrate: Substrate) -> str | None:
-    """An emulated cluster is a machine of its own; a native one has the host's name."""
-    return None if substrate.kind == "native" else substrate.label
+    return describe_host(name or substrate.machine_name)

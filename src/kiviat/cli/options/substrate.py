@@ -60,10 +60,10 @@ def declared_watts(arguments: Namespace, substrate: Substrate) -> dict[str, Any]
     """
     if arguments.watts is not None:
         asked = Watts.parse(arguments.watts)
-        sockets = substrate.machine.whole("node.sockets") if isinstance(substrate, Simulated) else None
+        sockets = substrate.machine.whole("node.sockets") if substrate.machine else None
         arguments.watts = (asked if sockets is None else asked.of_node(sockets)).control()
         return asked.to_json("command line")
-    if arguments.resume or not isinstance(substrate, Simulated):
+    if arguments.resume or substrate.machine is None:
         return None
     power = substrate.machine.number("power.node")
     if power is None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from kiviat.cli.options.substrate import substrate_of
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.substrates.simulated import Simulated
 from kiviat.launch.substrates.substrate import Native, Substrate
 from kiviat.launch.tools.user_command import Starting, as_it_is, on
 from kiviat.record import InputError
@@ -21,7 +20,7 @@ def started(arguments: Namespace, words: Sequence[str], toolchain: Toolchain) ->
     if arguments.on is None and not options.places:
         return Native(), as_it_is(words)
     substrate = substrate_of(arguments.on)
-    if isinstance(substrate, Simulated):
+    if substrate.machine:
         raise InputError(
             f"--on {arguments.on}: programs compiled for a real MPI do not run there; "
             "`kiviat trace` them here, and replay that"

@@ -16,7 +16,6 @@ from kiviat.launch.mpi.command_line import CommandLine, taken_apart, toolchain_o
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.programs.timed_run import Trial, tried
-from kiviat.launch.substrates.emulated import Emulated
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.placement import Layout, Place
 from kiviat.placement.prediction import Prediction
@@ -88,14 +87,13 @@ class _Runner:
 
 def _lines(layout: Layout, substrate: Substrate) -> list[str]:
     """Of a place file. The nodes of an emulated cluster share the cores: nobody can be bound there."""
-    free = isinstance(substrate, Emulated)
-    places = [Place(place.node) if free else place for place in layout.places]
+    places = [Place(place.node) if substrate.shares_cores else place for place in layout.places]
     return replace(layout, places=tuple(places)).lines()
 
 
 def _shared(substrate: Substrate) -> Path | None:
     """Where the folder is that all nodes see: the temporary one of this machine, or the working directory."""
-    return None if isinstance(substrate, Emulated) or substrate.label == "native" else Path.cwd()
+    return None if substrate.is_this_machine else Path.cwd()
 
 
 def _print(seen: Mapping[str, list[Trial]], predictions: Mapping[str, Prediction], launching: Trial) -> None:

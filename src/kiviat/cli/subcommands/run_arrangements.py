@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from kiviat.cli.text.run_page import report_on
-from kiviat.launch.substrates.emulated import Emulated
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.plan import Arrangement
 from kiviat.record import InputError
@@ -55,7 +54,7 @@ def run_arranged(
 
 def _possible(arrangements: Sequence[Arrangement], substrate: Substrate) -> list[Arrangement]:
     """Ranks of emulated nodes share the machine's cores, and are bound to none."""
-    if isinstance(substrate, Emulated):
+    if substrate.shares_cores:
         return list(dict.fromkeys(replace(arrangement, bind=None) for arrangement in arrangements))
     return list(arrangements)
 

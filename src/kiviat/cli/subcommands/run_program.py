@@ -31,7 +31,7 @@ def execute(arguments: Namespace) -> int:
     compute = factor_of(arguments)
     settle_shape(arguments)
     substrate = substrate_of(arguments.on)
-    if not isinstance(substrate, Simulated):
+    if substrate.machine is None:
         raise InputError(
             f"-- {arguments.program[0]}: kiviat runs programs of yours on simulated machines only; "
             "give --on simulated:MACHINE"

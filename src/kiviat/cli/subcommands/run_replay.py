@@ -11,7 +11,7 @@ from kiviat.cli.options.substrate import options_of, settle_shape, substrate_of
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.run_page import write_report
 from kiviat.launch.programs.replay import Replayed, Speed, refuse_unplaceable, replay, speed_of
-from kiviat.launch.substrates.simulated import Simulated
+from kiviat.launch.substrates.substrate import Substrate
 from kiviat.record import InputError
 from kiviat.record.units import counted, format_value
 from kiviat.store import call_run
@@ -23,7 +23,7 @@ def execute(arguments: Namespace) -> int:
     trace = read_trace(Path(arguments.replay))
     refuse_benchmarks(arguments, "--replay")
     substrate = substrate_of(arguments.on)
-    if not isinstance(substrate, Simulated):
+    if substrate.machine is None:
         raise InputError("--replay replays on simulated machines only; give --on simulated:MACHINE")
     refuse_other_ranks(trace, arguments)
     options = options_of(arguments)
@@ -57,7 +57,7 @@ def refuse_other_ranks(trace: Trace, arguments: Namespace) -> None:
 
 
 def _tell(
-    path: Path, substrate: Simulated, trace: Trace, speed: Speed, replayed: Replayed, report: str | None
+    path: Path, substrate: Substrate, trace: Trace, speed: Speed, replayed: Replayed, report: str | None
 ) -> int:
     what = f"{trace.program} on {counted(trace.ranks, 'rank')} of {substrate.label}"
     record, ended = replayed.record, replayed.ended

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from kiviat.cli.text.values import duration
 from kiviat.cli.visible import erase_line, visible_cell
-from kiviat.launch.run import runner
+from kiviat.launch.run import outcome
 from kiviat.plan import Plan
 
 _BAR = 24
@@ -28,7 +28,7 @@ class Progress:
         self._first: int | None = None
         self._launch: tuple[int, int] | None = None
 
-    def show(self, news: runner.Progress) -> None:
+    def show(self, news: outcome.Progress) -> None:
         if self._first is None:
             self._first, self._began = news.finished, time.monotonic()
         if news.kind == "death":
@@ -44,7 +44,7 @@ class Progress:
                 f"{news.finished} of {news.total} results, {self._left(news)}"
             )
 
-    def _refresh(self, news: runner.Progress) -> None:
+    def _refresh(self, news: outcome.Progress) -> None:
         now = time.monotonic()
         if now - self._shown < _REFRESH_S and news.finished < news.total:
             return
@@ -58,7 +58,7 @@ class Progress:
         erase_line()
         print(visible_cell(line)[:width], end="", file=sys.stderr, flush=True)
 
-    def _left(self, news: runner.Progress) -> str:
+    def _left(self, news: outcome.Progress) -> str:
         """The estimate counts for as much as a twentieth of the run that was seen."""
         before = self._first or 0
         todo = max(1, news.total - before)

@@ -10,7 +10,6 @@ from pathlib import Path
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.supervise import LaunchResult, supervise
-from kiviat.launch.substrates.emulated import Emulated
 from kiviat.launch.substrates.substrate import Start, Substrate
 
 _LOOK_S = 0.02
@@ -55,4 +54,5 @@ def tried(
 
 
 def _sent(substrate: Substrate) -> int | None:
-    return sum(substrate.bytes_sent().values()) if isinstance(substrate, Emulated) else None
+    sent = substrate.bytes_sent()
+    return None if sent is None else sum(sent.values())

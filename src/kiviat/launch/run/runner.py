@@ -32,7 +32,9 @@ from kiviat.launch.mpi.transport import UNKNOWN
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.attempt import Attempt, Ended, Sinks
 from kiviat.launch.run.launch_record import Setting
+from kiviat.launch.run.outcome import Outcome, Progress
 from kiviat.launch.run.program import KiviatBench, Program
+from kiviat.launch.run.simulated_runner import simulate_plan
 from kiviat.launch.run.transport_probe import probe
 from kiviat.launch.substrates.substrate import Native, Substrate
 from kiviat.plan.case import Case
@@ -42,30 +44,6 @@ from kiviat.record import InputError, Record
 _MAX_DEATHS = 3
 _MAX_BARREN = 2
 _LEAST_ROOM_BYTES = 64 * 1024
-
-
-@dataclass(frozen=True)
-class Progress:
-    """`kind` is "cleaned", "launch", "case", "record" or "death"; `finished` of `total` records are there."""
-
-    kind: str
-    repetition: int
-    world: int
-    case: str | None
-    finished: int
-    total: int
-    text: str | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """`signal` is the number of the signal that interrupted the run, or None if it is complete."""
-
-    signal: int | None
-    launches: int
-    records: int
-    failed: int
-    skipped: int
 
 
 def run_plan(
@@ -90,6 +68,23 @@ def run_plan(
 
     `timeout_s` is what a case may take before the watchdog ends it, instead of what its budget suggests.
     """
+    options, substrate = options or Options(), substrate or Native()
+    if substrate.machine and binary:
+        return simulate_plan(
+            plan,
+            toolchain,
+            binary,
+            run_id=run_id,
+            directory=directory,
+            done=done,
+            on_launch=on_launch,
+            on_record=on_record,
+            on_progress=on_progress,
+            options=options,
+            timeout_s=timeout_s,
+            first_launch=first_launch,
+            substrate=substrate,
+        )
     run = _Run(
         plan=plan,
         toolchain=toolchain,
@@ -100,11 +95,11 @@ def run_plan(
         on_launch=on_launch,
         on_record=on_record,
         on_progress=on_progress,
-        options=options or Options(),
+        options=options,
         transport=transport,
         timeout_s=timeout_s,
         next_launch=first_launch,
-        substrate=substrate or Native(),
+        substrate=substrate,
     )
     try:
         return run.execute(list(_groups(plan, done)))

@@ -28,11 +28,11 @@ from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupted, Interrupts
 from kiviat.launch.run.attempt import Attempt, Sinks
 from kiviat.launch.run.launch_record import Setting, described, now
+from kiviat.launch.run.outcome import Outcome, Progress
 from kiviat.launch.run.program import KiviatBench
-from kiviat.launch.run.runner import Outcome, Progress
 from kiviat.launch.substrates.cores import available_cores
 from kiviat.launch.substrates.simulated import Simulated
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.substrate import Start, Substrate
 from kiviat.machine.modelled.machine import Machine
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.plan import Plan
@@ -113,7 +113,7 @@ def simulate_plan(
     options: Options,
     timeout_s: float | None,
     first_launch: int,
-    substrate: Simulated,
+    substrate: Substrate,
 ) -> Outcome:
     """As `runner.run_plan`, for a modelled machine: repetitions are left out, since all are alike."""
     todo = [case for case in plan.ordered(0) if (0, case.id) not in done]
@@ -155,7 +155,7 @@ class _Job:
     """Cases that a launch of `world` ranks can run."""
 
     number: int
-    substrate: Simulated
+    substrate: Substrate
     options: Options
     world: int
     cases: tuple[Case, ...]

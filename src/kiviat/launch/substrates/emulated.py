@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.launching import launching
@@ -16,16 +17,17 @@ from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.cores import available_cores
-from kiviat.launch.substrates.substrate import Start, arguments_of, environment_of, layout_of
+from kiviat.launch.substrates.substrate import Start, Substrate, arguments_of, environment_of, layout_of
 from kiviat.machine.topology import Topology
 from kiviat.placement import emit
 from kiviat.record import InputError
 
 
-class Emulated:
+class Emulated(Substrate):
     """Until it is entered, `start` speaks of a cluster that has yet to be made."""
 
     kind = "emulated"
+    shares_cores = True
 
     def __init__(self, cluster: Cluster, kept: bool) -> None:
         self._cluster = cluster
@@ -39,7 +41,11 @@ class Emulated:
             return cls(Cluster.find(text), kept=True)
         return cls(Cluster.planned(parse_spec(text)), kept=False)
 
-    def __enter__(self) -> Emulated:
+    @property
+    def is_this_machine(self) -> bool:
+        return True
+
+    def __enter__(self) -> Self:
         if not self._kept:
             self._cluster = Cluster.up(self._cluster.spec).__enter__()
         return self
@@ -54,7 +60,6 @@ class Emulated:
         return self._cluster.topology()
 
     def bytes_sent(self) -> dict[str, int]:
-        """By node, frames with their headers, since the cluster is up."""
         return self._cluster.bytes_sent()
 
     def default_ranks(self, options: Options) -> int:

@@ -11,34 +11,32 @@ from kiviat.launch.mpi.command_line import variables_of
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, answer
 from kiviat.launch.schedulers.scheduler import Scheduler
-from kiviat.launch.substrates.cores import available_cores, ranks_to_probe
-from kiviat.launch.substrates.substrate import AlwaysReady, Start, arguments_of, environment_of, layout_of
+from kiviat.launch.substrates.cores import available_cores
+from kiviat.launch.substrates.substrate import Start, Substrate, arguments_of, environment_of, layout_of
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement import emit
 from kiviat.record import InputError
 
 
-class Scheduled(AlwaysReady):
+class Scheduled(Substrate):
     """Ranks are started by the scheduler's own launcher where it has one, and by mpiexec otherwise."""
 
     kind = "native"
+    scheduler: Scheduler
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.label = scheduler.name
+
+    @property
+    def machine_name(self) -> str | None:
+        return None
 
     def default_ranks(self, options: Options) -> int:
         nodes = self.topology().nodes if self.scheduler.hosts else ()
         if not nodes:
             return max(2, options.per_node or available_cores())
         return max(2, sum(min(node.slots, options.per_node or node.slots) for node in nodes))
-
-    def oversubscribes(self, ranks: int) -> bool:
-        """Other nodes take ranks as well; kiviat-bench counts those of each node and has the last word."""
-        return False
-
-    def ranks_to_probe(self, world: int) -> int:
-        return ranks_to_probe(world)
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
         layout = layout_of(self.topology(), ranks, options) if options.places else None

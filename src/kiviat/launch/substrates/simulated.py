@@ -10,7 +10,7 @@ from typing import Any
 from kiviat.launch.mpi.build import PLATFORM, PROGRAM, program_path
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.substrates.substrate import AlwaysReady, Start, layout_of
+from kiviat.launch.substrates.substrate import Start, Substrate, layout_of
 from kiviat.machine.modelled import lowering
 from kiviat.machine.modelled.machine import Machine, about, assumed, find_machine
 from kiviat.placement import Layout
@@ -21,12 +21,14 @@ _MOST_BY_DEFAULT = 16
 _BEFORE = "-wrapper"  # smpirun's word for what begins the simulator's own command
 
 
-class Simulated(AlwaysReady):
+class Simulated(Substrate):
     """A run takes the cores of the machine in order, unless it is placed otherwise. `product` is the
     program (kiviat.launch.mpi.build) beside which there is what loads the machine.
     """
 
     kind = "simulated"
+
+    machine: Machine
 
     def __init__(self, machine: Machine, product: str = PROGRAM) -> None:
         self.machine = machine
@@ -41,9 +43,6 @@ class Simulated(AlwaysReady):
 
     def default_ranks(self, options: Options) -> int:
         return max(2, min(self.machine.cores, _MOST_BY_DEFAULT))
-
-    def oversubscribes(self, ranks: int) -> bool:
-        return False
 
     def ranks_to_probe(self, world: int) -> int:
         """What carries messages is what the model says: there is nothing to be found out."""

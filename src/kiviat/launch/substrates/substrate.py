@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import os
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Literal, Self
 
 from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.substrates.cores import available_cores, oversubscribes, ranks_to_probe
+from kiviat.launch.schedulers.scheduler import Scheduler
+from kiviat.launch.substrates.cores import available_cores, in_allocation, oversubscribes, ranks_to_probe
+from kiviat.machine.modelled.machine import Machine
 from kiviat.machine.topology import Topology, local_topology
 from kiviat.placement import Emitted, Layout, emit, place
+
+Clock = Literal["wall", "simulated"]
 
 
 @dataclass(frozen=True)
@@ -48,30 +53,56 @@ class Start:
         return " ".join([*variables, shlex.join(self.command(program))])
 
 
-class Substrate(AbstractContextManager["Substrate"], Protocol):
-    """`kind` is that of the records; `label` is what `--on` calls it."""
+class Substrate(AbstractContextManager["Substrate"], ABC):
+    """`kind` is that of the records; `label` is what `--on` calls it. What tells substrates apart they say
+    themselves: the defaults are those of ranks on real nodes that are always there.
+    """
+
+    kind: str
+    label: str
+    # The modelled machine, whose time is simulated: there every launch repeats itself exactly.
+    machine: Machine | None = None
+    # In whose job the ranks run.
+    scheduler: Scheduler | None = None
+    # Nodes have the same cores, so that no rank can be bound to one.
+    shares_cores: bool = False
 
     @property
-    def kind(self) -> str: ...
+    def clock(self) -> Clock:
+        return "wall" if self.machine is None else "simulated"
 
     @property
-    def label(self) -> str: ...
+    def is_this_machine(self) -> bool:
+        """Whether all ranks run here: in the memory of this machine, with its folders."""
+        return False
 
+    @property
+    def machine_name(self) -> str | None:
+        """What a run calls the machine; None for the host's own name."""
+        return self.label
+
+    @abstractmethod
     def default_ranks(self, options: Options) -> int:
         """How many ranks a run has that asks for no number."""
-        ...
 
-    def oversubscribes(self, ranks: int) -> bool: ...
+    def oversubscribes(self, ranks: int) -> bool:
+        """Whether ranks outnumber cores; False where that is not known before the launch."""
+        return False
 
     def ranks_to_probe(self, world: int) -> int:
         """As few as show near and far pairs of a launch of `world` ranks; 0 where there is nothing to see."""
-        ...
+        return ranks_to_probe(world)
 
+    @abstractmethod
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start: ...
 
+    def topology(self) -> Topology | None:
+        """The real nodes; None where there are none."""
+        return None
 
-class AlwaysReady:
-    """Of a substrate that needs nothing made ready, and leaves nothing to clean up."""
+    def bytes_sent(self) -> Mapping[str, int] | None:
+        """What each node has sent, frames with their headers; None where it is not counted."""
+        return None
 
     def __enter__(self) -> Self:
         return self
@@ -82,11 +113,19 @@ class AlwaysReady:
         return None
 
 
-class Native(AlwaysReady):
+class Native(Substrate):
     """This machine, or the nodes that a scheduler has given us."""
 
     kind = "native"
     label = "native"
+
+    @property
+    def is_this_machine(self) -> bool:
+        return not in_allocation()
+
+    @property
+    def machine_name(self) -> str | None:
+        return None
 
     def default_ranks(self, options: Options) -> int:
         return max(2, min(available_cores(), options.per_node or available_cores()))
@@ -94,11 +133,11 @@ class Native(AlwaysReady):
     def oversubscribes(self, ranks: int) -> bool:
         return oversubscribes(ranks)
 
-    def ranks_to_probe(self, world: int) -> int:
-        return ranks_to_probe(world)
+    def topology(self) -> Topology:
+        return local_topology()
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
-        layout = layout_of(local_topology(), ranks, options) if options.places else None
+        layout = layout_of(self.topology(), ranks, options) if options.places else None
         emitted = emit(layout, *toolchain.placement) if layout else None
         words = mpiexec.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
         environment = mpiexec.environment(toolchain, options, os.environ)

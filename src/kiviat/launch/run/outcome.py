@@ -1,0 +1,29 @@
+"""What a run tells while it goes on, and in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`kind` is "cleaned", "launch", "case", "record" or "death"; `finished` of `total` records are there."""
+
+    kind: str
+    repetition: int
+    world: int
+    case: str | None
+    finished: int
+    total: int
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`signal` is the number of the signal that interrupted the run, or None if it is complete."""
+
+    signal: int | None
+    launches: int
+    records: int
+    failed: int
+    skipped: int
