@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kiviat.cli.options import preflight
+from kiviat.launch.substrates import substrate
 from kiviat.launch.substrates.substrate import Native
 from kiviat.plan import Plan
 from kiviat.plan.case import Case
@@ -17,14 +18,14 @@ def plan(lmax: int) -> Plan:
 
 
 def test_lmax_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "in_allocation", lambda: False)
+    monkeypatch.setattr(substrate, "in_allocation", lambda: False)
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 1 << 30)
     preflight.refuse_beyond_memory(plan(16 << 20), Native())
     with pytest.raises(
         InputError, match=r"lmax is 64 MiB: 4 ranks of b_eff need 3 GiB for it, .* has 1 GiB left"
     ):
         preflight.refuse_beyond_memory(plan(64 << 20), Native())
-    monkeypatch.setattr(preflight, "in_allocation", lambda: True)  # the other nodes may have more
+    monkeypatch.setattr(substrate, "in_allocation", lambda: True)  # the other nodes may have more
     preflight.refuse_beyond_memory(plan(64 << 20), Native())
 
 
