@@ -20,8 +20,8 @@ from kiviat.launch.mpi.build import PROFILER
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.simulated import Simulated
-from kiviat.launch.substrates.substrate import Start
 from kiviat.launch.tools.profile import TOOL, profiling
 from kiviat.launch.tools.profile_simulated import SimulatedProgram, profiling_simulated
 from kiviat.machine.modelled.machine import find_machine, load_machine
@@ -53,7 +53,11 @@ def _calls(mpi: Mpi, library: Path, setting: Setting) -> Iterator[Finding]:
     for launch in setting.progress(range(setting.times(21, least=3)), f"{ROW}: calls, {mpi.name}"):
         for into in (bare, counted) if launch % 2 else (counted, bare):
             with tempfile.TemporaryDirectory() as folder:
-                told = profiling(Start((), {}), library, Path(folder)).environment if into is counted else {}
+                told = (
+                    profiling(LaunchSpec((), {}), library, Path(folder)).environment
+                    if into is counted
+                    else {}
+                )
                 said = mpi.launch([program], ranks=1, variables=told)
                 for path in Path(folder).glob("*.profile"):
                     memory = read_profile(path).memory_bytes
@@ -87,7 +91,7 @@ def _program(mpi: Mpi, library: Path, setting: Setting) -> Finding:
     for launch in setting.progress(range(setting.times(11, least=2)), f"{ROW}: LU, {mpi.name}"):
         for counted in (launch % 2, 1 - launch % 2):
             with tempfile.TemporaryDirectory() as folder:
-                told = profiling(Start((), {}), library, Path(folder)).environment if counted else {}
+                told = profiling(LaunchSpec((), {}), library, Path(folder)).environment if counted else {}
                 times[counted].append(_lu(mpi, told, setting.brief))
                 for path in Path(folder).glob("*.profile"):
                     calls = int(read_profile(path).calls.calls.sum())
@@ -170,20 +174,19 @@ def _neighbours(program: Path, ranks: int, toolchain: Toolchain) -> SimulatedPro
     machine = load_machine(known.path, {"sources": sources, "node": {"count": nodes}})
     substrate = Simulated(machine, PROFILER)
 
-    def starting(folder: Path) -> Start:
-        start = substrate.start(toolchain, ranks, folder, Options())
-        return Start(start.command([program]), start.environment, start.files, start.layout)
+    def starting(folder: Path) -> LaunchSpec:
+        return substrate.start(toolchain, ranks, folder, Options()).of([program])
 
     return SimulatedProgram(machine, starting, 0)
 
 
-def _simulation(start: Start, folder: Path) -> tuple[float, float]:
+def _simulation(start: LaunchSpec, folder: Path) -> tuple[float, float]:
     """Seconds that it took, and the most memory that a process of it had."""
     peaks = folder / "peak"
     peaks.mkdir(exist_ok=True)
     begun = time.monotonic()
     environment = {**os.environ, **start.environment}
-    subprocess.run([sys.executable, _PEAK, peaks, *start.words], env=environment, check=True, cwd=folder)
+    subprocess.run([sys.executable, _PEAK, peaks, *start.command], env=environment, check=True, cwd=folder)
     seconds = time.monotonic() - begun
     most = max(float(path.read_text()) for path in peaks.iterdir())
     for path in peaks.iterdir():

@@ -16,7 +16,7 @@ from benchmarks.profiler import SOURCE
 from benchmarks.setting import Setting
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.programs.replay import Speed, replay
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.tools.profile import TOOL as PROFILER
 from kiviat.launch.tools.profile import Asked, profiling, recorder_of
 from kiviat.launch.tools.trace import TOOL as RECORDER
@@ -36,11 +36,11 @@ class _Libraries:
     recorder: Path
 
     def recording(self, folder: Path) -> Mapping[str, str]:
-        return RECORDER.preloading(Start((), {}), self.recorder, folder).environment
+        return RECORDER.preloading(LaunchSpec((), {}), self.recorder, folder).environment
 
     def waiting(self, folder: Path) -> Mapping[str, str]:
         """As `kiviat profile --wait-states` has it."""
-        return profiling(Start((), {}), self.profiler, folder, Asked(recorder=self.recorder)).environment
+        return profiling(LaunchSpec((), {}), self.profiler, folder, Asked(recorder=self.recorder)).environment
 
 
 def measure(setting: Setting) -> Iterator[Finding]:

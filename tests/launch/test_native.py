@@ -8,7 +8,7 @@ from kiviat.launch.mpi.mpiexec import Options, command, environment, that_matter
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import fits, vendors
 from kiviat.launch.process.execution import last_words
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 
 
 def made(family: str, version: str) -> Toolchain:
@@ -75,7 +75,7 @@ def test_only_variables_that_matter_to_mpi() -> None:
 
 
 def test_a_line_for_the_shell() -> None:
-    assert Start(("run",), {"A": "b c"}).shell_line(["x y"]) == "A='b c' run 'x y'"
+    assert LaunchSpec(("run",), {"A": "b c"}).of(["x y"]).shell_line() == "A='b c' run 'x y'"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -21,7 +19,7 @@ from kiviat.launch.mpi.mpiexec import Options, that_matter
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.transport import Seen, parse
 from kiviat.launch.run.launch_record import said
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 
 from .conftest import Run, plan
 from .test_real import case
@@ -114,6 +112,5 @@ def test_what_its_file_does_not_say_is_not_taken_from_another_mpi(fancy: Toolcha
 
 def test_the_native_program_need_not_know_its_name(fancy: Toolchain) -> None:
     """native/platform/vendor.hpp says "unknown MPI" of headers that are new to it."""
-    setting: Any = SimpleNamespace(start=Start((), {}), toolchain=fancy, oversubscribed=False)
-    launch = said(setting, {"mpi": "unknown MPI", "mpi_version": "unknown"})
+    launch = said(LaunchSpec((), {}, toolchain=fancy), {"mpi": "unknown MPI", "mpi_version": "unknown"})
     assert (launch["mpi"], launch["mpi_version"]) == ("Fancy MPI", "7.1")

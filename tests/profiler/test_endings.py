@@ -12,7 +12,7 @@ import pytest
 from kiviat.cli.main import main
 from kiviat.launch.mpi.linkage import linked
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.tools.profile import TOOL, profiling
 from kiviat.profile import read_profile
 from kiviat.record import InputError
@@ -197,7 +197,7 @@ def test_what_a_dead_kiviat_left(
     folder = tmp_path / "ranks"
     folder.mkdir()
     words = [openmpi.mpiexec, "--oversubscribe", "-n", "2", exchange, "left"]
-    variables = profiling(Start((), {}), TOOL.library(openmpi), folder).environment
+    variables = profiling(LaunchSpec((), {}), TOOL.library(openmpi), folder).environment
     subprocess.run(words, env={**os.environ, **ROOT, **variables}, capture_output=True)
     assert read_profile(folder).sent.dense_bytes().tolist() == [[0, 1000], [1000, 0]]
     assert main(["show", str(folder)]) == 0

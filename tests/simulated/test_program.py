@@ -64,7 +64,7 @@ def test_cores_without_ranks_take_no_memory(simgrid: Toolchain, bench: Path, tmp
     start = Simulated.parse("ndr-fat-tree").start(simgrid, 2, tmp_path, Options())
     for name, text in start.files.items():
         (tmp_path / name).write_text(text)
-    words = [*start.words, str(bench), "pingpong", "-m", "8", "-i", "1"]
+    words = [*start.launcher, str(bench), "pingpong", "-m", "8", "-i", "1"]
     environment = {**os.environ, **start.environment}
     said = subprocess.run(
         [sys.executable, "-c", MEMORY, *words], env=environment, capture_output=True, text=True, check=True

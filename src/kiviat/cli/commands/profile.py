@@ -31,7 +31,7 @@ def execute(arguments: Namespace) -> int:
     output = Path(arguments.output or TOOL.default_name(found.program))
     if arguments.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
-        print(profiling(starting(folder), library, folder, asked).shell_line(()))
+        print(profiling(starting(folder), library, folder, asked).shell_line())
         return 0
     state = Path(arguments.state) if arguments.state else None
     with substrate:

@@ -82,7 +82,7 @@ class _Runner:
             oversubscribed=self._substrate.oversubscribes(self._command.ranks),
         )
         start = self._substrate.start(self._toolchain, self._command.ranks, folder, options)
-        return tried(self._substrate, self._toolchain, start, program, folder, self._timeout_s)
+        return tried(self._substrate, replace(start.of(program), timeout_s=self._timeout_s))
 
 
 def _lines(layout: Layout, substrate: Substrate) -> list[str]:

@@ -18,8 +18,8 @@ from kiviat.launch.mpi.linkage import launcher_place
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.run.program import KiviatBench
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.simulated import Simulated
-from kiviat.launch.substrates.substrate import Start
 from kiviat.launch.tools.profile import TOOL
 from kiviat.launch.tools.profile_simulated import SimulatedProgram, profiled_simulation, profiling_simulated
 from kiviat.plan.case import Case
@@ -64,7 +64,7 @@ def execute(arguments: Namespace) -> int:
     output = Path(arguments.output or TOOL.default_name(name))
     if arguments.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
-        print(profiling_simulated(program, library, folder).shell_line(()))
+        print(profiling_simulated(program, library, folder).shell_line())
         return 0
     ended = profiled_simulation(
         program, library, output, Path(arguments.state) if arguments.state else None, look
@@ -95,11 +95,9 @@ def _of_program(arguments: Namespace, toolchain: Toolchain, options: Options) ->
     substrate = Simulated(Simulated.parse(arguments.on.partition(":")[2]).machine, PROFILER)
     ranks = ranks_of(arguments.ranks) or substrate.default_ranks(options)
 
-    def starting(folder: Path) -> Start:
-        start = simulated_start(
-            substrate.start(toolchain, ranks, folder, options), substrate, folder, compute
-        )
-        return replace(start, words=start.command([path, *arguments.program[1:]]))
+    def starting(folder: Path) -> LaunchSpec:
+        start = substrate.start(toolchain, ranks, folder, options)
+        return simulated_start(start, substrate, folder, compute).of([path, *arguments.program[1:]])
 
     program = SimulatedProgram(substrate.machine, starting, compute, arguments.crossing)
     return path.name, program, lambda folder: None
@@ -112,10 +110,10 @@ def _of_benchmark(arguments: Namespace, toolchain: Toolchain, options: Options) 
     bench = KiviatBench(program_path(toolchain) if arguments.dry_run else built(toolchain))
     case = _case(arguments, toolchain, bench.path, substrate.default_ranks(options))
 
-    def starting(folder: Path) -> Start:
+    def starting(folder: Path) -> LaunchSpec:
         start = substrate.start(toolchain, case.world, folder, options)
-        words, files = start.command(bench.words(folder, [case])), {**start.files, **bench.files([case])}
-        return replace(start, words=words, files=files)
+        files = {**start.files, **bench.files([case])}
+        return replace(start.of(bench.words(folder, [case])), files=files)
 
     def look(folder: Path) -> None:
         for event in bench.events(folder, [case]).finish():

@@ -16,10 +16,10 @@ from kiviat.launch.mpi.build import REPLAYER
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.programs.simulated_program import Found, record_of, run_single, setting_of
+from kiviat.launch.programs.simulated_program import Found, record_of, run_single
 from kiviat.launch.run.supervise import LaunchResult
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.simulated import Simulated
-from kiviat.launch.substrates.substrate import Start
 from kiviat.record import InputError, Metric
 from kiviat.record.units import counted
 from kiviat.store import call_run
@@ -49,9 +49,9 @@ def execute(arguments: Namespace) -> int:
         )
         start.write(folder)
         words = [str(program), *arguments.program[1:]]
-        setting = setting_of(directory.id, toolchain, start, words, ranks, folder)
+        spec = replace(start.of(words), run=directory.id, timeout_s=arguments.timeout)
         with Interrupts() as interrupts:
-            ended = run_single(setting, directory.set_launch, arguments.timeout, interrupts)
+            ended = run_single(spec, directory.set_launch, interrupts)
         told = folder / "simulated_s"
         simulated_s = float(told.read_text()) if told.exists() and not ended.reason else None
         metrics = [] if simulated_s is None else [Metric.once("time", "s", simulated_s)]
@@ -97,7 +97,7 @@ def ranks_of(text: str | None) -> int | None:
     return int(text)
 
 
-def simulated_start(start: Start, substrate: Simulated, folder: Path, compute: float) -> Start:
+def simulated_start(start: LaunchSpec, substrate: Simulated, folder: Path, compute: float) -> LaunchSpec:
     """Every rank has variables of its own, and payload matters; `compute` says how computation counts."""
     flops = substrate.machine.numbers["core.flops"].value
     config = {
@@ -109,9 +109,9 @@ def simulated_start(start: Start, substrate: Simulated, folder: Path, compute: f
             else {}
         ),
     }
-    words = (*start.words, *(f"--cfg={name}:{value}" for name, value in config.items()))
+    words = (*start.launcher, *(f"--cfg={name}:{value}" for name, value in config.items()))
     told = {"KIVIAT_SIMULATED_TIME": str(folder / "simulated_s")}
-    return replace(start, words=words, environment={**start.environment, **told})
+    return replace(start, launcher=words, environment={**start.environment, **told})
 
 
 def _tell(

@@ -17,7 +17,7 @@ from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.programs.simulated_program import Found, record_of, run_single, setting_of
+from kiviat.launch.programs.simulated_program import Found, record_of, run_single
 from kiviat.launch.run.supervise import LaunchResult
 from kiviat.launch.substrates.simulated import Simulated
 from kiviat.machine.modelled.machine import Machine
@@ -94,9 +94,9 @@ def replay(
     unpack(trace, streams)
     try:
         start.write(folder)
-        setting = setting_of(run, toolchain, start, words, trace.ranks, folder)
+        spec = dataclasses.replace(start.of(words), run=run, timeout_s=timeout_s)
         with Interrupts() as interrupts:
-            ended = run_single(setting, on_launch, timeout_s, interrupts)
+            ended = run_single(spec, on_launch, interrupts)
     finally:
         shutil.rmtree(streams, ignore_errors=True)
     refusal = (ended.reason or "").partition(_REFUSES)[2]

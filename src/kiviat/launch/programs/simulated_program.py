@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from kiviat import __version__
-from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.mpi.transport import MODELLED
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.run.launch_record import Setting, described, now
+from kiviat.launch.run.launch_record import described, now
 from kiviat.launch.run.supervise import LaunchResult, supervise
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.record import RECORD_SCHEMA, Metric, Record
 from kiviat.record.types import Scalar
 
@@ -32,42 +30,16 @@ class Found:
     notes: Mapping[str, str] = field(default_factory=dict)
 
 
-def setting_of(
-    run: str, toolchain: Toolchain, start: Start, words: Sequence[str | Path], ranks: int, folder: Path
-) -> Setting:
-    """The launch of `words` on a simulated machine, in a folder that there is already."""
-    return Setting(
-        index=0,
-        repetition=0,
-        world=ranks,
-        folder=folder,
-        substrate="simulated",
-        start=start,
-        command=start.command(words),
-        environment=start.environment,
-        user_environment={},
-        toolchain=toolchain,
-        transport=MODELLED,
-        oversubscribed=False,
-        run=run,
-        plan="",
-        timeout_s=None,
-    )
-
-
 def run_single(
-    setting: Setting,
-    on_launch: Callable[[Mapping[str, Any]], None],
-    timeout_s: float | None,
-    interrupts: Interrupts,
+    spec: LaunchSpec, on_launch: Callable[[Mapping[str, Any]], None], interrupts: Interrupts
 ) -> LaunchResult:
     """What the program prints is shown as it comes, and kept. `on_launch` hears of the launch as run.json
     holds it, at its beginning and at its end.
     """
-    mpi = setting.toolchain
+    mpi = spec.mpi
     launch = {
-        **described(setting),
-        "world": setting.world,
+        **described(spec),
+        "world": spec.ranks,
         "mpi": mpi.vendor.title,
         "mpi_version": mpi.version,
     }
@@ -76,20 +48,12 @@ def run_single(
 
     def look(_: Marker) -> bool:
         nonlocal shown
-        shown = _show(setting.folder / "stdout", shown)
+        shown = _show(spec.folder / "stdout", shown)
         return False
 
-    result = supervise(
-        setting.command,
-        setting.environment,
-        setting.folder,
-        mpi.vendor,
-        interrupts,
-        limit_s=lambda: timeout_s,
-        look=look,
-    )
-    _show(setting.folder / "stdout", shown)
-    result = replace(result, reason=_why(setting.folder, result))
+    result = supervise(spec, interrupts, look=look)
+    _show(spec.folder / "stdout", shown)
+    result = replace(result, reason=_why(spec.folder, result))
     outcome = "interrupted" if result.signal is not None else "failed" if result.reason else "ok"
     status = result.exit_status if result.exited else None
     on_launch({**launch, "ended": now(), "exit": status, "outcome": outcome, "reason": result.reason})

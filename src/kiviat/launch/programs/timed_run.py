@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.supervise import LaunchResult, supervise
-from kiviat.launch.substrates.substrate import Start, Substrate
+from kiviat.launch.substrates.launch_spec import LaunchSpec
+from kiviat.launch.substrates.substrate import Substrate
 
 _LOOK_S = 0.02
 # Frames that are still on their way when the launcher ends.
@@ -25,28 +23,13 @@ class Trial:
     sent_bytes: int | None
 
 
-def tried(
-    substrate: Substrate,
-    toolchain: Toolchain,
-    start: Start,
-    program: Sequence[str],
-    folder: Path,
-    timeout_s: float | None,
-) -> Trial:
-    """Runs it to its end; what it prints is in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    start.write(folder)
+def tried(substrate: Substrate, spec: LaunchSpec) -> Trial:
+    """Runs the launch to its end; what it prints is in its folder."""
+    spec.folder.mkdir(parents=True, exist_ok=True)
+    spec.write(spec.folder)
     before = _sent(substrate)
     with Interrupts() as interrupts:
-        result = supervise(
-            start.command(program),
-            start.environment,
-            folder,
-            toolchain.vendor,
-            interrupts,
-            limit_s=lambda: timeout_s,
-            look_s=_LOOK_S,
-        )
+        result = supervise(spec, interrupts, look_s=_LOOK_S)
     time.sleep(_SETTLE_S)
     after = _sent(substrate)
     sent = None if before is None or after is None else after - before

@@ -9,10 +9,11 @@ from typing import Any
 
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.run.events import Event, Identity
-from kiviat.launch.run.launch_record import Setting, described, now, refuse_wrong_mpi, said
+from kiviat.launch.run.events import Event
+from kiviat.launch.run.launch_record import Records, described, now, refuse_wrong_mpi, said
 from kiviat.launch.run.program import Events, Program
 from kiviat.launch.run.supervise import LaunchResult, supervise
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.plan.case import Case
 from kiviat.plan.controls import DEFAULTS
 from kiviat.record import Record
@@ -31,7 +32,7 @@ class Sinks:
 
 
 @dataclass(frozen=True)
-class Ended:
+class Unfinished:
     """`left` has no record. If the launch died, `reason` says why, and `victim` in which case, if in any."""
 
     left: list[Case]
@@ -49,35 +50,33 @@ def timeout_s(case: Case | None) -> float:
 class Attempt:
     """Tries to run `cases` in one launch of `program`."""
 
-    def __init__(self, setting: Setting, program: Program, cases: Sequence[Case], sinks: Sinks) -> None:
-        self._setting = setting
+    def __init__(self, spec: LaunchSpec, program: Program, cases: Sequence[Case], sinks: Sinks) -> None:
+        self._spec = spec
         self._program = program
         self._left = {case.id: case for case in cases}
         self._sinks = sinks
-        self._identity = Identity(
-            setting.run, setting.plan, setting.index, setting.substrate, setting.oversubscribed
-        )
-        self._launch = described(setting)
+        self._records = Records(spec)
+        self._launch = described(spec)
         self._published = False
         self._current: Case | None = None
         self._current_started: str | None = None
         self._ended = False
 
-    def run(self, interrupts: Interrupts) -> Ended:
+    def run(self, interrupts: Interrupts) -> Unfinished:
         """Returns when the launch has ended in one way or another, without a process or a file of it."""
-        folder = self._setting.folder
+        folder = self._spec.folder
         # A kiviat that was killed before it published its launch has left the folder of this one.
         shutil.rmtree(folder, ignore_errors=True)
         self._skip_missing()
         if not self._left:
             self._close("ok", None, "nothing was started: all its cases are skipped")
-            return Ended([])
+            return Unfinished([])
         folder.parent.mkdir(exist_ok=True)  # but no run's directory that vanished
         folder.mkdir()
         cases = list(self._left.values())
         for name, text in self._program.files(cases).items():
             (folder / name).write_text(text, encoding="utf-8")
-        self._setting.start.write(folder)
+        self._spec.write(folder)
         events = self._program.events(folder, cases)
 
         def look(_: Marker) -> bool:
@@ -86,15 +85,7 @@ class Attempt:
             return bool(new)
 
         try:
-            result = supervise(
-                self._setting.command,
-                self._setting.environment,
-                folder,
-                self._setting.toolchain.vendor,
-                interrupts,
-                limit_s=self._patience_s,
-                look=look,
-            )
+            result = supervise(self._spec, interrupts, limit_s=self._patience_s, look=look)
             for event in events.finish():
                 self._take(event)
             if interrupts.signal is not None and (result.exit_status or not self._ended):
@@ -107,27 +98,27 @@ class Attempt:
     def give_up(self, cases: Sequence[Case], reason: str) -> None:
         """Failed records for cases that no further launch will try."""
         for case in cases:
-            self._record(self._identity.failed(case, "launch", reason))
+            self._record(self._records.failed(case, "launch", reason))
 
     def _skip_missing(self) -> None:
         for case in list(self._left.values()):
             if why := self._program.missing(case):
                 del self._left[case.id]
-                self._record(self._identity.skipped(case, why))
+                self._record(self._records.skipped(case, why))
 
     def _patience_s(self) -> float:
         if self._ended:
             return _EXIT_TIMEOUT_S
-        if self._setting.timeout_s is not None:
-            return self._setting.timeout_s
+        if self._spec.timeout_s is not None:
+            return self._spec.timeout_s
         # A simulator says nothing while it works, and how long that takes has little to do with budgets.
-        return _SIMULATION_TIMEOUT_S if self._setting.substrate == "simulated" else timeout_s(self._current)
+        return _SIMULATION_TIMEOUT_S if self._spec.clock == "simulated" else timeout_s(self._current)
 
     def _take(self, event: Event) -> None:
         kind = event["event"]
         if kind == "launch":
-            refuse_wrong_mpi(self._setting, self._program, event)
-            self._launch |= said(self._setting, event)
+            refuse_wrong_mpi(self._spec, self._program, event)
+            self._launch |= said(self._spec, event)
             self._publish()
         elif kind == "start":
             self._current = self._left.get(str(event.get("case")))
@@ -144,10 +135,10 @@ class Attempt:
         if case is None:
             return
         try:
-            record = self._identity.record(event, self._current_started)
+            record = self._records.record(event, self._current_started)
         except (KeyError, TypeError) as error:
             reason = f"the result cannot be read: {type(error).__name__}: {error}"
-            record = self._identity.failed(case, "launch", reason, self._current_started)
+            record = self._records.failed(case, "launch", reason, self._current_started)
         self._current = None
         self._record(record)
 
@@ -166,24 +157,24 @@ class Attempt:
             words.append("all results are there")
         return "; ".join(word for word in words if word) or None
 
-    def _conclude(self, result: LaunchResult, reason: str | None) -> Ended:
+    def _conclude(self, result: LaunchResult, reason: str | None) -> Unfinished:
         victim = None if self._ended else self._current
         if victim:
             del self._left[victim.id]
             phase = "launch" if result.limit_s is None else "watchdog"
-            self._record(self._identity.failed(victim, phase, str(reason), self._current_started))
+            self._record(self._records.failed(victim, phase, str(reason), self._current_started))
         if self._ended:
             self.give_up(list(self._left.values()), f"{self._program.name} ended without its result")
             self._left.clear()
         self._close("failed" if reason else "ok", result.exit_status, reason)
         if not reason:
-            shutil.rmtree(self._setting.folder, ignore_errors=True)
-        return Ended(list(self._left.values()), None if self._ended else reason, victim)
+            shutil.rmtree(self._spec.folder, ignore_errors=True)
+        return Unfinished(list(self._left.values()), None if self._ended else reason, victim)
 
-    def _interrupted(self, status: int, signal: int) -> Ended:
+    def _interrupted(self, status: int, signal: int) -> Unfinished:
         self._close("interrupted", status, f"interrupted by signal {signal}")
-        shutil.rmtree(self._setting.folder, ignore_errors=True)
-        return Ended(list(self._left.values()))
+        shutil.rmtree(self._spec.folder, ignore_errors=True)
+        return Unfinished(list(self._left.values()))
 
     def _record(self, record: Record) -> None:
         if not self._published:

@@ -8,10 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kiviat import __version__
-from kiviat.plan.case import Case
-from kiviat.record import RECORD_SCHEMA, Metric, Record
-
 Event = Mapping[str, Any]
 
 
@@ -62,80 +58,3 @@ def _parsed(line: bytes) -> Event | None:
 
 def _excerpt(line: bytes) -> str:
     return line[:80].decode(errors="replace")
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What all records of a launch have in common."""
-
-    run: str
-    plan: str
-    launch: int
-    substrate: str
-    oversubscribed: bool
-
-    def record(self, event: Event, started: str | None) -> Record:
-        """The record of a result event. KeyError or TypeError where it lacks something."""
-        return Record.from_json(
-            {
-                **{name: event[name] for name in _FROM_EVENT},
-                "oversubscribed": self.oversubscribed or event["oversubscribed"],
-                "metrics": [{"from": None, "samples": None, **metric} for metric in event["metrics"]],
-                "tables": event["tables"],
-                **self._common(started),
-            }
-        )
-
-    def failed(self, case: Case, phase: str, reason: str, started: str | None = None) -> Record:
-        """The record of a case that has no result."""
-        return self._without_result(case, "failed", phase, reason, started)
-
-    def skipped(self, case: Case, reason: str) -> Record:
-        """The record of a case that was not tried."""
-        return self._without_result(case, "skipped", "setup", reason, None)
-
-    def _without_result(
-        self, case: Case, outcome: str, phase: str, reason: str, started: str | None
-    ) -> Record:
-        metrics: tuple[Metric, ...] = ()
-        return Record(
-            case=case.id,
-            benchmark=case.benchmark,
-            ranks=case.ranks,
-            bytes=case.bytes,
-            axes=dict(case.axes),
-            mode=None,
-            sync=None,
-            outcome=outcome,
-            phase=phase,
-            reason=reason,
-            check="not run",
-            check_reason="the case has no result",
-            stopped_by=None,
-            batch=None,
-            missed_windows=None,
-            clock_cost_s=None,
-            elapsed_s=None,
-            oversubscribed=self.oversubscribed,
-            metrics=metrics,
-            **self._common(started),
-        )
-
-    def _common(self, started: str | None) -> dict[str, Any]:
-        return {
-            "schema": RECORD_SCHEMA,
-            "run": self.run,
-            "launch": self.launch,
-            "plan": self.plan,
-            "version": __version__,
-            "substrate": self.substrate,
-            "clock": "simulated" if self.substrate == "simulated" else "wall",
-            "started": started,
-        }
-
-
-_FROM_EVENT = (
-    *("case", "benchmark", "ranks", "bytes", "axes", "mode", "sync", "outcome", "phase", "reason"),
-    *("check", "check_reason", "stopped_by", "batch", "missed_windows", "clock_cost_s", "elapsed_s"),
-    "notes",
-)

@@ -2,51 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat import __version__
 from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.run.events import Event
 from kiviat.launch.run.program import Program
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.placement import differences
-from kiviat.record import InputError
+from kiviat.plan.case import Case
+from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
 
 _UNKNOWN_MPI = "unknown MPI"  # native/platform/vendor.hpp, of headers that it does not know
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What is known before the launch starts. `environment` is what we set, beside that of the user."""
+class Records:
+    """Makes the records of a launch."""
 
-    index: int
-    repetition: int
-    world: int
-    folder: Path
-    substrate: str
-    start: Start
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
-    user_environment: Mapping[str, str]
-    toolchain: Toolchain
-    transport: Mapping[str, Any]
-    oversubscribed: bool
-    run: str
-    plan: str
-    timeout_s: float | None
+    spec: LaunchSpec
+
+    def record(self, event: Event, started: str | None) -> Record:
+        """The record of a result event. KeyError or TypeError where it lacks something."""
+        return Record.from_json(
+            {
+                **{name: event[name] for name in _FROM_EVENT},
+                "oversubscribed": self.spec.oversubscribed or event["oversubscribed"],
+                "metrics": [{"from": None, "samples": None, **metric} for metric in event["metrics"]],
+                "tables": event["tables"],
+                **self._common(started),
+            }
+        )
+
+    def failed(self, case: Case, phase: str, reason: str, started: str | None = None) -> Record:
+        """The record of a case that has no result."""
+        return self._without_result(case, "failed", phase, reason, started)
+
+    def skipped(self, case: Case, reason: str) -> Record:
+        """The record of a case that was not tried."""
+        return self._without_result(case, "skipped", "setup", reason, None)
+
+    def _without_result(
+        self, case: Case, outcome: str, phase: str, reason: str, started: str | None
+    ) -> Record:
+        metrics: tuple[Metric, ...] = ()
+        return Record(
+            case=case.id,
+            benchmark=case.benchmark,
+            ranks=case.ranks,
+            bytes=case.bytes,
+            axes=dict(case.axes),
+            mode=None,
+            sync=None,
+            outcome=outcome,
+            phase=phase,
+            reason=reason,
+            check="not run",
+            check_reason="the case has no result",
+            stopped_by=None,
+            batch=None,
+            missed_windows=None,
+            clock_cost_s=None,
+            elapsed_s=None,
+            oversubscribed=self.spec.oversubscribed,
+            metrics=metrics,
+            **self._common(started),
+        )
+
+    def _common(self, started: str | None) -> dict[str, Any]:
+        return {
+            "schema": RECORD_SCHEMA,
+            "run": self.spec.run,
+            "launch": self.spec.index,
+            "plan": self.spec.plan,
+            "version": __version__,
+            "substrate": self.spec.substrate,
+            "clock": self.spec.clock,
+            "started": started,
+        }
 
 
-def described(setting: Setting) -> dict[str, Any]:
+_FROM_EVENT = (
+    *("case", "benchmark", "ranks", "bytes", "axes", "mode", "sync", "outcome", "phase", "reason"),
+    *("check", "check_reason", "stopped_by", "batch", "missed_windows", "clock_cost_s", "elapsed_s"),
+    "notes",
+)
+
+
+def described(spec: LaunchSpec) -> dict[str, Any]:
     """The launch as `run.json` holds it. What only kiviat-bench can say is null."""
     return {
-        "index": setting.index,
-        "repetition": setting.repetition,
-        "command": list(setting.command),
-        "environment": {**setting.user_environment, **setting.environment},
+        "index": spec.index,
+        "repetition": spec.repetition,
+        "command": list(spec.command),
+        "environment": {**spec.user_environment, **spec.environment},
         "started": now(),
         "ended": None,
         "exit": None,
@@ -55,56 +106,56 @@ def described(setting: Setting) -> dict[str, Any]:
         "mpi": None,
         "mpi_version": None,
         "library": None,
-        "embedded": setting.toolchain.embedded,
-        "toolchain": setting.toolchain.to_json(),
+        "embedded": spec.mpi.embedded,
+        "toolchain": spec.mpi.to_json(),
         "compiler": None,
         "flags": None,
-        "transport": dict(setting.transport),
+        "transport": dict(spec.transport),
         "world": None,
         "ranks": [],
-        "placement": _asked(setting.start),
+        "placement": _asked(spec),
         "clock_cost_s": None,
-        "oversubscribed": setting.oversubscribed,
+        "oversubscribed": spec.oversubscribed,
     }
 
 
-def said(setting: Setting, event: Event) -> dict[str, Any]:
+def said(spec: LaunchSpec, event: Event) -> dict[str, Any]:
     """What the launch event adds to it."""
     names = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "ranks", "clock_cost_s")
-    layout = setting.start.layout
-    placement = _asked(setting.start)
+    layout = spec.layout
+    placement = _asked(spec)
     if layout is not None and placement is not None:
         placement["differences"] = differences(layout, event.get("ranks", []))
     told = {name: event.get(name) for name in names}
     if told["mpi"] == _UNKNOWN_MPI:
-        told |= {"mpi": setting.toolchain.vendor.title, "mpi_version": setting.toolchain.version}
+        told |= {"mpi": spec.mpi.vendor.title, "mpi_version": spec.mpi.version}
     return {
         **told,
         "placement": placement,
-        "oversubscribed": setting.oversubscribed or bool(event.get("oversubscribed")),
+        "oversubscribed": spec.oversubscribed or bool(event.get("oversubscribed")),
     }
 
 
-def _asked(start: Start) -> dict[str, Any] | None:
+def _asked(spec: LaunchSpec) -> dict[str, Any] | None:
     """The placement asked for; None where the launcher decides."""
-    if start.layout is None:
+    if spec.layout is None:
         return None
     return {
-        "policy": start.layout.policy,
-        "binding": start.layout.binding,
-        "nodes": [place.node for place in start.layout.places],
+        "policy": spec.layout.policy,
+        "binding": spec.layout.binding,
+        "nodes": [place.node for place in spec.layout.places],
         "differences": None,
     }
 
 
-def refuse_wrong_mpi(setting: Setting, program: Program, event: Event) -> None:
+def refuse_wrong_mpi(spec: LaunchSpec, program: Program, event: Event) -> None:
     """The launcher of another MPI starts N worlds of one rank, without any error."""
-    toolchain = setting.toolchain
+    toolchain = spec.mpi
     library = str(event.get("library") or "an unknown MPI")
     first_line = library.partition("\n")[0].strip()
-    if event.get("world") != setting.world:
+    if event.get("world") != spec.ranks:
         raise InputError(
-            f"{setting.command[0]} started {setting.world} ranks, but {program.name} sees "
+            f"{spec.command[0]} started {spec.ranks} ranks, but {program.name} sees "
             f"{event.get('world')} ({first_line}): launcher and {program.path} are not of one MPI; "
             "choose with --mpi"
         )

@@ -30,12 +30,12 @@ from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import UNKNOWN
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.run.attempt import Attempt, Ended, Sinks
-from kiviat.launch.run.launch_record import Setting
+from kiviat.launch.run.attempt import Attempt, Sinks, Unfinished
 from kiviat.launch.run.outcome import Outcome, Progress
 from kiviat.launch.run.program import KiviatBench, Program
 from kiviat.launch.run.simulated_runner import simulate_plan
 from kiviat.launch.run.transport_probe import probe
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.substrate import Native, Substrate
 from kiviat.plan.case import Case
 from kiviat.plan.plan import Plan
@@ -125,11 +125,11 @@ def dry_run(
         folder = Path("launches") / "probe"
         asked = _settled(replace(options, probe=True), world, substrate)
         start = substrate.start(toolchain, world, folder, asked)
-        lines.append(start.shell_line(mpiexec.program(binary, folder)))
+        lines.append(start.of(mpiexec.program(binary, folder)).shell_line())
     for index, (_, (world, _, _), cases) in enumerate(groups):
         folder, program = Path("launches") / str(index), programs[cases[0].program]
         start = substrate.start(toolchain, world, folder, _settled(options, world, substrate, program))
-        lines.append(start.shell_line(program.words(folder, cases)))
+        lines.append(start.of(program.words(folder, cases)).shell_line())
     return lines
 
 
@@ -217,7 +217,7 @@ class _Run:
         folder = self.folder / "probe"
         options = replace(_settled(self.options, world, self.substrate), probe=True)
         start = self.substrate.start(self.toolchain, world, folder, options)
-        return probe(self.toolchain, binary, world, folder, start, interrupts)
+        return probe(start, binary, interrupts)
 
     def _group(self, cases: list[Case], interrupts: Interrupts) -> None:
         """Launches until each case has a record, or launching again is in vain."""
@@ -227,7 +227,7 @@ class _Run:
             self._refuse_full_disk()
             program = self.programs[cases[0].program]
             sinks = Sinks(self.on_launch, self._record, self._start)
-            attempt = Attempt(self._setting(program, cases), program, cases, sinks)
+            attempt = Attempt(self._spec(program, cases), program, cases, sinks)
             self._tell("launch", None)
             ended = attempt.run(interrupts)
             if ended.reason is None:
@@ -240,30 +240,23 @@ class _Run:
             attempt.give_up(given_up, f"not tried again: {ended.reason}")
             cases = [case for case in ended.left if case not in given_up]
 
-    def _setting(self, program: Program, cases: Sequence[Case]) -> Setting:
+    def _spec(self, program: Program, cases: Sequence[Case]) -> LaunchSpec:
         folder = self.folder / str(self.next_launch)
         options = _settled(self.options, self.world, self.substrate, program)
         start = self.substrate.start(self.toolchain, self.world, folder, options)
-        setting = Setting(
-            index=self.next_launch,
-            repetition=self.repetition,
-            world=self.world,
-            folder=folder,
-            command=start.command(program.words(folder, cases)),
-            environment=start.environment,
-            start=start,
-            substrate=self.substrate.kind,
-            user_environment=mpiexec.that_matter(os.environ),
-            toolchain=self.toolchain,
-            transport=self.transport or UNKNOWN,
-            oversubscribed=options.oversubscribed,
+        spec = replace(
+            start.of(program.words(folder, cases)),
+            timeout_s=self.timeout_s,
             run=self.run_id,
             plan=self.plan.hash,
-            timeout_s=self.timeout_s,
+            index=self.next_launch,
+            repetition=self.repetition,
+            user_environment=mpiexec.that_matter(os.environ),
+            transport=self.transport or UNKNOWN,
         )
         self.next_launch += 1
         self.launches += 1
-        return setting
+        return spec
 
     def _refuse_full_disk(self) -> None:
         """A full disk kills one launch after the other, and none of them can say so."""
@@ -287,7 +280,7 @@ class _Run:
         self.on_progress(Progress(kind, self.repetition, self.world, case, finished, self.total, text))
 
 
-def _given_up(ended: Ended, deaths: Counter[str], barren: int) -> list[Case]:
+def _given_up(ended: Unfinished, deaths: Counter[str], barren: int) -> list[Case]:
     """Cases that it would be in vain to launch again."""
     if barren >= _MAX_BARREN:
         return ended.left

@@ -23,16 +23,16 @@ from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.build import build, cache_folder
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
-from kiviat.launch.mpi.transport import MODELLED
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupted, Interrupts
 from kiviat.launch.run.attempt import Attempt, Sinks
-from kiviat.launch.run.launch_record import Setting, described, now
+from kiviat.launch.run.launch_record import described, now
 from kiviat.launch.run.outcome import Outcome, Progress
 from kiviat.launch.run.program import KiviatBench
 from kiviat.launch.substrates.cores import available_cores
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.simulated import Simulated
-from kiviat.launch.substrates.substrate import Start, Substrate
+from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.modelled.machine import Machine
 from kiviat.plan.case import Case, case_id
 from kiviat.plan.plan import Plan
@@ -207,18 +207,18 @@ class _Work:
         """Gives the records of cases that are known, and returns the rest."""
         start = self._start(job, Path("x"))
         left: list[Case] = []
-        setting: Setting | None = None
+        spec: LaunchSpec | None = None
         for case in job.cases:
             kept = _kept(_key(start, self.binary, case))
             if kept is None:
                 left.append(case)
                 continue
-            if setting is None:
-                setting = self._setting(job, start)
-                launch = described(setting) | kept["launch"] | {"ended": now(), "outcome": "ok"}
+            if spec is None:
+                spec = self._spec(job, start)
+                launch = described(spec) | kept["launch"] | {"ended": now(), "outcome": "ok"}
                 launch["reason"] = "kept from an earlier simulation of the same machine, program and case"
                 self.on_launch(launch)
-            ours = {"run": self.run_id, "plan": self.plan_hash or None, "launch": setting.index}
+            ours = {"run": self.run_id, "plan": self.plan_hash or None, "launch": spec.index}
             self.on_record(job, Record.from_json({**kept["record"], **ours}))
         return replace(job, cases=tuple(left))
 
@@ -228,15 +228,15 @@ class _Work:
         said: dict[str, Any] = {}
         while left and self.interrupts.signal is None:
             with self.lock:
-                setting = self._setting(part, None)
-                self.on_launch(described(setting))
+                spec = self._spec(part, None)
+                self.on_launch(described(spec))
 
             def launched(launch: dict[str, Any]) -> None:
                 said.update({name: launch[name] for name in _KEPT})
                 with self.lock:
                     self.on_launch(launch)
 
-            def record(found: Record, start: Start = setting.start) -> None:
+            def record(found: Record, start: LaunchSpec = spec) -> None:
                 with self.lock:
                     self.on_record(part, found)
                 if found.outcome != "failed":
@@ -244,7 +244,7 @@ class _Work:
                     _keep(_key(start, self.binary, case), {"record": found.to_json(), "launch": dict(said)})
 
             attempt = Attempt(
-                setting, KiviatBench(self.binary), left, Sinks(launched, record, lambda case: None)
+                spec, KiviatBench(self.binary), left, Sinks(launched, record, lambda case: None)
             )
             ended = attempt.run(self.interrupts)
             if ended.reason is not None and ended.victim is None:
@@ -252,32 +252,23 @@ class _Work:
                 return
             left = ended.left
 
-    def _start(self, job: _Job, folder: Path) -> Start:
+    def _start(self, job: _Job, folder: Path) -> LaunchSpec:
         return job.substrate.start(self.toolchain, job.world, folder, job.options)
 
-    def _setting(self, job: _Job, start: Start | None) -> Setting:
+    def _spec(self, job: _Job, start: LaunchSpec | None) -> LaunchSpec:
         folder = self.folder / str(self.next_launch)
         start = start or self._start(job, folder)
         threads = any(case.threads for case in job.cases)
-        setting = Setting(
-            index=self.next_launch,
-            repetition=0,
-            world=job.world,
+        spec = replace(
+            start.of(mpiexec.program(self.binary, folder, threads), KIVIAT_PROCESSES=str(self.processes)),
             folder=folder,
-            command=start.command(mpiexec.program(self.binary, folder, threads)),
-            environment={**start.environment, "KIVIAT_PROCESSES": str(self.processes)},
-            start=start,
-            substrate=job.substrate.kind,
-            user_environment={},
-            toolchain=self.toolchain,
-            transport=MODELLED,
-            oversubscribed=False,
+            timeout_s=self.timeout_s,
             run=self.run_id,
             plan=self.plan_hash,
-            timeout_s=self.timeout_s,
+            index=self.next_launch,
         )
         self.next_launch += 1
-        return setting
+        return spec
 
 
 def _wait(futures: Sequence[Future[None]]) -> None:
@@ -301,9 +292,9 @@ def _alike(asked: Sequence[Asked]) -> list[tuple[Asked, int, list[int]]]:
     return [(asked[indices[0]], key[4], indices) for key, indices in groups.items()]
 
 
-def _key(start: Start, binary: Path, case: Case) -> str:
+def _key(start: LaunchSpec, binary: Path, case: Case) -> str:
     """Of all that the result depends on. The program's folder is named by its sources and its SimGrid."""
-    options = [word for word in start.words if word.startswith("--cfg")]
+    options = [word for word in start.launcher if word.startswith("--cfg")]
     facts = [*options, *(f"{name}\n{text}" for name, text in sorted(start.files.items()))]
     return hashlib.sha256("\n".join([binary.parent.name, case.line(), *facts]).encode()).hexdigest()
 

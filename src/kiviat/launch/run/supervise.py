@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from kiviat.launch.mpi.leftovers import Journal
-from kiviat.launch.mpi.vendors import Vendor
 from kiviat.launch.process.execution import Execution, exit_text, last_words_in
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.launch_record import now
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 
 _LOOK_S = 0.2
 
@@ -35,34 +34,32 @@ class LaunchResult:
 
 
 def supervise(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    folder: Path,
-    vendor: Vendor,
+    spec: LaunchSpec,
     interrupts: Interrupts,
     *,
-    limit_s: Callable[[], float | None],
+    limit_s: Callable[[], float | None] | None = None,
     look: Callable[[Marker], bool] = lambda marker: False,
     look_s: float = _LOOK_S,
 ) -> LaunchResult:
-    """Runs the command until it exits, a signal comes, or `limit_s()` seconds pass without a sign of life.
+    """Runs the command until it exits, a signal comes, or `limit_s()` seconds pass without a sign of life; by
+    default these are the timeout of the launch.
 
     `look` is called every `look_s` seconds and once more after the exit; it returns whether there was a sign.
-    What the command prints is in `folder`. However this returns or raises, no process of the launch is left,
-    and no file that its MPI keeps elsewhere.
+    What the command prints is in the launch's folder. However this returns or raises, no process of the
+    launch is left, and no file that its MPI keeps elsewhere.
     """
     marker = Marker.new()
-    journal = Journal.open(marker, vendor)
+    journal = Journal.open(marker, spec.mpi.vendor)
     try:
         started, began = now(), time.monotonic()
-        execution = Execution(command, environment, folder, marker)
+        execution = Execution(spec.command, spec.environment, spec.folder, marker)
         exited, exceeded, alive = False, None, began
         try:
             while not exited and exceeded is None and interrupts.signal is None:
                 exited = execution.wait(look_s) is not None
                 if look(marker):
                     alive = time.monotonic()
-                limit = limit_s()
+                limit = limit_s() if limit_s else spec.timeout_s
                 if not exited and limit is not None and time.monotonic() > alive + limit:
                     exceeded = limit
             elapsed_s = time.monotonic() - began
@@ -74,7 +71,7 @@ def supervise(
         elif exceeded is not None:
             reason = f"took longer than {exceeded:g} s"
         elif status:
-            reason = "; ".join(filter(None, (exit_text(status), last_words_in(folder))))
+            reason = "; ".join(filter(None, (exit_text(status), last_words_in(spec.folder))))
         return LaunchResult(status, exited, reason, interrupts.signal, exceeded, started, elapsed_s)
     finally:
         journal.close()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kiviat.launch.mpi import mpiexec
-from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import UNKNOWN, Seen, parse
 from kiviat.launch.process import processes
 from kiviat.launch.process.execution import last_words_in, output_in
@@ -15,7 +15,7 @@ from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.events import Tail
 from kiviat.launch.run.supervise import supervise
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 
 # Long enough to look at the ranks while they run. Every rank talks to near and far ones.
 _CASE = "probe allreduce ranks={ranks} bytes=8 target=1e-9 budget_s=0.3 max_samples=1000000"
@@ -25,23 +25,17 @@ _DEVICES = ("/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1")
 
 
 def probe(
-    toolchain: Toolchain,
-    binary: Path,
-    world: int,
-    folder: Path,
-    start: Start,
-    interrupts: Interrupts,
-    timeout_s: float = _TIMEOUT_S,
+    spec: LaunchSpec, binary: Path, interrupts: Interrupts, timeout_s: float = _TIMEOUT_S
 ) -> dict[str, Any]:
-    """The transports of a launch of `world` ranks; `evidence` says so where the probe failed."""
-    if world < 2:
+    """The transports between the ranks of a launch; `evidence` says so where the probe failed."""
+    folder = spec.folder
+    if spec.ranks < 2:
         return {**UNKNOWN, "evidence": "one rank talks to nobody"}
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(exist_ok=True)  # but no run's directory that vanished
     folder.mkdir()
-    (folder / "cases.txt").write_text(_CASE.format(ranks=world) + "\n")
-    start.write(folder)
-    command = start.command(mpiexec.program(binary, folder))
+    (folder / "cases.txt").write_text(_CASE.format(ranks=spec.ranks) + "\n")
+    spec.write(folder)
     tail, maps, hosts = Tail(folder / "events.jsonl"), set[str](), set[str]()
 
     def look(marker: Marker) -> bool:
@@ -52,23 +46,15 @@ def probe(
                 maps.update(_mapped(marker, binary))
         return False
 
-    result = supervise(
-        command,
-        start.environment,
-        folder,
-        toolchain.vendor,
-        interrupts,
-        limit_s=lambda: timeout_s,
-        look=look,
-        look_s=_LOOK_S,
-    )
+    bench = replace(spec.of(mpiexec.program(binary, folder)), timeout_s=timeout_s)
+    result = supervise(bench, interrupts, look=look, look_s=_LOOK_S)
     output, words = output_in(folder), last_words_in(folder)
     shutil.rmtree(folder, ignore_errors=True)
     if not result.exited or result.exit_status or not hosts:
         reason = words or f"no result within {timeout_s:g} s"
         return {**UNKNOWN, "evidence": f"the probe launch failed: {reason}"}
     fast = any(Path(device).is_dir() and any(Path(device).iterdir()) for device in _DEVICES)
-    return parse(toolchain.vendor.transport, Seen(output, len(hosts), frozenset(maps) or None, fast))
+    return parse(spec.mpi.vendor.transport, Seen(output, len(hosts), frozenset(maps) or None, fast))
 
 
 def _mapped(marker: Marker, binary: Path) -> set[str]:

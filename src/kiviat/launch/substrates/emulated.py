@@ -17,7 +17,8 @@ from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.cores import available_cores
-from kiviat.launch.substrates.substrate import Start, Substrate, arguments_of, environment_of, layout_of
+from kiviat.launch.substrates.launch_spec import LaunchSpec
+from kiviat.launch.substrates.substrate import Substrate, arguments_of, environment_of, layout_of
 from kiviat.machine.topology import Topology
 from kiviat.placement import emit
 from kiviat.record import InputError
@@ -73,7 +74,7 @@ class Emulated(Substrate):
     def ranks_to_probe(self, world: int) -> int:
         return min(world, self._cluster.spec.slots + 1)
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
         if options.bind or options.launcher:
             asked = f"--bind {options.bind}" if options.bind else f"--launcher {options.launcher!r}"
             raise InputError(
@@ -92,9 +93,15 @@ class Emulated(Substrate):
         )
         words = mpiexec.launcher(toolchain, ranks, options, (*how.arguments, *arguments_of(emitted, folder)))
         environment = mpiexec.environment(toolchain, options, os.environ)
-        return Start(
+        return LaunchSpec(
             (*how.prefix, *words),
             {**environment, **how.environment, **environment_of(emitted, folder)},
             emitted.files,
             layout,
+            toolchain,
+            ranks,
+            folder,
+            self.kind,
+            self.clock,
+            options.oversubscribed,
         )

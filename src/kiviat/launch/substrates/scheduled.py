@@ -12,7 +12,8 @@ from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, answer
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.cores import available_cores
-from kiviat.launch.substrates.substrate import Start, Substrate, arguments_of, environment_of, layout_of
+from kiviat.launch.substrates.launch_spec import LaunchSpec
+from kiviat.launch.substrates.substrate import Substrate, arguments_of, environment_of, layout_of
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement import emit
 from kiviat.record import InputError
@@ -38,7 +39,7 @@ class Scheduled(Substrate):
             return max(2, options.per_node or available_cores())
         return max(2, sum(min(node.slots, options.per_node or node.slots) for node in nodes))
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
         layout = layout_of(self.topology(), ranks, options) if options.places else None
         environment = mpiexec.environment(toolchain, options, os.environ)
         if options.launcher or not self._launches(toolchain):
@@ -51,11 +52,17 @@ class Scheduled(Substrate):
             ]
             words = [*launcher, *arguments_of(emitted, folder)]
             environment |= variables_of(options.arguments, launcher[0])
-        return Start(
+        return LaunchSpec(
             tuple(words),
             environment | environment_of(emitted, folder),
             emitted.files if emitted else {},
             layout,
+            toolchain,
+            ranks,
+            folder,
+            self.kind,
+            self.clock,
+            options.oversubscribed,
         )
 
     def _launches(self, toolchain: Toolchain) -> bool:

@@ -10,7 +10,9 @@ from typing import Any
 from kiviat.launch.mpi.build import PLATFORM, PROGRAM, program_path
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.substrates.substrate import Start, Substrate, layout_of
+from kiviat.launch.mpi.transport import MODELLED
+from kiviat.launch.substrates.launch_spec import LaunchSpec
+from kiviat.launch.substrates.substrate import Substrate, layout_of
 from kiviat.machine.modelled import lowering
 from kiviat.machine.modelled.machine import Machine, about, assumed, find_machine
 from kiviat.placement import Layout
@@ -48,7 +50,7 @@ class Simulated(Substrate):
         """What carries messages is what the model says: there is nothing to be found out."""
         return 0
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
         if options.launcher:
             raise InputError(
                 f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out"
@@ -57,7 +59,18 @@ class Simulated(Substrate):
         platform = program_platform(toolchain, self.product)
         words = simulator(toolchain, platform, ranks, folder / "hosts", lowering.options(self.machine))
         files = {"hosts": _hosts(layout), "machine.txt": lowering.platform(self.machine)}
-        return Start(words, {"KIVIAT_PLATFORM": str(folder / "machine.txt")}, files, layout)
+        return LaunchSpec(
+            words,
+            {"KIVIAT_PLATFORM": str(folder / "machine.txt")},
+            files,
+            layout,
+            toolchain,
+            ranks,
+            folder,
+            self.kind,
+            self.clock,
+            transport=MODELLED,
+        )
 
 
 def simulator(

@@ -7,50 +7,22 @@ dry run prints what a run executes. Entering a substrate makes ready what it nee
 from __future__ import annotations
 
 import os
-import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.cores import available_cores, in_allocation, oversubscribes, ranks_to_probe
+from kiviat.launch.substrates.launch_spec import Clock, LaunchSpec
 from kiviat.machine.modelled.machine import Machine
 from kiviat.machine.topology import Topology, local_topology
 from kiviat.placement import Emitted, Layout, emit, place
-
-Clock = Literal["wall", "simulated"]
-
-
-@dataclass(frozen=True)
-class Start:
-    """The words before the program, the variables beside the user's, and files for the launch's folder.
-
-    `layout` is the placement asked for, or None where the launcher decides.
-    """
-
-    words: tuple[str, ...]
-    environment: Mapping[str, str]
-    files: Mapping[str, str] = field(default_factory=dict)
-    layout: Layout | None = None
-
-    def command(self, program: Sequence[str | Path]) -> tuple[str, ...]:
-        return (*self.words, *map(str, program))
-
-    def write(self, folder: Path) -> None:
-        for name, text in self.files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-
-    def shell_line(self, program: Sequence[str | Path]) -> str:
-        """The command as one types it into a shell."""
-        variables = (f"{name}={shlex.quote(value)}" for name, value in self.environment.items())
-        return " ".join([*variables, shlex.join(self.command(program))])
 
 
 class Substrate(AbstractContextManager["Substrate"], ABC):
@@ -94,7 +66,8 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
         return ranks_to_probe(world)
 
     @abstractmethod
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start: ...
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+        """The launch but for its program. Pure; InputError where ranks cannot be placed as asked."""
 
     def topology(self) -> Topology | None:
         """The real nodes; None where there are none."""
@@ -136,16 +109,22 @@ class Native(Substrate):
     def topology(self) -> Topology:
         return local_topology()
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> Start:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
         layout = layout_of(self.topology(), ranks, options) if options.places else None
         emitted = emit(layout, *toolchain.placement) if layout else None
         words = mpiexec.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
         environment = mpiexec.environment(toolchain, options, os.environ)
-        return Start(
+        return LaunchSpec(
             tuple(words),
             environment | environment_of(emitted, folder),
             emitted.files if emitted else {},
             layout,
+            toolchain,
+            ranks,
+            folder,
+            self.kind,
+            self.clock,
+            options.oversubscribed,
         )
 
 

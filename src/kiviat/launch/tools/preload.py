@@ -21,7 +21,7 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.process.children import tied
 from kiviat.launch.process.signals import Interrupted, Interrupts
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.record import InputError
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -48,15 +48,15 @@ class Tool:
         )
 
     def preloading(
-        self, start: Start, library: Path, folder: Path, also: Mapping[str, str] | None = None
-    ) -> Start:
+        self, start: LaunchSpec, library: Path, folder: Path, also: Mapping[str, str] | None = None
+    ) -> LaunchSpec:
         """The command with the library in its ranks, which leave their files in `folder`.
 
         Some launchers are told what to take to other nodes; others may preload something else already.
         `also` are variables beside ours.
         """
         inherited = {**os.environ, **start.environment}.get(_PRELOAD, "")
-        words = list(start.words)
+        words = list(start.launcher)
         place = launcher_place(words)
         variables = {self.variable: str(folder), **(also or {})}
         family = None if place is None else launcher_family(words[place])
@@ -68,7 +68,7 @@ class Tool:
             if words[at - 2 : at] == ["-genv", _PRELOAD]:
                 words[at] = _joined(library, words[at])
         variables[_PRELOAD] = _joined(library, inherited)
-        return replace(start, words=tuple(words), environment={**start.environment, **variables})
+        return replace(start, launcher=tuple(words), environment={**start.environment, **variables})
 
     def default_name(self, program: str) -> str:
         """ "lmp.profile" for "/opt/bin/lmp" """
@@ -85,7 +85,9 @@ class Tool:
                 f"cannot write to {home}: {error.strerror}; give another -o or --state"
             ) from error
 
-    def run(self, starting: Callable[[Path], Start], output: Path, state: Path | None) -> tuple[Path, int]:
+    def run(
+        self, starting: Callable[[Path], LaunchSpec], output: Path, state: Path | None
+    ) -> tuple[Path, int]:
         """Where the ranks of a command have left their files, and its exit code. Nothing is left of one that
         cannot be started.
         """
@@ -121,11 +123,11 @@ def _joined(library: Path, others: str) -> str:
     return ":".join([str(library), *filter(None, others.split(":"))])
 
 
-def _started(start: Start) -> subprocess.Popen[bytes]:
+def _started(start: LaunchSpec) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(start.words, env={**os.environ, **start.environment}, preexec_fn=tied())
+        return subprocess.Popen(start.command, env={**os.environ, **start.environment}, preexec_fn=tied())
     except OSError as error:
-        raise InputError(f"cannot start {start.words[0]}: {error.strerror}") from error
+        raise InputError(f"cannot start {start.command[0]}: {error.strerror}") from error
 
 
 @contextmanager

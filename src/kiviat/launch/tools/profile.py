@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kiviat.launch.mpi.build import PROFILER, RECORDER
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.substrates.substrate import Start
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.tools.preload import Tool, finishing
 from kiviat.launch.tools.user_command import Starting
 from kiviat.profile import Waits, add_crossing, add_phases, add_waits, write_merged
@@ -74,7 +74,7 @@ def recorder_of(toolchain: Toolchain, *, dry: bool = False) -> Path:
     return _RECORDER.library(toolchain, dry=dry)
 
 
-def profiling(start: Start, library: Path, folder: Path, asked: Asked = _NOTHING) -> Start:
+def profiling(start: LaunchSpec, library: Path, folder: Path, asked: Asked = _NOTHING) -> LaunchSpec:
     """The command, profiled: what its ranks count is in `folder` at the end."""
     if asked.recorder:  # behind the profiler, which is the first one
         start = _RECORDER.preloading(start, asked.recorder, folder)

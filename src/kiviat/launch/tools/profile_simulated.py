@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.simulated import preloading
-from kiviat.launch.substrates.substrate import Start
 from kiviat.launch.tools.preload import finishing
 from kiviat.launch.tools.profile import TOOL, Profiled, collected
 from kiviat.machine.modelled.machine import Machine
@@ -24,17 +24,17 @@ class SimulatedProgram:
     """
 
     machine: Machine
-    starting: Callable[[Path], Start]
+    starting: Callable[[Path], LaunchSpec]
     compute: float | None
     crossing: bool = False
 
 
-def profiling_simulated(program: SimulatedProgram, library: Path, folder: Path) -> Start:
+def profiling_simulated(program: SimulatedProgram, library: Path, folder: Path) -> LaunchSpec:
     """The command, profiled."""
     start = program.starting(folder)
-    words = preloading(start.words, library)
+    words = preloading(start.launcher, library)
     told = {TOOL.variable: str(folder), **({_ALL_CROSSING: "1"} if program.crossing else {})}
-    return replace(start, words=words, environment={**start.environment, **told})
+    return replace(start, launcher=words, environment={**start.environment, **told})
 
 
 def profiled_simulation(

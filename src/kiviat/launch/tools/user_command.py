@@ -9,14 +9,15 @@ from pathlib import Path
 from kiviat.launch.mpi.command_line import taken_apart
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.substrates.substrate import Start, Substrate
+from kiviat.launch.substrates.launch_spec import LaunchSpec
+from kiviat.launch.substrates.substrate import Substrate
 
 # Of the folder in which a launcher finds what places the ranks; the program is in its words.
-Starting = Callable[[Path], Start]
+Starting = Callable[[Path], LaunchSpec]
 
 
 def as_it_is(words: Sequence[str]) -> Starting:
-    return lambda folder: Start(tuple(words), {})
+    return lambda folder: LaunchSpec(tuple(words), {})
 
 
 def on(substrate: Substrate, toolchain: Toolchain, words: Sequence[str], options: Options) -> Starting:
@@ -26,8 +27,7 @@ def on(substrate: Substrate, toolchain: Toolchain, words: Sequence[str], options
         options, arguments=command.options, oversubscribed=substrate.oversubscribes(command.ranks)
     )
 
-    def starting(folder: Path) -> Start:
-        start = substrate.start(toolchain, command.ranks, folder, asked)
-        return replace(start, words=start.command(command.program))
+    def starting(folder: Path) -> LaunchSpec:
+        return substrate.start(toolchain, command.ranks, folder, asked).of(command.program)
 
     return starting

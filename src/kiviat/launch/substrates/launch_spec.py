@@ -1,0 +1,68 @@
+"""A launch before it starts: what to start, where, with which environment and limits."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.transport import UNKNOWN
+from kiviat.placement import Layout
+
+Clock = Literal["wall", "simulated"]
+
+
+@dataclass(frozen=True)
+class LaunchSpec:
+    """The words of a `launcher` and of its `program`, variables beside the user's, and files for its folder.
+
+    A substrate says all of it but the program; of a command of the user's only the words are known.
+    `layout` is the placement asked for, None where the launcher decides. `timeout_s` is what a case, or a
+    program, may take before the launch is ended, None where that is left to the case.
+    """
+
+    launcher: tuple[str, ...]
+    environment: Mapping[str, str]
+    files: Mapping[str, str] = field(default_factory=dict)
+    layout: Layout | None = None
+    toolchain: Toolchain | None = None
+    ranks: int = 0
+    folder: Path = Path()
+    substrate: str = "native"
+    clock: Clock = "wall"
+    oversubscribed: bool = False
+    program: tuple[str, ...] = ()
+    timeout_s: float | None = None
+    # Which launch of which run it is, and what the run has found out beside.
+    run: str = ""
+    plan: str = ""
+    index: int = 0
+    repetition: int = 0
+    user_environment: Mapping[str, str] = field(default_factory=dict)
+    transport: Mapping[str, Any] = field(default_factory=lambda: UNKNOWN)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return self.launcher + self.program
+
+    @property
+    def mpi(self) -> Toolchain:
+        """The MPI of a launch of ours."""
+        assert self.toolchain is not None, "a command of the user's"
+        return self.toolchain
+
+    def of(self, program: Sequence[str | Path], **variables: str) -> Self:
+        """The launch of a program and its arguments, with `variables` more."""
+        return replace(self, program=tuple(map(str, program)), environment={**self.environment, **variables})
+
+    def write(self, folder: Path) -> None:
+        for name, text in self.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+    def shell_line(self) -> str:
+        """The command as one types it into a shell."""
+        variables = (f"{name}={shlex.quote(value)}" for name, value in self.environment.items())
+        return " ".join([*variables, shlex.join(self.command)])
