@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from kiviat.machine.modelled.networks import Network, build, room
+from kiviat.machine.modelled.networks import Network, build, capacity
 from kiviat.record import InputError
 from tests.machine.routes import Routes, all_pairs, bisection
 
@@ -281,13 +281,13 @@ def test_altix_spreads_over_planes_and_routers(group: int, cables: list[int]) ->
         ("torus", 4, {}, "lacks 'dimensions', which a torus needs"),
         ("torus", 5, {"dimensions": [2, 2]}, "this torus has 4 nodes, not 5"),
         ("torus", 0, {"dimensions": [0]}, "dimensions is \\[0\\]"),
-        ("crossbar", 4, {"radix": [3]}, "a crossbar has no 'radix'"),
+        ("crossbar", 4, {"radix": [3]}, "unknown parameter 'radix' of a crossbar"),
         ("kautz", 13, {"degree": [3], "diameter": [2]}, "this kautz has 12 nodes, not 13"),
         ("altix", 100, ALTIX, "this altix has 256 nodes, not 100"),
         ("fat-tree", 99, ALL["fat tree"][2], "99 nodes do not fit into a fat-tree of 64"),
         ("fat-tree", 8, {**ALL["fat tree"][2], "up": [1]}, "one number for each level"),
         ("dragonfly", 99, ALL["dragonfly"][2], "99 nodes do not fit into a dragonfly of 72"),
-        ("dragonfly", 72, {**ALL["dragonfly"][2], "groups": [9, 4]}, "a dragonfly has one such number"),
+        ("dragonfly", 72, {**ALL["dragonfly"][2], "groups": [9, 4]}, "a dragonfly takes a single number"),
         ("crossbar", 10**9, {}, "this crossbar of 1000000000 nodes has more than 1000000 nodes"),
         ("full-mesh", 10**5, {}, "this full-mesh of 100000 nodes has more than .* 4000000 cables"),
         ("kautz", 12, {"degree": [3], "diameter": [10**6]}, "this kautz has 4578245093723349979543798785708"),
@@ -302,8 +302,8 @@ def test_what_cannot_be_built_is_refused(
         build(kind, nodes, parameters, "the test")
 
 
-def test_room() -> None:
-    assert {name: room(kind, parameters) for name, (kind, _, parameters) in ALL.items()} == {
+def test_capacity() -> None:
+    assert {name: capacity(kind, parameters) for name, (kind, _, parameters) in ALL.items()} == {
         **{"crossbar": None, "full mesh": None, "Kautz": 12, "ring": 6, "3-D torus": 60, "hypercube": 16},
         **{"one axis is one": 4, "fat tree": 64, "thin tree": 64, "three levels": 64, "two planes": 16},
         **{"dragonfly": 72, "wide dragonfly": 48, "Altix": 256, "Altix of four boxes": 1024},

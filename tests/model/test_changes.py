@@ -88,7 +88,7 @@ def test_every_pair_of_nodes_is_joined(kind: str, nodes: int) -> None:
         ("topology=kautz", "no kautz network has 4 nodes"),
         ("topology.dimensions=a", "give whole numbers"),
         ("nodes=0", "whole number from 1"),
-        ("core.memory_bandwidth=10x", "a core cannot have more"),
+        ("core.memory_bandwidth=10x", "one core cannot exceed all cores"),
         ("mpi.node.send=2x", "nothing to change"),
         ("memory.buses=none", "socket, node"),
         ("radix=8", "a crossbar is not made of switches by their ports"),

@@ -77,8 +77,8 @@ def test_cables_side_by_side_share_what_they_carry() -> None:
 def test_a_network_in_pieces_is_refused() -> None:
     network = Network(3)
     switch = network.switch()
-    network.both(0, switch)
-    network.both(1, switch)
+    network.connect(0, switch)
+    network.connect(1, switch)
     with pytest.raises(InputError, match="no way from node 3 to node 1"):
         Routes(network, 3).loads(np.array([2]), np.array([0]), np.array([1.0]))
     with pytest.raises(InputError, match="there is no way from node"):

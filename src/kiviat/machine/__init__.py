@@ -1,4 +1,4 @@
-"""Describes the machine we run on, from /proc and /sys. A fact that is not there is None, never a guess."""
+"""Describes the host from /proc and /sys. Facts that are unavailable are None, never guessed."""
 
 from kiviat.machine.host.description import describe_host
 

@@ -1,4 +1,4 @@
-"""Nodes, their sockets and cores: where ranks can be placed."""
+"""Nodes with their sockets and cores, on which ranks are placed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class Node:
-    """`sockets` has the cores of each socket; a core goes by the OS number of its first hardware thread.
+    """A node. `sockets` has the cores of each socket, by the OS number of their first hardware thread.
 
-    `granted` is the number of slots where somebody else decides it: a scheduler, which need not say on
-    which cores, or the cluster that is emulated. Without it every core is a slot.
+    `granted` is the number of slots that a scheduler or an emulated cluster grants, possibly on unknown
+    cores. Without it every core is a slot.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Node:
 
     @property
     def cores(self) -> tuple[int, ...]:
-        """Socket by socket; empty where they are unknown."""
+        """All cores, socket by socket; empty if unknown."""
         return tuple(core for socket in self.sockets for core in socket)
 
     @property
@@ -49,18 +49,18 @@ class Topology:
         return sum(node.slots for node in self.nodes)
 
     def index(self, name: str) -> int | None:
-        """Where in `nodes` the node of that name is; None where there is none."""
+        """Return the index in `nodes` of the node called `name`, None if there is none."""
         return next((index for index, node in enumerate(self.nodes) if node.name == name), None)
 
 
 def local_topology(root: Path = Path("/"), allowed: Collection[int] | None = None) -> Topology:
-    """This node, as far as this process may use it; `allowed` CPUs are those of its affinity."""
+    """Return this node with the cores that the process may use; `allowed` defaults to its CPU affinity."""
     sockets: dict[int, list[int]] = {}
     counted: set[int] = set()
     for cpu in sorted(os.sched_getaffinity(0) if allowed is None else allowed):
         folder = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
         if cpu not in counted:
-            # Arm's firmware may leave the package out, which makes it -1 or missing on all CPUs.
+            # Arm's firmware may omit the package: -1 or missing on all CPUs.
             package = integer(text(folder / "physical_package_id"))
             sockets.setdefault(-1 if package is None else package, []).append(cpu)
         counted |= members(text(folder / "thread_siblings_list"))

@@ -1,4 +1,4 @@
-"""How much processor time the control group grants: a container may have less than the machine shows."""
+"""CPU limit of the control group: a container may have less processor time than the host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kiviat.machine.host.files import text
 
 
 def cpu_limit(root: Path) -> float | None:
-    """CPUs' worth of time per second, the least of our group and those above; None without a limit."""
+    """Return the CPU limit in CPUs, the minimum over our group and its parents; None without a limit."""
     groups = root / "sys/fs/cgroup"
     limits = []
     for line in (text(root / "proc/self/cgroup") or "").splitlines():
@@ -31,5 +31,5 @@ def _version_1(group: Path) -> float | None:
 
 
 def _ratio(quota: str = "", period: str = "") -> float | None:
-    """Without a limit, version 2 says "max" and version 1 says -1."""
+    """Return quota / period; None if there is no limit ("max" in version 2, -1 in version 1)."""
     return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() and int(period) else None

@@ -1,4 +1,4 @@
-"""The whole machine, as run.json holds it."""
+"""Description of the host, as run.json stores it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from kiviat.machine.host.virtualization import virtualization
 
 
 def describe_host(name: str | None = None, root: Path = Path("/")) -> dict[str, Any]:
-    """`root` is where proc, sys and etc are; tests have trees of their own."""
+    """Return the host's processor, memory, system and network facts; unavailable ones are None.
+
+    `root` is the folder that holds proc, sys and etc; tests pass trees of their own.
+    """
     return {
         "name": name or host_name(root),
         "cpu": model(root),
@@ -38,13 +41,13 @@ def host_name(root: Path = Path("/")) -> str:
 
 
 def available_memory_bytes(root: Path = Path("/")) -> int | None:
-    """What programs could still get."""
+    """Return the memory that programs can still allocate, in bytes."""
     return _memory(root, "MemAvailable")
 
 
-def _memory(root: Path, what: str = "MemTotal") -> int | None:
+def _memory(root: Path, field: str = "MemTotal") -> int | None:
     for line in (text(root / "proc/meminfo") or "").splitlines():
-        if line.startswith(f"{what}:"):
+        if line.startswith(f"{field}:"):
             kibibytes = integer(line.split()[1])
             return None if kibibytes is None else kibibytes * 1024
     return None

@@ -1,4 +1,4 @@
-"""Small files of the kernel, which may be missing or refuse to be read."""
+"""Small kernel files, which may be missing or unreadable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def text(path: Path) -> str | None:
-    """The content without its line end; None where there is none."""
+    """Return the stripped content; None if the file is missing, empty or unreadable."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:
@@ -21,15 +21,15 @@ def integer(word: str | None) -> int | None:
 
 
 def members(cpu_list: str | None) -> frozenset[int]:
-    """The CPUs that a list such as "0-3,8" names."""
-    found: set[int] = set()
+    """Return the CPU numbers in a list such as "0-3,8"."""
+    cpus: set[int] = set()
     for part in (cpu_list or "").split(","):
         first, _, last = part.partition("-")
         if first.strip().isdecimal():
-            found.update(range(int(first), int(last or first) + 1))
-    return frozenset(found)
+            cpus.update(range(int(first), int(last or first) + 1))
+    return frozenset(cpus)
 
 
 def count(cpu_list: str | None) -> int:
-    """How many CPUs a list such as "0-3,8" names."""
+    """Return the number of CPUs in a list such as "0-3,8"."""
     return len(members(cpu_list))

@@ -16,13 +16,15 @@ def interfaces(root: Path) -> list[dict[str, Any]]:
 
 
 def _network(root: Path) -> list[dict[str, Any]]:
-    found = []
+    networks = []
     for folder in sorted((root / "sys/class/net").glob("*")):
         kind = text(folder / "type")
         if kind is None or kind == _LOOPBACK or text(folder / "operstate") == "down":
             continue
-        found.append({"name": folder.name, "kind": _kind(folder, kind), "speed_bits_per_s": _speed(folder)})
-    return found
+        networks.append(
+            {"name": folder.name, "kind": _kind(folder, kind), "speed_bits_per_s": _speed(folder)}
+        )
+    return networks
 
 
 def _kind(folder: Path, kind: str) -> str:
@@ -34,20 +36,20 @@ def _kind(folder: Path, kind: str) -> str:
 
 
 def _speed(folder: Path) -> int | None:
-    """Interfaces that are down, and virtual ones, say -1 or refuse."""
+    """Return the speed in bit/s; None for virtual interfaces and those that are down (-1 or a read error)."""
     megabits = integer(text(folder / "speed"))
     return megabits * 10**6 if megabits is not None and megabits > 0 else None
 
 
 def _infiniband(root: Path) -> list[dict[str, Any]]:
-    found = []
+    ports = []
     for port in sorted((root / "sys/class/infiniband").glob("*/ports/*")):
         rate = re.match(r"([\d.]+) Gb/sec", text(port / "rate") or "")
-        found.append(
+        ports.append(
             {
                 "name": f"{port.parents[1].name}/{port.name}",
                 "kind": text(port / "link_layer") or "InfiniBand",
                 "speed_bits_per_s": round(float(rate[1]) * 1e9) if rate else None,
             }
         )
-    return found
+    return ports

@@ -12,11 +12,11 @@ _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def model(root: Path) -> str | None:
-    """The name of the processor: x86 and POWER call it differently, Arm has numbers only."""
+    """Return the processor's name; its key differs between x86 and POWER, and Arm has numbers only."""
     information = text(root / "proc/cpuinfo") or ""
     for pattern in (r"^model name\s*:\s*(.+)$", r"^cpu\s*:\s*(.+)$", r"^Model\s*:\s*(.+)$"):
-        if found := re.search(pattern, information, re.MULTILINE):
-            return " ".join(found[1].split())
+        if match := re.search(pattern, information, re.MULTILINE):
+            return " ".join(match[1].split())
     implementer = re.search(r"^CPU implementer\s*:\s*(\S+)$", information, re.MULTILINE)
     part = re.search(r"^CPU part\s*:\s*(\S+)$", information, re.MULTILINE)
     return f"Arm implementer {implementer[1]} part {part[1]}" if implementer and part else None
@@ -35,15 +35,15 @@ def threads(root: Path) -> int | None:
 
 
 def caches(root: Path) -> list[dict[str, int]]:
-    """Data and unified caches of the first CPU, from the nearest on."""
-    found = []
+    """Return the data and unified caches of the first CPU by level: level, bytes and CPUs that share it."""
+    data_caches = []
     for folder in sorted((root / _CPUS / "cpu0/cache").glob("index*")):
         level = integer(text(folder / "level"))
         size = _size(text(folder / "size"))
         if level is not None and size is not None and text(folder / "type") in ("Data", "Unified"):
             shared = count(text(folder / "shared_cpu_list")) or 1
-            found.append({"level": level, "bytes": size, "shared_by": shared})
-    return sorted(found, key=lambda cache: cache["level"])
+            data_caches.append({"level": level, "bytes": size, "shared_by": shared})
+    return sorted(data_caches, key=lambda cache: cache["level"])
 
 
 def _cpus(root: Path) -> list[Path]:
@@ -51,15 +51,15 @@ def _cpus(root: Path) -> list[Path]:
 
 
 def _topology(root: Path) -> set[tuple[str, str]]:
-    """(socket, core within it) of every CPU that is online; those offline have no topology."""
-    found = set()
+    """Return the (socket, core within it) pairs of all online CPUs; offline ones have no topology."""
+    pairs = set()
     for cpu in _cpus(root):
         package = text(cpu / "topology/physical_package_id")
         core = text(cpu / "topology/core_id")
         if package is not None and core is not None:
-            # Arm's firmware may leave the package out: -1 on all CPUs, which is one socket.
-            found.add((package, core))
-    return found
+            # Arm's firmware may omit the package: -1 on all CPUs, which is one socket.
+            pairs.add((package, core))
+    return pairs
 
 
 def _size(word: str | None) -> int | None:

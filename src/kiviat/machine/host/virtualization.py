@@ -1,4 +1,4 @@
-"""Whether this is a virtual machine or a container, and of which kind."""
+"""Detection of virtual machines and containers."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _VENDORS = {
 
 
 def virtualization(root: Path) -> str | None:
-    """ "none" on bare metal, else what is known of the guest; None where the machine does not tell."""
-    found = [word for word in (_machine(root), _container(root)) if word]
-    if found:
-        return ", ".join(found)
+    """Return "none" on bare metal, a description of the guest otherwise, and None if it is unknown."""
+    layers = [layer for layer in (_machine(root), _container(root)) if layer]
+    if layers:
+        return ", ".join(layers)
     return "none" if text(root / "sys/class/dmi/id/sys_vendor") else None
 
 
 def _machine(root: Path) -> str | None:
-    told = " ".join(
+    firmware = " ".join(
         text(root / "sys/class/dmi/id" / name) or "" for name in ("sys_vendor", "product_name", "bios_vendor")
     )
     for sign, name in _VENDORS.items():
-        if sign in told:
+        if sign in firmware:
             return f"virtual machine ({name})"
     if (kind := text(root / "sys/hypervisor/type")) is not None:
         return f"virtual machine ({kind})"

@@ -1,1 +1,1 @@
-"""Modelled machines: machine files, their networks, and their lowering to the simulator."""
+"""Modelled machines: machine files, their networks, and their translation into simulator input."""

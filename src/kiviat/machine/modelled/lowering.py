@@ -1,4 +1,4 @@
-"""A machine as the simulator wants it: text for native/simgrid/platform.cpp, and SMPI's options."""
+"""Translates a machine into simulator input: text for native/simgrid/platform.cpp, and SMPI's options."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _word(word: object) -> str:
 
 
 def platform(machine: Machine) -> str:
-    """The platform, up to the last node: nodes that have no ranks cost nothing while it runs."""
+    """Return the platform description of all nodes; nodes without ranks do not slow the simulation down."""
     text = _Lines()
     nics = [_nic(machine, text) for _ in range(machine.nodes)]
     buses = [_buses(machine, text) for _ in range(machine.nodes)]
@@ -53,7 +53,7 @@ def platform(machine: Machine) -> str:
 
 
 def _nic(machine: Machine, text: _Lines) -> tuple[list[int], list[int]]:
-    """The links that everything crosses that leaves the node, and that comes in."""
+    """Return the links that all traffic out of a node crosses, and those of all traffic into it."""
     rate = machine.numbers["nic.bandwidth"].value
     out, into = [text.link(rate)], [text.link(rate)]
     if bus := machine.number("nic.host_bus"):
@@ -64,7 +64,7 @@ def _nic(machine: Machine, text: _Lines) -> tuple[list[int], list[int]]:
 
 
 def _buses(machine: Machine, text: _Lines) -> list[int]:
-    """The memory bus of each socket; sockets may share one."""
+    """Return the memory bus of each socket; sockets may share one."""
     rate = machine.numbers["memory.bandwidth"].value
     sockets = machine.whole("node.sockets")
     if machine.words["memory.buses"] == "node":
@@ -85,7 +85,7 @@ def _network(machine: Machine, text: _Lines, nics: Sequence[tuple[list[int], lis
     link, hop = machine.numbers["topology.link"].value, machine.numbers["topology.hop"].value
     for arc in network.arcs:
         costs = hop if network.hop_costs(arc) else 0.0
-        # What a node's adapter cannot fill is no limit, and each one less makes the simulation quicker.
+        # A link at least as fast as the node's adapter never limits; leaving it out speeds the simulation up.
         at_node = not network.direct and min(arc.start, arc.end) < network.nodes
         idle = at_node and link * arc.width >= machine.numbers["nic.bandwidth"].value
         text.add("arc", arc.start, arc.end, -1 if idle else text.link(link * arc.width), costs)
@@ -94,7 +94,7 @@ def _network(machine: Machine, text: _Lines, nics: Sequence[tuple[list[int], lis
 def _cores(
     machine: Machine, text: _Lines, node: int, buses: Sequence[int], nic: tuple[list[int], list[int]]
 ) -> None:
-    """A core's own links: to memory, and for messages what a processor that copies them gets done."""
+    """Add the links of each core: to memory, and for copying messages at the core's copy rate."""
     passes, far = machine.whole("memory.passes"), machine.whole("memory.network_passes")
     copies = machine.number("core.copy_bandwidth")
     per_socket = machine.whole("node.cores")
@@ -122,7 +122,7 @@ def _cores(
 
 
 def options(machine: Machine) -> dict[str, str]:
-    """What smpirun is given as --cfg."""
+    """Return SMPI's configuration, passed to smpirun as --cfg name:value."""
     eager = str(int(machine.numbers["mpi.eager"].value))
     selector = machine.words["mpi.collectives"]
     return {
@@ -135,7 +135,7 @@ def options(machine: Machine) -> dict[str, str]:
         "smpi/send-is-detached-thresh": eager,
         **({} if selector == "default" else {"smpi/coll-selector": selector}),
         **{f"smpi/{name}": algorithm for name, algorithm in sorted(machine.algorithms.items())},
-        # Rates of flows and their sharing are set by the platform (native/simgrid/platform.cpp).
+        # The platform sets the rates of flows and how they share links (native/simgrid/platform.cpp).
         "network/TCP-gamma": "2e9",
         "network/optim": "Full",
         "network/weight-S": "0",
@@ -145,5 +145,5 @@ def options(machine: Machine) -> dict[str, str]:
 
 
 def host(node: int, core: int) -> str:
-    """What the platform calls a core."""
+    """Return the platform's name of a core."""
     return f"c{node}.{core}"

@@ -1,4 +1,4 @@
-"""A machine file: what a modelled machine is made of, every number with its source. See docs/machines.md."""
+"""Machine files: the parts of a modelled machine, every number with its source. See docs/machines.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kiviat.record.suggestion import suggestion
 MACHINE_SCHEMA = "kiviat.machine/1"
 LEVELS = ("socket", "node", "network")
 
-# Each number by its place: its unit, and whether a file must have it.
+# Unit of each number by its key, and whether it is required.
 _FIELDS: Mapping[str, tuple[str, bool]] = {
     "node.count": ("1", True),
     "node.sockets": ("1", True),
@@ -64,25 +64,25 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "nic.host_bus_duplex": ("half", "full"),
     "mpi.collectives": ("mpich", "ompi", "mvapich2", "impi", "default"),
 }
-# What SMPI can be told an algorithm for.
+# Collectives for which SMPI accepts an algorithm.
 _COLLECTIVES = {
     *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier"),
     *("bcast", "gather", "reduce", "reduce_scatter", "scatter"),
 }
 _ALGORITHM = re.compile(r"\w+")
-_MOST_CORES = 8_000_000  # the simulator is told of each
+_MOST_CORES = 8_000_000  # the platform text has a line for each
 _MOST_PASSES = 64
 _TABLES = {"sources", "node", "core", "memory", "interconnect", "nic", "topology", "mpi", "power"}
 _TEXTS = {"title", "summary", "uncalibrated"}
 _LISTS = {"calibrated_on", "open_questions", "losses"}
-# What a variant does not take over from its base: what is said about the file itself.
+# Keys that a variant does not inherit, because they describe the file itself.
 _OWN = ("summary", "uncalibrated", "published")
 _TOGETHER = (
     *(("core.copy_bandwidth", "core.copy_duplex"), ("core.copy_bandwidth", "core.copy_reach")),
     ("nic.host_bus", "nic.host_bus_duplex"),
 )
 _BUCKET = ("nic.bucket_out", "nic.bucket_in", "nic.packet")
-# What a data sheet, STREAM or DGEMM on one core can tell.
+# Rates that a data sheet, STREAM or DGEMM on one core provides.
 _CORE_RATES = ("core.flops", "core.memory_bandwidth")
 _TOP = {
     *("schema", "name", "title", "summary", "version", "base", "uncalibrated", "calibrated_on"),
@@ -93,7 +93,7 @@ _TOP = {
 
 @dataclass(frozen=True)
 class Segment:
-    """Messages of at least `start_bytes` between two ranks of a level, and what they cost."""
+    """Costs of messages of at least `start_bytes` between two ranks of a level."""
 
     start_bytes: float
     latency: Quantity
@@ -107,13 +107,13 @@ class Segment:
 
 @dataclass(frozen=True)
 class Machine:
-    """`numbers` are by place, such as "nic.bandwidth"; `uncalibrated` says why no published row fits it.
+    """A modelled machine. Keys of `numbers` are places in the file, such as "nic.bandwidth".
 
-    `base_rows` are those that the base of a variant was fitted to, or the machine before it was changed: what
-    was changed they need not fit.
+    `uncalibrated` is the reason why no published row was fitted. `base_rows` are the published rows that the
+    base of a variant was fitted to, or the machine before changes; the changed machine need not fit them.
 
-    `published` are the names and modes under which published/ has results of this machine. `node_aware`
-    collectives go through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp).
+    `published` has the (machine, mode) names of its results in published/. `node_aware` collectives go
+    through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp).
     """
 
     name: str
@@ -139,7 +139,7 @@ class Machine:
     node_aware: bool = False
 
     def number(self, place: str) -> float | None:
-        """In SI units; None where the file has none."""
+        """Return the number at `place` in SI units, None if the file has none."""
         quantity = self.numbers.get(place)
         return None if quantity is None else quantity.value
 
@@ -165,7 +165,7 @@ class Machine:
         )
 
     def topology(self) -> Topology:
-        """Where ranks can be placed. Cores of a node are numbered socket by socket."""
+        """Return the nodes with their sockets and cores; a node's cores are numbered socket by socket."""
         per_socket = self.whole("node.cores")
         sockets = tuple(
             tuple(range(socket * per_socket, (socket + 1) * per_socket))
@@ -175,8 +175,8 @@ class Machine:
 
     @property
     def hash(self) -> str:
-        """Of all that a simulation depends on; words for people, such as titles and notes, do not count."""
-        # The network itself, not what it is called: builders may change too.
+        """SHA-256 of everything that a simulation depends on; titles, notes and sources are excluded."""
+        # The network itself, not its name: builders may change.
         network = self.network
         arcs = [(arc.start, arc.end, arc.width) for arc in network.arcs]
         facts = [repr((network.node_divisor, network.divisors, arcs, sorted(network.relays)))]
@@ -192,7 +192,7 @@ class Machine:
 
 
 def about(machine: Machine) -> dict[str, Any]:
-    """What a machine is, as JSON has it: its identity, its size, what it was calibrated on."""
+    """Return the JSON description of a machine: identity, size and calibration rows."""
     return {
         "name": machine.name,
         "title": machine.title,
@@ -213,7 +213,7 @@ def about(machine: Machine) -> dict[str, Any]:
 
 
 def segment_numbers(segment: Segment) -> tuple[float, ...]:
-    """From bytes, latency, bandwidth, send, send per byte, receive, receive per byte, after, in SI units."""
+    """Return, in SI units: first size, latency, bandwidth, send, send/B, receive, receive/B, after."""
     of_processors = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
     optional = (*of_processors, segment.after)
     fixed = (segment.start_bytes, segment.latency.value, segment.bandwidth.value)
@@ -221,13 +221,13 @@ def segment_numbers(segment: Segment) -> tuple[float, ...]:
 
 
 def machines() -> dict[str, Path]:
-    """The files that travel with the package, by name; frozen.toml says which were frozen, and is none."""
+    """Return the shipped machine files by name; frozen.toml lists the frozen ones and is not a machine."""
     files = sorted(data_path("machines").glob("*.toml"))
     return {path.stem: path for path in files if path.stem != "frozen"}
 
 
 def find_machine(name: str) -> Machine:
-    """One by its name, or the path of a file of one's own."""
+    """Return the shipped machine of that name, or load the file at that path."""
     known = machines()
     if name in known:
         return load_machine(known[name])
@@ -236,24 +236,25 @@ def find_machine(name: str) -> Machine:
         return load_machine(path)
     raise InputError(
         f"there is no machine {name!r}"
-        + suggestion(name, known, "`kiviat model list` lists them, and a path names a file of your own")
+        + suggestion(name, known, "`kiviat model list` lists them, and a path names your own file")
     )
 
 
 def load_machine(path: Path, changes: Mapping[str, Any] | None = None) -> Machine:
-    """Reads and checks a machine file; `changes` replace or add parts, as a variant does with its base."""
+    """Read and check a machine file. `changes` replace or add parts, as a variant does with its base.
+
+    Raise InputError for anything invalid.
+    """
     data = _merged(_table(path), changes or {})
     whole = _with_base(data, path)
     if changes:
         whole["base_rows"] = [*whole.get("base_rows", ()), *whole.pop("calibrated_on", ())]
-        whole.setdefault(
-            "uncalibrated", f"{path.stem}, changed: what it was fitted to need not fit the changes"
-        )
+        whole.setdefault("uncalibrated", f"{path.stem} with changes: its fit need not hold for them")
     try:
         return _machine(whole, path)
     except InputError:
         if base := data.get("base"):
-            load_machine(_base_path(base, path))  # what is wrong there is said of that file
+            load_machine(_base_path(base, path))  # errors of the base name the base's file
         raise
 
 
@@ -266,20 +267,20 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
-    """A variant is its base with some parts replaced; what is about the file itself is not inherited."""
-    seen = [path.stem]
+    """Return `data` merged over its bases; keys in `_OWN` are not inherited."""
+    chain = [path.stem]
     first = data.get("base")
     says = {"uncalibrated", "calibrated_on"} & set(data)
     while name := data.get("base"):
         if not isinstance(name, str):
             raise InputError(f"base is {name!r} in {path}; give the name of a machine")
-        if name in seen:
-            raise InputError(f"{path}: base goes in a circle ({' → '.join([*seen, name])})")
-        seen.append(name)
+        if name in chain:
+            raise InputError(f"{path}: circular base ({' → '.join([*chain, name])})")
+        chain.append(name)
         at = _base_path(name, path)
         if not at.exists():
             raise InputError(
-                f"base is {name!r} in {path}, and there is neither such a machine nor {at}; "
+                f"base is {name!r} in {path}, which is neither a known machine nor the file {at}; "
                 "`kiviat model list` lists them"
             )
         base = _table(at)
@@ -290,9 +291,7 @@ def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
         if "calibrated_on" not in says:
             data["base_rows"] = data.pop("calibrated_on", [])
         if not says:
-            data["uncalibrated"] = (
-                f"a variant of {first}: what that was fitted to need not fit what was changed"
-            )
+            data["uncalibrated"] = f"a variant of {first}, whose fit need not hold for it"
     return data
 
 
@@ -302,7 +301,7 @@ def _base_path(name: str, path: Path) -> Path:
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables are merged, but for numbers, which are replaced whole, and topologies of another kind."""
+    """Return `base` with the tables of `over` merged in; numbers and other topologies are replaced."""
     merged = dict(base)
     for key, value in over.items():
         here = merged.get(key)
@@ -329,7 +328,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
             raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(sorted(_TOP))}")
     for key in ("name", "title", "summary", "version", "sources", "topology", "mpi"):
         if key not in data:
-            raise InputError(f"{where} lacks {key!r}; docs/machines.md says what belongs into such a file")
+            raise InputError(f"{where} lacks {key!r}; docs/machines.md describes machine files")
     for key in _TABLES & set(data):
         if not isinstance(data[key], dict):
             raise InputError(f"{key} is {data[key]!r} in {where}; it is a table, [{key}]")
@@ -343,7 +342,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
         if not isinstance(data[key], list) or not all(isinstance(word, str) for word in data[key]):
             raise InputError(f"{key} is {data[key]!r} in {where}; give a list of texts")
     if data["name"] != path.stem:
-        raise InputError(f"name is {data['name']!r} in {where}; a machine has the name of its file")
+        raise InputError(f"name is {data['name']!r} in {where}; give the name of the file, {path.stem!r}")
     if type(data["version"]) is not int or data["version"] < 1:
         raise InputError(f"version is {data['version']!r} in {where}; give a whole number of at least 1")
     sources = data["sources"]
@@ -390,7 +389,7 @@ def _numbers(
             elif place in _FIELDS:
                 numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
             else:
-                raise InputError(f"unknown {place!r} in {where}; docs/machines.md lists what there is")
+                raise InputError(f"unknown {place!r} in {where}; docs/machines.md lists the keys")
     for place in ("topology.link", "topology.hop", "mpi.eager"):
         table, key = place.split(".")
         if key in data[table]:
@@ -400,7 +399,7 @@ def _numbers(
     words["mpi.collectives"] = _word(data["mpi"].get("collectives"), "mpi.collectives", where)
     for place, (_, needed) in _FIELDS.items():
         if needed and place not in numbers:
-            raise InputError(f"{where} lacks {place}; every machine has it")
+            raise InputError(f"{where} lacks {place}; every machine needs it")
     if "memory.buses" not in words:
         raise InputError(f"{where} lacks memory.buses; give socket or node")
     return numbers, words
@@ -445,7 +444,7 @@ def _levels(
     for level in LEVELS:
         rows = mpi.get(level, [])
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise InputError(f"mpi.{level} is no list of tables in {where}; write [[mpi.{level}]]")
+            raise InputError(f"mpi.{level} in {where} is not a list of tables; write [[mpi.{level}]]")
         read = [_segment(row, f"mpi.{level}[{i}] of {where}", sources) for i, row in enumerate(rows)]
         if read:
             starts = [segment.start_bytes for segment in read]
@@ -454,12 +453,12 @@ def _levels(
             segments[level] = tuple(read)
     for level in ("node", "network"):
         if level not in segments:
-            raise InputError(f"{where} lacks [[mpi.{level}]]; give what a message costs there")
+            raise InputError(f"{where} lacks [[mpi.{level}]]; give the costs of messages")
     segments.setdefault("socket", segments["node"])
     in_flight = {}
     for level, value in _table_of(mpi, "in_flight", where).items():
         if level not in LEVELS:
-            raise InputError(f"mpi.in_flight.{level} in {where}: levels are {', '.join(LEVELS)}")
+            raise InputError(f"unknown level mpi.in_flight.{level} in {where}; known: {', '.join(LEVELS)}")
         in_flight[level] = read_quantity(value, "B", f"mpi.in_flight.{level} of {where}", sources)
         if not in_flight[level].value:
             raise InputError(f"mpi.in_flight.{level} is 0 in {where}; leave it out where there is no limit")
@@ -477,12 +476,12 @@ def _segment(row: Mapping[str, Any], where: str, sources: Mapping[str, str]) -> 
     read: dict[str, Quantity | None] = {}
     for key, (unit, needed) in _SEGMENT.items():
         if needed and key not in row:
-            raise InputError(f"{where} lacks {key!r}; every segment has it")
+            raise InputError(f"{where} lacks {key!r}; every segment needs it")
         read[key] = read_quantity(row[key], unit, f"{key} of {where}", sources) if key in row else None
     start, latency, bandwidth = read["from"], read["latency"], read["bandwidth"]
     assert start and latency and bandwidth
     if not bandwidth.value:
-        raise InputError(f"bandwidth of {where} is 0; give what a message gets")
+        raise InputError(f"bandwidth of {where} is 0; give more than 0")
     optional = (read[key] for key in ("send", "send_per_byte", "receive", "receive_per_byte", "after"))
     return Segment(start.value, latency, bandwidth, *optional)
 
@@ -491,9 +490,13 @@ def _algorithms(mpi: Mapping[str, Any], where: str) -> dict[str, str]:
     given = _table_of(mpi, "algorithms", where)
     for name, algorithm in given.items():
         if name not in _COLLECTIVES:
-            raise InputError(f"mpi.algorithms.{name} in {where}: known: {', '.join(sorted(_COLLECTIVES))}")
+            raise InputError(
+                f"unknown mpi.algorithms.{name} in {where}; known: {', '.join(sorted(_COLLECTIVES))}"
+            )
         if not isinstance(algorithm, str) or not _ALGORITHM.fullmatch(algorithm):
-            raise InputError(f"mpi.algorithms.{name} is {algorithm!r} in {where}; name one of SMPI's")
+            raise InputError(
+                f"mpi.algorithms.{name} is {algorithm!r} in {where}; give one of SMPI's algorithms"
+            )
     return dict(given)
 
 
@@ -512,11 +515,11 @@ def _node_aware(mpi: Mapping[str, Any], where: str) -> bool:
 
 
 def _unsaid(data: Mapping[str, Any], segments: Mapping[str, Sequence[Segment]]) -> str | None:
-    """Why a machine is uncalibrated whose file does not say that it is; None where it was fitted."""
+    """Return why a machine that does not declare it counts as uncalibrated; None if it was fitted."""
     network = (part for segment in segments["network"] for part in (segment.latency, segment.bandwidth))
     if data.get("calibrated_on") or any(number.confidence == "calibrated" for number in network):
         return None
-    return "its file names nothing that it was fitted to"
+    return "its file names no rows that it was fitted to"
 
 
 def _refuse_contradictions(machine: Machine) -> None:
@@ -536,23 +539,23 @@ def _refuse_contradictions(machine: Machine) -> None:
     for place, quantity in machine.numbers.items():
         if quantity.value == 0 and place not in ("topology.hop", "memory.network_passes", "mpi.eager"):
             raise InputError(f"{place} is {quantity.text!r} in {where}; give more than 0")
-    one, all_ = machine.numbers["core.memory_bandwidth"], machine.numbers["memory.bandwidth"]
-    if one.value > all_.value:
+    core, memory = machine.numbers["core.memory_bandwidth"], machine.numbers["memory.bandwidth"]
+    if core.value > memory.value:
         raise InputError(
-            f"core.memory_bandwidth is {one.text!r} and memory.bandwidth {all_.text!r} in {where}: a core "
-            "cannot have more than all cores together"
+            f"core.memory_bandwidth is {core.text!r} and memory.bandwidth {memory.text!r} in {where}: "
+            "one core cannot exceed all cores together"
         )
     for value, word in _TOGETHER:
         if (value in machine.numbers) != (word in machine.words):
-            raise InputError(f"{where} has one of {value} and {word}; give both or neither")
+            raise InputError(f"{where} has only one of {value} and {word}; give both or neither")
     if 0 < sum(place in machine.numbers for place in _BUCKET) < len(_BUCKET):
-        raise InputError(f"{where} has not all of {', '.join(_BUCKET)}; give all or none")
+        raise InputError(f"{where} has only some of {', '.join(_BUCKET)}; give all or none")
     _refuse_calibration(machine)
-    machine.network  # noqa: B018  what the topology cannot be is refused here
+    machine.network  # noqa: B018  building it refuses wrong topologies
 
 
 def _refuse_calibration(machine: Machine) -> None:
-    """A model is fitted to rows of use "calibrate", to documented rates of one core, and to nothing else."""
+    """Raise InputError unless calibration used only rows of use "calibrate" and documented core rates."""
     of_cores = {
         source
         for place, number in machine.numbers.items()
@@ -563,8 +566,8 @@ def _refuse_calibration(machine: Machine) -> None:
     for name in machine.calibrated_on:
         if name not in known and name not in of_cores:
             raise InputError(
-                f"calibrated_on names {name!r} in {machine.path}, which is no fact of published/ and no "
-                f"source of {' or '.join(_CORE_RATES)}; correct it"
+                f"calibrated_on names {name!r} in {machine.path}, which is neither a fact of published/ "
+                f"nor a source of {' or '.join(_CORE_RATES)}; correct it"
             )
         if known.get(name, "calibrate") != "calibrate":
             raise InputError(
@@ -574,11 +577,11 @@ def _refuse_calibration(machine: Machine) -> None:
 
 
 def places(machine: Machine) -> Iterator[tuple[str, Quantity]]:
-    """Every number of a machine, with its place in the file."""
+    """Yield the place in the file and the quantity of every number of a machine."""
     yield from machine.numbers.items()
     for level, segments in machine.segments.items():
         if level == "socket" and segments == machine.segments["node"]:
-            continue  # nothing is said of it
+            continue  # inherited from the node level
         for index, segment in enumerate(segments):
             for key, value in vars(segment).items():
                 if isinstance(value, Quantity):
@@ -588,7 +591,7 @@ def places(machine: Machine) -> Iterator[tuple[str, Quantity]]:
 
 
 def assumed(machine: Machine) -> Iterator[tuple[str, Quantity]]:
-    """The numbers that nobody has measured or stated, by place."""
+    """Yield place and quantity of the numbers with confidence "low" or "assumed"."""
     for place, quantity in places(machine):
         if quantity.confidence in ("low", "assumed"):
             yield place, quantity

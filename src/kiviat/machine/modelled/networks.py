@@ -1,9 +1,8 @@
-"""Topologies: nodes, switches and the arcs between them.
+"""Network topologies: nodes, switches and the arcs between them.
 
-Vertices are numbered, all nodes first, then the switches. An arc is one direction of a cable; a message takes
-the way of fewest arcs, and where there are several, divisors of the vertices choose: of c arcs that lead on,
-a vertex with divisor d takes number (receiving node / d) mod c, or the first where d is 0
-(native/simgrid/platform.cpp).
+Vertices are numbered, nodes first, then switches. An arc is one direction of a cable. Routes are shortest
+paths; a vertex with divisor d that has c equally short arcs takes number (receiving node / d) mod c, or the
+first if d is 0 (native/simgrid/platform.cpp).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class Arc:
-    """From one vertex to another; `width` cables side by side."""
+    """A directed edge from vertex `start` to `end`, made of `width` parallel cables."""
 
     start: int
     end: int
@@ -28,10 +27,10 @@ class Arc:
 
 @dataclass
 class Network:
-    """`divisors` are those of the switches, `node_divisor` that of every node.
+    """A graph of nodes and switches. `divisors` has one routing divisor for each switch; nodes share theirs.
 
-    `relays` are switches that are none: points of a long cable, which make a way over it longer, so that
-    messages avoid it, and cost nothing.
+    `relays` are dummy switches inside long cables: they lengthen a route, so that others are preferred, but
+    add no latency.
     """
 
     nodes: int
@@ -46,53 +45,55 @@ class Network:
 
     @property
     def direct(self) -> bool:
-        """Whether nodes are joined without switches, and forward messages themselves."""
+        """True if the network has no switches, so that nodes forward messages themselves."""
         return not self.divisors
 
     def switch(self, divisor: int = 1) -> int:
+        """Add a switch and return its vertex number."""
         if len(self.divisors) == _MOST:
             raise _TooLarge
         self.divisors.append(divisor)
         return self.vertices - 1
 
     def hop_costs(self, arc: Arc) -> bool:
-        """Whether what `arc` leaves forwards the message: a switch, or a node where there are no switches."""
+        """True if the start of `arc` adds the latency of a hop: a switch, or a node of a direct network."""
         return self.direct or (arc.start >= self.nodes and arc.start not in self.relays)
 
-    def both(self, one: int, other: int, width: int = 1) -> None:
+    def connect(self, a: int, b: int, width: int = 1) -> None:
+        """Add a cable between two vertices: an arc in each direction."""
         if len(self.arcs) >= _MOST_ARCS:
             raise _TooLarge
-        self.arcs += [Arc(one, other, width), Arc(other, one, width)]
+        self.arcs += [Arc(a, b, width), Arc(b, a, width)]
 
-    def long_cable(self, one: int, other: int, width: int = 1) -> None:
-        """Counts as three arcs, and costs as one."""
-        ends = [one, self.switch(), self.switch(), other]
+    def long_cable(self, a: int, b: int, width: int = 1) -> None:
+        """Add a cable that counts as three arcs in routing and costs as much as one."""
+        ends = [a, self.switch(), self.switch(), b]
         self.relays |= {ends[1], ends[2]}
         for start, end in pairwise(ends):
-            self.both(start, end, width)
+            self.connect(start, end, width)
 
     def hops(self, source: int) -> list[int]:
-        """Arcs on the shortest way from a vertex to every other; -1 where there is none."""
+        """Return the number of arcs on the shortest path from `source` to each vertex, -1 without a path."""
         out: list[list[int]] = [[] for _ in range(self.vertices)]
         for arc in self.arcs:
             out[arc.start].append(arc.end)
-        found = [-1] * self.vertices
-        found[source] = 0
+        distance = [-1] * self.vertices
+        distance[source] = 0
         front = deque([source])
         while front:
             at = front.popleft()
             for end in out[at]:
-                if found[end] < 0:
-                    found[end] = found[at] + 1
+                if distance[end] < 0:
+                    distance[end] = distance[at] + 1
                     front.append(end)
-        return found
+        return distance
 
 
 Parameters = Mapping[str, Sequence[int]]
 
-# Several times what the largest machines have: who writes more has made a slip, and would wait for hours.
-_MOST, _MOST_ARCS = 1_000_000, 8_000_000  # of nodes, and of switches; of cables in each direction
-# Parameters of which there is one for each level or axis.
+# Limits several times above the largest machines: larger numbers are typing errors that would cost hours.
+_MOST, _MOST_ARCS = 1_000_000, 8_000_000  # nodes, and as many switches; arcs
+# Parameters with one number for each level or dimension.
 _LISTED = {("fat-tree", "down"), ("fat-tree", "up"), ("fat-tree", "cables"), ("torus", "dimensions")}
 
 
@@ -101,21 +102,26 @@ class _TooLarge(Exception):
 
 
 def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
-    """The network of that kind for so many nodes; `parameters` are whole numbers, or lists of them."""
+    """Return a network of `nodes` nodes. `kind` is a key of KINDS; each parameter is a list of integers.
+
+    Raise InputError, naming `where`, for unknown kinds, wrong parameters and networks that are too large.
+    """
     if kind not in KINDS:
         raise InputError(f"{where} is {kind!r}; give one of {', '.join(KINDS)}")
     wanted, builder = KINDS[kind]
     for name in parameters:
         if name not in wanted:
-            raise InputError(f"a {kind} has no {name!r} in {where}; it has {', '.join(wanted) or 'nothing'}")
+            raise InputError(
+                f"unknown parameter {name!r} of a {kind} in {where}; known: {', '.join(wanted) or 'none'}"
+            )
     for name in wanted:
         if name not in parameters:
             raise InputError(f"{where} lacks {name!r}, which a {kind} needs")
-        given = parameters[name]
-        if not given or not all(1 <= number <= _MOST for number in given):
-            raise InputError(f"{name} is {list(given)} in {where}; give whole numbers from 1 to {_MOST}")
-        if len(given) > 1 and (kind, name) not in _LISTED:
-            raise InputError(f"{name} is {list(given)} in {where}; a {kind} has one such number")
+        values = parameters[name]
+        if not values or not all(1 <= number <= _MOST for number in values):
+            raise InputError(f"{name} is {list(values)} in {where}; give whole numbers from 1 to {_MOST}")
+        if len(values) > 1 and (kind, name) not in _LISTED:
+            raise InputError(f"{name} is {list(values)} in {where}; a {kind} takes a single number")
     too_large = InputError(
         f"{where}: this {kind} of {nodes} nodes has more than {_MOST} nodes or switches, or "
         f"{_MOST_ARCS // 2} cables; give a smaller one"
@@ -132,8 +138,8 @@ def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
     return network
 
 
-def room(kind: str, parameters: Parameters) -> int | None:
-    """How many nodes a network with these parameters has room for; None where it grows with them."""
+def capacity(kind: str, parameters: Parameters) -> int | None:
+    """Return the largest number of nodes of a network with these parameters, None if it is unlimited."""
     if kind == "fat-tree":
         return prod(parameters["down"])
     if kind == "torus":
@@ -153,7 +159,7 @@ def _crossbar(nodes: int, parameters: Parameters, where: str) -> Network:
     network = Network(nodes)
     switch = network.switch()
     for node in range(nodes):
-        network.both(node, switch)
+        network.connect(node, switch)
     return network
 
 
@@ -161,18 +167,18 @@ def _full_mesh(nodes: int, parameters: Parameters, where: str) -> Network:
     if nodes * (nodes - 1) > _MOST_ARCS:
         raise _TooLarge
     network = Network(nodes, node_divisor=0)
-    network.arcs = [Arc(one, other) for one in range(nodes) for other in range(nodes) if one != other]
+    network.arcs = [Arc(start, end) for start in range(nodes) for end in range(nodes) if start != end]
     return network
 
 
 def _kautz_nodes(parameters: Parameters) -> int:
-    degree, diameter = parameters["degree"][0], min(parameters["diameter"][0], 64)  # as good as without end
+    degree, diameter = parameters["degree"][0], min(parameters["diameter"][0], 64)  # beyond any limit
     return int(degree**diameter + degree ** (diameter - 1))
 
 
 def _kautz(nodes: int, parameters: Parameters, where: str) -> Network:
-    """Imase and Itoh's numbering: x has arcs to (-degree * x - j) mod N for j = 1 to degree."""
-    _same(nodes, _kautz_nodes(parameters), "kautz", where)
+    """Build a Kautz graph (Imase and Itoh): vertex x has arcs to (-degree * x - j) mod N, j = 1 to degree."""
+    _require_nodes(nodes, _kautz_nodes(parameters), "kautz", where)
     degree = parameters["degree"][0]
     if nodes * degree > _MOST_ARCS:
         raise _TooLarge
@@ -182,9 +188,9 @@ def _kautz(nodes: int, parameters: Parameters, where: str) -> Network:
 
 
 def _torus(nodes: int, parameters: Parameters, where: str) -> Network:
-    """Arcs of the first dimension come first, so that messages go in dimension order."""
+    """Build a torus; arcs of the first dimension come first, which makes routing dimension-ordered."""
     dimensions = parameters["dimensions"]
-    _same(nodes, prod(dimensions), "torus", where)
+    _require_nodes(nodes, prod(dimensions), "torus", where)
     network = Network(nodes, node_divisor=0)
     for node, at in enumerate(product(*map(range, dimensions))):
         for axis, length in enumerate(dimensions):
@@ -199,10 +205,10 @@ def _torus(nodes: int, parameters: Parameters, where: str) -> Network:
 
 
 def _fat_tree(nodes: int, parameters: Parameters, where: str) -> Network:
-    """An extended generalised fat tree (Öhring et al., IPPS 1995): `down` children of a switch of each level,
-    `up` parents of what is below, `cables` side by side; the lowest level first.
+    """Build an extended generalised fat tree (Öhring et al., IPPS 1995).
 
-    `planes` trees side by side share the nodes.
+    For each level, the lowest first, a switch has `down` children, each child `up` parents, and `cables`
+    parallel cables join them. `planes` parallel trees share the nodes.
     """
     down, up, cables = parameters["down"], parameters["up"], parameters["cables"]
     levels = len(down)
@@ -220,11 +226,11 @@ def _fat_tree(nodes: int, parameters: Parameters, where: str) -> Network:
 def _tree(
     network: Network, nodes: int, planes: int, down: Sequence[int], up: Sequence[int], cables: Sequence[int]
 ) -> None:
-    """A switch of level l is known by which subtree it tops and by which of the parallel ones it is.
+    """Add one plane of a fat tree. Switches are keyed by their subtree and their copy among parallel ones.
 
-    Going up, (receiving node / parallel choices made below) mod parents is D-mod-k routing (Zahavi et al.,
+    Upwards, (receiving node / parallel choices made below) mod parents is D-mod-k routing (Zahavi et al.,
     "Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns", Concurrency 22(2),
-    2010): the nodes below a switch are spread over all ways down to it.
+    2010): destinations below a switch spread over all paths to it.
     """
     below: dict[tuple[int, int], int] = {(node, 0): node for node in range(nodes)}
     width = 1
@@ -235,17 +241,17 @@ def _tree(
                 key = (subtree // children, copy + width * parent)
                 if key not in here:
                     here[key] = network.switch(planes * width * parents)
-                network.both(vertex, here[key], side_by_side)
+                network.connect(vertex, here[key], side_by_side)
         below = here
         width *= parents
 
 
 def _dragonfly(nodes: int, parameters: Parameters, where: str) -> Network:
-    """Groups of routers joined all to all, and groups joined all to all (Kim et al., ISCA 2008).
+    """Build a dragonfly: all-to-all groups of all-to-all routers (Kim et al., ISCA 2008).
 
-    The global cables of a group are dealt to its routers in turn, to the groups that follow it in order: the
-    "relative" arrangement (Hastings et al., "Comparing global link arrangements for dragonfly networks",
-    CLUSTER 2015). Routes are minimal: as many local hops as it takes, and one global one.
+    The routers of a group take turns in holding its global cables, in the order of the groups that follow:
+    the "relative" arrangement (Hastings et al., "Comparing global link arrangements for dragonfly networks",
+    CLUSTER 2015). Routes are minimal: local hops as needed and one global hop.
     """
     groups, routers, per_router, cables = (parameters[name][0] for name in KINDS["dragonfly"][0])
     if nodes > groups * routers * per_router:
@@ -255,66 +261,64 @@ def _dragonfly(nodes: int, parameters: Parameters, where: str) -> Network:
     network = Network(nodes)
     switches = [[network.switch() for _ in range(routers)] for _ in range(groups)]
     for node in range(nodes):
-        network.both(node, switches[node // (routers * per_router)][node // per_router % routers])
+        network.connect(node, switches[node // (routers * per_router)][node // per_router % routers])
     for group in switches:
-        for i, one in enumerate(group):
-            for other in group[i + 1 :]:
-                network.both(one, other)
+        for a, b in combinations(group, 2):
+            network.connect(a, b)
     for cable in range(cables):
-        for one in range(groups):
-            for other in range(one + 1, groups):
-                # The group k places further on has the k-th global port; from there we are groups - k away.
-                near, far = (
-                    switches[group][(cable * (groups - 1) + (peer - group) % groups - 1) % routers]
-                    for group, peer in ((one, other), (other, one))
-                )
-                # Long: two global hops would be fewer arcs than local, global, local, but nobody goes so.
-                network.long_cable(near, far)
+        for a, b in combinations(range(groups), 2):
+            # Global port k leads to the group k places further on, which is groups - k places from there.
+            near, far = (
+                switches[group][(cable * (groups - 1) + (peer - group) % groups - 1) % routers]
+                for group, peer in ((a, b), (b, a))
+            )
+            # Long cables keep local-global-local routes shorter than two global hops, which no router takes.
+            network.long_cable(near, far)
     return network
 
 
 def _altix(nodes: int, parameters: Parameters, where: str) -> Network:
-    """Two planes of 8-port routers (SGI Altix 3700 BX2 User's Guide, 007-4377-002, ch. 3).
+    """Build two planes of 8-port routers (SGI Altix 3700 BX2 User's Guide, 007-4377-002, ch. 3).
 
     Stated: a C-brick has a router of each plane; a box of 512 processors has 48 R-bricks, 32 joined to the 64
     C-bricks and 16 joined to those (Fatoohi et al.). Inferred from 8 ports: a first-level router has four
     bricks below and four cables up; a second-level router has eight cables, so it reaches two of the groups
-    of four first-level routers. Assumed: groups stand in a ring, neighbours joined by two second-level
-    routers a plane; boxes by cables between second-level routers of equal place, which nobody has stated and
-    for which their eight ports have no room.
+    of four first-level routers. Assumed: groups form a ring, neighbours joined by two second-level routers
+    a plane; cables between second-level routers of equal position join boxes, although no source states
+    this and eight ports leave no room for them.
     """
     per_brick, groups, boxes = (parameters[name][0] for name in KINDS["altix"][0])
     bricks, routers, tops = 4, 4, 2
-    _same(nodes, per_brick * bricks * routers * groups * boxes, "altix", where)
+    _require_nodes(nodes, per_brick * bricks * routers * groups * boxes, "altix", where)
     network = Network(nodes)
     planes = 2
     for _ in range(planes):
         second: list[list[int]] = []
         node = 0
         for _box in range(boxes):
-            # The plane takes the lowest bit of the receiving node, the second-level router the next ones.
+            # The lowest bit of the receiving node selects the plane, the next bits the second-level router.
             first = [[network.switch(planes) for _ in range(routers)] for _ in range(groups)]
             for router in (router for group in first for router in group):
                 for _brick in range(bricks):
                     brick = network.switch()
                     for _ in range(per_brick):
-                        network.both(node, brick)
+                        network.connect(node, brick)
                         node += 1
-                    network.both(brick, router)
+                    network.connect(brick, router)
             second.append([])
             for group in range(groups):
                 for _ in range(tops):
                     second[-1].append(network.switch(planes * 2 * tops))
                     for side in sorted({group, (group + 1) % groups}):
                         for router in first[side]:
-                            network.both(router, second[-1][-1])
-        for one, other in combinations(second, 2):
-            for here, there in zip(one, other, strict=True):
-                network.both(here, there)
+                            network.connect(router, second[-1][-1])
+        for box, other_box in combinations(second, 2):
+            for router, peer in zip(box, other_box, strict=True):
+                network.connect(router, peer)
     return network
 
 
-def _same(nodes: int, wanted: int, kind: str, where: str) -> None:
+def _require_nodes(nodes: int, wanted: int, kind: str, where: str) -> None:
     if nodes != wanted:
         raise InputError(f"{where}: this {kind} has {wanted} nodes, not {nodes}; correct node.count")
 

@@ -1,4 +1,4 @@
-"""Numbers of machine files: a value with its unit, where it comes from and how sure it is."""
+"""Numbers of machine files: a value with its unit, source and confidence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kiviat.record import InputError
 Confidence = Literal["high", "medium", "low", "assumed", "calibrated"]
 CONFIDENCES: tuple[str, ...] = ("high", "medium", "low", "assumed", "calibrated")
 
-# Decimal prefixes of rates and times, as papers and vendors write them; both kinds of bytes.
+# Units of machine files and their factors to SI; bytes have decimal and binary prefixes.
 _UNITS: Mapping[str, tuple[float, str]] = {
     **{f"{prefix}B/s": (factor, "B/s") for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9))},
     **{f"{prefix}iB/s": (factor, "B/s") for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30))},
@@ -36,7 +36,7 @@ _KEYS = {"value", "source", "confidence", "note"}
 
 @dataclass(frozen=True)
 class Quantity:
-    """`value` is in the SI unit `unit` (B/s, flop/s, B, s, s/B, W or 1); `text` is how the file says it."""
+    """A number with its source: `value` in `unit` (B/s, flop/s, B, s, s/B, W or 1), `text` as in the file."""
 
     value: float
     unit: str
@@ -47,7 +47,10 @@ class Quantity:
 
 
 def read_quantity(data: object, unit: str, where: str, sources: Mapping[str, str]) -> Quantity:
-    """Of `{ value = "3.2 GB/s", source = "sgi", confidence = "high" }`; InputError names `where`."""
+    """Return the quantity of a table such as `{ value = "3.2 GB/s", source = "sgi", confidence = "high" }`.
+
+    Raise InputError, naming `where`, for unknown or missing keys, other units and unlisted sources.
+    """
     if not isinstance(data, dict):
         raise InputError(f"{where} is {data!r}; give a table with value, source and confidence")
     for key in data:
@@ -55,15 +58,19 @@ def read_quantity(data: object, unit: str, where: str, sources: Mapping[str, str
             raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(sorted(_KEYS))}")
     for key in ("value", "source", "confidence"):
         if key not in data:
-            raise InputError(f"{where} lacks {key}: {dict(data)!r}; every number says where it comes from")
+            raise InputError(
+                f"{where} lacks {key}: {dict(data)!r}; every number needs a value, a source and a confidence"
+            )
     value = parse_value(data["value"], unit, where)
-    given = data["source"]
-    source = tuple(given) if isinstance(given, list) else (given,)
+    sources_given = data["source"]
+    source = tuple(sources_given) if isinstance(sources_given, list) else (sources_given,)
     if not source:
-        raise InputError(f"{where} has no source; name one of [sources]")
+        raise InputError(f"{where} has no source; name one from [sources]")
     for name in source:
         if not isinstance(name, str) or name not in sources:
-            raise InputError(f"{where} has the source {name!r}, which [sources] does not list; add it there")
+            raise InputError(
+                f"{where} has the source {name!r}, which is not listed in [sources]; add it there"
+            )
     if data["confidence"] not in CONFIDENCES:
         raise InputError(
             f"{where} has the confidence {data['confidence']!r}; give one of {', '.join(CONFIDENCES)}"
@@ -72,9 +79,9 @@ def read_quantity(data: object, unit: str, where: str, sources: Mapping[str, str
 
 
 def parse_value(data: object, unit: str, where: str) -> float:
-    """ "3.2 GB/s" as 3.2e9; whole and decimal numbers are quantities without unit.
+    """Return the value of a text such as "3.2 GB/s" in `unit`; plain numbers have the unit "1".
 
-    What no machine will ever have is refused: it would be a slip, and the simulator does not survive it.
+    Raise InputError for other units and for values outside `_BOUNDS`, which crash the simulator.
     """
     match = _NUMBER.fullmatch(str(data)) if isinstance(data, str | int | float) else None
     if match is None or isinstance(data, bool):
@@ -85,9 +92,9 @@ def parse_value(data: object, unit: str, where: str) -> float:
     value = float(number) * _UNITS[word][0]
     if value < 0:
         raise InputError(f"{where} is {data!r}; give a number that is not negative")
-    least, most = _BOUNDS[unit]
-    if not (value == 0 or least <= value <= most):
-        raise InputError(f"{where} is {data!r}; give a number from {least:g} to {most:g}, in {unit}")
+    lower, upper = _BOUNDS[unit]
+    if not (value == 0 or lower <= value <= upper):
+        raise InputError(f"{where} is {data!r}; give a number from {lower:g} to {upper:g}, in {unit}")
     return value
 
 
@@ -112,7 +119,7 @@ _EXAMPLE = {
 
 
 def quantity_json(quantity: Quantity) -> dict[str, Any]:
-    """As a machine file has it."""
+    """Return the quantity as the JSON form of its table in a machine file."""
     data: dict[str, Any] = {
         "value": quantity.text,
         "source": list(quantity.source),
