@@ -148,9 +148,9 @@ def test_a_placement_file_is_read_back(kiviat: Kiviat, counted: Path, tmp_path: 
     ("words", "said"),
     [
         (["--nodes", "3x2"], "8 ranks do not fit into 3x2, which has 6 slots on 3 nodes"),
-        (["--nodes", "3"], "--nodes 3: not a number of nodes and of slots on each"),
+        (["--nodes", "3"], "--nodes 3 cannot be read; write NODESxSLOTS"),
         ([], "where should the ranks run? Give --nodes 4x8"),
-        (["--nodes", "4x2", "--hosts", "a,b"], "--hosts names 2 nodes, and --nodes 4x2 has 4"),
+        (["--nodes", "4x2", "--hosts", "a,b"], "--hosts names 2 of the 4 nodes of --nodes 4x2"),
         (["--nodes", "4x2", "--emit", "mpich"], "--emit mpich writes a file; name it: -o FILE"),
         (["--nodes", "4x2", "--case", "ft"], "--case ft: "),
         (["--nodes", "1x2000", "--bind", "core"], "say them: --nodes NODESxSOCKETSxSLOTS"),

@@ -92,8 +92,8 @@ def test_mpich_4_takes_a_node_for_two_and_says_so() -> None:
     emitted = emit(MIXED, "mpich", "4.0.2")
     assert emitted.files == {"hosts": "n2:1\nn1:1\nn2:2\nn1:1\n"}
     (note,) = emitted.notes
-    assert "share memory" in note
-    with pytest.raises(InputError, match="same cores in turn, 3,2, but ranks 0 on n2 are to have 0"):
+    assert "shared memory" in note
+    with pytest.raises(InputError, match="same cores in turn, 3,2, but ranks 0 on n2 need 0"):
         emit(MIXED_BOUND, "mpich", "4.0.2")
 
 
@@ -121,12 +121,12 @@ def test_slurm() -> None:
 @pytest.mark.parametrize("family", ["mpich", "slurm"])
 def test_one_list_of_cores_for_all_nodes(family: str) -> None:
     other = Topology((Node("n1", ((0, 1),)), Node("n2", ((4, 5),))))
-    with pytest.raises(InputError, match="same cores in turn, 0,1, but ranks 2,3 on n2 are to have 4,5"):
+    with pytest.raises(InputError, match="same cores in turn, 0,1, but ranks 2,3 on n2 need 4,5"):
         emit(place(other, 4, "blocked", binding="core"), family, "5.0")
 
 
 def test_an_unknown_launcher_is_refused() -> None:
-    with pytest.raises(InputError, match="launcher of intel; it knows openmpi, mpich, slurm"):
+    with pytest.raises(InputError, match="launchers of openmpi, mpich, slurm, not of intel"):
         emit(CYCLIC, "intel", "2021")
 
 

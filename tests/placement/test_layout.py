@@ -189,7 +189,7 @@ def test_shapes() -> None:
     assert parse_shape("16x1") == Shape(16, 1)
     assert parse_shape(" 4 X 4 ") == Shape(nodes=4, per_node=4)
     for text in ("", "8", "x2", "8x", "0x2", "8x0", "-1x2", "8x2x1", "2:16", "8.5x2"):
-        with pytest.raises(InputError, match="write NxM"):
+        with pytest.raises(InputError, match="write NODESxRANKS"):
             parse_shape(text)
 
 
@@ -208,7 +208,7 @@ FOUR = uniform(4, 2)  # two cores on each of four nodes, all on one socket
             FOUR,
             5,
             {"policy": "cyclic", "per_node": 1},
-            r"5 ranks, 1 on each node, need 5 nodes and there are 4",
+            r"5 ranks, 1 on each node, need 5 nodes, not 4",
         ),
         (FOUR, 4, {"policy": "cyclic", "per_node": 0}, r"--ppn 0: a node gets at least 1 rank"),
         (FOUR, 4, {"policy": "plane:0"}, r"--place plane:0: a plane has at least 1 rank"),
@@ -217,17 +217,22 @@ FOUR = uniform(4, 2)  # two cores on each of four nodes, all on one socket
         (FOUR, 4, {"policy": "cylcic"}, r"did you mean 'cyclic'\?"),
         (FOUR, 4, {"policy": "block:2"}, r"give blocked, cyclic, plane:K or file:PATH"),
         (FOUR, 4, {"policy": "cyclic:2"}, r"'cyclic:2' is not a placement"),
-        (FOUR, 4, {"policy": "file:"}, r"names no file"),
+        (FOUR, 4, {"policy": "file:"}, r"lacks the file"),
         (FOUR, 4, {"policy": "file:/nowhere"}, r"cannot read placement /nowhere: No such file"),
         (FOUR, 4, {"policy": "file:/nowhere", "per_node": 2}, r"leave --ppn 2 out"),
         (cluster(4), 2, {"policy": "blocked", "binding": "core"}, r"the cores of n1 are unknown"),
-        (FOUR, 2, {"policy": "blocked", "binding": "co-processor"}, r"n1 has just one"),
-        (FOUR, 2, {"policy": "blocked", "binding": "socket"}, r"'socket' is not a mode; give core, co-"),
+        (FOUR, 2, {"policy": "blocked", "binding": "co-processor"}, r"n1 has one"),
+        (
+            FOUR,
+            2,
+            {"policy": "blocked", "binding": "socket"},
+            r"unknown --bind 'socket'; give one of core, co-",
+        ),
         (
             Topology((Node("n1", ((0, 1),), granted=3),)),
             3,
             {"policy": "blocked", "binding": "core"},
-            r"n1 has 2 cores and more ranks",
+            r"n1 has 2 cores, too few for its ranks",
         ),
     ],
 )
@@ -242,15 +247,15 @@ def test_what_cannot_be_placed_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("n1\nn2\n", r"places 2 ranks of 3; add a line"),
+        ("n1\nn2\n", r"places 2 of 3 ranks; add a line"),
         ("n1\n\nn22\nn3\n", r":3: no node is named 'n22'; did you mean 'n2'\?"),
-        ("login\nn1\nn2\n", r":1: no node is named 'login'; there are n1, n2, n3, n4"),
+        ("login\nn1\nn2\n", r":1: no node is named 'login'; known: n1, n2, n3, n4"),
         ("n1\nn2 1\nn3\n", r":2: 'n2 1' cannot be read; write NODE, or NODE SOCKET CORE"),
         ("n1\nn2 0 x\nn3\n", r":2: 'n2 0 x' cannot be read"),
         ("n1 0 0\nn2 1 0\nn3 0 0\n", r":2: no socket 1, n2 has 1"),
         ("n1 0 0\nn2 0 2\nn3 0 0\n", r":2: no core 2, socket 0 of n2 has 2"),
         ("n1 0 0\nn2\nn3 0 0\n", r"gives rank 0 a core and rank 1 none"),
-        ("n1 0 1\nn2 0 1\nn1 0 1\n", r"gives ranks 0 and 2 one core of n1"),
+        ("n1 0 1\nn2 0 1\nn1 0 1\n", r"gives ranks 0 and 2 the same core of n1"),
         ("n1\nn1\nn1\n", r"places 3 ranks on n1, which has 2 slots"),
     ],
 )

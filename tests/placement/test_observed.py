@@ -56,8 +56,8 @@ def test_blocked_is_not_cyclic() -> None:
         without(as_asked(place(NODES, 16, "blocked")), "node"),
     ):
         assert differences(cyclic, said) == [
-            "ranks share a node that were to be apart (16 of 16): 0 with 1, 1 with 0, 2 with 0, …",
-            "ranks are apart that were to share a node (16 of 16): 0 without 4, 1 without 5, 2 without 6, …",
+            "ranks share a node but were to be apart (16 of 16): 0 with 1, 1 with 0, 2 with 0, …",
+            "ranks are apart but were to share a node (16 of 16): 0 without 4, 1 without 5, 2 without 6, …",
         ]
 
 
@@ -66,12 +66,12 @@ def test_one_rank_astray() -> None:
     said = as_asked(layout)
     said[3] |= {"host": "n3", "node": 2}
     assert differences(layout, said) == [
-        "ranks are apart that were to share a node (2 of 4): 2 without 3, 3 without 2"
+        "ranks are apart but were to share a node (2 of 4): 2 without 3, 3 without 2"
     ]
     said[3] |= {"host": "n1", "node": 0}
     assert differences(layout, said) == [
-        "ranks share a node that were to be apart (3 of 4): 0 with 3, 1 with 3, 3 with 0",
-        "ranks are apart that were to share a node (2 of 4): 2 without 3, 3 without 2",
+        "ranks share a node but were to be apart (3 of 4): 0 with 3, 1 with 3, 3 with 0",
+        "ranks are apart but were to share a node (2 of 4): 2 without 3, 3 without 2",
     ]
 
 
@@ -86,7 +86,7 @@ def test_other_nodes_in_the_same_groups() -> None:
     layout = place(NODES, 4, "blocked", per_node=2)
     said = [{**rank, "host": {"n1": "n2", "n2": "n4"}[rank["host"]]} for rank in as_asked(layout)]
     assert differences(layout, said) == [
-        "ranks run on other nodes than asked (4 of 4): 0 on n2 for n1, 1 on n2 for n1, 2 on n4 for n2, …"
+        "ranks run on other nodes than requested (4 of 4): 0 on n2 for n1, 1 on n2 for n1, 2 on n4 for n2, …"
     ]
 
 
@@ -103,7 +103,7 @@ def test_bound_elsewhere() -> None:
     said[1]["cpus"] = "0-1,4-5"
     said[2]["cpus"] = "6"
     assert differences(layout, said) == [
-        "ranks are bound elsewhere than asked (2 of 4): 1 to 0-1,4-5 for 1, 2 to 6 for 2"
+        "ranks are bound to other cores than requested (2 of 4): 1 to 0-1,4-5 for 1, 2 to 6 for 2"
     ]
     said[1]["cpus"], said[2]["cpus"] = "1", "2"
     assert differences(layout, said) == []
@@ -113,7 +113,9 @@ def test_bound_though_nobody_asked() -> None:
     layout = place(NODES, 2, "cyclic")
     said = as_asked(layout)
     said[1]["cpus"] = "0-1"
-    assert differences(layout, said) == ["ranks are bound that were not to be (1 of 2): 1 to 0-1"]
+    assert differences(layout, said) == [
+        "ranks are bound although no binding was requested (1 of 2): 1 to 0-1"
+    ]
 
 
 def test_sockets_that_are_not_as_assumed() -> None:
@@ -122,7 +124,7 @@ def test_sockets_that_are_not_as_assumed() -> None:
     said = as_asked(layout)
     said[1]["socket"] = [0]
     assert differences(layout, said) == [
-        "ranks share a socket that were to be apart (2 of 2): 0 with 1, 1 with 0"
+        "ranks share a socket but were to be apart (2 of 2): 0 with 1, 1 with 0"
     ]
     # A machine may number its sockets as it likes.
     said[1]["socket"] = [7]

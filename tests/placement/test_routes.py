@@ -79,7 +79,7 @@ def test_a_network_in_pieces_is_refused() -> None:
     switch = network.switch()
     network.connect(0, switch)
     network.connect(1, switch)
-    with pytest.raises(InputError, match="no way from node 3 to node 1"):
+    with pytest.raises(InputError, match="no route from node 3 to node 1"):
         Routes(network, 3).loads(np.array([2]), np.array([0]), np.array([1.0]))
-    with pytest.raises(InputError, match="there is no way from node"):
+    with pytest.raises(InputError, match="there is no route from node"):
         _ = Routes(network, 3).hops

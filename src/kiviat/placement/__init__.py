@@ -1,4 +1,4 @@
-"""Which rank runs where: pure functions from a topology to ranks, and what each launcher is told."""
+"""Placement of ranks on nodes and cores: pure functions, and their translation for each launcher."""
 
 from kiviat.placement.binding import BINDINGS
 from kiviat.placement.emit import Emitted, emit

@@ -1,7 +1,7 @@
-"""The placement of least cost that we find: kiviat place.
+"""Searches for the placement of lowest cost: kiviat place.
 
-The nodes of the ranks come first, by the objective; then the sockets of those on a node, by the bytes between
-sockets, which nothing outside of the node depends on.
+Ranks are mapped to nodes first, by the objective, then to the sockets of each node, by the bytes between
+sockets.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from kiviat.placement.worst_link import relieved
 from kiviat.profile import Traffic
 from kiviat.record import InputError
 
-# (graph, room of each node, distance between nodes) -> the node of each rank; None where it cannot.
+# (graph, slots of each node, distances between nodes) -> node of each rank, or None if the mapper fails.
 Mapper = Callable[[Graph, Integers, Floats], Integers | None]
 
-# Programs of more ranks have fewer beginnings for the worst link.
-_SMALL = 512
-_MORE = 8
+_SMALL = 512  # with more ranks, the search for the worst link tries fewer starts
+_RANDOM_STARTS = 8
 
 
 def automatic(
@@ -35,14 +34,15 @@ def automatic(
     others: Sequence[Layout] = (),
     mapper: Mapper | None = None,
 ) -> Integers:
-    """The node of each rank. It is no worse than any of `others`, by the objective.
+    """Return the node of each rank, shape (ranks,), at least as good by `objective` as each of `others`.
 
-    `mapper` makes another beginning, beside our own and `others`.
+    `objective` is one of OBJECTIVES; `mapper` provides a further start of the search. Raise InputError if
+    the ranks do not fit into `target`.
     """
     target.refuse(traffic.ranks)
     graph = Graph.of_traffic(traffic)
-    given = [np.array([place.node for place in layout.places], dtype=np.int64) for layout in others]
-    fitting = [node for node in given if (np.bincount(node, minlength=target.nodes) <= target.room).all()]
+    theirs = [np.array([place.node for place in layout.places], dtype=np.int64) for layout in others]
+    fitting = [node for node in theirs if (np.bincount(node, minlength=target.nodes) <= target.room).all()]
     small = traffic.ranks <= _SMALL
     if objective == "bytes" or uniform(target.hops):
         distances = [target.apart]
@@ -50,38 +50,39 @@ def automatic(
         distances = [target.hops]
     else:
         distances = [target.apart, target.hops]
-    found = list(fitting)
+    candidates = list(fitting)
     for distance in distances:
-        # Ways there and back may differ in length; where they do, the mean stands for both in the search.
+        # Distances there and back may differ; the search uses their mean.
         symmetric = (distance + distance.T) / 2
-        theirs = mapper(graph, target.room, symmetric) if mapper else None
-        begun = [*fitting, *([] if theirs is None else [theirs])]
-        found.append(searched(graph, target.room, symmetric, begun))
+        mapping = mapper(graph, target.room, symmetric) if mapper else None
+        starts = [*fitting, *([] if mapping is None else [mapping])]
+        candidates.append(searched(graph, target.room, symmetric, starts))
 
     def key(node: Integers) -> tuple[float, ...]:
         return _key(predicted(traffic, node, target), objective)
 
     if objective == "max-link" and small:
-        found += _more(graph, target)
-    found.sort(key=key)
+        candidates += _random_mappings(graph, target)
+    candidates.sort(key=key)
     if objective == "max-link":
-        found += [relieved(traffic, node, target.room, target.routes) for node in found[: 3 if small else 1]]
-    best = min(found, key=key)
+        best_few = candidates[: 3 if small else 1]
+        candidates += [relieved(traffic, node, target.room, target.routes) for node in best_few]
+    best = min(candidates, key=key)
     return best if target.known else _renumbered(best, target.room)
 
 
-def _more(graph: Graph, target: Target) -> list[Integers]:
-    """Beginnings that differ by chance: which of them has the best worst link, their bytes do not tell."""
-    found = []
-    for seed in range(_MORE):
+def _random_mappings(graph: Graph, target: Target) -> list[Integers]:
+    """Return mappings from several random seeds; equal bytes between nodes can mean different worst links."""
+    mappings = []
+    for seed in range(_RANDOM_STARTS):
         room = target.room if seed % 2 else even(target.room, graph.vertices)
         node = mapped(graph, room, target.apart, np.random.default_rng(seed))
-        found.append(refined(graph, node, target.room, target.apart).node[: graph.vertices].copy())
-    return found
+        mappings.append(refined(graph, node, target.room, target.apart).node[: graph.vertices].copy())
+    return mappings
 
 
 def _renumbered(node: Integers, room: Integers) -> Integers:
-    """Equal nodes at one switch, in the order of their first ranks."""
+    """Renumber equal nodes at one switch in the order of their first ranks."""
     if (room != room[0]).any():
         return node
     used, first = np.unique(node, return_index=True)
@@ -91,12 +92,15 @@ def _renumbered(node: Integers, room: Integers) -> Integers:
 
 
 def _key(prediction: Prediction, objective: str) -> tuple[float, ...]:
-    """The objective, then what else is good to have little of."""
+    """Return the sort key: the objective, then the other costs."""
     return prediction.by(objective), prediction.nodes, prediction.worst_link, prediction.hop_bytes
 
 
 def layout_of_nodes(traffic: Traffic, target: Target, node: Integers, bound: bool) -> Layout:
-    """With `bound` each rank gets a core, on the socket where those are that it talks to."""
+    """Return the layout for `node`, the node of each rank; if `bound`, with a core for each rank.
+
+    Ranks that communicate share sockets. Raise InputError if a node has fewer cores than ranks.
+    """
     places = [Place(int(at)) for at in node]
     if not bound:
         return Layout("automatic", target.topology, tuple(places))
@@ -112,12 +116,12 @@ def layout_of_nodes(traffic: Traffic, target: Target, node: Integers, bound: boo
 def _on_sockets(
     graph: Graph, ranks: Integers, sockets: tuple[tuple[int, ...], ...], name: str
 ) -> list[tuple[int, int, int]]:
-    """(rank, socket, core) of each."""
+    """Return (rank, socket, core) of each rank."""
     room = np.array([len(cores) for cores in sockets], dtype=np.int64)
     if len(ranks) > room.sum():
         raise InputError(
-            f"--bind core: {name} has {room.sum()} known cores and gets {len(ranks)} ranks; leave it out, "
-            "or say which sockets there are: --nodes NODESxSOCKETSxSLOTS"
+            f"--bind core: {name} has {room.sum()} known cores for {len(ranks)} ranks; leave it out, "
+            "or declare the sockets: --nodes NODESxSOCKETSxSLOTS"
         )
     in_order = np.repeat(np.arange(len(room)), room)[: len(ranks)]
     socket = searched(graph, room, 1.0 - np.eye(len(room)), [in_order]) if len(room) > 1 else in_order

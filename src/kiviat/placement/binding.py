@@ -1,8 +1,7 @@
-"""Which core of its node each rank is bound to.
+"""Binding of ranks to cores of their nodes.
 
-Two ranks of a node with two sockets are "co-processor" where each has a socket of its own, and
-"virtual-processor" where they share one: Narayanaswamy, Balaji and Feng, "Impact of Network Sharing in
-Multi-core Architectures" (2008), section 4.3.
+In "co-processor" mode two ranks of a node use different sockets, in "virtual-processor" mode the same one:
+Narayanaswamy, Balaji and Feng, "Impact of Network Sharing in Multi-core Architectures" (2008), section 4.3.
 """
 
 from __future__ import annotations
@@ -18,7 +17,11 @@ BINDINGS = ("core", "co-processor", "virtual-processor")
 
 
 def bound(topology: Topology, nodes: Sequence[int], binding: str, oversubscribe: bool) -> list[Place]:
-    """Ranks of a node take its cores in the mode's order, and begin again where that is allowed."""
+    """Return the place of each rank; the ranks of a node take its cores in the order of `binding`.
+
+    `nodes[i]` is the node of rank i. Raise InputError if a node has more ranks than cores, unless
+    `oversubscribe`, which assigns cores again from the first.
+    """
     orders = {index: cores_in_order(topology.nodes[index], binding) for index in sorted(set(nodes))}
     taken = dict.fromkeys(orders, 0)
     places = []
@@ -26,8 +29,8 @@ def bound(topology: Topology, nodes: Sequence[int], binding: str, oversubscribe:
         order = orders[index]
         if taken[index] >= len(order) and not oversubscribe:
             raise InputError(
-                f"--bind {binding}: {topology.nodes[index].name} has {len(order)} cores and more ranks; "
-                "take fewer ranks on it, or leave --bind out"
+                f"--bind {binding}: {topology.nodes[index].name} has {len(order)} cores, "
+                "too few for its ranks; place fewer ranks on it, or leave --bind out"
             )
         socket, core = order[taken[index] % len(order)]
         taken[index] += 1
@@ -36,7 +39,7 @@ def bound(topology: Topology, nodes: Sequence[int], binding: str, oversubscribe:
 
 
 def cores_in_order(node: Node, binding: str) -> list[tuple[int, int]]:
-    """(socket, core) as ranks take them: by number, over the sockets in turn, or socket by socket."""
+    """Return (socket, core) as `binding` orders them: by number, alternating sockets, or socket by socket."""
     if not node.cores:
         raise InputError(f"--bind {binding}: the cores of {node.name} are unknown; leave --bind out")
     by_socket = [[(index, core) for core in cores] for index, cores in enumerate(node.sockets) if cores]
@@ -46,10 +49,10 @@ def cores_in_order(node: Node, binding: str) -> list[tuple[int, int]]:
     if binding == "core":
         return sorted(in_order, key=lambda place: place[1])
     if binding != "co-processor":
-        raise InputError(f"--bind {binding!r} is not a mode; give {', '.join(BINDINGS)}")
+        raise InputError(f"unknown --bind {binding!r}; give one of {', '.join(BINDINGS)}")
     if len(by_socket) == 1:
         raise InputError(
-            f"--bind co-processor puts ranks of a node on different sockets, and {node.name} has just one; "
+            f"--bind co-processor needs several sockets on a node, and {node.name} has one; "
             "give core or virtual-processor"
         )
     return [place for turn in zip_longest(*by_socket) for place in turn if place is not None]

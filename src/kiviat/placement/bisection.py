@@ -1,9 +1,9 @@
-"""Divides a graph in two so that little is sent across.
+"""Graph bisection with a small cut.
 
-Multilevel: the graph is made coarser, the coarsest is divided, and each finer one begins with that and is
-improved by the moves of Fiduccia and Mattheyses ("A linear-time heuristic for improving network
-partitions", DAC 1982), which accept worse states on the way to better ones. (Hendrickson and Leland, "A
-multilevel algorithm for partitioning graphs", SC 1995.)
+Multilevel (Hendrickson and Leland, "A multilevel algorithm for partitioning graphs", SC 1995): the graph is
+coarsened, the coarsest graph is bisected, and the result is projected back level by level and improved by
+the moves of Fiduccia and Mattheyses ("A linear-time heuristic for improving network partitions", DAC 1982),
+which pass through worse states.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Sides = NDArray[np.bool_]
 
 _COARSEST = 48
 _PASSES = 8
-# A pass that has found nothing better for so many moves will find nothing.
+# A pass ends after so many moves without improvement.
 _PATIENCE = 60
 
 
 def bisect(
     graph: Graph, low: int, high: int, pull: Floats, random: np.random.Generator, starts: int
 ) -> Sides:
-    """Which vertices are on the second side; those of the first stand for `low` to `high` ranks.
+    """Return a mask, shape (vertices,), of the second side; the first side holds `low` to `high` ranks.
 
-    `pull[v]` is what v costs on the second side beyond what it costs on the first. `starts` is how many
-    beginnings are tried.
+    `pull[v]` is the cost of v on the second side minus that on the first. `starts` is the number of initial
+    bisections of the coarsest graph.
     """
     levels: list[tuple[Graph, Floats, NDArray[np.int64]]] = []
     coarse, coarse_pull = graph, pull
@@ -54,22 +54,23 @@ def cost(graph: Graph, sides: Sides, pull: Floats) -> float:
 def _started(
     graph: Graph, low: int, high: int, pull: Floats, random: np.random.Generator, starts: int
 ) -> Sides:
-    """The best of some: grown from a vertex each, and as the vertices are numbered."""
+    """Return the best of several bisections: one by vertex number, `starts` grown from random vertices."""
     in_order = np.cumsum(graph.size) > (low + high) // 2
-    found = improved(graph, in_order, low, high, pull, patience=graph.vertices)
-    best = _judged(graph, found, low, high, pull)
+    best = improved(graph, in_order, low, high, pull, patience=graph.vertices)
+    best_score = _score(graph, best, low, high, pull)
     for _ in range(starts if graph.vertices > 2 else 1):
         sides = np.ones(graph.vertices, dtype=bool)
         sides[random.integers(graph.vertices)] = False
-        # From one vertex a pass moves whatever gains most, which grows the first side.
+        # From one vertex, a pass moves the vertices with the largest gain, which grows the first side.
         sides = improved(graph, sides, low, high, pull, patience=graph.vertices)
-        judged = _judged(graph, sides, low, high, pull)
-        if judged < best:
-            found, best = sides, judged
-    return found
+        score = _score(graph, sides, low, high, pull)
+        if score < best_score:
+            best, best_score = sides, score
+    return best
 
 
-def _judged(graph: Graph, sides: Sides, low: int, high: int, pull: Floats) -> tuple[int, float]:
+def _score(graph: Graph, sides: Sides, low: int, high: int, pull: Floats) -> tuple[int, float]:
+    """Return the violation of the size limits, in ranks, and the cost."""
     first = int(graph.size[~sides].sum())
     return max(0, low - first, first - high), cost(graph, sides, pull)
 
@@ -77,7 +78,7 @@ def _judged(graph: Graph, sides: Sides, low: int, high: int, pull: Floats) -> tu
 def improved(
     graph: Graph, sides: Sides, low: int, high: int, pull: Floats, patience: int = _PATIENCE
 ) -> Sides:
-    """Passes of moves until one finds nothing better."""
+    """Return `sides` after passes of moves, until a pass brings no improvement."""
     sides = sides.copy()
     for _ in range(_PASSES):
         if not _pass(graph, sides, low, high, pull, patience):
@@ -86,13 +87,13 @@ def improved(
 
 
 def _pass(graph: Graph, sides: Sides, low: int, high: int, pull: Floats, patience: int) -> bool:
-    """Each vertex moves once at most, the best first; what came after the best state is undone."""
+    """Move each vertex at most once, best gain first, and keep the best state; return whether it improved."""
     if not graph.vertices:
         return False
     signs = np.where(sides, -1.0, 1.0)
     tied = -graph.weight * signs[graph.row] * signs[graph.neighbour]
     gain = np.bincount(graph.row, weights=tied, minlength=graph.vertices) - pull * signs
-    # Of those that may still move, by the side on which they are.
+    # Gains of the vertices that may still move, by side.
     gains = [np.where(sides, -np.inf, gain), np.where(sides, gain, -np.inf)]
     size = graph.size.tolist()
     slack = max(size)

@@ -1,8 +1,8 @@
-"""Maps ranks to nodes by dividing both in two, again and again: dual recursive bipartitioning.
+"""Maps ranks to nodes by dual recursive bipartitioning: both sets are halved again and again.
 
 (Pellegrini, "Static mapping by dual recursive bipartitioning of process and architecture graphs", SHPCC
-1994.) Nodes are divided where the distance between the halves is large; ranks follow, with an eye to where
-those ranks already are that they talk to.
+1994.) Nodes are divided where the distance between the halves is large. The division of ranks takes into
+account where their communication partners already are.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ def mapped(
     fixed: Floats | None = None,
     starts: int = 6,
 ) -> Integers:
-    """The node of each vertex. `room` is how many ranks a node takes, `distance` that between nodes, the same
-    both ways.
+    """Return the node of each vertex, shape (vertices,).
 
-    `fixed[v, node]` is what v pays there besides, for what it exchanges with ranks that stay where they are.
-    Where vertices stand for several ranks a node may get a few too many. `starts` is how many beginnings
-    each division tries.
+    `room[node]` is the number of ranks that a node takes, `distance` a symmetric matrix between nodes.
+    `fixed[v, node]` is the additional cost of v on that node, for its traffic with ranks that do not move.
+    A node may exceed its room by a few ranks if vertices stand for several ranks. `starts` is the number of
+    initial bisections of each division.
     """
     vertices, nodes = graph.vertices, len(room)
     before = prefix_sums(room.astype(np.float64))
-    # The nodes among which each vertex will be: begin and end.
+    # The range of candidate nodes of each vertex.
     begin, end = np.zeros(vertices, dtype=np.int64), np.full(vertices, nodes, dtype=np.int64)
     plain = fixed is None and uniform(distance)
     domains = [(0, nodes, np.arange(vertices))]
@@ -51,7 +51,7 @@ def mapped(
                 if fixed is not None:
                     second, other = fixed[members, middle:last], fixed[members, first:middle]
                     pull = pull + second.mean(axis=1) - other.mean(axis=1)
-                # Two vertices on different sides pay what the halves are apart.
+                # In units of the mean distance between the halves, which an edge across costs.
                 pull = pull / max(float(distance[first:middle, middle:last].mean()), 1e-9)
             sides = bisect(part, low, high, pull, random, starts)
             begin[members[sides]], end[members[~sides]] = middle, middle
@@ -61,13 +61,13 @@ def mapped(
 
 
 def uniform(distance: Floats) -> bool:
-    """Whether all nodes are equally far from one another."""
+    """Return True if all pairs of nodes have the same distance."""
     nodes = len(distance)
     return nodes < 3 or bool((distance[~np.eye(nodes, dtype=bool)] == distance[0, 1]).all())
 
 
 def division(distance: Floats) -> int:
-    """Where to divide nodes that are in the order of the network: near the middle, the halves far apart."""
+    """Return the index near the middle that separates the nodes into the most distant halves."""
     nodes = len(distance)
     middle = nodes // 2
     if nodes < 4 or uniform(distance):
@@ -89,7 +89,7 @@ def _pull(
     begin: Integers,
     end: Integers,
 ) -> Floats:
-    """What each rank pays on the second half beyond the first, for all ranks that are among other nodes."""
+    """Return each member's extra cost on the second half, for traffic with ranks in other node ranges."""
     first, middle, last = parts
     further = prefix_sums(distance[middle:last].mean(axis=0) - distance[first:middle].mean(axis=0))
     each = (further[end] - further[begin]) / (end - begin)

@@ -1,6 +1,6 @@
-"""What a launcher is told so that ranks come to their places.
+"""Translates layouts into options and files of launchers.
 
-Tried with Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2; Slurm's words are those of srun(1).
+Tried with Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2; Slurm's options are from srun(1).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class Emitted:
-    """`files` go into the launch's folder, for which "{folder}" stands in arguments and environment.
+    """Options, environment and files of a launcher. "{folder}" is a placeholder for the launch's folder.
 
-    `notes` say what the launcher cannot do as asked.
+    `files` are written into that folder; `notes` are limitations of the launcher.
     """
 
     arguments: tuple[str, ...]
@@ -28,7 +28,10 @@ class Emitted:
 
 
 def emit(layout: Layout, family: str, version: str) -> Emitted:
-    """For the launcher of an MPI, "openmpi" or "mpich", or for "slurm", which is srun."""
+    """Return what realises `layout` with the launcher of `family`: "openmpi", "mpich" or "slurm" (srun).
+
+    Raise InputError for other families, and for bindings that the launcher does not support.
+    """
     emitters: dict[str, Callable[[Layout, int], Emitted]] = {
         "openmpi": _openmpi,
         "mpich": _mpich,
@@ -36,14 +39,14 @@ def emit(layout: Layout, family: str, version: str) -> Emitted:
     }
     if family not in emitters:
         raise InputError(
-            f"--place does not know the launcher of {family}; it knows {', '.join(emitters)}, leave it out"
+            f"--place supports the launchers of {', '.join(emitters)}, not of {family}; leave it out"
         )
     return emitters[family](layout, int(version.split(".")[0]))
 
 
 def _openmpi(layout: Layout, major: int) -> Emitted:
-    """A sequence of hosts where nobody is bound, because a rank file of version 4 binds in any event."""
-    # Both mappers leave idle ranks spinning where there are too few cores; the usual ones do not.
+    """Use a sequence of hosts without binding, because a rank file of version 4 always binds."""
+    # Unlike the default mappers, both of these leave idle ranks spinning when cores are oversubscribed.
     environment = {"OMPI_MCA_mpi_yield_when_idle": "1"} if layout.crowded else {}
     hostfile = ("--hostfile", "{folder}/hosts")
     if layout.binding is None:
@@ -56,7 +59,7 @@ def _openmpi(layout: Layout, major: int) -> Emitted:
         to = "core:overload-allowed" if shared else "core"
         mapping = ("--map-by", "rankfile:file={folder}/ranks", "--bind-to", to)
     else:
-        # Physical numbers are those of the OS; the rank gets the core to which the thread belongs.
+        # Physical numbers are the OS's; the rank is bound to the core of that hardware thread.
         numbers = [{core: core for core in node.cores} for node in layout.topology.nodes]
         mapping = ("--rankfile", "{folder}/ranks", "--mca", "rmaps_rank_file_physical", "1")
     ranks = [
@@ -69,7 +72,7 @@ def _openmpi(layout: Layout, major: int) -> Emitted:
 
 
 def _mpich(layout: Layout, major: int) -> Emitted:
-    """Hydra goes round the lines of the host file; each line is a node to it, even of the same name."""
+    """Use a host file: Hydra cycles through its lines and takes each for a node, even if names repeat."""
     names = _names(layout)
     runs = [(name, len(list(run))) for name, run in groupby(names)]
     turn: dict[str, int] = {}
@@ -91,8 +94,8 @@ def _mpich(layout: Layout, major: int) -> Emitted:
         ranks = iter(range(len(names)))
         parts = [tuple(islice(ranks, count)) for _, count in runs]
         notes = (
-            "MPICH before 5 takes ranks of a node for ranks of several where other nodes come between: "
-            "its collectives do not share memory among them",
+            "MPICH before 5 treats ranks of a node that are not consecutive as ranks of several nodes: "
+            "its collectives do not use shared memory between them",
         )
     if layout.binding is not None:
         arguments += ("-bind-to", f"user:{_common_list(layout, parts, 'MPICH')}")
@@ -100,7 +103,7 @@ def _mpich(layout: Layout, major: int) -> Emitted:
 
 
 def _slurm(layout: Layout, major: int) -> Emitted:
-    """Slurm's own distribution where it means the same: every node used has equally many ranks.
+    """Use Slurm's own distribution if every used node has the same number of ranks, else a host file.
 
     Nodes of the topology are in the order of the job's node list. A list of cores needs whole nodes.
     """
@@ -144,22 +147,22 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def _parts(layout: Layout) -> list[tuple[int, ...]]:
-    """The ranks of each node used."""
+    """Return the ranks of each used node."""
     return [ranks for ranks in map(layout.ranks_of, range(len(layout.topology.nodes))) if ranks]
 
 
 def _logical(node: Node) -> dict[int, int]:
-    """hwloc's number of each core, the only one that Open MPI 5 takes: packages by their first core.
+    """Return hwloc's logical number of each core, which Open MPI 5 requires: packages by their first core.
 
-    That counts all cores of the node. Where the topology shows only some, ranks come to others, and
-    `differences` says so.
+    hwloc counts all cores of the node. If the topology has only some, ranks run on other cores, which
+    `differences` reports.
     """
     by_first = sorted((sorted(socket) for socket in node.sockets if socket), key=lambda socket: socket[0])
     return {core: index for index, core in enumerate(core for socket in by_first for core in socket)}
 
 
 def _common_list(layout: Layout, parts: Sequence[Sequence[int]], launcher: str) -> str:
-    """The cores that the ranks of each part take in turn: launchers have one list for all."""
+    """Return the cores that the ranks of a node take in turn; launchers have a single list for all nodes."""
     lists = [[layout.places[rank].core for rank in part] for part in parts]
     longest = max(lists, key=len)
     for part, cores in zip(parts, lists, strict=True):
@@ -167,7 +170,7 @@ def _common_list(layout: Layout, parts: Sequence[Sequence[int]], launcher: str) 
             node = layout.topology.nodes[layout.places[part[0]].node].name
             raise InputError(
                 f"{launcher} binds the ranks of every node to the same cores in turn, {_words(longest)}, but "
-                f"ranks {_words(part)} on {node} are to have {_words(cores)}; do not bind, or use Open MPI"
+                f"ranks {_words(part)} on {node} need {_words(cores)}; do not bind, or use Open MPI"
             )
     return _words(longest)
 

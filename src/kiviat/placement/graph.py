@@ -1,4 +1,4 @@
-"""Who talks to whom, as an undirected weighted graph, and coarser ones of it."""
+"""The communication graph of a program, undirected and weighted, and its coarsening."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Compressed rows: vertex v has the neighbours `neighbour[first[v]:first[v + 1]]`, edges are in both.
+    """An undirected graph in compressed rows: v has the neighbours `neighbour[first[v]:first[v + 1]]`.
 
-    `size[v]` is how many ranks the vertex stands for.
+    Each edge is in the rows of both ends. `size[v]` is the number of ranks that vertex v stands for.
     """
 
     first: Integers
@@ -30,7 +30,7 @@ class Graph:
 
     @classmethod
     def of_traffic(cls, traffic: Traffic) -> Graph:
-        """An edge has the bytes of both directions; what a rank sends to itself does not matter."""
+        """Return the graph of ranks, weighted by the bytes in both directions, without messages to self."""
         return cls.of_edges(
             np.ones(traffic.ranks, dtype=np.int64),
             np.concatenate([traffic.source, traffic.target]),
@@ -40,7 +40,7 @@ class Graph:
 
     @classmethod
     def of_edges(cls, size: Integers, row: Integers, column: Integers, weight: Floats) -> Graph:
-        """Of edges given in both directions; equal ones are added up, loops are left out."""
+        """Return the graph of edges given in both directions; parallel edges are summed, loops dropped."""
         vertices = len(size)
         keep = (row != column) & (weight > 0)
         pairs, place = np.unique(row[keep] * vertices + column[keep], return_inverse=True)
@@ -58,12 +58,12 @@ class Graph:
         return np.repeat(np.arange(self.vertices), np.diff(self.first))
 
     def edges_of(self, vertex: int) -> tuple[Integers, Floats]:
-        """Neighbours and weights."""
+        """Return the neighbours of a vertex and the weights of its edges."""
         here = slice(self.first[vertex], self.first[vertex + 1])
         return self.neighbour[here], self.weight[here]
 
     def part(self, vertices: Integers) -> Graph:
-        """What is among some vertices, which are numbered in their order."""
+        """Return the subgraph of `vertices`, renumbered in their order."""
         number = np.full(self.vertices, -1, dtype=np.int64)
         number[vertices] = np.arange(len(vertices))
         counts = (self.first[1:] - self.first[:-1])[vertices]
@@ -75,22 +75,22 @@ class Graph:
         return Graph(first, column[keep], self.weight[edges[keep]], self.size[vertices])
 
     def merged(self, into: Integers, count: int) -> Graph:
-        """`into[v]` is the vertex of the new graph in which v is."""
+        """Return the graph of `count` vertices in which v is part of `into[v]`."""
         size = np.bincount(into, weights=self.size, minlength=count).astype(np.int64)
         return Graph.of_edges(size, into[self.row], into[self.neighbour], self.weight)
 
     def matched(self, largest: int, random: np.random.Generator) -> Integers | None:
-        """Pairs of neighbours joined by heavy edges, as `merged` wants them, no pair larger than `largest`.
+        """Return a heavy-edge matching as an argument for `merged`; no pair exceeds `largest` ranks.
 
-        Both ends of an edge have to prefer each other, in some rounds: the matching of heavy edges of Karypis
-        and Kumar (SIAM J. Sci. Comput. 20(1), 1998), made for whole arrays. None where next to nothing fits.
+        Vertices that prefer each other are paired, in several rounds: the heavy-edge matching of Karypis and
+        Kumar (SIAM J. Sci. Comput. 20(1), 1998) on whole arrays. None if hardly any pair fits.
         """
         mate = np.full(self.vertices, -1, dtype=np.int64)
         row, column = self.row, self.neighbour
         size = self.size.astype(np.float64)
         fits = self.size[row] + self.size[column] <= largest
         row, column = row[fits], column[fits]
-        # Small vertices first, or some grow while others stay; equal edges in an order of chance.
+        # Small vertices first, so that sizes stay balanced; ties in random order.
         rating = self.weight[fits] / (size[row] * size[column])
         chance = random.permutation(self.vertices).astype(np.float64)
         rating *= 1 + 1e-6 * (chance[row] + chance[column]) / max(self.vertices, 1)
@@ -103,9 +103,9 @@ class Graph:
             last = np.flatnonzero(np.append(np.diff(row[order]) > 0, True))
             choice = np.full(self.vertices, -1, dtype=np.int64)
             choice[row[order][last]] = column[order][last]
-            one = np.flatnonzero(choice >= 0)
-            one = one[choice[choice[one]] == one]
-            mate[one] = choice[one]
+            mutual = np.flatnonzero(choice >= 0)
+            mutual = mutual[choice[choice[mutual]] == mutual]
+            mate[mutual] = choice[mutual]
         alone = mate < 0
         if alone.sum() > 0.9 * self.vertices:
             return None
@@ -114,5 +114,5 @@ class Graph:
 
 
 def prefix_sums(values: Floats) -> Floats:
-    """With a 0 before them."""
+    """Return the cumulative sums, beginning with 0."""
     return np.concatenate([[0.0], np.cumsum(values)])

@@ -1,4 +1,4 @@
-"""Where each rank runs."""
+"""Layouts: the node, socket and core of each rank."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kiviat.machine.topology import Node, Topology
 
 @dataclass(frozen=True)
 class Place:
-    """A node and a socket of it by their indices, a core by its OS number; without a core nobody is bound."""
+    """Indices of a node and its socket, and the OS number of a core; without a core the rank is not bound."""
 
     node: int
     socket: int | None = None
@@ -19,7 +19,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """Place i is that of rank i; `binding` is the mode asked for, "file" where a file names the cores."""
+    """The place of each rank. `binding` is the requested mode, or "file" if a file names the cores."""
 
     policy: str
     topology: Topology
@@ -30,11 +30,11 @@ class Layout:
         return self.places[rank].node
 
     def ranks_of(self, node: int) -> tuple[int, ...]:
-        """In ascending order."""
+        """Return the ranks of a node in ascending order."""
         return self._ranks[node]
 
     def ranks_per_node(self) -> tuple[int, ...]:
-        """Of every node of the topology, 0 where none runs."""
+        """Return the number of ranks of every node of the topology."""
         return tuple(len(ranks) for ranks in self._ranks)
 
     @property
@@ -45,12 +45,12 @@ class Layout:
 
     @property
     def crowded(self) -> bool:
-        """Whether a node has more ranks than slots."""
+        """True if a node has more ranks than slots."""
         nodes = zip(self.topology.nodes, self._ranks, strict=True)
         return any(len(ranks) > node.slots for node, ranks in nodes)
 
     def lines(self) -> list[str]:
-        """As a placement file has them (kiviat.placement.placefile)."""
+        """Return the lines of a placement file (kiviat.placement.placefile)."""
         lines = []
         for place in self.places:
             node = self.topology.nodes[place.node]
@@ -62,7 +62,7 @@ class Layout:
 
     @cached_property
     def _ranks(self) -> tuple[tuple[int, ...], ...]:
-        found: list[list[int]] = [[] for _ in self.topology.nodes]
+        by_node: list[list[int]] = [[] for _ in self.topology.nodes]
         for rank, place in enumerate(self.places):
-            found[place.node].append(rank)
-        return tuple(map(tuple, found))
+            by_node[place.node].append(rank)
+        return tuple(map(tuple, by_node))

@@ -1,4 +1,4 @@
-"""Where ranks were, as the program saw it, against where they were to be."""
+"""Compares the observed places of ranks with the requested ones."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ _EXAMPLES = 3
 
 
 def differences(layout: Layout, ranks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each kind of difference, with how many ranks it concerns; empty where all is as asked.
+    """Return a line for each kind of difference with the number of ranks affected; empty without any.
 
-    `ranks` are those of the launch event. What it does not say is not judged.
+    `ranks` has the observation of each rank from the launch event; missing facts are not compared.
     """
-    seen = {int(said["rank"]): said for said in ranks if int(said["rank"]) < len(layout.places)}
-    asked = {rank: layout.node_of(rank) for rank in seen}
-    nodes = {rank: _node(said) for rank, said in seen.items()}
-    found = _regrouped("node", asked, nodes) or _on_other_nodes(layout, seen)
+    observed = {int(facts["rank"]): facts for facts in ranks if int(facts["rank"]) < len(layout.places)}
+    requested = {rank: layout.node_of(rank) for rank in observed}
+    nodes = {rank: _node(facts) for rank, facts in observed.items()}
+    on_nodes = _regrouped("node", requested, nodes) or _on_other_nodes(layout, observed)
     if layout.binding is None:
-        return [*found, *_bound_though_free(layout, seen)]
-    # Cores are numbered by the topology that we assume, sockets are those of the node itself.
-    sockets = {rank: (nodes[rank], *said["socket"]) for rank, said in seen.items() if said.get("socket")}
-    wanted = {rank: (asked[rank], layout.places[rank].socket) for rank in sockets}
-    return [*(found or _regrouped("socket", wanted, sockets)), *_bound_elsewhere(layout, seen)]
+        return [*on_nodes, *_bound_though_free(layout, observed)]
+    # Core numbers are from the assumed topology, sockets from the node itself.
+    with_socket = {rank: facts["socket"] for rank, facts in observed.items() if facts.get("socket")}
+    sockets = {rank: (nodes[rank], *socket) for rank, socket in with_socket.items()}
+    wanted = {rank: (requested[rank], layout.places[rank].socket) for rank in sockets}
+    return [*(on_nodes or _regrouped("socket", wanted, sockets)), *_bound_elsewhere(layout, observed)]
 
 
-def _node(said: Mapping[str, Any]) -> Hashable:
-    """As the program numbered it, because two nodes may bear one name."""
-    return said["host"] if said.get("node") is None else int(said["node"])
+def _node(facts: Mapping[str, Any]) -> Hashable:
+    """Return the program's number of the node, because two nodes may have the same name."""
+    return facts["host"] if facts.get("node") is None else int(facts["node"])
 
 
-def _regrouped(what: str, asked: Mapping[int, Hashable], seen: Mapping[int, Hashable]) -> list[str]:
-    together = [f"{rank} with {other}" for rank, other in _pairs(seen, asked)]
-    apart = [f"{rank} without {other}" for rank, other in _pairs(asked, seen)]
+def _regrouped(unit: str, requested: Mapping[int, Hashable], observed: Mapping[int, Hashable]) -> list[str]:
+    together = [f"{rank} with {other}" for rank, other in _pairs(observed, requested)]
+    apart = [f"{rank} without {other}" for rank, other in _pairs(requested, observed)]
     return [
-        *_line(f"ranks share a {what} that were to be apart", together, len(seen)),
-        *_line(f"ranks are apart that were to share a {what}", apart, len(seen)),
+        *_line(f"ranks share a {unit} but were to be apart", together, len(observed)),
+        *_line(f"ranks are apart but were to share a {unit}", apart, len(observed)),
     ]
 
 
 def _pairs(groups: Mapping[int, Hashable], others: Mapping[int, Hashable]) -> Iterator[tuple[int, int]]:
-    """Each rank that is in one group with a rank that `others` has elsewhere, and the first such rank."""
+    """Compare host names; names that match no node at all are of another kind, such as addresses."""
     first: dict[Hashable, int] = {}
     second: dict[Hashable, int] = {}
     for rank in sorted(groups):
@@ -56,47 +57,48 @@ def _pairs(groups: Mapping[int, Hashable], others: Mapping[int, Hashable]) -> It
             yield rank, second[groups[rank]] if others[rank] == others[begun] else begun
 
 
-def _on_other_nodes(layout: Layout, seen: Mapping[int, Mapping[str, Any]]) -> list[str]:
-    """Where none of the hosts is a node's name, the names are of another kind, such as addresses."""
+def _on_other_nodes(layout: Layout, observed: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """Compare host names; if no host matches any node name, they are of another kind, such as addresses."""
     names = [node.name for node in layout.topology.nodes]
-    known = {_short(name): index for index, name in enumerate(names)}
-    where = {rank: known.get(_short(str(said["host"]))) for rank, said in seen.items()}
-    if len(known) < len(names) or not any(index is not None for index in where.values()):
+    index_of = {_short(name): index for index, name in enumerate(names)}
+    where = {rank: index_of.get(_short(str(facts["host"]))) for rank, facts in observed.items()}
+    if len(index_of) < len(names) or not any(index is not None for index in where.values()):
         return []
     wrong = [
-        f"{rank} on {seen[rank]['host']} for {names[layout.node_of(rank)]}"
+        f"{rank} on {observed[rank]['host']} for {names[layout.node_of(rank)]}"
         for rank, index in sorted(where.items())
         if index != layout.node_of(rank)
     ]
-    return _line("ranks run on other nodes than asked", wrong, len(seen))
+    return _line("ranks run on other nodes than requested", wrong, len(observed))
 
 
 def _short(name: str) -> str:
-    """Without the domain, which launchers may add or drop; an address stays as it is."""
+    """Return a name without its domain, which launchers may add or drop; addresses are unchanged."""
     return name if name[:1].isdecimal() else name.partition(".")[0].lower()
 
 
-def _bound_elsewhere(layout: Layout, seen: Mapping[int, Mapping[str, Any]]) -> list[str]:
-    """Bound to a core is who may run on it, and on no other core; how many of its threads does not matter."""
+def _bound_elsewhere(layout: Layout, observed: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """Check that each rank may run on its core and no other; the number of hardware threads is ignored."""
     wrong = []
-    for rank, said in sorted(seen.items()):
+    for rank, facts in sorted(observed.items()):
         place = layout.places[rank]
         cores = layout.topology.nodes[place.node].cores
-        if said.get("cpus") and members(said["cpus"]).intersection(cores) != {place.core}:
-            wrong.append(f"{rank} to {said['cpus']} for {place.core}")
-    return _line("ranks are bound elsewhere than asked", wrong, len(seen))
+        if facts.get("cpus") and members(facts["cpus"]).intersection(cores) != {place.core}:
+            wrong.append(f"{rank} to {facts['cpus']} for {place.core}")
+    return _line("ranks are bound to other cores than requested", wrong, len(observed))
 
 
-def _bound_though_free(layout: Layout, seen: Mapping[int, Mapping[str, Any]]) -> list[str]:
+def _bound_though_free(layout: Layout, observed: Mapping[int, Mapping[str, Any]]) -> list[str]:
     wrong = [
-        f"{rank} to {said['cpus']}"
-        for rank, said in sorted(seen.items())
-        if said.get("cpus")
-        and not members(said["cpus"]).issuperset(layout.topology.nodes[layout.node_of(rank)].cores)
+        f"{rank} to {facts['cpus']}"
+        for rank, facts in sorted(observed.items())
+        if facts.get("cpus")
+        and not members(facts["cpus"]).issuperset(layout.topology.nodes[layout.node_of(rank)].cores)
     ]
-    return _line("ranks are bound that were not to be", wrong, len(seen))
+    return _line("ranks are bound although no binding was requested", wrong, len(observed))
 
 
-def _line(what: str, cases: Sequence[str], ranks: int) -> list[str]:
+def _line(difference: str, cases: Sequence[str], ranks: int) -> list[str]:
     more = ", …" if len(cases) > _EXAMPLES else ""
-    return [f"{what} ({len(cases)} of {ranks}): {', '.join(cases[:_EXAMPLES])}{more}"] if cases else []
+    examples = ", ".join(cases[:_EXAMPLES])
+    return [f"{difference} ({len(cases)} of {ranks}): {examples}{more}"] if cases else []

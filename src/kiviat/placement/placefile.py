@@ -1,10 +1,10 @@
-"""A file that says where each rank runs: one line for each rank, from rank 0 on.
+"""Placement files: one line for each rank, from rank 0 on.
 
     n1          # rank 0 runs on n1, not bound
     n2 0 3      # or: on n2, bound to core 3 of socket 0, both counted from 0
 
-Empty lines, and what follows a #, do not count. Lines beyond the last rank are not used, so that one
-file serves several numbers of ranks.
+Empty lines and comments after # are ignored, and so are lines beyond the last rank: one file serves several
+numbers of ranks.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ _FORM = "write NODE, or NODE SOCKET CORE counted from 0"
 
 
 def read_places(topology: Topology, path: Path, ranks: int, oversubscribe: bool) -> list[Place]:
+    """Return the places of the first `ranks` lines. Raise InputError for unknown places or too few lines.
+
+    Unless `oversubscribe`, ranks beyond a node's slots and shared cores are errors too.
+    """
     try:
         lines = read_text(path, errors="replace").splitlines()
     except OSError as error:
@@ -34,7 +38,7 @@ def read_places(topology: Topology, path: Path, ranks: int, oversubscribe: bool)
         if words and len(places) < ranks:
             places.append(_place(topology, words, f"{path}:{number}"))
     if len(places) < ranks:
-        raise InputError(f"{path} places {len(places)} ranks of {ranks}; add a line for each")
+        raise InputError(f"{path} places {len(places)} of {ranks} ranks; add a line for each of them")
     _refuse_half_bound(places, path)
     if not oversubscribe:
         _refuse_crowds(topology, places, path)
@@ -47,7 +51,7 @@ def _place(topology: Topology, words: list[str], where: str) -> Place:
         names = [node.name for node in topology.nodes]
         near = get_close_matches(words[0], names, n=1)
         some = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {some}"
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {some}"
         raise InputError(f"{where}: no node is named {words[0]!r}; {hint}")
     if len(words) == 1:
         return Place(index)
@@ -66,7 +70,7 @@ def _place(topology: Topology, words: list[str], where: str) -> Place:
 
 
 def _refuse_half_bound(places: list[Place], path: Path) -> None:
-    """No launcher binds some ranks and not others."""
+    """Raise InputError if only some ranks have cores: no launcher binds some ranks and not others."""
     bound = [place.core is not None for place in places]
     if any(bound) and not all(bound):
         raise InputError(
@@ -86,4 +90,6 @@ def _refuse_crowds(topology: Topology, places: list[Place], path: Path) -> None:
     for rank, place in enumerate(places):
         if place.core is not None and (first := cores.setdefault(place, rank)) != rank:
             name = topology.nodes[place.node].name
-            raise InputError(f"{path} gives ranks {first} and {rank} one core of {name}; give each its own")
+            raise InputError(
+                f"{path} gives ranks {first} and {rank} the same core of {name}; give each its own"
+            )

@@ -3,10 +3,10 @@
     blocked    fills a node, then the next
     cyclic     one rank to each node in turn
     plane:K    K ranks to each node in turn
-    file:PATH  as a file says (kiviat.placement.placefile)
+    file:PATH  as listed in a file (kiviat.placement.placefile)
 
-`per_node` is how many ranks a node gets, and thereby how many nodes take part: the first that are
-needed. Without it a node takes as many as it has slots, and cyclic and plane use all nodes.
+`per_node` ranks go to each node, on as many of the first nodes as needed. Without it a node takes as many
+ranks as it has slots, and cyclic and plane use all nodes.
 """
 
 from __future__ import annotations
@@ -32,15 +32,18 @@ def place(
     binding: str | None = None,
     oversubscribe: bool = False,
 ) -> Layout:
-    """Where each of `ranks` runs. `oversubscribe` allows more ranks on a node than it has slots."""
+    """Return the layout of `ranks` ranks. Raise InputError if they do not fit or the options are wrong.
+
+    `oversubscribe` allows more ranks on a node than it has slots.
+    """
     if ranks < 1:
         raise InputError(f"{ranks} ranks cannot be placed; give at least 1")
     kind, _, argument = policy.partition(":")
     if kind == "file":
         if per_node is not None:
-            raise InputError(f"--place {policy} says how many ranks a node gets; leave --ppn {per_node} out")
+            raise InputError(f"--place {policy} determines the ranks per node; leave --ppn {per_node} out")
         if not argument:
-            raise InputError("--place file: names no file; write file:PATH")
+            raise InputError("--place file: lacks the file; write file:PATH")
         places = read_places(topology, Path(argument), ranks, oversubscribe)
         if places[0].core is not None:
             if binding is not None:
@@ -56,7 +59,7 @@ def place(
 
 
 def _plane_size(policy: str) -> int | None:
-    """How many ranks a node gets in each turn; None: all that it takes."""
+    """Return the number of ranks that a node gets in each turn; None if it is filled at once."""
     kind, colon, argument = policy.partition(":")
     if policy in ("blocked", "cyclic"):
         return None if policy == "blocked" else 1
@@ -70,7 +73,7 @@ def _plane_size(policy: str) -> int | None:
 
 
 def _room(topology: Topology, ranks: int, per_node: int | None, oversubscribe: bool) -> list[int]:
-    """How many ranks each node takes, at least `ranks` in all."""
+    """Return the number of ranks that each node takes, at least `ranks` in total."""
     room = [node.slots for node in topology.nodes]
     if per_node is not None:
         if per_node < 1:
@@ -83,7 +86,7 @@ def _room(topology: Topology, ranks: int, per_node: int | None, oversubscribe: b
                 )
         if wanted > len(room) and not oversubscribe:
             raise InputError(
-                f"{ranks} ranks, {per_node} on each node, need {wanted} nodes and there are {len(room)}; "
+                f"{ranks} ranks, {per_node} on each node, need {wanted} nodes, not {len(room)}; "
                 f"take at most {per_node * len(room)} ranks"
             )
         room = [per_node] * min(wanted, len(room))

@@ -1,4 +1,4 @@
-"""In which order ranks go to nodes. `room` is how many each node takes; the sum is at least `ranks`."""
+"""Orders in which ranks fill nodes. `room` is the number of ranks of each node, at least `ranks` in total."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 
 def blocked(room: Sequence[int], ranks: int) -> list[int]:
-    """The node of each rank: one node is filled, then the next."""
+    """Return the node of each rank: a node is filled, then the next."""
     return [node for node, places in enumerate(room) for _ in range(places)][:ranks]
 
 
 def plane(room: Sequence[int], ranks: int, size: int) -> list[int]:
-    """Blocks of `size` ranks to the nodes in turn, as Slurm's plane distribution; cyclic is a size of 1.
+    """Return the node of each rank: nodes get `size` ranks in turn, as in Slurm's plane distribution.
 
-    A node that is full is passed over, and a block that finds less room than its size is cut.
+    Cyclic is a size of 1. Full nodes are skipped, and a block that exceeds the room of its node is cut.
     """
     left = list(room)
     nodes: list[int] = []
@@ -26,7 +26,7 @@ def plane(room: Sequence[int], ranks: int, size: int) -> list[int]:
 
 
 def crowded(room: Sequence[int], ranks: int) -> list[int]:
-    """Room for more ranks than there is: every node once more as much, and so on, the last time in order."""
+    """Return the ranks of each node if there are more than slots: all nodes are filled again and again."""
     times, rest = divmod(ranks, sum(room))
     last = blocked(room, rest)
     return [times * places + last.count(node) for node, places in enumerate(room)]

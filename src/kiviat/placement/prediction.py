@@ -1,4 +1,4 @@
-"""What a placement makes of a program's messages: bytes between nodes, between sockets, on the worst link."""
+"""Predicts the traffic of a placement: bytes between nodes, between sockets and on the worst link."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ OBJECTIVES = ("bytes", "max-link", "hop-bytes")
 
 @dataclass(frozen=True)
 class Prediction:
-    """All in bytes. `sockets` are those between sockets of a node, None where ranks are bound to none.
+    """Predicted traffic in bytes: between nodes, and between sockets of a node, None if ranks are not bound.
 
-    `worst_link` is what a cable of the worst link carries, which is called `link`; hop-bytes are bytes times
-    the cables that they cross.
+    `worst_link` is the load of a cable of the busiest link, whose name is `link`; `hop_bytes` are bytes
+    times the number of cables that they cross.
     """
 
     nodes: int
@@ -30,14 +30,14 @@ class Prediction:
     hop_bytes: int
 
     def by(self, objective: str) -> float:
-        """What is to be small."""
+        """Return the value that `objective`, one of OBJECTIVES, minimises."""
         return {"bytes": self.nodes, "max-link": self.worst_link, "hop-bytes": self.hop_bytes}[objective]
 
 
 def predicted(
     traffic: Traffic, node: Integers, target: Target, sockets: Integers | None = None
 ) -> Prediction:
-    """`node[i]` is the node of rank i, `sockets[i]` its socket there."""
+    """Return the prediction of a mapping: `node[i]` is the node of rank i, `sockets[i]` its socket there."""
     source, destination = node[traffic.source], node[traffic.target]
     across = source != destination
     loads = target.routes.loads(source[across], destination[across], traffic.bytes[across].astype(np.float64))
@@ -56,10 +56,10 @@ def predicted(
 
 
 def of_layout(traffic: Traffic, layout: Layout, target: Target) -> Prediction:
-    """Of a layout on the target's nodes."""
+    """Return the prediction of a layout on the nodes of `target`; InputError for another number of ranks."""
     if len(layout.places) != traffic.ranks:
         raise InputError(
-            f"a placement of {len(layout.places)} ranks, and a matrix of {traffic.ranks}; "
+            f"the placement has {len(layout.places)} ranks, the matrix {traffic.ranks}; "
             "give those of one program"
         )
     node = np.array([place.node for place in layout.places], dtype=np.int64)

@@ -1,7 +1,7 @@
-"""The ways of messages between nodes: which arcs each pair of nodes uses, and what they then carry.
+"""Routes between nodes: the arcs that each pair of nodes uses, and their loads.
 
-The way is that of the simulator (native/simgrid/platform.cpp, machine.modelled.networks): fewest arcs, and
-where there are several, (number of the receiving node / divisor) chooses among them.
+Routing is the simulator's (native/simgrid/platform.cpp, machine.modelled.networks): shortest paths, and
+(number of the receiving node / divisor) selects among several.
 """
 
 from __future__ import annotations
@@ -19,34 +19,36 @@ from kiviat.record import InputError
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Destinations whose distances are found together: their tables stay in the cache.
+# Destinations processed together, so that their tables stay in the cache.
 _TOGETHER = 64
 _FAR = np.int32(2**30)
 
 
 class Routes:
-    """Between the first `nodes` nodes of a network."""
+    """Routes between the first `nodes` nodes of a network."""
 
     def __init__(self, network: Network, nodes: int) -> None:
         self.network = network
         self.nodes = nodes
-        self._arcs = sorted(network.arcs, key=lambda arc: arc.start)  # stable: choices go by the order given
+        self._arcs = sorted(
+            network.arcs, key=lambda arc: arc.start
+        )  # stable: routing depends on the order of arcs
         self._start = np.array([arc.start for arc in self._arcs], dtype=np.int64)
         self._end = np.array([arc.end for arc in self._arcs], dtype=np.int64)
-        # The points of a long cable are passed through at no cost (kiviat.machine.modelled.networks).
+        # Relays of long cables add no hop (kiviat.machine.modelled.networks).
         passed = np.isin(self._end, sorted(network.relays))
         self._costs = (~passed).astype(np.int64)
         self._width = np.array([arc.width for arc in self._arcs], dtype=np.float64)
 
     @property
     def arcs(self) -> list[Arc]:
-        """In the order of `loads`."""
+        """The arcs, in the order of `loads`."""
         return self._arcs
 
     @cached_property
     def _tables(self) -> tuple[NDArray[np.int32], Integers]:
-        """The arc by which a message for a node leaves a vertex, [node, vertex], -1 at the node itself; and
-        how many cables a message crosses, [from node, to node].
+        """Next arc from a vertex towards a node, [node, vertex], -1 at the node itself; and the number of
+        cables between nodes, [from, to].
         """
         following = np.full((self.nodes, self.network.vertices), -1, dtype=np.int32)
         hops = np.zeros((self.nodes, self.nodes), dtype=np.int64)
@@ -67,7 +69,7 @@ class Routes:
             to = np.arange(begin, min(begin + _TOGETHER, self.nodes))
             left = self._distances(to, leaving, first)
             onward = left[:, self._end] < left[:, self._start]
-            # The number of each arc among those of its vertex that lead on, against the one wanted.
+            # Select, among the arcs of a vertex that shorten the distance, the one that routing prescribes.
             counted = np.cumsum(onward, axis=1, dtype=np.int32)
             before = counted[:, first] - onward[:, first]
             choices = np.add.reduceat(onward, first, axis=1, dtype=np.int32)
@@ -81,7 +83,7 @@ class Routes:
 
     @property
     def _one_switch(self) -> bool:
-        """Whether each node has one cable, to the only switch: then there is but one way."""
+        """True if each node has one cable, to the only switch: routes are then unique."""
         network = self.network
         ends = Counter((arc.start, arc.end) for arc in self._arcs)
         switch = network.nodes
@@ -89,24 +91,24 @@ class Routes:
         return len(network.divisors) == 1 and set(ends) == both and max(ends.values()) == 1
 
     def _passed_through(self, following: NDArray[np.int32], left: NDArray[np.int32]) -> NDArray[np.int32]:
-        """How many arcs on the way from each vertex cost nothing."""
-        found = np.zeros_like(left)
+        """Return the number of arcs without cost on the route from each vertex."""
+        free = np.zeros_like(left)
         for distance in range(1, int(left[left < _FAR].max(initial=0)) + 1):
             row, vertex = np.nonzero(left == distance)
             arc = following[row, vertex]
-            found[row, vertex] = found[row, self._end[arc]] + 1 - self._costs[arc]
-        return found
+            free[row, vertex] = free[row, self._end[arc]] + 1 - self._costs[arc]
+        return free
 
     def _distances(self, to: Integers, leaving: Integers, first: Integers) -> NDArray[np.int32]:
-        """In arcs, [to, vertex]."""
+        """Return the distances in arcs, [to, vertex]."""
         left = np.full((len(to), self.network.vertices), _FAR, dtype=np.int32)
         left[np.arange(len(to)), to] = 0
         while True:
-            found = np.minimum.reduceat(left[:, self._end], first, axis=1) + 1
-            known = left[:, leaving]
-            if (found >= known).all():
+            shorter = np.minimum.reduceat(left[:, self._end], first, axis=1) + 1
+            current = left[:, leaving]
+            if (shorter >= current).all():
                 return left
-            left[:, leaving] = np.minimum(known, found)
+            left[:, leaving] = np.minimum(current, shorter)
 
     @property
     def _next(self) -> NDArray[np.int32]:
@@ -114,7 +116,7 @@ class Routes:
 
     @property
     def hops(self) -> Integers:
-        """Cables that a message crosses, [from, to]; InputError where there is no way."""
+        """Number of cables between nodes, [from, to]; InputError if there is no route."""
         hops = self._tables[1]
         if (hops >= _FAR).any():
             at, to = (int(index) for index in np.argwhere(hops >= _FAR)[0])
@@ -126,7 +128,7 @@ class Routes:
         return bool((self.hops == self.hops.T).all())
 
     def crossings(self, source: Integers, target: Integers) -> tuple[Integers, Integers]:
-        """(number of the pair, arc) for each arc that each pair of nodes uses."""
+        """Return index of the pair and arc, for each arc that a pair (source[i], target[i]) of nodes uses."""
         pair = np.flatnonzero(source != target)
         at, to = source[pair], target[pair]
         pairs, arcs = [], []
@@ -144,11 +146,11 @@ class Routes:
 
     @property
     def width(self) -> Floats:
-        """Cables side by side of each arc."""
+        """Parallel cables of each arc."""
         return self._width
 
     def loads(self, source: Integers, target: Integers, bytes: Floats) -> Floats:
-        """Bytes on a cable of each arc, where `bytes[i]` go from node `source[i]` to node `target[i]`."""
+        """Return the bytes on a cable of each arc, if node `source[i]` sends `bytes[i]` to `target[i]`."""
         pair, arc = self.crossings(source, target)
         return np.bincount(arc, weights=bytes[pair], minlength=len(self._arcs)) / self._width
 
@@ -158,6 +160,6 @@ class Routes:
 
     def _refuse(self, at: int, to: int) -> NoReturn:
         raise InputError(
-            f"there is no way from {self._vertex(at)} to {self._vertex(to)} in this network; "
+            f"there is no route from {self._vertex(at)} to {self._vertex(to)} in this network; "
             "correct the topology of the machine file"
         )

@@ -1,4 +1,4 @@
-"""Looks for the mapping of least cost: several beginnings, the best improved, then rebuilt part by part."""
+"""Searches for the mapping of lowest cost: several starts, local search, then reconstruction of parts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kiviat.placement.swaps import Swaps, repaired
 
 _SEED = 1
 _SWEEPS = 30
-# Effort goes down with the number of ranks and edges, so that 16 ranks take a second and 4,096 take some. It
-# is counted in attempts, never in seconds: a mapping does not depend on how fast the machine is.
-_BEGINNINGS = 2_000
+# Attempts decrease with the number of ranks and edges, so that 16 ranks take a second and 4,096 a few. Limits
+# count attempts, never seconds: a mapping does not depend on the speed of the machine.
+_STARTS = 2_000
 _REBUILT = 40_000
 _LEAST_REBUILT, _MOST_REBUILT = 40, 240
 _MOST_AGGLOMERATED = 2_048
@@ -22,26 +22,26 @@ _MOST_EDGES = 200_000
 
 
 def searched(graph: Graph, room: Integers, distance: Floats, others: Iterable[Integers]) -> Integers:
-    """The node of each rank, of least cost: over all pairs the bytes times the distance of their nodes.
+    """Return the node of each rank, minimising the sum over pairs of bytes times the distance of their nodes.
 
-    `others` are mappings to begin with, beside our own; they may have too many ranks on a node.
+    `others` are further starts of the search, which may exceed the room of nodes.
     """
     random = np.random.default_rng(_SEED)
     begun = [repaired(graph, node, room, distance) for node in others]
     ranks = graph.vertices
     if uniform(distance) and room.max() == 1:
-        return begun[0] if begun else np.arange(ranks)  # all are equal
+        return begun[0] if begun else np.arange(ranks)  # all mappings cost the same
     load = max(ranks, len(graph.weight) * ranks // _MOST_EDGES)
     starts = 6 if load <= 256 else 2
-    for attempt in range(min(8, max(1, _BEGINNINGS // load))):
+    for attempt in range(min(8, max(1, _STARTS // load))):
         rooms = room if attempt % 2 == 0 else even(room, ranks)
         begun.append(mapped(graph, rooms, distance, random, starts=starts))
         if ranks <= _MOST_AGGLOMERATED:
             groups = agglomerated(graph, rooms, distance, random, starts=starts)
             begun.append(repaired(graph, groups, room, distance))
     begun.sort(key=lambda node: cost(graph, node, distance))
-    worth_it = begun[: min(8, max(1, _BEGINNINGS // load))]
-    best = min((refined(graph, node, room, distance) for node in worth_it), key=Swaps.cost)
+    promising = begun[: min(8, max(1, _STARTS // load))]
+    best = min((refined(graph, node, room, distance) for node in promising), key=Swaps.cost)
     if not best.cost():
         return best.node[:ranks].copy()  # nothing is sent between nodes
     most = min(_MOST_REBUILT, 4 * ranks + 16)
@@ -51,7 +51,7 @@ def searched(graph: Graph, room: Integers, distance: Floats, others: Iterable[In
 
 
 def even(room: Integers, ranks: int) -> Integers:
-    """Room for `ranks` and no more, the same share of every node: full nodes are not always the cheapest."""
+    """Return room for exactly `ranks` ranks, spread evenly: full nodes are not always the cheapest."""
     share: Integers = np.floor(room * (ranks / room.sum())).astype(np.int64)
     left = np.flatnonzero(share < room)[: ranks - int(share.sum())]
     share[left] += 1
@@ -65,7 +65,7 @@ def cost(graph: Graph, node: Integers, distance: Floats) -> float:
 def refined(
     graph: Graph, node: Integers, room: Integers, distance: Floats, fixed: Floats | None = None
 ) -> Swaps:
-    """`node` improved by exchanges of ranks, and of the ranks of whole nodes."""
+    """Return `node` improved by exchanges of ranks and of whole nodes."""
     state = Swaps(graph, node, room, distance, fixed)
     _sweep(state)
     if fixed is None and not uniform(distance) and (moved := _nodes_exchanged(state)) is not None:
@@ -81,7 +81,7 @@ def _sweep(state: Swaps) -> None:
 
 
 def _nodes_exchanged(state: Swaps) -> Integers | None:
-    """Whole nodes change places, where all are equally large; None where that gains nothing."""
+    """Return a mapping with whole nodes exchanged; None if sizes differ or nothing is gained."""
     nodes = len(state.room)
     if (state.room != state.room[0]).any():
         return None
@@ -101,9 +101,9 @@ def agglomerated(
     fixed: Floats | None = None,
     starts: int = 6,
 ) -> Integers:
-    """Ranks that talk most are put together first, until a group fills a node; then groups are mapped.
+    """Return the node of each rank: ranks are grouped by traffic until a group fills a node, then mapped.
 
-    As in `mapped`, a node may get a few too many.
+    As in `mapped`, a node may exceed its room by a few ranks.
     """
     into = np.arange(graph.vertices)
     groups = graph
@@ -121,7 +121,7 @@ def agglomerated(
 
 
 def _rebuild(state: Swaps, random: np.random.Generator, attempts: int) -> None:
-    """Maps the ranks of some nodes that talk to one another anew, and keeps what is cheaper."""
+    """Repeatedly remap the ranks of a few communicating nodes, and keep improvements."""
     nodes = len(state.room)
     if nodes < 2:
         return
@@ -142,9 +142,9 @@ def _rebuild(state: Swaps, random: np.random.Generator, attempts: int) -> None:
         begin = mapped if attempt % 2 else agglomerated
         rooms = room if attempt % 4 < 2 else even(room, len(ranks))
         begun = repaired(part, begin(part, rooms, distance, random, fixed), room, distance)
-        found = refined(part, begun, room, distance, fixed)
-        if found.cost() < before - 1e-9 * max(1.0, abs(before)):
-            for rank, to in zip(ranks.tolist(), some[found.node[: len(ranks)]].tolist(), strict=True):
+        remapped = refined(part, begun, room, distance, fixed)
+        if remapped.cost() < before - 1e-9 * max(1.0, abs(before)):
+            for rank, to in zip(ranks.tolist(), some[remapped.node[: len(ranks)]].tolist(), strict=True):
                 if state.node[rank] != to:
                     state.move(rank, to)
             state.settle()
@@ -152,16 +152,16 @@ def _rebuild(state: Swaps, random: np.random.Generator, attempts: int) -> None:
 
 
 def _some_nodes(state: Swaps, random: np.random.Generator) -> Integers:
-    """A node by chance, and those that exchange most with it and with one another."""
+    """Return a random node and those that it, and the nodes chosen so far, exchange most with."""
     nodes = len(state.room)
     count = min(nodes, int(random.integers(2, 7)))
     chosen = [int(random.integers(nodes))]
-    talk = np.zeros(nodes)
+    volume = np.zeros(nodes)
     while len(chosen) < count:
         for rank in np.flatnonzero(state.node[: state.ranks] == chosen[-1]).tolist():
             neighbours, weights = state.graph.edges_of(rank)
-            np.add.at(talk, state.node[neighbours], weights)
-        chance = talk + 1e-9 * talk.sum() + 1e-30
+            np.add.at(volume, state.node[neighbours], weights)
+        chance = volume + 1e-9 * volume.sum() + 1e-30
         chance[chosen] = 0
         chosen.append(int(random.choice(nodes, p=chance / chance.sum())))
     return np.sort(np.array(chosen))

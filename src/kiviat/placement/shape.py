@@ -1,4 +1,4 @@
-"""`8x2` is 8 nodes with 2 ranks each, as the papers write it."""
+"""Shapes of jobs: `8x2` is 8 nodes with 2 ranks each, the notation of the papers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Shape:
 
 
 def parse_shape(text: str) -> Shape:
+    """Return the shape that `text` such as "8x2" denotes; InputError for anything else."""
     match = _SHAPE.fullmatch(text)
     if not match or not int(match[1]) or not int(match[2]):
-        raise InputError(f"-n {text}: not a number of nodes and of ranks on each; write NxM such as 8x2")
+        raise InputError(f"-n {text} is not a shape; write NODESxRANKS such as 8x2")
     return Shape(int(match[1]), int(match[2]))

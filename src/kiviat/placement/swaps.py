@@ -1,9 +1,8 @@
-"""Improves a mapping by exchanging two ranks, or a rank and a free place, as long as that gains something.
+"""Improves a mapping by exchanging two ranks, or a rank and a free slot, as long as the cost decreases.
 
 Kernighan and Lin's exchanges ("An efficient heuristic procedure for partitioning graphs", Bell System
-Technical Journal 49(2), 1970) for any number of nodes and any distances between them: for every rank and
-node the cost of the rank there is kept, so that the gains of one rank's exchanges with all others are found
-at once.
+Technical Journal 49(2), 1970) for any number of nodes and any distances. A table holds the cost of every
+rank on every node, from which the gains of a rank's exchanges with all others follow at once.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from kiviat.placement.graph import Floats, Graph, Integers
 
 
 class Swaps:
-    """`node[i]` is the node of rank i; those beyond the graph's ranks are free places.
+    """A mapping under improvement. `node[i]` is the node of rank i; entries beyond the ranks are free slots.
 
-    `fixed[i, node]` is what rank i pays there besides.
+    `there[i, node]` is the cost of rank i on a node, `fixed[i, node]` the part of it that is independent of
+    the other ranks.
     """
 
     def __init__(
@@ -37,69 +37,69 @@ class Swaps:
 
     def _see_all(self) -> None:
         self.here = self.there[np.arange(len(self.node)), self.node]
-        # Whose exchanges may gain something since they were last looked at.
+        # Ranks whose gains may have changed since they were last evaluated.
         self.stale = np.ones(len(self.node), dtype=bool)
 
     def cost(self) -> float:
-        """Of all that ranks exchange, and of what they pay besides."""
+        """Return the cost of the mapping, fixed costs included."""
         if self.fixed is None:
             return float(self.here.sum()) / 2
-        besides = float(self.fixed[np.arange(self.ranks), self.node[: self.ranks]].sum())
-        return (float(self.here.sum()) + besides) / 2
+        fixed = float(self.fixed[np.arange(self.ranks), self.node[: self.ranks]].sum())
+        return (float(self.here.sum()) + fixed) / 2
 
-    def gains(self, one: int) -> Floats:
-        """Of exchanging `one` with every other."""
-        at = self.node[one]
-        gains: Floats = self.here[one] - self.there[one, self.node] + self.here - self.there[:, at]
-        neighbours, weights = self.graph.edges_of(one) if one < self.ranks else (_NONE, _NO_WEIGHT)
+    def gains(self, rank: int) -> Floats:
+        """Return the cost saved by exchanging `rank` with each other rank and free slot."""
+        at = self.node[rank]
+        gains: Floats = self.here[rank] - self.there[rank, self.node] + self.here - self.there[:, at]
+        neighbours, weights = self.graph.edges_of(rank) if rank < self.ranks else (_NONE, _NO_WEIGHT)
         gains[neighbours] -= 2 * weights * self.distance[at, self.node[neighbours]]
         return gains
 
-    def exchange(self, one: int, other: int) -> None:
-        here, there = int(self.node[one]), int(self.node[other])
-        self.move(one, there)
+    def exchange(self, rank: int, other: int) -> None:
+        here, there = int(self.node[rank]), int(self.node[other])
+        self.move(rank, there)
         self.move(other, here)
 
-    def move(self, who: int, to: int) -> None:
-        """Whatever room there is."""
-        change = self.distance[to] - self.distance[self.node[who]]
-        self.node[who] = to
-        if who < self.ranks:
-            neighbours, weights = self.graph.edges_of(who)
+    def move(self, rank: int, to: int) -> None:
+        """Move a rank to a node, without regard to its room."""
+        change = self.distance[to] - self.distance[self.node[rank]]
+        self.node[rank] = to
+        if rank < self.ranks:
+            neighbours, weights = self.graph.edges_of(rank)
             self.there[neighbours] += weights[:, None] * change[None, :]
             self.here[neighbours] = self.there[neighbours, self.node[neighbours]]
             self.stale[neighbours] = True
-        self.here[who] = self.there[who, to]
-        self.stale[who] = True
+        self.here[rank] = self.there[rank, to]
+        self.stale[rank] = True
 
     def settle(self) -> None:
-        """After moves: the free places are where ranks have left some."""
+        """Recompute the free slots after moves."""
         used = np.bincount(self.node[: self.ranks], minlength=len(self.room))
         self.node[self.ranks :] = np.repeat(np.arange(len(self.room)), self.room - used)
         self.stale[self.ranks :] = True
 
     def sweep(self) -> bool:
-        """Each rank's best exchange, if it gains; whether any did.
+        """Make each rank's best exchange if it reduces the cost; return whether any did.
 
-        A pair is looked at again when one of both has got another place, or another neighbour.
+        Ranks are evaluated again after they or a neighbour have moved.
         """
-        found = False
-        least = 1e-9 * max(1.0, abs(self.cost()))
-        for one in np.flatnonzero(self.stale).tolist():
-            self.stale[one] = False
-            gains = self.gains(one)
+        improved = False
+        threshold = 1e-9 * max(1.0, abs(self.cost()))
+        for rank in np.flatnonzero(self.stale).tolist():
+            self.stale[rank] = False
+            gains = self.gains(rank)
             other = int(gains.argmax())
-            if gains[other] > least:
-                self.exchange(one, other)
-                found = True
-        return found
+            if gains[other] > threshold:
+                self.exchange(rank, other)
+                improved = True
+        return improved
 
 
 _NONE, _NO_WEIGHT = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 def repaired(graph: Graph, node: Integers, room: Integers, distance: Floats) -> Integers:
-    """Moves ranks from nodes that have too many to where there is room, those first that lose least."""
+    """Return `node` with ranks moved from overfull nodes to free slots, cheapest moves first."""
     used = np.bincount(node, minlength=len(room))
     if (used <= room).all():
         return node
@@ -109,8 +109,8 @@ def repaired(graph: Graph, node: Integers, room: Integers, distance: Floats) -> 
         free = np.flatnonzero(used < room)
         loss = state.there[np.ix_(moving, free)] - state.here[moving][:, None]
         which, where = np.unravel_index(int(loss.argmin()), loss.shape)
-        who, to = int(moving[which]), int(free[where])
-        used[state.node[who]] -= 1
+        rank, to = int(moving[which]), int(free[where])
+        used[state.node[rank]] -= 1
         used[to] += 1
-        state.move(who, to)
+        state.move(rank, to)
     return state.node[: graph.vertices]

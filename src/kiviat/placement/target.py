@@ -1,4 +1,4 @@
-"""Where ranks are to be mapped: nodes, how many ranks each takes, and the network between them."""
+"""Targets of a mapping: nodes, the number of ranks each takes, and the network between them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kiviat.placement.routes import Routes
 from kiviat.record import InputError
 
 _SHAPE = re.compile(r"(\d+)x(\d+)(?:x(\d+))?")
-# Distances between all pairs of more nodes have more than a gigabyte.
+# The distance matrix of more nodes takes more than a gigabyte.
 _MOST_NODES = 8192
 
 
 @dataclass(frozen=True)
 class Target:
-    """`label` is what it is called; `known` says whether the network is that of a machine, or one switch."""
+    """Nodes and routes for a mapping. `known` is False if the network is unknown and taken for one switch."""
 
     label: str
     topology: Topology
@@ -35,21 +35,21 @@ class Target:
 
     @cached_property
     def room(self) -> Integers:
-        """How many ranks each node takes."""
+        """Number of ranks that each node takes, shape (nodes,)."""
         return np.array([node.slots for node in self.topology.nodes], dtype=np.int64)
 
     @cached_property
     def apart(self) -> Floats:
-        """1 between different nodes."""
+        """Matrix with 0 on the diagonal and 1 elsewhere, shape (nodes, nodes)."""
         return 1.0 - np.eye(self.nodes)
 
     @cached_property
     def hops(self) -> Floats:
-        """Cables between nodes, [from, to]."""
+        """Number of cables between nodes, [from, to]."""
         return self.routes.hops.astype(np.float64)
 
     def name_of_link(self, arc: int) -> str:
-        """ "n1 → switch", the nodes by the names that they have here."""
+        """Return the name of an arc, such as "n1 → switch"."""
         here = self.routes.arcs[arc]
         return f"{self._vertex(here.start)} → {self._vertex(here.end)}"
 
@@ -62,7 +62,7 @@ class Target:
         return "switch" if len(network.divisors) == 1 else f"switch {vertex - network.nodes + 1}"
 
     def refuse(self, ranks: int) -> None:
-        """InputError where it is too small."""
+        """Raise InputError if `ranks` ranks do not fit."""
         room = int(self.room.sum())
         if ranks > room:
             raise InputError(
@@ -72,12 +72,12 @@ class Target:
 
 
 def parse_nodes(text: str) -> tuple[int, int, int | None]:
-    """Nodes, sockets of each where they are said (else 0), and slots of each: "4x8", or "4x2x4"."""
+    """Return nodes, sockets of each (0 if not given) and slots of each of a text such as "4x8" or "4x2x4"."""
     match = _SHAPE.fullmatch(text.strip().lower())
     numbers = [int(number) for number in match.groups() if number] if match else []
     if not numbers or not all(numbers):
         raise InputError(
-            f"--nodes {text}: not a number of nodes and of slots on each; write NODESxSLOTS such as 4x8, or "
+            f"--nodes {text} cannot be read; write NODESxSLOTS such as 4x8, or "
             "NODESxSOCKETSxSLOTS such as 4x2x4"
         )
     if numbers[0] > _MOST_NODES:
@@ -88,14 +88,14 @@ def parse_nodes(text: str) -> tuple[int, int, int | None]:
 
 
 def of_shape(text: str, names: tuple[str, ...] | None = None) -> Target:
-    """Equal nodes at one switch, called n1, n2, … unless they have names."""
+    """Return a target of equal nodes at one switch, called n1, n2, … unless `names` are given."""
     nodes, sockets, slots = parse_nodes(text)
     assert slots is not None
     return of_topology(f"{text}", Topology(_equal(nodes, sockets, slots, names, "--nodes " + text)))
 
 
 def of_topology(label: str, topology: Topology) -> Target:
-    """Nodes of which it is not known how they are joined: at one switch."""
+    """Return a target whose network is unknown: one switch joins its nodes."""
     count = len(topology.nodes)
     network = networks.build("crossbar", count, {}, label)
     return Target(label, topology, Routes(network, count), known=False)
@@ -104,13 +104,13 @@ def of_topology(label: str, topology: Topology) -> Target:
 def of_machine(
     machine: Machine, ranks: int, text: str | None = None, names: tuple[str, ...] | None = None
 ) -> Target:
-    """The first nodes of a machine, as many as `ranks` take where `text` does not say it."""
+    """Return the first nodes of a machine: the shape `text`, or as many as `ranks` ranks need."""
     per_node = machine.cores_per_node
     nodes, sockets, slots = parse_nodes(text) if text else (-(-ranks // per_node), 0, None)
     if nodes > machine.nodes:
-        asked = f"--nodes {text}" if text else f"{ranks} ranks"
+        request = f"--nodes {text}" if text else f"{ranks} ranks"
         raise InputError(
-            f"{asked}: {machine.name} has {machine.nodes} nodes of {per_node} cores; "
+            f"{request}: {machine.name} has {machine.nodes} nodes of {per_node} cores; "
             "give fewer, or another machine"
         )
     if slots is not None and slots > per_node:
@@ -131,15 +131,15 @@ def of_machine(
 def _equal(
     nodes: int, sockets: int, slots: int, names: tuple[str, ...] | None, where: str
 ) -> tuple[Node, ...]:
-    each = slots // sockets if sockets else 0
-    cores = tuple(tuple(range(at * each, (at + 1) * each)) for at in range(sockets))
-    given = None if sockets else slots
-    return _named(tuple(Node(f"n{index}", cores, given) for index in range(1, nodes + 1)), names, where)
+    per_socket = slots // sockets if sockets else 0
+    cores = tuple(tuple(range(at * per_socket, (at + 1) * per_socket)) for at in range(sockets))
+    granted = None if sockets else slots
+    return _named(tuple(Node(f"n{index}", cores, granted) for index in range(1, nodes + 1)), names, where)
 
 
 def _named(nodes: tuple[Node, ...], names: tuple[str, ...] | None, where: str) -> tuple[Node, ...]:
     if names is None:
         return nodes
     if len(names) < len(nodes):
-        raise InputError(f"--hosts names {len(names)} nodes, and {where} has {len(nodes)}; name all of them")
+        raise InputError(f"--hosts names {len(names)} of the {len(nodes)} nodes of {where}; name all of them")
     return tuple(Node(name, node.sockets, node.granted) for name, node in zip(names, nodes, strict=False))
