@@ -53,7 +53,7 @@ def test_damaged_files(trace: Path, refused: Refused, tmp_path: Path) -> None:
         ("other", whole.replace(b"kiviat.trace/1", b"kiviat.trace/9", 1), "is of version 'kiviat.trace/9'"),
         ("words", whole.replace(b'"ranks":2', b'"ranks":3', 1), "is damaged"),
         ("stream", whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:], "is damaged"),
-        ("text", b"hello", "is no trace"),
+        ("text", b"hello", "is not a trace"),
     ):
         (tmp_path / name).write_bytes(content)
         assert said in refused(tmp_path / name)
@@ -114,7 +114,7 @@ def test_programs_that_cannot_be_recorded(openmpi: Toolchain, tmp_path: Path) ->
     script.write_text("#!/bin/sh\nexit 7\n")
     script.chmod(0o755)
     kept = kiviat(tmp_path, "trace", "-o", "notes", "--", openmpi.mpiexec, "-n", "1", script)
-    assert kept.returncode == 2 and "is no trace" in kept.stderr
+    assert kept.returncode == 2 and "is not a trace" in kept.stderr
     nothing = kiviat(tmp_path, "trace", "--", openmpi.mpiexec, "-n", "1", script)
     assert nothing.returncode == 7 and "no MPI call of" in nothing.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "run.sh"]

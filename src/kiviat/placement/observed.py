@@ -44,7 +44,7 @@ def _regrouped(unit: str, requested: Mapping[int, Hashable], observed: Mapping[i
 
 
 def _pairs(groups: Mapping[int, Hashable], others: Mapping[int, Hashable]) -> Iterator[tuple[int, int]]:
-    """Compare host names; names that match no node at all are of another kind, such as addresses."""
+    """Yield each rank that shares a group with a rank elsewhere in `others`, and the first such rank."""
     first: dict[Hashable, int] = {}
     second: dict[Hashable, int] = {}
     for rank in sorted(groups):
@@ -58,7 +58,7 @@ def _pairs(groups: Mapping[int, Hashable], others: Mapping[int, Hashable]) -> It
 
 
 def _on_other_nodes(layout: Layout, observed: Mapping[int, Mapping[str, Any]]) -> list[str]:
-    """Compare host names; if no host matches any node name, they are of another kind, such as addresses."""
+    """Compare host names, unless none matches: then they are of another kind, such as addresses."""
     names = [node.name for node in layout.topology.nodes]
     index_of = {_short(name): index for index, name in enumerate(names)}
     where = {rank: index_of.get(_short(str(facts["host"]))) for rank, facts in observed.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kiviat.trace.told import Told
+from kiviat.trace.json_object import JsonObject
 
 FORMATS = ("kiviat.profile/1", "kiviat.profile/2")
 
@@ -37,7 +37,7 @@ class Layout:
     distances: tuple[str, ...]
 
 
-def layout_of(words: Told) -> Layout:
+def layout_of(words: JsonObject) -> Layout:
     """Of the first line of a profile; ValueError where words would stand in each other's place."""
     distances = DISTANCES[1:] if words.text("format") == FORMATS[0] else DISTANCES
     told = words.inside("texts")

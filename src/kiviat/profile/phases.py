@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from kiviat.trace.told import MOST_RANKS, Told
+from kiviat.trace.json_object import MOST_RANKS, JsonObject
 
 _MOST_PHASES = 1 << 16
 Values = tuple[float | None, ...]
@@ -57,7 +57,7 @@ def phases_in(folder: Path) -> tuple[RankPhases, ...]:
         counters, energy = told["counters"], told.get("energy")
         found.append(
             _rank(
-                Told(
+                JsonObject(
                     {
                         "rank": int(path.stem.partition("-")[2]),
                         "phases": told["phases"],
@@ -81,21 +81,21 @@ def as_words(each: Sequence[RankPhases]) -> list[dict[str, Any]]:
     return [asdict(one) for one in each]
 
 
-def read_back(words: Told, ranks: int) -> tuple[RankPhases, ...]:
+def read_back(words: JsonObject, ranks: int) -> tuple[RankPhases, ...]:
     """Of a second line; ValueError for what is torn."""
     return tuple(_rank(one, ranks) for one in words.each("phases", ranks))
 
 
-def _rank(words: Told, ranks: int) -> RankPhases:
+def _rank(words: JsonObject, ranks: int) -> RankPhases:
     phases = words.wholes("phases", _MOST_PHASES)
 
-    def values(of: Told, name: str) -> Values:
+    def values(of: JsonObject, name: str) -> Values:
         found = tuple(of.numbers(name, len(phases)))
         if len(found) < len(phases) and (found or name == "seconds"):  # what is unavailable has none
             raise ValueError(f"{of.where}.{name} has {len(found)} values for {len(phases)} phases")
         return found
 
-    def by_name(of: Told, name: str) -> dict[str, Values]:
+    def by_name(of: JsonObject, name: str) -> dict[str, Values]:
         columns = of.inside(name)
         return {of.text_of(one, name): values(columns, one) for one in columns.words}
 

@@ -15,7 +15,7 @@ from kiviat.profile.simulated import Simulated
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits
 from kiviat.record import InputError
-from kiviat.trace.told import MOST_DATE_S, printable
+from kiviat.trace.json_object import MOST_DATE_S, printable
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -24,8 +24,8 @@ from kiviat.profile.simulated import read_back as simulated_in
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits, packed, unpacked
 from kiviat.record import InputError, replacing
+from kiviat.trace.json_object import JsonObject, parsed
 from kiviat.trace.octets import numbers_of
-from kiviat.trace.told import Told, parsed
 
 Words = NDArray[np.uint64]
 
@@ -52,7 +52,7 @@ def _merged(path: Path) -> Profile:
     _, layout, told, rank, place, value = _words_of(path)
     ranks = int(told["ranks"])
     try:
-        words = Told(told)
+        words = JsonObject(told)
         return replace(
             assembled(layout, ranks, rank, place, value, str(path)),
             waits=unpacked(words.plain_text("waits"), ranks) if "waits" in words else None,
@@ -63,10 +63,10 @@ def _merged(path: Path) -> Profile:
         raise InputError(f"{path} is damaged: {error}; profile the program again") from None
 
 
-_Told = dict[str, Any]
+_Header = dict[str, Any]
 
 
-def _words_of(path: Path) -> tuple[bytes, Layout, _Told, NDArray[np.int64], NDArray[np.int64], Words]:
+def _words_of(path: Path) -> tuple[bytes, Layout, _Header, NDArray[np.int64], NDArray[np.int64], Words]:
     """Of a merged file: the layout's line, the layout, what the second line tells; rank, place and value of
     what is not 0.
     """
@@ -77,7 +77,7 @@ def _words_of(path: Path) -> tuple[bytes, Layout, _Told, NDArray[np.int64], NDAr
         raise InputError(f"{path} is damaged: {error}; profile the program again") from None
 
 
-def _checked(path: Path) -> tuple[bytes, Layout, _Told, bytes]:
+def _checked(path: Path) -> tuple[bytes, Layout, _Header, bytes]:
     """Of a merged file that is whole: the layout's line, the layout, what the second line tells, the rest."""
     try:
         content = path.read_bytes()
@@ -89,12 +89,12 @@ def _checked(path: Path) -> tuple[bytes, Layout, _Told, bytes]:
     layout = _layout(first, path)
     second, _, octets = rest.partition(b"\n")
     try:
-        words = Told.of(parsed(second))
+        words = JsonObject.of(parsed(second))
         size, checksum = words.whole("bytes"), words.whole("adler32")
         words.whole("ranks", 1, max(1, len(octets)))  # each has a number at least
     except ValueError:
         raise InputError(f"{path} is truncated; profile the program again") from None
-    told: _Told = dict(words.words)
+    told: _Header = dict(words.words)
     if len(octets) != size:
         raise InputError(f"{path} is truncated: {len(octets):,} of {size:,} bytes; profile the program again")
     if zlib.adler32(octets) != checksum:
@@ -104,7 +104,7 @@ def _checked(path: Path) -> tuple[bytes, Layout, _Told, bytes]:
 
 def _layout(line: bytes, path: Path) -> Layout:
     try:
-        words = Told.of(parsed(line))
+        words = JsonObject.of(parsed(line))
         seen = words.text("format")
     except ValueError:
         raise InputError(f"{path} is truncated; profile the program again") from None
@@ -226,7 +226,7 @@ def _write(
     _replace(target, line, told, bytes(octets))
 
 
-def _replace(target: Path, line: bytes, told: _Told, octets: bytes) -> None:
+def _replace(target: Path, line: bytes, told: _Header, octets: bytes) -> None:
     second = json.dumps(told, separators=(",", ":")).encode()
     with replacing(target) as file:
         file.write(b"\n".join((line, second, octets)))

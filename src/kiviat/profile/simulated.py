@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kiviat.trace.told import Told
+from kiviat.trace.json_object import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def as_words(simulated: Simulated) -> dict[str, Any]:
     return {name: getattr(simulated, name) for name in Simulated.__slots__}
 
 
-def read_back(told: Told) -> Simulated | None:
+def read_back(told: JsonObject) -> Simulated | None:
     """Of the second line of a merged file. A simulation says so also where nobody says of what."""
     if told.words.get("clock") != "simulated":
         return None

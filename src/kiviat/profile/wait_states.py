@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kiviat.profile.waits import KINDS, Waits
-from kiviat.trace.stamped import Meeting, Messages, Stamped
+from kiviat.trace.rank_events import CollectiveKind, Messages, RankEvents
 from kiviat.trace.stamps import Recording, read_stamps
 
 Integers = NDArray[np.int64]
@@ -105,7 +105,7 @@ def wait_states(recording: Recording) -> Waits:
     )
 
 
-def _rows(each: Sequence[tuple[Stamped, Messages]], first: Integers, name: str) -> _Rows:
+def _rows(each: Sequence[tuple[RankEvents, Messages]], first: Integers, name: str) -> _Rows:
     columns = {name: [getattr(one, name) for _, one in each] for name in ("comm", "peer", "tag")}
     comm, peer, tag = (np.concatenate(parts) for parts in columns.values())
     own = np.repeat([one.rank for one, _ in each], [len(messages.comm) for _, messages in each])
@@ -222,18 +222,18 @@ def _meetings(recording: Recording, first: Integers, entered: Integers) -> Itera
         member, other = order[chosen], cause[chosen]
         return _Ends(call[member], time[other], np.full(len(member), state), rank[other])
 
-    yield ends(whole & (sorted_kind == Meeting.ALL), latest, _IMBALANCE)
-    to_root = whole & (sorted_kind == Meeting.TO_ROOT) & is_root
+    yield ends(whole & (sorted_kind == CollectiveKind.ALL), latest, _IMBALANCE)
+    to_root = whole & (sorted_kind == CollectiveKind.TO_ROOT) & is_root
     yield ends(to_root, latest, _EARLY_ROOT)
-    from_root = whole & (sorted_kind == Meeting.FROM_ROOT) & ~is_root & (roots[group] >= 0)
+    from_root = whole & (sorted_kind == CollectiveKind.FROM_ROOT) & ~is_root & (roots[group] >= 0)
     yield ends(from_root, roots[group], _LATE_ROOT)
-    some = whole & ((sorted_kind == Meeting.SCAN) | (sorted_kind == Meeting.NEIGHBOURS))
+    some = whole & ((sorted_kind == CollectiveKind.SCAN) | (sorted_kind == CollectiveKind.NEIGHBOURS))
     cause, starts = np.full(len(order), -1), np.flatnonzero(edge)
     place = {rank: at for at, rank in enumerate(one.rank for one in each)}
     for at in np.flatnonzero(some).tolist():
         member = int(order[at])
         members = order[starts[group[at]] :][: here[group[at]]]
-        if sorted_kind[at] == Meeting.SCAN:
+        if sorted_kind[at] == CollectiveKind.SCAN:
             everybody = recording.communicators.members[int(comm[member])]
             needed: Sequence[int] = everybody[: everybody.index(int(rank[member]))]
         else:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kiviat.record.units import format_bytes
-from kiviat.trace.told import Told, parsed
+from kiviat.trace.json_object import JsonObject, parsed
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -79,7 +79,7 @@ def unpacked(word: str, ranks: int) -> Waits:
     if not unpacking.eof:
         more = f"more than the {format_bytes(len(words))} that {format_bytes(len(whole))} of them can have"
         raise ValueError("waits: torn" if not unpacking.unconsumed_tail else f"waits: they unpack to {more}")
-    told = Told.of(parsed(words), "waits")
+    told = JsonObject.of(parsed(words), "waits")
     unavailable = None if told.words.get("unavailable") is None else told.text("unavailable")
     lines = len(told.list("rank", len(words)))
 

@@ -1,4 +1,4 @@
-"""What the recorder wrote of an MPI program: who asked what of MPI, and computed how long in between."""
+"""Traces of MPI programs: the MPI calls of all ranks and the computation time between them."""
 
 from kiviat.trace.files import check, is_trace, read_trace, unpack
 from kiviat.trace.pack import pack

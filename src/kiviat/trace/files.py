@@ -1,4 +1,4 @@
-"""Reads traces: what they are about, and their streams for the replayer."""
+"""Reads traces: their headers, and their streams for the replayer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import BinaryIO
 from kiviat.record import InputError
 from kiviat.record.files import open_binary
 from kiviat.record.units import format_bytes
+from kiviat.trace.json_object import MOST_DATE_S, MOST_RANKS, JsonObject, parsed
 from kiviat.trace.layout import START, Layout, layout_of
-from kiviat.trace.told import MOST_DATE_S, MOST_RANKS, Told, parsed
 from kiviat.trace.trace import ENDED, RankTrace, Rate, Trace
 
-# Bytes of an event, for each rank and eight more: no call that is recorded has as many numbers of ten bytes.
+# Upper limit of the bytes of an event, for each rank and eight more.
 _MOST_OF_EVENT = 64
 _AT_ONCE = 1 << 20
 
@@ -30,11 +30,11 @@ def is_trace(path: Path) -> bool:
 
 
 def read_trace(path: Path) -> Trace:
-    """InputError for what is torn, of another version, or none."""
+    """Return the header of a trace; InputError if it is truncated, of another version or not a trace."""
     try:
         with open_binary(path) as file:
             if file.read(len(START)) != START:
-                raise InputError(f"{path} is no trace: `kiviat trace -- mpirun …` writes one")
+                raise InputError(f"{path} is not a trace: `kiviat trace -- mpirun …` writes one")
             file.seek(0)
             layout = layout_of(file.readline().rstrip(b"\n"), path)
             words = _checked(file.readline(), file.readline(), path)
@@ -43,25 +43,25 @@ def read_trace(path: Path) -> Trace:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        return _trace(layout, Told.of(parsed(words)), path, streams_at, size)
+        return _trace(layout, JsonObject.of(parsed(words)), path, streams_at, size)
     except ValueError as error:
         raise InputError(f"{path} is damaged: {error}; record the program again") from None
 
 
-def _trace(layout: Layout, words: Told, path: Path, streams_at: int, size: int) -> Trace:
-    """`size` bytes of streams stand at `streams_at`. ValueError for what no recorder writes."""
+def _trace(layout: Layout, words: JsonObject, path: Path, streams_at: int, size: int) -> Trace:
+    """Return the trace whose streams take `size` bytes from `streams_at` on; ValueError if inconsistent."""
     ranks = words.whole("ranks", 1, MOST_RANKS)
     each = [_of_rank(layout, about, ranks) for about in words.each("each", ranks)]
     numbers = [one.rank for one in each]
     if not each or numbers != sorted(set(numbers)):
-        raise ValueError("its ranks are not in their order, or there are none")
+        raise ValueError("its ranks are missing or out of order")
     expected = sum(one.packed_bytes for one in each)
     if size != expected:
         raise InputError(f"{path} is truncated: {size:,} of {expected:,} bytes; record the program again")
     rate = None
     if words.words.get("rate") is not None:
-        told = words.inside("rate")
-        rate = Rate(told.number("flops"), told.text("how"))
+        facts = words.inside("rate")
+        rate = Rate(facts.number("flops"), facts.text("how"))
         if not rate.flops:
             raise ValueError("rate.flops is 0")
     return Trace(
@@ -78,19 +78,19 @@ def _trace(layout: Layout, words: Told, path: Path, streams_at: int, size: int) 
 
 
 def check(trace: Trace) -> None:
-    """InputError where a stream is damaged."""
+    """Raise InputError if a stream is damaged."""
     for _ in _unpacked(trace):
         pass
 
 
 def unpack(trace: Trace, folder: Path) -> None:
-    """Writes RANK.stream for each rank into `folder`; InputError where a trace is damaged or has no room."""
+    """Write RANK.stream for each rank into `folder`; InputError for damaged traces and too little space."""
     folder.mkdir(parents=True, exist_ok=True)
     whole, free = sum(one.stream_bytes for one in trace.each), shutil.disk_usage(folder).free
     if whole > free:
         raise InputError(
-            f"{trace.path} unpacks to {format_bytes(whole)}, and {folder} has room for {format_bytes(free)}; "
-            "set KIVIAT_RUNS to a folder with room"
+            f"{trace.path} unpacks to {format_bytes(whole)}, and {folder} has {format_bytes(free)} free; "
+            "set KIVIAT_RUNS to a folder with more space"
         )
     for one in trace.each:
         (folder / f"{one.rank}.stream").write_bytes(b"")
@@ -100,7 +100,7 @@ def unpack(trace: Trace, folder: Path) -> None:
 
 
 def _unpacked(trace: Trace) -> Iterator[tuple[int, bytes]]:
-    """Ranks and parts of their streams, one after the other."""
+    """Yield ranks and the parts of their streams."""
     with trace.path.open("rb") as file:
         file.seek(trace.streams_at)
         for one in trace.each:
@@ -112,7 +112,7 @@ def _unpacked(trace: Trace) -> Iterator[tuple[int, bytes]]:
 
 
 def _parts(file: BinaryIO, one: RankTrace) -> Iterator[bytes]:
-    """ValueError or zlib.error where a stream is not what its rank says; no more than that is unpacked."""
+    """Yield the decompressed parts of a stream up to its declared size; ValueError, zlib.error if damaged."""
     unpacking, checksum, left, room = zlib.decompressobj(), 0, one.packed_bytes, one.stream_bytes
     while left or unpacking.unconsumed_tail:
         packed = unpacking.unconsumed_tail
@@ -125,29 +125,29 @@ def _parts(file: BinaryIO, one: RankTrace) -> Iterator[bytes]:
         part = unpacking.decompress(packed, min(room + 1, _AT_ONCE))
         room -= len(part)
         if room < 0:
-            raise ValueError(f"it unpacks to more than the {format_bytes(one.stream_bytes)} that it says")
+            raise ValueError(f"it unpacks to more than the declared {format_bytes(one.stream_bytes)}")
         yield part
     if checksum != one.crc32:
-        raise ValueError("its checksum is another one")
+        raise ValueError("its checksum does not match")
     if room or not unpacking.eof or unpacking.unused_data:
-        raise ValueError(f"it does not unpack to the {format_bytes(one.stream_bytes)} that it says")
+        raise ValueError(f"it does not unpack to the declared {format_bytes(one.stream_bytes)}")
 
 
 def _checked(line: bytes, words: bytes, path: Path) -> bytes:
     words = words.rstrip(b"\n")
     try:
-        told = Told.of(parsed(line))
-        size, checksum = told.whole("bytes"), told.whole("crc32")
+        header = JsonObject.of(parsed(line))
+        size, checksum = header.whole("bytes"), header.whole("crc32")
     except ValueError:
         raise InputError(f"{path} is truncated; record the program again") from None
     if len(words) != size:
         raise InputError(f"{path} is truncated; record the program again")
     if zlib.crc32(words) != checksum:
-        raise InputError(f"{path} is damaged: its checksum is another one; record the program again")
+        raise InputError(f"{path} is damaged: its checksum does not match; record the program again")
     return words
 
 
-def _of_rank(layout: Layout, about: Told, ranks: int) -> RankTrace:
+def _of_rank(layout: Layout, about: JsonObject, ranks: int) -> RankTrace:
     counted = about.wholes("counted", 2 * len(layout.operations))
     if len(counted) < 2 * len(layout.operations):
         raise ValueError(f"{about.where}.counted has {len(counted)} numbers")
@@ -158,8 +158,8 @@ def _of_rank(layout: Layout, about: Told, ranks: int) -> RankTrace:
     events, stream_bytes = about.whole("events"), about.whole("length")
     if not 2 * events <= stream_bytes <= (events + 1) * _MOST_OF_EVENT * (8 + ranks):
         raise ValueError(
-            f"{about.where}.length is {stream_bytes:,} bytes, which {events:,} events of {ranks:,} ranks "
-            "cannot have"
+            f"{about.where}.length is {stream_bytes:,} bytes, impossible for {events:,} events of "
+            f"{ranks:,} ranks"
         )
     return RankTrace(
         rank=about.whole("rank", 0, ranks - 1),

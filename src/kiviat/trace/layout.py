@@ -1,4 +1,4 @@
-"""Where words stand in the file of a rank, as the recorder describes them (native/trace/format.hpp)."""
+"""Layout of a rank's file, as the recorder describes it in the file itself (native/trace/format.hpp)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.record import InputError
-from kiviat.trace.told import Told, parsed
+from kiviat.trace.json_object import JsonObject, parsed
 
 FORMAT = "kiviat.trace/1"
 START = b'{"format":"kiviat.trace/'
 DESCRIPTION_AT = 8192
 MAGIC = b"kvtrace1"
 _MOST_STREAM_AT = 1 << 24
-_MOST_NAMES = 256  # the number of a call is an octet
+_MOST_NAMES = 256  # a call number is one byte
 
 
 @dataclass(frozen=True)
 class Layout:
-    """`fields` are words from the beginning on, `texts` places and lengths in bytes; at `counted_at` are two
-    words for each of `operations`: calls and bytes. `line` is the description itself.
+    """Positions in a rank's file. `fields` names its first words, `texts` has offsets and lengths in bytes.
+
+    At `counted_at` each of `operations` has two words, calls and bytes. `line` is the description itself.
     """
 
     fields: Sequence[str]
@@ -35,15 +36,15 @@ class Layout:
 
 
 def layout_of(line: bytes, path: Path) -> Layout:
-    """InputError for another version, and for what is torn."""
+    """Return the layout that `line` describes; InputError if it is of another version or damaged."""
     try:
-        words = Told.of(parsed(line))
-        seen = words.text("format")
+        words = JsonObject.of(parsed(line))
+        version = words.text("format")
     except ValueError:
         raise InputError(f"{path} is truncated; record the program again") from None
-    if seen != FORMAT:
+    if version != FORMAT:
         raise InputError(
-            f"{path} is of version {seen!r}: this kiviat reads {FORMAT!r}; use the one that wrote it, or "
+            f"{path} is of version {version!r}: this kiviat reads {FORMAT!r}; use the one that wrote it, or "
             "record the program again"
         )
     try:
@@ -52,12 +53,12 @@ def layout_of(line: bytes, path: Path) -> Layout:
         raise InputError(f"{path} is damaged: {error}; record the program again") from None
 
 
-def _layout(words: Told, line: bytes) -> Layout:
-    """ValueError where something would stand outside of what comes before the description."""
-    told = words.inside("texts")
-    places = {name: told.wholes(name, 2) for name in told.words}
+def _layout(words: JsonObject, line: bytes) -> Layout:
+    """Return the layout; ValueError if anything lies outside the part before the description."""
+    texts = words.inside("texts")
+    places = {name: texts.wholes(name, 2) for name in texts.words}
     if any(len(place) < 2 for place in places.values()):
-        raise ValueError("a text has a place or a length, and not both")
+        raise ValueError("a text lacks its offset or its length")
     layout = Layout(
         fields=words.texts("fields", DESCRIPTION_AT // 8),
         texts={name: (at, length) for name, (at, length) in places.items()},
@@ -69,12 +70,12 @@ def _layout(words: Told, line: bytes) -> Layout:
     )
     ends = [layout.counted_at + 16 * len(layout.operations), *map(sum, layout.texts.values())]
     if max(ends) > DESCRIPTION_AT:
-        raise ValueError(f"a word stands at byte {max(ends):,}, behind the header")
+        raise ValueError(f"a word ends at byte {max(ends):,}, beyond the header")
     return layout
 
 
 def header_of(layout: Layout, content: bytes) -> dict[str, Any]:
-    """The words and texts of a rank's file by name, and `counted`: calls and bytes of each operation."""
+    """Return the words and texts of a rank's header by name, and `counted`: calls and bytes per operation."""
     words = struct.unpack_from(f"<{len(layout.fields)}Q", content)
     header: dict[str, Any] = dict(zip(layout.fields, words, strict=True))
     for name, (at, length) in layout.texts.items():

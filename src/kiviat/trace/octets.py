@@ -1,4 +1,4 @@
-"""Numbers of seven bits an octet, LEB128, as native code writes them."""
+"""Decoding of LEB128 numbers (seven bits a byte), which native code writes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _MOST_OCTETS = 10
 
 
 def numbers_of(packed: bytes) -> NDArray[np.uint64]:
-    """All numbers of a text of bytes; one that is cut off at its end is left out.
+    """Return all numbers in `packed`, without an incomplete last one.
 
-    ValueError where one is longer than 64 bits can be.
+    Raise ValueError if a number is longer than 64 bits.
     """
     octets = np.frombuffer(packed, dtype=np.uint8)
     ends = np.flatnonzero(octets < 0x80)
@@ -20,7 +20,7 @@ def numbers_of(packed: bytes) -> NDArray[np.uint64]:
     starts = np.concatenate(([0], ends[:-1] + 1))
     lengths = ends - starts + 1
     if lengths.max() > _MOST_OCTETS:
-        raise ValueError(f"a number of {lengths.max():,} octets, at most {_MOST_OCTETS} can be")
+        raise ValueError(f"a number has {lengths.max():,} bytes, at most {_MOST_OCTETS} are possible")
     numbers = np.zeros(len(ends), dtype=np.uint64)
     for digit in range(int(lengths.max())):
         has = lengths > digit

@@ -1,4 +1,4 @@
-"""Makes one file of what the ranks left."""
+"""Packs the files of all ranks into one trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kiviat.record import InputError, replacing
 from kiviat.trace.layout import DESCRIPTION_AT, MAGIC, Layout, header_of, layout_of
 from kiviat.trace.trace import Rate
 
-_LEVEL = 4  # of compression: streams repeat themselves so much that more brings little
+_LEVEL = 4  # of compression: streams are so repetitive that higher levels gain little
 _ABOUT = (
     *("rank", "stage", "length", "events", "computed_ns", "elapsed_ns", "polls", "sparse", "unsupported"),
     *("other_threads", "unseen", "lost", "node", "host", "counted"),
@@ -20,10 +20,10 @@ _ABOUT = (
 
 
 def pack(folder: Path, output: Path, rate: Rate | None) -> bool:
-    """Writes `output`; False where no rank left anything.
+    """Write the trace of the ranks in `folder` to `output`; return False if there are none.
 
-    The first line is the recorder's description of words, the second one says what each rank did and how long
-    its stream is, the streams follow, compressed each by itself.
+    The first line is the recorder's description of the header fields, the second has the facts of each rank
+    and the length of its stream. The streams follow, each compressed separately.
     """
     files = sorted(folder.glob("rank-*.stream"))
     layout: Layout | None = None
@@ -34,7 +34,7 @@ def pack(folder: Path, output: Path, rate: Rate | None) -> bool:
         for path in files:
             content = path.read_bytes()
             if content[: len(MAGIC)] != MAGIC:
-                continue  # its rank ended before it began to record
+                continue  # the rank ended before recording began
             layout = layout or layout_of(content[DESCRIPTION_AT:].partition(b"\n")[0], path)
             header = header_of(layout, content)
             stream = content[layout.stream_at : layout.stream_at + header["length"]]
@@ -45,18 +45,19 @@ def pack(folder: Path, output: Path, rate: Rate | None) -> bool:
             each.append(about | {"packed": len(squeezed), "crc32": zlib.crc32(squeezed)})
     if layout is None:
         return False
-    # Names of files sort ranks as words.
+    # File names sort ranks as text.
     starts, at = {}, 0
-    for one in each:
-        starts[one["rank"]] = at
-        at += one["packed"]
-    each.sort(key=lambda one: int(one["rank"]))
+    for facts in each:
+        starts[facts["rank"]] = at
+        at += facts["packed"]
+    each.sort(key=lambda facts: int(facts["rank"]))
     if len(starts) < len(each):
         raise InputError(f"{folder} has files of several programs; record one at a time")
     words = json.dumps(
         {**common, "rate": asdict(rate) if rate else None, "each": each}, separators=(",", ":")
     ).encode()
-    _write(output, draft, layout.line, words, [(starts[one["rank"]], one["packed"]) for one in each])
+    places = [(starts[facts["rank"]], facts["packed"]) for facts in each]
+    _write(output, draft, layout.line, words, places)
     return True
 
 

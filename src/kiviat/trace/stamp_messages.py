@@ -1,21 +1,22 @@
-"""One rank's messages and requests, read of its stream of events and times."""
+"""Messages and requests of a rank, decoded from its time-stamped event stream."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from kiviat.trace.stamped import Communicators
+from kiviat.trace.rank_events import Communicators
 
 
 def unfolded(word: int) -> int:
-    """A signed number, as the stream has it."""
+    """Return the signed number that `word` encodes (zigzag)."""
     return (word >> 1) ^ -(word & 1)
 
 
 class MessageSteps:
-    """A place in the numbers of a rank, and the steps over what concerns messages. These are columns: `comm`,
-    `peer`, `tag`, `began`, `done`, as in stamped.Messages. A pending request is a list of `done`, and a place
-    in it.
+    """A position in the numbers of a rank, and the decoding of events of messages.
+
+    `sends`, `receipts` and `probes` hold the columns of rank_events.Messages. A pending request is a `done`
+    column and an index into it.
     """
 
     def __init__(self, communicators: Communicators, numbers: list[int]) -> None:
@@ -25,15 +26,15 @@ class MessageSteps:
         self.receipts: list[list[int]] = [[], [], [], [], []]
         self.probes: list[list[int]] = [[], [], [], [], []]
         self.pending: dict[int, tuple[list[int], int]] = {}
-        self.cancelled_sends: set[int] = set()  # that never were
+        self.cancelled_sends: set[int] = set()
         self.cancelled_receipts: set[int] = set()
-        self.asked: dict[tuple[int, int, int], int] = defaultdict(int)
+        self.posted: dict[tuple[int, int, int], int] = defaultdict(int)
         self.comms: dict[int, int] = {}
-        self.alone = -1  # what a rank sends to itself is no message
-        # Of matched probes: where the receipt of a message stands, -1 for nobody's; where the probe that
-        # was read last does, and the receipt that is read next.
+        self.alone = -1  # the communicator of this rank alone, whose messages are ignored
+        # Matched probes: index of the receipt of each message (-1 if ignored), of the last probe, and of
+        # the receipt that is decoded next.
         self.matched: dict[int, int] = {}
-        self.found = -1
+        self.probe = -1
         self.taken: int | None = None
 
     def _next(self) -> int:
@@ -74,10 +75,13 @@ class MessageSteps:
         self._receipt(at + 4, now, self.numbers[at])
         self.at += 9
 
-    def _message(self, kind: list[list[int]], at: int, done: int, told: int | None = None) -> int:
-        """Where it stands; -1 for what goes nowhere, or by a communicator that nobody has seen being made."""
+    def _message(self, kind: list[list[int]], at: int, done: int, over: int | None = None) -> int:
+        """Append a message and return its index; -1 for MPI_PROC_NULL and communicators of unknown origin.
+
+        `over` is the communicator if the event has it elsewhere.
+        """
         numbers = self.numbers
-        comm = self.comms.get(numbers[at] if told is None else told)
+        comm = self.comms.get(numbers[at] if over is None else over)
         peer = unfolded(numbers[at + 1])
         if comm is None or comm == self.alone or peer < 0:
             return -1
@@ -88,15 +92,15 @@ class MessageSteps:
         kind[4].append(done)
         return len(kind[4]) - 1
 
-    def _receipt(self, at: int, done: int, told: int | None = None) -> int:
+    def _receipt(self, at: int, done: int, over: int | None = None) -> int:
         if self.taken is not None:
             place, self.taken = self.taken, None
             if place >= 0:
                 self.receipts[3][place], self.receipts[4][place] = len(self.calls), done
             return place
-        place = self._message(self.receipts, at, done, told)
+        place = self._message(self.receipts, at, done, over)
         if place >= 0:
-            self.asked[self._channel(self.receipts, place)] += 1
+            self.posted[self._channel(self.receipts, place)] += 1
         return place
 
     @staticmethod
@@ -104,31 +108,31 @@ class MessageSteps:
         return kind[0][place], kind[1][place], kind[2][place]
 
     def _probe(self) -> None:
-        self.found = self._message(self.probes, self.at, len(self.calls))
-        if self.found >= 0:
-            self.probes[3][self.found] = self.asked[self._channel(self.probes, self.found)]
+        self.probe = self._message(self.probes, self.at, len(self.calls))
+        if self.probe >= 0:
+            self.probes[3][self.probe] = self.posted[self._channel(self.probes, self.probe)]
         self.at += 3
 
     def _matched(self) -> None:
-        """What a probe takes off the queue is in its turn then; its receipt may be behind others."""
+        """A matched probe takes its message off the queue at once; its receipt may follow later."""
         message = self._next()
         if message in self.matched:
             self.taken = self.matched.pop(message)
             return
         place = -1
-        if self.found >= 0:
-            channel = self._channel(self.probes, self.found)
+        if self.probe >= 0:
+            channel = self._channel(self.probes, self.probe)
             for column, value in zip(self.receipts, (*channel, len(self.calls), -1), strict=True):
                 column.append(value)
-            self.asked[channel] += 1
+            self.posted[channel] += 1
             place = len(self.receipts[4]) - 1
-        self.matched[message], self.found = place, -1
+        self.matched[message], self.probe = place, -1
 
     def _wait(self) -> None:
         now = len(self.calls)
         for _ in range(self._next()):
-            if found := self.pending.pop(self._next(), None):
-                found[0][found[1]] = now
+            if request := self.pending.pop(self._next(), None):
+                request[0][request[1]] = now
 
     def _free(self) -> None:
         self.pending.pop(self._next(), None)
@@ -139,4 +143,4 @@ class MessageSteps:
             self.cancelled_sends.add(place)
         elif done is self.receipts[4]:
             self.cancelled_receipts.add(place)
-            self.asked[self._channel(self.receipts, place)] -= 1
+            self.posted[self._channel(self.receipts, place)] -= 1

@@ -1,4 +1,4 @@
-"""One rank's stream of events and times, read in one pass. native/trace/format.hpp says how it is written."""
+"""Decodes the time-stamped event stream of a rank in one pass (format: native/trace/format.hpp)."""
 
 from __future__ import annotations
 
@@ -7,28 +7,36 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
+from kiviat.trace.rank_events import (
+    Clock,
+    CollectiveKind,
+    Collectives,
+    Communicators,
+    Integers,
+    Messages,
+    RankEvents,
+)
 from kiviat.trace.stamp_messages import MessageSteps, unfolded
-from kiviat.trace.stamped import Clock, Communicators, Integers, Meeting, Meetings, Messages, Stamped
 
 _WORLD, _SELF = 0, 1
 _CALL, _ELAPSED, _INSIDE = range(3)
 
-# With parameters before the request (or before what `_array` reads), the communicator first.
+# Operations with a fixed number of parameters, the communicator first, before an optional request.
 _SENDS = ("send", "ssend", "bsend", "isend", "issend")
 _FIXED = {
-    "barrier": (1, Meeting.ALL),
-    "bcast": (4, Meeting.FROM_ROOT),
-    "scatter": (4, Meeting.FROM_ROOT),
-    "gather": (4, Meeting.TO_ROOT),
-    "reduce": (5, Meeting.TO_ROOT),
-    "allgather": (3, Meeting.ALL),
-    "alltoall": (3, Meeting.ALL),
-    "allreduce": (4, Meeting.ALL),
-    "reduce_scatter_block": (4, Meeting.ALL),
-    "scan": (4, Meeting.SCAN),
-    "exscan": (4, Meeting.SCAN),
+    "barrier": (1, CollectiveKind.ALL),
+    "bcast": (4, CollectiveKind.FROM_ROOT),
+    "scatter": (4, CollectiveKind.FROM_ROOT),
+    "gather": (4, CollectiveKind.TO_ROOT),
+    "reduce": (5, CollectiveKind.TO_ROOT),
+    "allgather": (3, CollectiveKind.ALL),
+    "alltoall": (3, CollectiveKind.ALL),
+    "allreduce": (4, CollectiveKind.ALL),
+    "reduce_scatter_block": (4, CollectiveKind.ALL),
+    "scan": (4, CollectiveKind.SCAN),
+    "exscan": (4, CollectiveKind.SCAN),
 }
-# Words of what concerns windows alone; those with ranges of ranks are read apart.
+# Words of operations on windows; those with ranges of ranks are decoded separately.
 _ON_WINDOWS = {
     **dict.fromkeys(("put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"), 5),
     **dict.fromkeys(("win_complete", "win_wait", "win_lock_all", "win_unlock_all", "win_flush_all"), 1),
@@ -38,7 +46,7 @@ _ON_WINDOWS = {
 
 
 class StampStream(MessageSteps):
-    """One pass over the numbers of a rank."""
+    """Decoder of the numbers of a rank."""
 
     def __init__(
         self,
@@ -53,14 +61,14 @@ class StampStream(MessageSteps):
         self.entered: list[int] = []
         self.left: list[int] = []
         self.counted: list[bool] = []
-        self.counts = True  # calls, since the last MPI_Pcontrol
+        self.counts = True  # set by MPI_Pcontrol
         self.meetings: list[list[int]] = [[], [], [], [], [], []]
         self.sources: dict[int, Sequence[int]] = {}
         self.met: dict[int, int] = defaultdict(int)
         self.alike: dict[tuple[int, ...], int] = defaultdict(int)
         self.windows: dict[int, int] = {}
-        self.made = False  # a communicator, by those who are in it
-        self.derived = -1  # where its meeting stands, if there was one
+        self.made = False  # a communicator is being created by its members only
+        self.derived = -1  # index of the collective that created the last communicator
         self.alone = communicators.number((-1, rank), (rank,))
         self.comms[_WORLD] = self._comm(tuple(range(ranks)))
         self.comms[_SELF] = self.alone
@@ -76,13 +84,13 @@ class StampStream(MessageSteps):
                 break
             step()
 
-    def stamped(self, begun_ns: int, clock: Clock, clock_of: int) -> Stamped:
+    def stamped(self, begun_ns: int, clock: Clock, clock_of: int) -> RankEvents:
         count = len(self.calls)
         entered, left = (begun_ns + np.array(times, dtype=np.int64) for times in (self.entered, self.left))
         sends = _messages(self.sends, count, self.cancelled_sends)
         receipts = _messages(self.receipts, count, self.cancelled_receipts)
         probes = _messages(self.probes, count, ())
-        return Stamped(
+        return RankEvents(
             self.rank,
             clock.shared(entered),
             clock.shared(left),
@@ -93,7 +101,7 @@ class StampStream(MessageSteps):
             sends,
             receipts,
             probes,
-            Meetings(*_columns(self.meetings, count)),
+            Collectives(*_columns(self.meetings, count)),
             self.sources,
         )
 
@@ -114,8 +122,8 @@ class StampStream(MessageSteps):
             "wait": self._wait,
             "free_request": self._free,
             "cancel": self._cancel,
-            "gatherv": lambda: self._rooted_array(Meeting.TO_ROOT),
-            "scatterv": lambda: self._rooted_array(Meeting.FROM_ROOT),
+            "gatherv": lambda: self._rooted_array(CollectiveKind.TO_ROOT),
+            "scatterv": lambda: self._rooted_array(CollectiveKind.FROM_ROOT),
             "allgatherv": lambda: self._arrays((1,), 0),
             "alltoallv": lambda: self._arrays((1, 1), 0),
             "alltoallw": lambda: self._arrays((0, 0), 0),
@@ -137,25 +145,25 @@ class StampStream(MessageSteps):
             "control": self._control,
         }[name]
 
-    # --- what the stream is made of ---------------------------------------------------------------------
+    # --- elements of the stream ---------------------------------------------------------------------
 
     def _array(self, comm: int) -> None:
-        """Counts, for all members."""
+        """Skip an array of counts for all members."""
         missing = len(self._ranks(comm))
         while missing > 0:
             self.at += 2
             missing -= self.numbers[self.at - 1]
 
     def _runs(self) -> tuple[int, ...]:
-        many, found = self._next(), list[int]()
-        if many > self.ranks:
-            raise ValueError(f"{many} members of {self.ranks} ranks")
-        while len(found) < many:
+        count, ranks = self._next(), list[int]()
+        if count > self.ranks:
+            raise ValueError(f"{count} members of {self.ranks} ranks")
+        while len(ranks) < count:
             first, step, length = self._next(), unfolded(self._next()), self._next()
-            if length > many - len(found):
-                raise ValueError(f"{length} members in a row, of {many}")
-            found += range(first, first + step * length, step) if step else [first] * length
-        return tuple(found)
+            if length > count - len(ranks):
+                raise ValueError(f"{length} members in a row, of {count}")
+            ranks += range(first, first + step * length, step) if step else [first] * length
+        return tuple(ranks)
 
     def _comm(self, members: tuple[int, ...]) -> int:
         nth = self.alike[members]
@@ -169,7 +177,7 @@ class StampStream(MessageSteps):
         self.entered.append(entered)
         self.left.append(entered + numbers[at + _INSIDE])
         self.counted.append(self.counts)
-        self.found = -1
+        self.probe = -1
         self.at = at + 3
 
     def _control(self) -> None:
@@ -177,17 +185,17 @@ class StampStream(MessageSteps):
 
     # --- collectives ------------------------------------------------------------------------------------
 
-    def _meet(self, words: int, kind: Meeting, requests: bool = True) -> int:
-        """`words` before the request, where there may be one."""
+    def _meet(self, words: int, kind: CollectiveKind, requests: bool = True) -> int:
+        """Decode a collective of `words` words and, if there may be one, its request."""
         at = self.at
         comm = self.comms[self.numbers[at]]
         self.at += words
         request = self._next() if requests else 0
-        rooted = kind in (Meeting.FROM_ROOT, Meeting.TO_ROOT)
+        rooted = kind in (CollectiveKind.FROM_ROOT, CollectiveKind.TO_ROOT)
         return self._met(comm, kind, self._ranks(comm)[self.numbers[at + 1]] if rooted else -1, request)
 
-    def _met(self, comm: int, kind: Meeting, root: int = -1, request: int = 0) -> int:
-        """Where it stands; -1 for that of a rank with itself."""
+    def _met(self, comm: int, kind: CollectiveKind, root: int = -1, request: int = 0) -> int:
+        """Append a collective and return its index, -1 if the rank is alone in it."""
         number = self.met[comm]
         self.met[comm] += 1
         now = len(self.calls)
@@ -201,7 +209,7 @@ class StampStream(MessageSteps):
             self.pending[request - 1] = (self.meetings[5], place)
         return place
 
-    def _rooted_array(self, kind: Meeting) -> None:
+    def _rooted_array(self, kind: CollectiveKind) -> None:
         at = self.at
         comm, root = self.comms[self.numbers[at]], self.numbers[at + 1]
         members = self._ranks(comm)
@@ -212,32 +220,32 @@ class StampStream(MessageSteps):
         self._met(comm, kind, members[root], self._next())
 
     def _arrays(self, sizes: tuple[int, ...], after: int) -> None:
-        """Arrays of counts, a size before each or none, and words after them."""
+        """Decode a collective with arrays of counts, `sizes` words before each array, `after` at the end."""
         comm = self.comms[self._next()]
         for words in sizes:
             self.at += words
             self._array(comm)
         self.at += after
-        self._met(comm, Meeting.ALL, request=self._next())
+        self._met(comm, CollectiveKind.ALL, request=self._next())
 
     def _neighbours(self) -> None:
         comm = self.comms[self._next()]
         self.at += 2 * self.numbers[self.at] + 1
         members = self._ranks(comm)
-        sources = [unfolded(self.numbers[self.at + 1 + 2 * one]) for one in range(self.numbers[self.at])]
+        sources = [unfolded(self.numbers[self.at + 1 + 2 * i]) for i in range(self.numbers[self.at])]
         self.at += 2 * len(sources) + 1
-        place = self._met(comm, Meeting.NEIGHBOURS, request=self._next())
+        place = self._met(comm, CollectiveKind.NEIGHBOURS, request=self._next())
         if place >= 0:
-            self.sources[place] = [members[one] for one in sources if one >= 0]
+            self.sources[place] = [members[source] for source in sources if source >= 0]
 
     # --- communicators and windows ------------------------------------------------------------------------
 
     def _derive(self, words: int) -> None:
-        self.derived = self._meet(words, Meeting.ALL, requests=False)
+        self.derived = self._meet(words, CollectiveKind.ALL, requests=False)
         self.made = False
 
     def _ends(self) -> None:
-        """Of MPI_Comm_idup: it waits when its request is waited for."""
+        """MPI_Comm_idup completes with its request."""
         request = self._next()
         if self.derived >= 0:
             self.meetings[5][self.derived] = -1
@@ -252,17 +260,17 @@ class StampStream(MessageSteps):
     def _members(self) -> None:
         number = self._next()
         comm = self.comms[number] = self._comm(self._runs())
-        if self.made:  # by its members, whoever else has heard of it
-            self._met(comm, Meeting.ALL)
+        if self.made:  # the collective is among the new members
+            self._met(comm, CollectiveKind.ALL)
         self.made = False
 
     def _window(self) -> None:
         comm, number = self.comms[self.numbers[self.at]], self.numbers[self.at + 3]
-        self._meet(4, Meeting.ALL, requests=False)
+        self._meet(4, CollectiveKind.ALL, requests=False)
         self.windows[number] = self.communicators.number((comm, self.met[comm]), self._ranks(comm))
 
     def _fence(self) -> None:
-        self._met(self.windows[self._next()], Meeting.ALL)
+        self._met(self.windows[self._next()], CollectiveKind.ALL)
 
     def _ranges_of_window(self) -> None:
         self.at += 1
@@ -270,14 +278,14 @@ class StampStream(MessageSteps):
 
 
 def _messages(lists: Sequence[list[int]], calls: int, cancelled: Collection[int]) -> Messages:
-    """Those that were not cancelled."""
+    """Return the messages without the cancelled ones."""
     kept = np.ones(len(lists[0]), dtype=np.bool_)
     kept[list(cancelled)] = False
     return Messages(*(column[kept] for column in _columns(lists, calls)))
 
 
 def _columns(lists: Sequence[list[int]], calls: int) -> Iterator[Integers]:
-    """As arrays; what is done in a call that did not end is not done."""
+    """Yield the columns as arrays; messages completed by a call that did not return count as incomplete."""
     for column in lists[:-1]:
         yield np.array(column, dtype=np.int64)
     done = np.array(lists[-1], dtype=np.int64)

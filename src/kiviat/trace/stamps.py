@@ -1,4 +1,4 @@
-"""Reads what the recorder wrote with times: when the calls of all ranks were, on one clock."""
+"""Reads time-stamped recordings: the calls of all ranks on a common clock."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from typing import Any
 from kiviat.record import InputError
 from kiviat.trace.layout import DESCRIPTION_AT, MAGIC, Layout, header_of, layout_of
 from kiviat.trace.octets import numbers_of
+from kiviat.trace.rank_events import Clock, Communicators, RankEvents
 from kiviat.trace.stamp_stream import StampStream
-from kiviat.trace.stamped import Clock, Communicators, Stamped
 
 _MOST_RANKS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """All ranks that left something. `refusal` says why who waited for whom cannot be told, if it cannot."""
+    """Events of all recorded ranks. `refusal` is the reason why wait states cannot be determined, if any."""
 
     ranks: int
     names: Sequence[str]
     communicators: Communicators
-    each: Sequence[Stamped]
+    each: Sequence[RankEvents]
     refusal: str | None
     remarks: Sequence[str]
 
 
 def read_stamps(folder: Path) -> Recording | None:
-    """What ranks left in `folder`; None where they left nothing, InputError for another version."""
-    found: list[tuple[Layout, dict[str, Any], Path]] = []
+    """Return the recording in `folder`, None if there is none; InputError for another version."""
+    streams: list[tuple[Layout, dict[str, Any], Path]] = []
     for path in sorted(folder.glob("rank-*.stream")):
         with path.open("rb") as file:
             head = file.read(1 << 16)
         if head[: len(MAGIC)] == MAGIC:
             layout = layout_of(head[DESCRIPTION_AT:].partition(b"\n")[0], path)
-            found.append((layout, header_of(layout, head), path))
-    if not found:
+            streams.append((layout, header_of(layout, head), path))
+    if not streams:
         return None
-    found.sort(key=lambda one: int(one[1]["rank"]))
-    layout, headers = found[0][0], [header for _, header, _ in found]
+    streams.sort(key=lambda stream: int(stream[1]["rank"]))
+    layout, headers = streams[0][0], [header for _, header, _ in streams]
     ranks = int(headers[0]["ranks"])
     if not all(header["rank"] < ranks <= _MOST_RANKS for header in headers):
-        raise InputError(f"{folder} has times of ranks that cannot be; profile the program again")
+        raise InputError(f"{folder} has impossible rank numbers; profile the program again")
     refusal, remarks = _refusal(headers), _remarks(headers, ranks)
     communicators, each = Communicators(), []
     clocks = _clocks(headers)
-    for layout, header, path in found if refusal is None else ():
+    for layout, header, path in streams if refusal is None else ():
         with path.open("rb") as file:
             file.seek(layout.stream_at)
             octets = file.read(min(header["length"], path.stat().st_size))
@@ -68,27 +68,29 @@ def _refusal(headers: Sequence[Mapping[str, Any]]) -> str | None:
         return "several programs were recorded at once"
     for header in headers:
         if header["lost"]:
-            return f"there was no room for the times of rank {header['rank']}; --state puts them elsewhere"
+            return (
+                f"the disk was too small for the times of rank {header['rank']}; --state puts them elsewhere"
+            )
         if header["other_threads"]:
-            return f"several threads of rank {header['rank']} call MPI, and in which order is their affair"
+            return f"several threads of rank {header['rank']} call MPI, in an unknown order"
     return None
 
 
 def _remarks(headers: Sequence[Mapping[str, Any]], ranks: int) -> list[str]:
-    said = []
+    remarks = []
     if missing := ranks - sum(header["stage"] == 2 for header in headers):
-        said.append(f"{missing} of {ranks} ranks did not reach MPI_Finalize")
+        remarks.append(f"{missing} of {ranks} ranks did not reach MPI_Finalize")
     if len({header["clock"] for header in headers}) > 1 and not all(
         header["moment_after_ns"] for header in headers
     ):
-        said.append("clocks were compared at the beginning only, and errors may be greater than is said")
+        remarks.append("clocks were compared at the beginning only; errors may be greater than stated")
     if any(header["unseen"] or header["unsupported"] for header in headers):
-        said.append("communicators between two groups, and persistent collectives, are left out")
-    return said
+        remarks.append("intercommunicators and persistent collectives are left out")
+    return remarks
 
 
 def _clocks(headers: Sequence[Mapping[str, Any]]) -> dict[int, Clock]:
-    """By what names a clock: as its first rank compared it with that of rank 0."""
+    """Return the clocks by number, each as its first rank compared it with the clock of rank 0."""
     clocks: dict[int, Clock] = {}
     for header in headers:
         if header["clock"] in clocks:

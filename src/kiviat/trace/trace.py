@@ -1,4 +1,4 @@
-"""A trace, but for its streams, which only the replayer reads."""
+"""The header of a trace; only the replayer reads its event streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENDED = 2  # native/trace/format.hpp: Stage
 
 @dataclass(frozen=True)
 class Rate:
-    """What a core of the recording machine computes; `how` says what was measured."""
+    """Compute rate of a core of the recording machine in flop/s; `how` names the measurement."""
 
     flops: float
     how: str
@@ -19,13 +19,15 @@ class Rate:
 
 @dataclass(frozen=True)
 class RankTrace:
-    """`computed_s` is its own processor time outside of MPI, `elapsed_s` real time from the end of MPI_Init
-    to the beginning of MPI_Finalize, None if it did not come to that. `calls` and `bytes` are by operation.
+    """The trace of one rank. `calls` and `bytes` are by operation.
 
-    `unsupported` is the first call that cannot be replayed; `other_threads` are calls that threads beside the
-    first one made, `unseen` communicators and windows that nobody saw being made, `sparse` calls of
-    MPI_Alltoallv with empty parts, `lost` is whether there was no room for all of its stream, which has
-    `stream_bytes`, and `packed_bytes` in the file.
+    `computed_s` is processor time outside of MPI, `elapsed_s` real time from the end of MPI_Init to the
+    beginning of MPI_Finalize, None if the rank did not reach it.
+
+    `unsupported` is the first call that cannot be replayed, `other_threads` the number of calls by further
+    threads, `unseen` that of communicators and windows of unknown origin, `sparse` that of MPI_Alltoallv
+    calls with empty parts. `lost` means that the stream is incomplete for lack of disk space. The stream has
+    `stream_bytes`, compressed `packed_bytes`.
     """
 
     rank: int
@@ -49,8 +51,9 @@ class RankTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """`each` has the ranks that left something, in their order; `rate` is None where nobody measured it.
-    `streams_at` is where the first of their packed streams stands in the file, one after the other.
+    """A trace file. `each` has the recorded ranks in ascending order; `rate` is None if it was not measured.
+
+    The compressed streams follow each other from offset `streams_at` on.
     """
 
     path: Path
@@ -65,51 +68,46 @@ class Trace:
 
     @property
     def complete(self) -> bool:
-        """Whether all ranks came to MPI_Finalize with all that they asked for."""
-        return len(self.each) == self.ranks and all(one.elapsed_s is not None for one in self.each)
+        """True if all ranks were recorded up to MPI_Finalize."""
+        return len(self.each) == self.ranks and all(rank.elapsed_s is not None for rank in self.each)
 
     @property
     def elapsed_s(self) -> float | None:
-        """Real time of the longest rank."""
-        known = [one.elapsed_s for one in self.each if one.elapsed_s is not None]
+        """Real time of the slowest rank in seconds, None if the trace is incomplete."""
+        known = [rank.elapsed_s for rank in self.each if rank.elapsed_s is not None]
         return max(known) if self.complete else None
 
     @property
     def computed_s(self) -> Sequence[float]:
-        return [one.computed_s for one in self.each]
+        return [rank.computed_s for rank in self.each]
 
     @property
     def nodes(self) -> int:
-        return len({one.node for one in self.each})
+        return len({rank.node for rank in self.each})
 
     @property
     def events(self) -> int:
-        return sum(one.events for one in self.each)
+        return sum(rank.events for rank in self.each)
 
     def refusal(self) -> str | None:
-        """Why it cannot be replayed; None if it can."""
-        for one in self.each:
-            if one.lost:
-                return (
-                    f"there was no room for all that rank {one.rank} did; record it where the disk has some"
-                )
+        """Return the reason why the trace cannot be replayed, None if it can."""
+        for rank in self.each:
+            if rank.lost:
+                return f"the disk was too small for the events of rank {rank.rank}; record on a larger one"
         if not self.complete:
-            missing = self.ranks - sum(one.elapsed_s is not None for one in self.each)
+            missing = self.ranks - sum(rank.elapsed_s is not None for rank in self.each)
             return (
                 f"{missing} of {self.ranks} ranks did not reach MPI_Finalize, and the others would wait for "
                 "them; record a run that ends"
             )
-        for one in self.each:
-            if one.unsupported:
-                return f"rank {one.rank} calls MPI_{one.unsupported}, which cannot be replayed"
-            if one.other_threads:
+        for rank in self.each:
+            if rank.unsupported:
+                return f"rank {rank.rank} calls MPI_{rank.unsupported}, which cannot be replayed"
+            if rank.other_threads:
                 return (
-                    f"several threads of rank {one.rank} call MPI, and in which order is their affair; "
-                    "record the program with one thread that communicates"
+                    f"several threads of rank {rank.rank} call MPI, in an unknown order; "
+                    "record the program with one communicating thread"
                 )
-            if one.unseen:
-                return (
-                    f"rank {one.rank} uses a communicator or a window of which the recorder has not seen how "
-                    "it was made"
-                )
+            if rank.unseen:
+                return f"rank {rank.rank} uses a communicator or a window whose creation was not recorded"
         return None

@@ -1,4 +1,4 @@
-"""Words of files that anybody may have made: none is used before it is known to be what it has to be."""
+"""Checked access to JSON from untrusted files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 _FINITE = 1e300
 MOST_WHOLE = (1 << 64) - 1
 MOST_RANKS = (1 << 31) - 1  # MPI's
-# Seconds since 1970, until the year 9999: what can be written as a date.
+# Seconds from 1970 to the end of the year 9999, the latest printable date.
 MOST_DATE_S = 253_402_300_799
 
 
 def parsed(line: bytes | str) -> Any:
-    """ValueError for what is no JSON, or nested more deeply than anything that is read here."""
+    """Return the parsed JSON; ValueError if it is invalid or nested too deeply."""
     try:
         return json.loads(line)
     except RecursionError:
@@ -24,15 +24,15 @@ def parsed(line: bytes | str) -> Any:
 
 
 @dataclass(frozen=True)
-class Told:
-    """A JSON object, and `where` it stands in the file. What is not as it has to be is a ValueError."""
+class JsonObject:
+    """A JSON object and its path in the file. Methods raise ValueError for missing or wrong values."""
 
     words: Mapping[str, Any]
     where: str = ""
 
     @classmethod
-    def of(cls, words: Any, where: str = "") -> Told:
-        """`words` have to be an object."""
+    def of(cls, words: Any, where: str = "") -> JsonObject:
+        """Return `words` as an object; ValueError if it is not one."""
         if not isinstance(words, dict):
             raise ValueError(f"{where or 'it'} is {_short(words)}, no object")
         return cls(words, where)
@@ -41,59 +41,61 @@ class Told:
         return name in self.words
 
     def whole(self, name: str, least: int = 0, most: int = MOST_WHOLE) -> int:
-        """A whole number within least … most."""
+        """Return an integer within least … most."""
         return _whole(self._at(name), self._named(name), least, most)
 
     def number(self, name: str) -> float:
-        """A finite number, 0 or more."""
+        """Return a finite number of at least 0."""
         value = self._at(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise ValueError(f"{self._named(name)} is {_short(value)}, no number from 0 on")
         return float(value)
 
     def text(self, name: str) -> str:
-        """What a terminal can print: "?" stands for each character that it cannot."""
+        """Return a text with "?" for each unprintable character."""
         return _text(self._at(name), self._named(name))
 
     def plain_text(self, name: str) -> str:
-        """As it is."""
+        """Return a text unchanged."""
         value = self._at(name)
         if not isinstance(value, str):
             raise ValueError(f"{self._named(name)} is {_short(value)}, no text")
         return value
 
     def numbers(self, name: str, most: int) -> list[float | None]:
-        """Finite numbers, or None for each that is unavailable; as many as `most`."""
-        found = self.list(name, most)
-        for one in found:
-            if one is not None and (
-                isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) < _FINITE
+        """Return at most `most` finite numbers, None for unavailable ones."""
+        values = self.list(name, most)
+        for value in values:
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _FINITE
             ):
-                raise ValueError(f"{self._named(name)} has {_short(one)}, no number")
-        return list(found)
+                raise ValueError(f"{self._named(name)} has {_short(value)}, no number")
+        return list(values)
 
     def text_of(self, value: Any, name: str) -> str:
-        """As `text`, of an element of `name`."""
+        """Return an element of `name` as `text` does."""
         return _text(value, self._named(name))
 
     def texts(self, name: str, most: int) -> list[str]:
-        """As many as `most`, all different."""
-        found = [_text(one, self._named(name)) for one in self.list(name, most)]
-        if len(set(found)) < len(found):
+        """Return at most `most` distinct texts."""
+        texts = [_text(value, self._named(name)) for value in self.list(name, most)]
+        if len(set(texts)) < len(texts):
             raise ValueError(f"{self._named(name)} has equal names")
-        return found
+        return texts
 
     def wholes(self, name: str, most: int) -> list[int]:
-        """Whole numbers from 0 on, as many as `most`."""
-        return [_whole(one, self._named(name), 0, MOST_WHOLE) for one in self.list(name, most)]
+        """Return at most `most` integers of at least 0."""
+        return [_whole(value, self._named(name), 0, MOST_WHOLE) for value in self.list(name, most)]
 
-    def inside(self, name: str) -> Told:
-        """An object."""
-        return Told.of(self._at(name), self._named(name))
+    def inside(self, name: str) -> JsonObject:
+        """Return a nested object."""
+        return JsonObject.of(self._at(name), self._named(name))
 
-    def each(self, name: str, most: int) -> list[Told]:
-        """A list of objects, as many as `most`."""
-        return [Told.of(one, f"{self._named(name)}[{at}]") for at, one in enumerate(self.list(name, most))]
+    def each(self, name: str, most: int) -> list[JsonObject]:
+        """Return at most `most` nested objects."""
+        return [
+            JsonObject.of(one, f"{self._named(name)}[{at}]") for at, one in enumerate(self.list(name, most))
+        ]
 
     def list(self, name: str, most: int) -> Sequence[Any]:
         value = self._at(name)
@@ -123,7 +125,7 @@ def _text(value: Any, name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """With "?" for each character that no terminal should be sent."""
+    """Return `text` with "?" for each unprintable character."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 

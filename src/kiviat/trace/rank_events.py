@@ -1,4 +1,4 @@
-"""What ranks did and when: their calls, messages and collectives, as the recorder wrote them with times."""
+"""Time-stamped events of ranks: calls, messages and collectives."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 
-class Meeting(IntEnum):
-    """Who waits for whom in a collective: all for all, all for the root, the root for all, each for those
-    before it, each for its neighbours.
+class CollectiveKind(IntEnum):
+    """Dependencies in a collective: all on all, all on the root, the root on all, each rank on those before
+    it, each rank on its neighbours.
     """
 
     ALL = 0
@@ -27,8 +27,9 @@ class Meeting(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What a rank's clock lacks to that of rank 0, ns, at two moments of its own; `error_ns` is half of the
-    longer one of the two round trips that told, 0 where both ranks read the same clock.
+    """Offset of the clock of rank 0 from a rank's clock, in ns, at two moments of the latter.
+
+    `error_ns` is half of the longer round trip of the two measurements, 0 if both ranks read the same clock.
     """
 
     offsets_ns: tuple[int, int]
@@ -36,7 +37,7 @@ class Clock:
     error_ns: float
 
     def shared(self, times_ns: Integers) -> Integers:
-        """Times of this rank on the clock of rank 0."""
+        """Return times of this rank on the clock of rank 0, interpolated linearly."""
         (first, last), (begin, end) = self.offsets_ns, self.moments_ns
         slope = (last - first) / (end - begin) if end > begin else 0.0
         shift: Integers = (first + slope * (times_ns - begin)).astype(np.int64)
@@ -45,8 +46,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Messages:
-    """Sends or receipts: `comm` as Communicators numbers them, `peer` a rank of the world; `began` and `done`
-    are places among the rank's calls, `done` -1 where nobody waited for it.
+    """Sends or receives of a rank. `comm` is a number of Communicators, `peer` a rank of the world.
+
+    `began` and `done` are indices of the rank's calls; `done` is -1 if no call completed the message.
     """
 
     comm: Integers
@@ -57,8 +59,8 @@ class Messages:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Meetings:
-    """Collectives: the `number`-th one of `comm`. `kind` is a Meeting, `root` a rank of the world or -1."""
+class Collectives:
+    """The `number`-th collectives of `comm`. `kind` is a CollectiveKind, `root` a rank of the world or -1."""
 
     comm: Integers
     number: Integers
@@ -69,13 +71,13 @@ class Meetings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stamped:
-    """What one rank did. `entered_ns` and `left_ns` are times of its calls on the clock of rank 0, `call`
-    their numbers in `names`, `counted` whether they count, which MPI_Pcontrol says.
+class RankEvents:
+    """Events of one rank. `entered_ns` and `left_ns` are times of its calls on the clock of rank 0.
 
-    `probes` are receipts that were only looked for: `done` is the place of the call that did, and `began` how
-    many messages of the same kind had been asked for by then. `sources` are the neighbours that a meeting
-    waits for, by its place among the meetings.
+    `call` indexes the names of calls; `counted` is False for calls that MPI_Pcontrol excludes.
+    Of `probes`, `done` is the index of the probing call, and `began` the number of receives of the same
+    communicator, source and tag posted before. `sources` has the ranks that a neighbourhood collective waits
+    for, by its index in `meetings`.
     """
 
     rank: int
@@ -88,21 +90,22 @@ class Stamped:
     sends: Messages
     receipts: Messages
     probes: Messages
-    meetings: Meetings
+    meetings: Collectives
     sources: Mapping[int, Sequence[int]]
 
 
 @dataclass(eq=False)
 class Communicators:
-    """Those of all ranks by number: communicators of equal members are told apart by their order, which their
-    members agree on.
+    """Communicators of all ranks, numbered. Those with equal members differ in their order of creation, on
+    which the members agree.
     """
 
     members: list[tuple[int, ...]] = field(default_factory=list)
     _known: dict[tuple[tuple[int, ...] | int, ...], int] = field(default_factory=dict)
 
     def number(self, key: tuple[tuple[int, ...] | int, ...], members: tuple[int, ...]) -> int:
-        found = self._known.setdefault(key, len(self.members))
-        if found == len(self.members):
+        """Return the number of the communicator `key`, a new one if it is unknown."""
+        number = self._known.setdefault(key, len(self.members))
+        if number == len(self.members):
             self.members.append(members)
-        return found
+        return number
