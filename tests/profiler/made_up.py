@@ -93,7 +93,7 @@ def halo_waits(ranks: int = 16) -> Waits:
         error_s=np.array([0.001] * half + [0.0] * half),
         clocks=2,
         recorded=9600,
-        remarks=("3 receipts have no send that was seen",),
+        remarks=("3 receives match no recorded send",),
     )
 
 

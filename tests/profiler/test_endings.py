@@ -164,7 +164,7 @@ def test_torn_and_foreign_profiles(
         "is truncated": content[:100],
         "its checksum": content[:-1] + bytes([content[-1] ^ 1]),
         "of version 'kiviat.profile/9'": content.replace(b"kiviat.profile/2", b"kiviat.profile/9", 1),
-        "is no profile": b"something else",
+        "is not a profile": b"something else",
     }
     for said, damaged in cases.items():
         good.write_bytes(damaged)

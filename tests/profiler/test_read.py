@@ -83,7 +83,7 @@ def test_the_first_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ({"slots_at": 1 << 40}, "slots_at is 1099511627776"),
         ({"slots": 2}, "its first line does not describe a profile"),
         ({"calls": [[]]}, "calls is a list of 0, no text"),
-        ({"fields": ["rank"]}, "fields has no magic"),
+        ({"fields": ["rank"]}, "fields lacks magic"),
     ],
 )
 def test_a_first_line_that_describes_no_profile(changes: dict[str, object], why: str, tmp_path: Path) -> None:
@@ -96,6 +96,6 @@ def test_a_first_line_that_describes_no_profile(changes: dict[str, object], why:
 def test_waits_that_unpack_to_more_than_there_can_be() -> None:
     packed = zlib.compress(b'{"rank":[' + b"0," * ((1 << 25) + 9) + b"0]}")
     with pytest.raises(
-        ValueError, match=r"they unpack to more than the 64 MiB that [0-9.]* KiB of them can have"
+        ValueError, match=r"they unpack to more than the 64 MiB that [0-9.]* KiB can hold"
     ):
         unpacked(base64.b64encode(packed).decode(), 8)

@@ -307,7 +307,7 @@ def test_less_than_the_clocks_tell_is_no_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "said"), [({"other_threads": 3}, "several threads of rank 0"), ({"lost": 1}, "no room")]
+    ("header", "said"), [({"other_threads": 3}, "several threads of rank 0"), ({"lost": 1}, "disk was too small")]
 )
 def test_what_cannot_be_told_is_unavailable(header: dict[str, int], said: str, tmp_path: Path) -> None:
     write_rank(tmp_path, 0, 1, [call(0, 1, ("barrier", 0, 0))], **header)
@@ -317,4 +317,4 @@ def test_what_cannot_be_told_is_unavailable(header: dict[str, int], said: str, t
 
 
 def test_nothing_recorded(tmp_path: Path) -> None:
-    assert waits_in(tmp_path).unavailable == "no rank recorded when its calls were"
+    assert waits_in(tmp_path).unavailable == "no rank recorded the times of its calls"

@@ -1,4 +1,4 @@
-"""What a program did with MPI: reads profiles, and says who sent how much to whom."""
+"""Profiles of MPI programs: calls, traffic matrices, wait states and phases."""
 
 from kiviat.profile.layout import DISTANCES
 from kiviat.profile.phases import RankPhases

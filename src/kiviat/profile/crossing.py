@@ -1,4 +1,4 @@
-"""What Open MPI itself sent, messages of collectives included: the files of its monitoring component."""
+"""Traffic counted by Open MPI itself, messages of collectives included: its monitoring component's files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 # "E 0 1 1044 bytes 16 msgs sent …", with tabs: rank 0 to rank 1. One-sided operations have S.
 _LINE = re.compile(r"^[EIS]\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent", re.MULTILINE)
 
-# The user's choice of what may send messages.
+# The user's choice of point-to-point components.
 LAYERS = "OMPI_MCA_pml"
 
 
 def monitoring(folder: Path, chosen: str) -> dict[str, str]:
-    """The environment that makes it count, into `folder`. Open MPI takes such variables to other nodes.
+    """Return the environment that makes Open MPI count into `folder`, also on other nodes.
 
-    `chosen` is the user's LAYERS: where it names any, the one that counts has to be among them.
+    `chosen` is the user's value of LAYERS; if it names components, "monitoring" is added.
     """
     variables = {
         "OMPI_MCA_pml_monitoring_enable": "1",
@@ -28,7 +28,7 @@ def monitoring(folder: Path, chosen: str) -> dict[str, str]:
 
 
 def crossed(folder: Path) -> list[tuple[int, int, int, int]]:
-    """(source, target, messages, bytes), pairs more than once; empty if nobody counted."""
+    """Return (source, target, messages, bytes) entries, possibly several per pair; empty without files."""
     return [
         (int(source), int(target), int(messages), int(size))
         for path in folder.glob("crossing.*.prof")

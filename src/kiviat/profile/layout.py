@@ -1,4 +1,4 @@
-"""What the words of a profile mean, as the profiler itself describes them."""
+"""Layout of a profile, as the profiler describes it in the file itself."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from kiviat.trace.json_object import JsonObject
 
 FORMATS = ("kiviat.profile/1", "kiviat.profile/2")
 
-# How far a message goes: the order of the words in a slot. Files of version 1 do not tell the first one from
-# the second.
+# Distances of messages, in the order of the words in a slot. Files of version 1 count the first as the
+# second.
 DISTANCES = ("itself", "same socket", "same node", "unknown", "other node")
 ROWS = ("sent", "collective", "fetched", "crossed")
 _MOST_SLOTS_AT = 1 << 12
@@ -20,7 +20,7 @@ _GROUP_WORDS = 6
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Places and lengths in words of 64 bits, but `calls` and `distances` (of a slot), which are names."""
+    """Offsets and lengths in 64-bit words; `calls` and `distances` (of a slot) are names."""
 
     fields: Mapping[str, int]
     texts: Mapping[str, tuple[int, int]]
@@ -38,10 +38,10 @@ class Layout:
 
 
 def layout_of(words: JsonObject) -> Layout:
-    """Of the first line of a profile; ValueError where words would stand in each other's place."""
+    """Return the layout that the first line of a profile describes; ValueError if its parts overlap."""
     distances = DISTANCES[1:] if words.text("format") == FORMATS[0] else DISTANCES
-    told = words.inside("texts")
-    texts = {name: told.wholes(name, 2) for name in told.words}
+    places = words.inside("texts")
+    texts = {name: places.wholes(name, 2) for name in places.words}
     layout = Layout(
         fields={name: at for at, name in enumerate(words.texts("fields", _MOST_SLOTS_AT))},
         texts={name: (place[0], place[1]) for name, place in texts.items() if len(place) == 2},
@@ -64,13 +64,13 @@ def layout_of(words: JsonObject) -> Layout:
         and layout.groups_at + layout.groups * layout.group_words == layout.rows_at
     )
     if missing := [name for name in _FIELDS if name not in layout.fields]:
-        raise ValueError(f"fields has no {missing[0]}")
+        raise ValueError(f"fields lacks {missing[0]}")
     if not ends or not set(layout.texts) >= set(TEXTS):
         raise ValueError("its first line does not describe a profile")
     return layout
 
 
-# Those that a reader needs; later ones have later versions.
+# Required fields; later versions have more.
 _FIELDS = (
     *("magic", "rank", "ranks", "stage", "inside", "first_ticks", "first_ns", "last_ticks", "last_ns"),
     *("started_s", "counter", "threads", "socket", "node", "lost_slots", "lost_persistent", "unseen_sends"),

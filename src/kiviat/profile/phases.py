@@ -1,4 +1,4 @@
-"""What machines counted phase by phase: hardware counters of ranks, energy of machines."""
+"""Measurements by phase: hardware counters of ranks, memory traffic and energy of nodes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ Values = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Of the machine that a rank reads for: joules of each phase, mean watts meanwhile, and joules of its
-    parts by name. `words` say how one knows, or why it is unavailable.
+    """Energy of a rank's node: joules and mean watts of each phase, and joules of its components by name.
+
+    `words` name the source, or the reason why energy is unavailable.
     """
 
     words: str
@@ -28,11 +29,11 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class RankPhases:
-    """One rank; all values go by `phases`, in the order in which it came to them, None where unavailable.
+    """Measurements of a rank. All values are by phase, in the order of `phases`; None if unavailable.
 
-    `counters` are sums by name, of user code of all threads; where counters took turns they counted
-    `least_share`, 0 … 1, of the time at least, and are scaled. Bytes are those of the machine's memory, where
-    this rank reads them, and so is `energy`. `words` say how one knows, or why counters are unavailable.
+    `counters` are sums over user code of all threads, by name. Multiplexed counters are scaled; they ran for
+    at least `least_share`, 0 … 1, of the time. Bytes of memory traffic and `energy` are the node's, present
+    for one rank of each. `words` name the source of the counters, or the reason why they are unavailable.
     """
 
     rank: int
@@ -47,21 +48,21 @@ class RankPhases:
 
 
 def phases_in(folder: Path) -> tuple[RankPhases, ...]:
-    """Of what ranks left in `folder` at MPI_Finalize, in their order."""
-    found = []
+    """Return the measurements that ranks wrote into `folder` at MPI_Finalize, by rank."""
+    measured = []
     for path in folder.glob("phases-*.json"):
         try:
-            told = json.loads(path.read_text())
+            data = json.loads(path.read_text())
         except ValueError:
-            continue  # a disk that is full
-        counters, energy = told["counters"], told.get("energy")
-        found.append(
+            continue  # truncated because the disk was full
+        counters, energy = data["counters"], data.get("energy")
+        measured.append(
             _rank(
                 JsonObject(
                     {
                         "rank": int(path.stem.partition("-")[2]),
-                        "phases": told["phases"],
-                        "seconds": told["seconds"],
+                        "phases": data["phases"],
+                        "seconds": data["seconds"],
                         "words": counters["words"],
                         "counters": counters["values"],
                         "least_share": counters["least_share"],
@@ -73,31 +74,31 @@ def phases_in(folder: Path) -> tuple[RankPhases, ...]:
                 MOST_RANKS,
             )
         )
-    return tuple(sorted(found, key=lambda one: one.rank))
+    return tuple(sorted(measured, key=lambda phases: phases.rank))
 
 
 def as_words(each: Sequence[RankPhases]) -> list[dict[str, Any]]:
-    """For a profile's second line."""
-    return [asdict(one) for one in each]
+    """Return the JSON form for the second line of a profile."""
+    return [asdict(phases) for phases in each]
 
 
 def read_back(words: JsonObject, ranks: int) -> tuple[RankPhases, ...]:
-    """Of a second line; ValueError for what is torn."""
-    return tuple(_rank(one, ranks) for one in words.each("phases", ranks))
+    """Return the measurements in the second line of a profile; ValueError if they are inconsistent."""
+    return tuple(_rank(phases, ranks) for phases in words.each("phases", ranks))
 
 
 def _rank(words: JsonObject, ranks: int) -> RankPhases:
     phases = words.wholes("phases", _MOST_PHASES)
 
     def values(of: JsonObject, name: str) -> Values:
-        found = tuple(of.numbers(name, len(phases)))
-        if len(found) < len(phases) and (found or name == "seconds"):  # what is unavailable has none
-            raise ValueError(f"{of.where}.{name} has {len(found)} values for {len(phases)} phases")
-        return found
+        numbers = tuple(of.numbers(name, len(phases)))
+        if len(numbers) < len(phases) and (numbers or name == "seconds"):  # empty if unavailable
+            raise ValueError(f"{of.where}.{name} has {len(numbers)} values for {len(phases)} phases")
+        return numbers
 
     def by_name(of: JsonObject, name: str) -> dict[str, Values]:
         columns = of.inside(name)
-        return {of.text_of(one, name): values(columns, one) for one in columns.words}
+        return {of.text_of(column, name): values(columns, column) for column in columns.words}
 
     energy = words.inside("energy") if words.words.get("energy") is not None else None
     return RankPhases(

@@ -1,4 +1,4 @@
-"""What a program did with MPI, rank by rank and call by call."""
+"""The profile of an MPI program, by rank and call."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _MOST_COUNTED = 2.0**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calls:
-    """A line for each rank, phase and call that happened; arrays have one element, or row, per line.
+    """A table with a line for each combination of rank, phase and call; arrays have one row per line.
 
-    Columns of `calls`, `seconds` and `bytes` (sent) are distances, in the order of DISTANCES; older files
-    (version 1) count what ranks send to themselves as sent within a socket. A column of `sizes` has the
-    messages of 0, 1, 2–3, 4–7, … B; a collective counts as one, with what a rank gives.
+    `calls`, `seconds` and `bytes` (sent) have the shape (lines, distances), in the order of DISTANCES; files
+    of version 1 count messages to self as sent within a socket. `sizes`, shape (lines, classes), counts the
+    messages of 0, 1, 2–3, 4–7, … B; a collective counts as one message of the rank's contribution.
     """
 
     rank: Integers
@@ -48,10 +48,10 @@ class Calls:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Collectives of equal members: a line for each rank and communicator whose members lie evenly.
+    """Traffic of collectives: a line for each rank and communicator with evenly spaced members.
 
-    To each other of the members base, base + stride, … the rank gave `messages` with `bytes`, and of
-    contributions to sums that all get, `reduced` bytes, two parts in `size`.
+    The rank gave each other member base + k · stride, k < size, `messages` with `bytes`, and of allreduce-
+    like contributions `reduced` bytes, of which 2 / size to each.
     """
 
     rank: Integers
@@ -80,7 +80,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Interfaces:
-    """Bytes that a node's interfaces carried between MPI_Init and MPI_Finalize, whoever sent them."""
+    """Bytes that a node's interfaces carried between MPI_Init and MPI_Finalize, other traffic included."""
 
     node: int
     sent: int
@@ -89,20 +89,20 @@ class Interfaces:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Arrays have one element per rank. What a rank did not leave behind is nan, -1 or absent, never 0.
+    """The profile of a program. Arrays have one element per rank; missing facts are nan, -1 or absent, never
+    0.
 
-    `node` numbers nodes by their first rank, `socket` is -1 where a rank may run on several; `seconds` last
-    from the end of MPI_Init to the beginning of MPI_Finalize, or to the last call that was seen; `threads`
-    is the level that MPI_Init_thread gave. Where calls of several threads may overlap, `thread_count` is how
-    many made any, and `thread_s` the sum of their times: of the first one `seconds`, of each other one from
-    its first call to the end of its last one. `calls` are communication, `files` calls of MPI_File. `inside`
-    names the call that a rank did not come back from.
-    `sent` is point to point and one-sided, `fetched` what ranks got from each other's windows, `collective`
-    (of `rows`, pair by pair, and `groups`) what participants of collectives give each other by definition,
-    `crossed` what the MPI says that it sent, if it counts at all. `memory_bytes` is what a rank needed to
-    count, rows of the matrix left out. `waits` is who waited for whom, `phases` what machines
-    counted in each phase, None where nobody asked. `simulated` says on which modelled machine all
-    that was, None where it was a real one.
+    `node` numbers nodes by their first rank; `socket` is -1 if a rank may run on several. `seconds` last from
+    the end of MPI_Init to the beginning of MPI_Finalize, or to the last recorded call. `threads` is the level
+    that MPI_Init_thread provided, `thread_count` the number of threads that made calls, and `thread_s` the
+    sum of their times: `seconds` of the first, from first to last call of the others. `calls` has
+    communication, `files` calls of MPI_File. `inside` names the call in which a rank was when it ended.
+
+    `sent` has point-to-point and one-sided messages, `fetched` data from other ranks' windows, `collective`
+    (the sum of `rows`, by pair, and `groups`) the contributions of collectives by definition, `crossed` the
+    traffic that the MPI library itself counted, None if it does not count. `memory_bytes` is the profiler's
+    memory in a rank without rows of the matrix. `waits` has wait states and `phases` measurements by phase,
+    None if not requested. `simulated` describes the modelled machine, None on a real one.
     """
 
     path: str
@@ -136,7 +136,7 @@ class Profile:
     simulated: Simulated | None = None
 
     def traffic(self, collectives: bool = True) -> Traffic:
-        """Who sends how much to whom: messages, what is put and got, and collectives by participants."""
+        """Return the traffic matrix of messages, one-sided operations and, unless excluded, collectives."""
         parts = [self.sent, _turned(self.fetched)]
         return added(self.ranks, [*parts, self.collective] if collectives else parts)
 
@@ -146,17 +146,17 @@ class Profile:
 
     @property
     def collective_pairs(self) -> int:
-        """How many entries `collective` has, at most: of thousands of ranks more than one wants to see."""
+        """Upper bound of the number of entries of `collective`, which can be large for thousands of ranks."""
         return len(self.rows.source) + int((self.groups.size - 1).sum())
 
     @property
     def mpi_s(self) -> Floats:
-        """Seconds that each rank's threads communicated by MPI; nan for those that left nothing."""
+        """Seconds in MPI communication of each rank, summed over its threads; nan for missing ranks."""
         return self._spent(self.calls)
 
     @property
     def files_s(self) -> Floats:
-        """Seconds that each rank's threads read and wrote files by MPI; nan for those that left nothing."""
+        """Seconds in MPI file I/O of each rank, summed over its threads; nan for missing ranks."""
         return self._spent(self.files)
 
     def _spent(self, calls: Calls) -> Floats:
@@ -165,13 +165,13 @@ class Profile:
 
     @property
     def share(self) -> Floats:
-        """The part of its threads' time that each rank spent in MPI, 0 … 1; nan where that is not known."""
+        """Fraction of its threads' time that each rank spent in MPI, 0 … 1; nan if unknown."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.thread_s > 0, self.mpi_s / self.thread_s, np.nan)
 
 
 def added(ranks: int, parts: Sequence[Traffic]) -> Traffic:
-    """The sum of several matrices."""
+    """Return the sum of several matrices."""
     columns = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("source", "target", "messages", "bytes")
@@ -180,28 +180,28 @@ def added(ranks: int, parts: Sequence[Traffic]) -> Traffic:
 
 
 def _turned(fetched: Traffic) -> Traffic:
-    """Who gets is not who sends."""
+    """Return the transposed matrix: the rank that fetches receives."""
     return Traffic.of_columns(fetched.ranks, fetched.target, fetched.source, fetched.messages, fetched.bytes)
 
 
 def assembled(
     layout: Layout, ranks: int, rank: Integers, place: Integers, value: NDArray[np.uint64], path: str
 ) -> Profile:
-    """Of all words that are not 0: their rank, their place, their value. ValueError for what cannot be."""
+    """Return the profile of the nonzero words by rank, offset and value; ValueError if inconsistent."""
     header = _dense(rank, place, value, ranks, len(layout.fields))
     fields = {name: header[:, at] for name, at in layout.fields.items()}
     if not ((fields["started_s"] >= 0) & (fields["started_s"] <= MOST_DATE_S)).all():
-        raise ValueError("it began at no time that is")
+        raise ValueError("its start time is impossible")
     seen = fields["stage"] > 0
     if not seen.any():
-        raise InputError(f"{path} has no rank that counted anything; profile the program again")
+        raise InputError(f"{path} has no rank with data; profile the program again")
     with np.errstate(invalid="ignore", divide="ignore"):
         tick_s = np.where(
             fields["counter"] > 0,
             (fields["last_ns"] - fields["first_ns"]) / (fields["last_ticks"] - fields["first_ticks"]) * 1e-9,
             1e-9,
         )
-    # The last time that was read of both clocks, or the end of a call since then.
+    # The last reading of both clocks, or the end of a later call.
     latest = np.maximum(fields["last_ticks"], fields["latest"])
     seconds = np.where(seen, (latest - fields["first_ticks"]) * tick_s, np.nan)
     if (seconds < 0).any() or np.isinf(seconds).any():
@@ -211,7 +211,7 @@ def assembled(
     row = dict(zip(ROWS, rows, strict=True))
     groups = _groups(layout, ranks, rank, place, value)
     calls, files = _calls(layout, rank, place, value, tick_s)
-    # Files of version 1 do not say how many threads there were.
+    # Files of version 1 lack the number of threads.
     none = np.zeros(ranks, dtype=np.int64)
     others, other_ticks = fields.get("other_threads", none), fields.get("other_ticks", none)
     thread_s: Floats = seconds + other_ticks * tick_s
@@ -238,8 +238,8 @@ def assembled(
         thread_s=thread_s,
         started_s=int(fields["started_s"][first]),
         inside={
-            int(one): _call(layout, int(fields["inside"][one]) - 1)
-            for one in np.flatnonzero((fields["inside"] > 0) & (fields["stage"] == _COUNTING))
+            int(rank): _call(layout, int(fields["inside"][rank]) - 1)
+            for rank in np.flatnonzero((fields["inside"] > 0) & (fields["stage"] == _COUNTING))
         },
         calls=calls,
         files=files,
@@ -250,11 +250,11 @@ def assembled(
         crossed=row["crossed"] if (fields["crossing"] > 0).any() else None,
         interfaces=tuple(
             Interfaces(
-                int(node[one]),
-                int(fields["sent_after"][one] - fields["sent_before"][one]),
-                int(fields["received_after"][one] - fields["received_before"][one]),
+                int(node[rank]),
+                int(fields["sent_after"][rank] - fields["sent_before"][rank]),
+                int(fields["received_after"][rank] - fields["received_before"][rank]),
             )
-            for one in np.flatnonzero((fields["interfaces"] > 0) & (fields["stage"] == _ENDED))
+            for rank in np.flatnonzero((fields["interfaces"] > 0) & (fields["stage"] == _ENDED))
         ),
         memory_bytes=int(fields["resident"].max()),
         remarks=tuple(_remarks(fields, seen)),
@@ -262,7 +262,7 @@ def assembled(
 
 
 def _dense(rank: Integers, place: Integers, value: NDArray[np.uint64], ranks: int, words: int) -> Integers:
-    """The first words of every rank."""
+    """Return the first `words` words of every rank, shape (ranks, words)."""
     within = (place >= 0) & (place < words)
     table = np.zeros((ranks, words), dtype=np.int64)
     table[rank[within], place[within]] = value[within].astype(np.int64)
@@ -272,7 +272,7 @@ def _dense(rank: Integers, place: Integers, value: NDArray[np.uint64], ranks: in
 def _records(
     rank: Integers, place: Integers, value: NDArray[np.uint64], begin: int, count: int, words: int
 ) -> tuple[Integers, Integers]:
-    """Owners and words of those records, `words` long, whose first word is not 0."""
+    """Return the rank and the `words` words of each record whose first word is not 0."""
     within = (place >= begin) & (place < begin + count * words)
     owner, at, known = rank[within], place[within] - begin, value[within].astype(np.int64)
     record = owner * count + at // words
@@ -286,10 +286,10 @@ def _records(
 def _calls(
     layout: Layout, rank: Integers, place: Integers, value: NDArray[np.uint64], tick_s: Floats
 ) -> tuple[Calls, Calls]:
-    """Communication, and file I/O."""
+    """Return the calls of communication and those of file I/O."""
     owner, table = _records(rank, place, value, layout.slots_at, layout.slots, layout.slot_words)
     if (table < 0).any():
-        raise ValueError("a call is counted more often than can be")
+        raise ValueError("a call has an impossible count")
     key, wide = table[:, 0] - 1, len(layout.distances)
     # key, calls, ticks, bytes, messages, longest, sizes
     calls, ticks, sent = (
@@ -325,16 +325,16 @@ def _groups(layout: Layout, ranks: int, rank: Integers, place: Integers, value: 
     for member in (first, last):
         known &= (member >= 0) & (member < ranks)
     if not known.all() or (table[:, 3:] < 0).any():
-        raise ValueError(f"a communicator has members that are none of {ranks} ranks, or an amount below 0")
+        raise ValueError(f"a communicator has members outside of {ranks} ranks, or a negative count")
     return groups
 
 
 def _refuse_too_much(parts: Sequence[Traffic | Calls], groups: Groups) -> None:
-    """ValueError where sums of bytes and messages are more than 64 bits hold."""
+    """Raise ValueError if sums of bytes and messages could exceed 64 bits."""
     each = groups.messages + groups.bytes.astype(np.float64) + 2.0 * groups.reduced
     sums = [float(amount.sum(dtype=np.float64)) for part in parts for amount in (part.messages, part.bytes)]
     if sum(sums) + float((each * groups.size).sum()) > _MOST_COUNTED:
-        raise ValueError("more is sent than can be counted")
+        raise ValueError("the traffic is too large to be counted")
 
 
 def _row(rank: Integers, place: Integers, value: NDArray[np.uint64], begin: int, ranks: int) -> Traffic:
@@ -351,22 +351,22 @@ def _call(layout: Layout, number: int) -> str:
 def _texts(
     rank: Integers, place: Integers, value: NDArray[np.uint64], ranks: int, begin: int, length: int
 ) -> tuple[str, ...]:
-    """Of each rank, eight letters a word, up to the first zero; equal ones are decoded once."""
+    """Return the text of each rank, eight bytes a word up to the first zero; equal ones are decoded once."""
     within = (place >= begin) & (place < begin + length)
     owners, line = np.unique(rank[within], return_inverse=True)
     words = np.zeros((len(owners), length), dtype="<u8")
     words[line.reshape(-1), place[within] - begin] = value[within]
-    known: dict[bytes, str] = {}
-    found = [""] * ranks
+    decoded: dict[bytes, str] = {}
+    texts = [""] * ranks
     for owner, letters in zip(owners.tolist(), map(bytes, words), strict=True):
-        if letters not in known:
-            known[letters] = printable(letters.partition(b"\0")[0].decode(errors="replace"))
-        found[owner] = known[letters]
-    return tuple(found)
+        if letters not in decoded:
+            decoded[letters] = printable(letters.partition(b"\0")[0].decode(errors="replace"))
+        texts[owner] = decoded[letters]
+    return tuple(texts)
 
 
 def _numbered(identities: Integers, seen: NDArray[np.bool_]) -> Integers:
-    """Nodes by their first rank; -1 where nobody knows."""
+    """Return node numbers in the order of first ranks, -1 for missing ranks."""
     numbers: dict[int, int] = {}
     return np.array(
         [
@@ -378,12 +378,12 @@ def _numbered(identities: Integers, seen: NDArray[np.bool_]) -> Integers:
 
 
 def _remarks(fields: Mapping[str, Integers], seen: NDArray[np.bool_]) -> list[str]:
-    """What could not be counted as it should, and where."""
+    """Return remarks on incomplete counts, with the number of ranks affected."""
     kinds = {
-        "lost_slots": "calls of some phases are counted together as others: there were too many of both",
-        "lost_persistent": "starts of some persistent sends are not counted: there were too many of them",
+        "lost_slots": "too many combinations of phases and calls; some are counted together as others",
+        "lost_persistent": "too many persistent sends; starts of some are not counted",
         "unseen_sends": "starts of some requests, such as persistent collectives, are counted without bytes",
-        "in_memory": "had no file to count in, and would have lost all in a crash",
+        "in_memory": "counted in memory for lack of a file; a crash would have lost the counts",
     }
     remarks = []
     for name, words in kinds.items():

@@ -1,6 +1,6 @@
-"""Reads what the profiler wrote: a merged file, or the files of ranks that never came to their end.
+"""Reads profiles: a merged file, or the files of ranks of a program that did not reach MPI_Finalize.
 
-native/prof/state.hpp and merge.hpp say what is in them; the first line of each, in JSON, says where.
+native/prof/state.hpp and merge.hpp define their content; the JSON in the first line gives the layout.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _START = b'{"format":"kiviat.profile/'
 
 
 def is_profile(path: Path) -> bool:
-    """Whether a file, or a folder of files of ranks, is the profiler's."""
+    """Return True if `path` is a merged profile or a folder of files of ranks."""
     if path.is_dir():
         return any(path.glob("rank-*.state"))
     try:
@@ -44,15 +44,15 @@ def is_profile(path: Path) -> bool:
 
 
 def read_profile(path: Path) -> Profile:
-    """A merged file, or a folder of files of ranks; InputError for what is torn or of another version."""
+    """Return the profile in a merged file or a folder of files of ranks; InputError if damaged."""
     return _of_ranks(path) if path.is_dir() else _merged(path)
 
 
 def _merged(path: Path) -> Profile:
-    _, layout, told, rank, place, value = _words_of(path)
-    ranks = int(told["ranks"])
+    _, layout, header, rank, place, value = _words_of(path)
+    ranks = int(header["ranks"])
     try:
-        words = JsonObject(told)
+        words = JsonObject(header)
         return replace(
             assembled(layout, ranks, rank, place, value, str(path)),
             waits=unpacked(words.plain_text("waits"), ranks) if "waits" in words else None,
@@ -67,51 +67,51 @@ _Header = dict[str, Any]
 
 
 def _words_of(path: Path) -> tuple[bytes, Layout, _Header, NDArray[np.int64], NDArray[np.int64], Words]:
-    """Of a merged file: the layout's line, the layout, what the second line tells; rank, place and value of
-    what is not 0.
+    """Return, of a merged file, the layout's line, the layout, the header, and rank, offset and value of the
+    nonzero words.
     """
-    first, layout, told, octets = _checked(path)
+    first, layout, header, octets = _checked(path)
     try:
-        return first, layout, told, *_entries(numbers_of(octets), int(told["ranks"]))
+        return first, layout, header, *_entries(numbers_of(octets), int(header["ranks"]))
     except ValueError as error:
         raise InputError(f"{path} is damaged: {error}; profile the program again") from None
 
 
 def _checked(path: Path) -> tuple[bytes, Layout, _Header, bytes]:
-    """Of a merged file that is whole: the layout's line, the layout, what the second line tells, the rest."""
+    """Return, of an intact merged file, the layout's line, the layout, the header and the rest."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     if not content.startswith(_START):
-        raise InputError(f"{path} is no profile: `kiviat profile -- mpirun …` writes one")
+        raise InputError(f"{path} is not a profile: `kiviat profile -- mpirun …` writes one")
     first, _, rest = content.partition(b"\n")
     layout = _layout(first, path)
     second, _, octets = rest.partition(b"\n")
     try:
         words = JsonObject.of(parsed(second))
         size, checksum = words.whole("bytes"), words.whole("adler32")
-        words.whole("ranks", 1, max(1, len(octets)))  # each has a number at least
+        words.whole("ranks", 1, max(1, len(octets)))  # at least one number for each
     except ValueError:
         raise InputError(f"{path} is truncated; profile the program again") from None
-    told: _Header = dict(words.words)
+    header: _Header = dict(words.words)
     if len(octets) != size:
         raise InputError(f"{path} is truncated: {len(octets):,} of {size:,} bytes; profile the program again")
     if zlib.adler32(octets) != checksum:
-        raise InputError(f"{path} is damaged: its checksum is another one; profile the program again")
-    return first, layout, told, octets
+        raise InputError(f"{path} is damaged: its checksum does not match; profile the program again")
+    return first, layout, header, octets
 
 
 def _layout(line: bytes, path: Path) -> Layout:
     try:
         words = JsonObject.of(parsed(line))
-        seen = words.text("format")
+        version = words.text("format")
     except ValueError:
         raise InputError(f"{path} is truncated; profile the program again") from None
-    if seen not in FORMATS:
+    if version not in FORMATS:
         known = " and ".join(map(repr, FORMATS))
         raise InputError(
-            f"{path} is of version {seen!r}: this kiviat reads {known}; use the one that wrote it"
+            f"{path} is of version {version!r}: this kiviat reads {known}; use the one that wrote it"
         )
     try:
         return layout_of(words)
@@ -120,28 +120,28 @@ def _layout(line: bytes, path: Path) -> Layout:
 
 
 def _entries(numbers: Words, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Words]:
-    """Rank, place and value of all words that are not 0. ValueError where ranks have fewer or more."""
+    """Return rank, offset and value of all nonzero words; ValueError if the numbers of ranks do not match."""
     owners, places, values = [], [], []
     at = 0
     for rank in range(ranks):
         count = int(numbers[at]) if at < len(numbers) else 1
         end = at + 1 + 2 * count
         if end > len(numbers):
-            raise ValueError(f"the words of rank {rank} are not all there")
+            raise ValueError(f"the words of rank {rank} are incomplete")
         part = numbers[at + 1 : end]
         places.append(np.cumsum(part[0::2].astype(np.int64)))
         values.append(part[1::2])
         owners.append(np.full(count, rank, dtype=np.int64))
         at = end
     if at != len(numbers):
-        raise ValueError(f"there are words behind those of {ranks} ranks")
+        raise ValueError(f"there are words after those of {ranks} ranks")
     return np.concatenate(owners), np.concatenate(places), np.concatenate(values)
 
 
 def _of_ranks(folder: Path) -> Profile:
-    layout, ranks, _, found = _left_behind(folder)
+    layout, ranks, _, states_of = _left_behind(folder)
     owners, places, values = [], [], []
-    for rank, words in sorted(found.items()):
+    for rank, words in sorted(states_of.items()):
         at = np.flatnonzero(words)
         owners.append(np.full(len(at), rank, dtype=np.int64))
         places.append(at.astype(np.int64))
@@ -154,65 +154,66 @@ def _of_ranks(folder: Path) -> Profile:
 
 
 def write_merged(folder: Path, target: Path) -> None:
-    """Makes one file of what ranks left behind, as the profiler itself does at MPI_Finalize."""
-    _, ranks, line, found = _left_behind(folder)
-    places = {rank: np.flatnonzero(words) for rank, words in found.items()}
-    _write(target, line, ranks, {rank: (at, found[rank][at]) for rank, at in places.items()})
+    """Merge the files of ranks in `folder` into `target`, as the profiler does at MPI_Finalize."""
+    _, ranks, line, states_of = _left_behind(folder)
+    places = {rank: np.flatnonzero(words) for rank, words in states_of.items()}
+    _write(target, line, ranks, {rank: (at, states_of[rank][at]) for rank, at in places.items()})
 
 
 def add_crossing(path: Path, pairs: Sequence[tuple[int, int, int, int]]) -> None:
-    """Adds what the MPI itself counted, (source, target, messages, bytes), to a merged file."""
-    line, layout, told, rank, place, value = _words_of(path)
-    ranks = told["ranks"]
+    """Add the MPI library's own counts, (source, target, messages, bytes), to a merged file."""
+    line, layout, header, rank, place, value = _words_of(path)
+    ranks = header["ranks"]
     traffic = Traffic.of_entries(ranks, [pair for pair in pairs if max(pair[:2]) < ranks])
     begin = layout.rows_at + 2 * ranks * ROWS.index("crossed")
-    one = np.ones(ranks, dtype=np.int64)
+    ones = np.ones(ranks, dtype=np.int64)
     owners = np.concatenate([rank, np.arange(ranks), traffic.source, traffic.source])
     places = np.concatenate(
         [
             place,
-            one * layout.fields["crossing"],
+            ones * layout.fields["crossing"],
             begin + 2 * traffic.target,
             begin + 2 * traffic.target + 1,
         ]
     )
     values = np.concatenate(
-        [value, one.astype(np.uint64), traffic.messages.astype(np.uint64), traffic.bytes.astype(np.uint64)]
+        [value, ones.astype(np.uint64), traffic.messages.astype(np.uint64), traffic.bytes.astype(np.uint64)]
     )
     order = np.lexsort((places, owners))
     owners, places, values = owners[order], places[order], values[order]
     ends = np.searchsorted(owners, np.arange(ranks + 1))
     chosen = {
-        one: (places[ends[one] : ends[one + 1]], values[ends[one] : ends[one + 1]]) for one in range(ranks)
+        rank_: (places[ends[rank_] : ends[rank_ + 1]], values[ends[rank_] : ends[rank_ + 1]])
+        for rank_ in range(ranks)
     }
     _write(path, line, ranks, chosen)
 
 
 def add_waits(path: Path, waits: Waits) -> None:
-    """Adds who waited for whom to a merged file."""
+    """Add wait states to a merged file."""
     _add(path, "waits", packed(waits))
 
 
 def add_phases(path: Path, each: Sequence[RankPhases]) -> None:
-    """Adds what machines counted in each phase to a merged file."""
+    """Add measurements by phase to a merged file."""
     _add(path, "phases", as_words(each))
 
 
 def add_simulated(path: Path, simulated: Simulated) -> None:
-    """Adds to a merged file of a simulation which machine it was of."""
+    """Add the modelled machine to a merged file."""
     _add(path, "simulated", simulated_words(simulated))
 
 
 def _add(path: Path, name: str, word: Any) -> None:
-    """A word of the second line."""
-    line, _, told, octets = _checked(path)
-    _replace(path, line, told | {name: word}, octets)
+    """Set a field of the header."""
+    line, _, header, octets = _checked(path)
+    _replace(path, line, header | {name: word}, octets)
 
 
 def _write(
     target: Path, line: bytes, ranks: int, words: Mapping[int, tuple[NDArray[np.int64], Words]]
 ) -> None:
-    """Places and values of each rank, as native/prof/merge.cpp packs them."""
+    """Write offsets and values of each rank in the format of native/prof/merge.cpp."""
     octets = bytearray()
     for rank in range(ranks):
         places, values = words.get(rank, ((), ()))
@@ -222,42 +223,42 @@ def _write(
             _put(octets, place - before)
             _put(octets, value)
             before = place
-    told = {"ranks": ranks, "bytes": len(octets), "adler32": zlib.adler32(octets)}
-    _replace(target, line, told, bytes(octets))
+    header = {"ranks": ranks, "bytes": len(octets), "adler32": zlib.adler32(octets)}
+    _replace(target, line, header, bytes(octets))
 
 
-def _replace(target: Path, line: bytes, told: _Header, octets: bytes) -> None:
-    second = json.dumps(told, separators=(",", ":")).encode()
+def _replace(target: Path, line: bytes, header: _Header, octets: bytes) -> None:
+    second = json.dumps(header, separators=(",", ":")).encode()
     with replacing(target) as file:
         file.write(b"\n".join((line, second, octets)))
 
 
 def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words]]:
-    """What ranks left that were killed, aborted, or left without MPI_Finalize: of the last world that did.
+    """Read the files of ranks that ended without MPI_Finalize, of the latest program in the folder.
 
-    The layout, the number of ranks of the world, the layout's line, and the words of each rank.
+    Return the layout, the number of ranks of the world, the layout's line, and the words of each rank.
     """
     states = [state for path in folder.glob("rank-*.state") if (state := _state(path)) is not None]
     if not states:
-        raise InputError(f"{folder} has nothing that ranks counted; profile the program again")
+        raise InputError(f"{folder} has no data of ranks; profile the program again")
     states.sort(key=lambda state: int(state[2][state[0].fields["started_s"]]))
     layout, line, last = states[-1]
     ranks = int(last[layout.fields["ranks"]])
-    found = {
+    states_of = {
         int(words[layout.fields["rank"]]): words
         for _, other, words in states
         if int(words[layout.fields["ranks"]]) == ranks and other == line
     }
     most = (len(last) - layout.rows_at) // (2 * layout.rows)
-    if not ranks <= most or not all(rank < ranks for rank in found):
+    if not ranks <= most or not all(rank < ranks for rank in states_of):
         raise InputError(
             f"{folder} is damaged: there is no room for {ranks:,} ranks; profile the program again"
         )
-    return layout, ranks, line, found
+    return layout, ranks, line, states_of
 
 
 def _state(path: Path) -> tuple[Layout, bytes, Words] | None:
-    """The layout, its line and the words of one rank; None if it did not come to count anything."""
+    """Return the layout, its line and the words of a rank; None if it counted nothing."""
     content = path.read_bytes()
     at = content.rfind(_START)
     if at < 0:

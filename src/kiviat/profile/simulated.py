@@ -1,4 +1,4 @@
-"""On which modelled machine a program was profiled, where it was: then all its times are simulated."""
+"""The modelled machine of a profile whose times are simulated."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from kiviat.trace.json_object import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """`machine` is its name in `--on`, `compute` how many times as long as here computation takes: 0 where it
-    takes no time, None where the program says how long it takes, as benchmarks of ours do.
+    """The modelled machine, by its name in `--on`. `compute` is the factor from host to simulated compute
+    time.
+
+    It is 0 if computation takes no time, and None if the machine model determines it, as for benchmarks.
     """
 
     machine: str
@@ -22,10 +24,10 @@ class Simulated:
     @property
     def computation(self) -> str:
         if self.compute is None:
-            return "computation takes as long as the model says"
+            return "computation times come from the machine model"
         if self.compute == 0:
             return "computation takes no time"
-        return f"computation takes {self.compute:g} times as long as on the machine that simulated"
+        return f"computation takes {self.compute:g} times as long as on the host of the simulation"
 
     @property
     def words(self) -> str:
@@ -37,12 +39,12 @@ def as_words(simulated: Simulated) -> dict[str, Any]:
     return {name: getattr(simulated, name) for name in Simulated.__slots__}
 
 
-def read_back(told: JsonObject) -> Simulated | None:
-    """Of the second line of a merged file. A simulation says so also where nobody says of what."""
-    if told.words.get("clock") != "simulated":
+def read_back(header: JsonObject) -> Simulated | None:
+    """Return the machine in a profile's header, nameless if the header lacks it; None if not simulated."""
+    if header.words.get("clock") != "simulated":
         return None
-    if "simulated" not in told:
+    if "simulated" not in header:
         return Simulated("", "", 0, None)
-    words = told.inside("simulated")
+    words = header.inside("simulated")
     compute = None if words.words.get("compute") is None else words.number("compute")
     return Simulated(words.text("machine"), words.text("title"), words.whole("version"), compute)

@@ -1,4 +1,4 @@
-"""Who sends how much to whom: a sparse matrix."""
+"""Sparse traffic matrices."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
-# A dense matrix of more ranks has more than 128 MB.
+# A dense matrix of more ranks takes more than 128 MiB.
 _MOST_DENSE = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traffic:
-    """Who sends how much to whom: a sparse matrix, entries sorted by (source, target), each pair once.
+    """A sparse matrix of the messages and bytes that `source` sent to `target`.
 
-    All arrays have one element per entry; `messages` and `bytes` are what `source` sent to `target`.
+    Arrays have one element per entry. Entries are unique and sorted by (source, target).
     """
 
     ranks: int
@@ -29,7 +29,7 @@ class Traffic:
 
     @classmethod
     def of_entries(cls, ranks: int, entries: Iterable[tuple[int, int, int, int]]) -> Traffic:
-        """`entries` are (source, target, messages, bytes); equal pairs are added up."""
+        """Return the matrix of (source, target, messages, bytes) entries; entries of a pair are summed."""
         table = np.array(list(entries), dtype=np.int64).reshape(-1, 4)
         return cls.of_columns(ranks, *table.T)
 
@@ -37,9 +37,9 @@ class Traffic:
     def of_columns(
         cls, ranks: int, source: Integers, target: Integers, messages: Integers, bytes: Integers
     ) -> Traffic:
-        """As `of_entries`, a column an array.
+        """Return the matrix of entries given as columns; entries of a pair are summed.
 
-        ValueError for ranks that are not 0 … ranks - 1 and for negative numbers.
+        Raise ValueError for ranks outside 0 … ranks - 1 and for negative numbers.
         """
         for name, column in (("source", source), ("target", target)):
             outside = column[(column < 0) | (column >= ranks)]
@@ -56,7 +56,7 @@ class Traffic:
         return cls(ranks, pairs // max(ranks, 1), pairs % max(ranks, 1), *added)
 
     def dense_bytes(self) -> Integers:
-        """Bytes as a matrix of ranks × ranks, row = source; ValueError beyond 4,096 ranks."""
+        """Return the bytes, shape (ranks, ranks), row = source; ValueError beyond 4,096 ranks."""
         if self.ranks > _MOST_DENSE:
             raise ValueError(f"{self.ranks} ranks are too many for a dense matrix")
         matrix = np.zeros((self.ranks, self.ranks), dtype=np.int64)
@@ -64,7 +64,7 @@ class Traffic:
         return matrix
 
     def between(self, groups: Sequence[int]) -> tuple[int, int]:
-        """Bytes inside of a group and bytes across groups; `groups[rank]` is its group, such as its node."""
+        """Return the bytes within and across groups; `groups[rank]` is its group, such as its node."""
         if len(groups) != self.ranks:
             raise ValueError(f"{len(groups)} groups for {self.ranks} ranks")
         of = np.asarray(groups, dtype=np.int64)

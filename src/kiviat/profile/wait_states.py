@@ -1,10 +1,10 @@
-"""Who waited for whom, found in the times of all calls once the program has ended.
+"""Post-mortem detection of wait states in the times of all calls.
 
-A call waits from when its rank entered it until the other side was there: until a message's send was
-entered (late sender), until its receipt was (late receiver, where the send did not return before), until a
-collective's root, or the last one of those whose part is needed, has entered it. These are the wait states of
-Wolf and Mohr ("Automatic performance analysis of hybrid MPI/OpenMP applications", J. Systems Architecture 49,
-2003). A call that waits for several waits for the last one of them.
+A call waits from its start until the other side arrives: until a message is sent (late sender), until its
+receive is posted (late receiver, unless the send returned before), or until the root of a collective, or the
+last rank whose contribution it needs, enters it. These are the wait states of Wolf and Mohr ("Automatic
+performance analysis of hybrid MPI/OpenMP applications", J. Systems Architecture 49, 2003). A call that waits
+for several ranks is attributed to the last events.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _LATE_SENDER, _LATE_RECEIVER, _LATE_ROOT, _EARLY_ROOT, _IMBALANCE = range(len(KI
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ends:
-    """What calls waited for: the call's place among those of all ranks, when the other side was there, in ns,
-    the kind, and the other rank.
+    """Candidate waits: index of the call among those of all ranks, arrival of the other side in ns, kind, and
+    the other rank.
     """
 
     call: Integers
@@ -39,8 +39,8 @@ class _Ends:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Messages of all ranks; calls by their places among those of all ranks, `done` -1 for none. Of probes,
-    `began` is how many messages had been asked for.
+    """Messages of all ranks. `began` and `done` are indices of calls among those of all ranks, -1 for none;
+    of probes, `began` is the number of receives posted before.
     """
 
     comm: Integers
@@ -52,22 +52,22 @@ class _Rows:
 
 
 def waits_in(folder: Path) -> Waits:
-    """Of what ranks left in `folder`."""
+    """Return the wait states of the recording in `folder`, or the reason why they are unavailable."""
     recording = read_stamps(folder)
     if recording is None:
-        return Waits.none("no rank recorded when its calls were")
+        return Waits.none("no rank recorded the times of its calls")
     return Waits.none(recording.refusal) if recording.refusal else wait_states(recording)
 
 
 def wait_states(recording: Recording) -> Waits:
-    """Who waited for whom."""
+    """Return the wait states of a recording, summed by rank, call, kind and cause."""
     each = recording.each
-    first = np.cumsum([0, *(len(one.call) for one in each)])
-    entered = np.concatenate([one.entered_ns for one in each])
-    left = np.concatenate([one.left_ns for one in each])
-    owner = np.repeat([one.rank for one in each], np.diff(first))
+    first = np.cumsum([0, *(len(events.call) for events in each)])
+    entered = np.concatenate([events.entered_ns for events in each])
+    left = np.concatenate([events.left_ns for events in each])
+    owner = np.repeat([events.rank for events in each], np.diff(first))
     sends, receipts, probes = (
-        _rows([(one, getattr(one, name)) for one in each], first, name)
+        _rows([(events, getattr(events, name)) for events in each], first, name)
         for name in ("sends", "receipts", "probes")
     )
     received, probed = _paired(sends, receipts, probes)
@@ -78,21 +78,21 @@ def wait_states(recording: Recording) -> Waits:
             _without_exchanges(late_receivers, late_senders, recording.ranks),
             late_senders,
             _late_senders(sends, probes, probed, entered),
-            *_meetings(recording, first, entered),
+            *_collectives(recording, first, entered),
         ]
     )
-    # Of several that a call waits for, the last one.
+    # A call waits for the last of its candidates.
     order = np.lexsort((ends.time_ns, ends.call))
     last = order[np.append(ends.call[order][1:] != ends.call[order][:-1], True)] if order.size else order
     call, cause, kind = ends.call[last], ends.cause[last], ends.kind[last]
     waited = np.minimum(ends.time_ns[last], left[call]) - entered[call]
     error = _errors(recording, owner[call], cause)
-    counted = np.concatenate([one.counted for one in each])
-    kept = (waited > error) & counted[call]  # what is less may as well be none
+    counted = np.concatenate([events.counted for events in each])
+    kept = (waited > error) & counted[call]  # shorter waits are within the error of clocks
     names = np.array([f"MPI_{name}" for name in recording.names])
-    numbers = np.concatenate([one.call for one in each])[call]
+    numbers = np.concatenate([events.call for events in each])[call]
     missing = len(receipts.comm) - len(received[0])
-    lost = [f"{missing} receipts have no send that was seen"] if missing else []
+    lost = [f"{missing} receives match no recorded send"] if missing else []
     return _summed(
         owner[call][kept],
         numbers[kept],
@@ -101,18 +101,21 @@ def wait_states(recording: Recording) -> Waits:
         waited[kept],
         error[kept],
         names,
-        (len({one.clock_of for one in each}), int(counted.sum()), (*recording.remarks, *lost)),
+        (len({events.clock_of for events in each}), int(counted.sum()), (*recording.remarks, *lost)),
     )
 
 
 def _rows(each: Sequence[tuple[RankEvents, Messages]], first: Integers, name: str) -> _Rows:
-    columns = {name: [getattr(one, name) for _, one in each] for name in ("comm", "peer", "tag")}
+    columns = {name: [getattr(events, name) for _, events in each] for name in ("comm", "peer", "tag")}
     comm, peer, tag = (np.concatenate(parts) for parts in columns.values())
-    own = np.repeat([one.rank for one, _ in each], [len(messages.comm) for _, messages in each])
+    own = np.repeat([events.rank for events, _ in each], [len(messages.comm) for _, messages in each])
     starts = first if name != "probes" else np.zeros_like(first)
-    began = np.concatenate([one.began + begin for begin, (_, one) in zip(starts, each, strict=False)])
+    began = np.concatenate([events.began + begin for begin, (_, events) in zip(starts, each, strict=False)])
     done = np.concatenate(
-        [np.where(one.done < 0, -1, one.done + begin) for begin, (_, one) in zip(first, each, strict=False)]
+        [
+            np.where(events.done < 0, -1, events.done + begin)
+            for begin, (_, events) in zip(first, each, strict=False)
+        ]
     )
     source, target = (own, peer) if name == "sends" else (peer, own)
     return _Rows(comm, source, target, tag, began, done)
@@ -122,10 +125,10 @@ _Pairs = tuple[Integers, Integers]
 
 
 def _paired(sends: _Rows, receipts: _Rows, probes: _Rows) -> tuple[_Pairs, _Pairs]:
-    """Places of sends, and of the receipts that got them; likewise of probes.
+    """Return indices of sends and matching receives, and of sends and matching probes.
 
-    Messages of one communicator, source, target and tag are received in the order in which they are sent,
-    by receipts in the order in which they are asked for (MPI: messages do not overtake).
+    MPI matches messages of a communicator, source, target and tag in the order of sends and of posted
+    receives: messages do not overtake.
     """
     parts = (sends, receipts, probes)
     comm, source, target, tag = (
@@ -173,41 +176,41 @@ def _late_senders(sends: _Rows, receipts: _Rows, pairs: _Pairs, entered: Integer
 
 
 def _late_receivers(sends: _Rows, receipts: _Rows, pairs: _Pairs, entered: Integers, left: Integers) -> _Ends:
-    """Of sends that did not return before: those that did were buffered, and waited for nobody."""
+    """Return the waits of sends for receives; a send that returned before its receive was buffered."""
     sent, got = pairs
     kept = sends.done[sent] >= 0
     sent, got = sent[kept], got[kept]
-    asked = entered[receipts.began[got]]
-    kept = left[sends.done[sent]] > asked
+    posted = entered[receipts.began[got]]
+    kept = left[sends.done[sent]] > posted
     sent, got = sent[kept], got[kept]
     return _Ends(
         sends.done[sent],
-        asked[kept],
+        posted[kept],
         np.full(len(got), _LATE_RECEIVER),
         receipts.target[got],
     )
 
 
-def _meetings(recording: Recording, first: Integers, entered: Integers) -> Iterator[_Ends]:
-    """Of collectives that all members came to."""
+def _collectives(recording: Recording, first: Integers, entered: Integers) -> Iterator[_Ends]:
+    """Yield the waits in collectives that all members entered."""
     each = recording.each
-    counts = [len(one.meetings.comm) for one in each]
+    counts = [len(events.meetings.comm) for events in each]
     if not sum(counts):
         return
     comm, number, kind, root = (
-        np.concatenate([getattr(one.meetings, name) for one in each])
+        np.concatenate([getattr(events.meetings, name) for events in each])
         for name in ("comm", "number", "kind", "root")
     )
-    rank = np.repeat([one.rank for one in each], counts)
+    rank = np.repeat([events.rank for events in each], counts)
     own = np.concatenate([np.arange(count) for count in counts])
     begin = np.repeat(first[:-1], counts)
     began, done = (
-        np.concatenate([getattr(one.meetings, name) for one in each]) for name in ("began", "done")
+        np.concatenate([getattr(events.meetings, name) for events in each]) for name in ("began", "done")
     )
     time = entered[begin + began]
     call = np.where(done < 0, -1, begin + done)
     size = np.array([len(members) for members in recording.communicators.members])
-    # By communicator and number; the last one to come stands last.
+    # By communicator and number, then by arrival.
     order = np.lexsort((time, number, comm))
     edge = np.append(True, (comm[order][1:] != comm[order][:-1]) | (number[order][1:] != number[order][:-1]))
     group = np.cumsum(edge) - 1
@@ -229,13 +232,13 @@ def _meetings(recording: Recording, first: Integers, entered: Integers) -> Itera
     yield ends(from_root, roots[group], _LATE_ROOT)
     some = whole & ((sorted_kind == CollectiveKind.SCAN) | (sorted_kind == CollectiveKind.NEIGHBOURS))
     cause, starts = np.full(len(order), -1), np.flatnonzero(edge)
-    place = {rank: at for at, rank in enumerate(one.rank for one in each)}
+    place = {rank: at for at, rank in enumerate(events.rank for events in each)}
     for at in np.flatnonzero(some).tolist():
         member = int(order[at])
         members = order[starts[group[at]] :][: here[group[at]]]
         if sorted_kind[at] == CollectiveKind.SCAN:
-            everybody = recording.communicators.members[int(comm[member])]
-            needed: Sequence[int] = everybody[: everybody.index(int(rank[member]))]
+            all_ranks = recording.communicators.members[int(comm[member])]
+            needed: Sequence[int] = all_ranks[: all_ranks.index(int(rank[member]))]
         else:
             needed = each[place[int(rank[member])]].sources[int(own[member])]
         others = members[np.isin(rank[members], needed)]
@@ -245,7 +248,7 @@ def _meetings(recording: Recording, first: Integers, entered: Integers) -> Itera
 
 
 def _without_exchanges(late_receivers: _Ends, late_senders: _Ends, ranks: int) -> _Ends:
-    """Without those of calls that also wait for a message from the same rank: that is what they wait for."""
+    """Return `late_receivers` without calls that also wait for a message from the same rank."""
     there, exchanged = (ends.call * ranks + ends.cause for ends in (late_receivers, late_senders))
     kept = ~np.isin(there, exchanged)
     return _Ends(*(getattr(late_receivers, name)[kept] for name in _Ends.__slots__))
@@ -257,11 +260,11 @@ def _joined(parts: Sequence[_Ends]) -> _Ends:
 
 
 def _errors(recording: Recording, rank: Integers, cause: Integers) -> Integers:
-    """By how much a wait may be off, ns: nothing between ranks that read the same clock."""
+    """Return the clock error of each wait in ns, 0 between ranks that read the same clock."""
     error = np.zeros(recording.ranks)
     clock = np.zeros(recording.ranks, dtype=np.uint64)
-    for one in recording.each:
-        error[one.rank], clock[one.rank] = one.clock.error_ns, one.clock_of
+    for events in recording.each:
+        error[events.rank], clock[events.rank] = events.clock.error_ns, events.clock_of
     apart = clock[rank] != clock[cause]
     return np.where(apart, np.ceil(error[rank] + error[cause]), 0).astype(np.int64)
 

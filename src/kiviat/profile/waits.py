@@ -1,4 +1,4 @@
-"""Who waited for whom: what `kiviat profile --wait-states` found, and how it stands in a profile."""
+"""Wait states of a profile, and their encoding in its file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kiviat.trace.json_object import JsonObject, parsed
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# A line has some hundred bytes, and three times of its own, of which packing leaves some eight bytes each; of
-# fewer lines all may be alike.
+# Limits of decompression: a line has about a hundred bytes, of which compression leaves some 24 for its
+# times.
 _MOST_RATIO = 64
 _MOST_BYTES = 1 << 26
 _MOST_COUNT = (1 << 63) - 1
@@ -28,11 +28,11 @@ KINDS = ("late sender", "late receiver", "late root", "early root", "imbalance")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waits:
-    """A line for each waiting rank, call, kind (one of KINDS) and rank that it waited for, the `cause`.
+    """A line for each combination of waiting rank, call, kind (one of KINDS) and `cause`, the awaited rank.
 
-    `count` are waits, `seconds` their sum, `longest_s` the longest one; `error_s` is by how much the sum may
-    be off, since clocks of several machines are known to a part of a round trip only. `clocks` are as many
-    as were read, `recorded` as many calls have times. `unavailable` says why nothing is known, if that is so.
+    `count` is the number of waits, `seconds` their sum, `longest_s` the longest one. `error_s` is the error
+    of the sum, because clocks of different nodes are synchronised to a part of a round trip only. `clocks` is
+    the number of clocks, `recorded` that of calls with times. `unavailable` is the reason for missing data.
     """
 
     rank: Integers
@@ -50,26 +50,26 @@ class Waits:
 
     @classmethod
     def none(cls, why: str) -> Waits:
-        """Unavailable, for this reason."""
+        """Return wait states that are unavailable for the reason `why`."""
         words, whole = np.zeros(0, dtype=np.str_), np.zeros(0, dtype=np.int64)
         real = np.zeros(0)
         return cls(whole, whole, words, words, whole, real, real, real, 0, 0, (), why)
 
 
-# One element each for a line.
+# Columns of the table.
 COLUMNS = ("rank", "cause", "call", "kind", "count", "seconds", "longest_s", "error_s")
 
 
 def packed(waits: Waits) -> str:
-    """As a word for a profile's second line; compression checks it."""
-    told: dict[str, Any] = {name: getattr(waits, name).tolist() for name in COLUMNS}
+    """Return the text for a profile's header; its compression includes a checksum."""
+    data: dict[str, Any] = {name: getattr(waits, name).tolist() for name in COLUMNS}
     for name in ("clocks", "recorded", "remarks", "unavailable"):
-        told[name] = getattr(waits, name)
-    return base64.b64encode(zlib.compress(json.dumps(told, separators=(",", ":")).encode())).decode()
+        data[name] = getattr(waits, name)
+    return base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":")).encode())).decode()
 
 
 def unpacked(word: str, ranks: int) -> Waits:
-    """Of so many ranks; ValueError for what is torn, or unpacks to more than such a word ever does."""
+    """Return the wait states of `ranks` ranks in a text of `packed`; ValueError if it is damaged."""
     try:
         whole = base64.b64decode(word, validate=True)
         unpacking = zlib.decompressobj()
@@ -77,27 +77,31 @@ def unpacked(word: str, ranks: int) -> Waits:
     except zlib.error as error:
         raise ValueError(f"waits: {error}") from None
     if not unpacking.eof:
-        more = f"more than the {format_bytes(len(words))} that {format_bytes(len(whole))} of them can have"
-        raise ValueError("waits: torn" if not unpacking.unconsumed_tail else f"waits: they unpack to {more}")
-    told = JsonObject.of(parsed(words), "waits")
-    unavailable = None if told.words.get("unavailable") is None else told.text("unavailable")
-    lines = len(told.list("rank", len(words)))
+        more = f"more than the {format_bytes(len(words))} that {format_bytes(len(whole))} can hold"
+        raise ValueError(
+            "waits: truncated" if not unpacking.unconsumed_tail else f"waits: they unpack to {more}"
+        )
+    data = JsonObject.of(parsed(words), "waits")
+    unavailable = None if data.words.get("unavailable") is None else data.text("unavailable")
+    lines = len(data.list("rank", len(words)))
 
     def whole_numbers(name: str, most: int) -> Integers:
-        found = np.array(told.wholes(name, lines) or [], dtype=np.uint64)
-        if len(found) != lines or (found > most).any():
-            raise ValueError(f"waits.{name} is none of {lines:,} lines")
-        return found.astype(np.int64)
+        column = np.array(data.wholes(name, lines) or [], dtype=np.uint64)
+        if len(column) != lines or (column > most).any():
+            raise ValueError(f"waits.{name} does not have {lines:,} valid lines")
+        return column.astype(np.int64)
 
     def real(name: str) -> Floats:
-        found = np.array(told.numbers(name, lines), dtype=np.float64)
-        if len(found) != lines or not (found >= 0).all():
-            raise ValueError(f"waits.{name} is none of {lines:,} lines")
-        return found
+        column = np.array(data.numbers(name, lines), dtype=np.float64)
+        if len(column) != lines or not (column >= 0).all():
+            raise ValueError(f"waits.{name} does not have {lines:,} valid lines")
+        return column
 
-    call, kind = ([told.text_of(one, name) for one in told.list(name, lines)] for name in ("call", "kind"))
+    call, kind = (
+        [data.text_of(value, name) for value in data.list(name, lines)] for name in ("call", "kind")
+    )
     if len(call) != lines or len(kind) != lines or not set(kind) <= set(KINDS):
-        raise ValueError(f"waits.call or waits.kind is none of {lines:,} lines")
+        raise ValueError(f"waits.call or waits.kind does not have {lines:,} valid lines")
     return Waits(
         rank=whole_numbers("rank", ranks - 1),
         cause=whole_numbers("cause", ranks - 1),
@@ -107,8 +111,8 @@ def unpacked(word: str, ranks: int) -> Waits:
         seconds=real("seconds"),
         longest_s=real("longest_s"),
         error_s=real("error_s"),
-        clocks=told.whole("clocks"),
-        recorded=told.whole("recorded"),
-        remarks=tuple(told.texts("remarks", lines + 1000)),
+        clocks=data.whole("clocks"),
+        recorded=data.whole("recorded"),
+        remarks=tuple(data.texts("remarks", lines + 1000)),
         unavailable=unavailable,
     )
