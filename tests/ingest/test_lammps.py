@@ -134,7 +134,7 @@ def test_refusals_say_where_it_stopped() -> None:
     text = LJ_LOGS["2025"]
     early = text[: text.index("     100 ")]
     with pytest.raises(
-        InputError, match=r"a\.log has no `Loop time`: .* did not end, '0 +1\.44 .*' is the last"
+        InputError, match=r"a\.log has no `Loop time`: .* did not finish, its last line is '0 +1\.44 "
     ):
         parse(early, "a.log")
     with pytest.raises(InputError, match="LAMMPS stopped: ERROR: Lost atoms: original 32000 current 31999"):
@@ -143,7 +143,7 @@ def test_refusals_say_where_it_stopped() -> None:
         parse(text + "ERROR: Unknown command: rum 100 (src/input.cpp:314)\n", "a.log")
     silent = text.replace("run             100\n", "run             100 post no\n")
     silent = silent[: silent.index("\n", silent.index("Loop time")) + 1]
-    with pytest.raises(InputError, match=r"^a\.log: `run 100 post no` has no times of phases"):
+    with pytest.raises(InputError, match=r"^a\.log: .* lacks the times of phases because"):
         parse(silent + "Total wall time: 0:00:01\n", "a.log")
     with pytest.raises(InputError, match="the loop took 0 s, too short to be timed"):
         parse(text.replace("of 0.9 on", "of 0 on"), "a.log")

@@ -97,7 +97,7 @@ def test_a_failed_validation_is_a_failed_check() -> None:
 
 def test_what_is_neither_is_refused() -> None:
     with pytest.raises(
-        InputError, match=r"x.txt is nothing that can be read; known is the output of IMB-MPI1, OSU"
+        InputError, match=r"x.txt has no known format; kiviat reads the output of IMB-MPI1, OSU"
     ):
         parse("hello\nworld\n", "x.txt")
 

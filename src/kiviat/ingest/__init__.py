@@ -1,4 +1,4 @@
-"""Reads what other programs report. One module per format, each with `sniff(text)` and `parse(text, …)`."""
+"""Reads the output of other programs. Each module is a format, with `sniff(text)` and `parse(text, …)`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kiviat.record.valid import first_wrong, parse_json
 
 
 class Format(Protocol):
-    """What each module offers."""
+    """The interface of the modules: `sniff` recognises an output, `parse` returns its records."""
 
     NAME: str
 
@@ -20,17 +20,20 @@ class Format(Protocol):
     def parse(self, text: str, where: str, ranks: int | None = None) -> list[Record]: ...
 
 
-# hpccoutf.txt holds what HPL prints, and more.
+# hpccoutf.txt contains the output of HPL, so hpcc comes before hpl.
 FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps)
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """The records in `text`; `where` names its source. `ranks` are for formats that do not tell them."""
+    """Return the records in `text`; `where` names its source. `ranks` is for formats that lack the number.
+
+    Raise InputError for unknown formats and for text that is incomplete or has no results.
+    """
     for module in FORMATS:
         if module.sniff(text):
             try:
                 records = module.parse(text, where, ranks)
-            except (ValueError, OverflowError) as error:  # of a number that is none
+            except (ValueError, OverflowError) as error:  # malformed numbers
                 raise InputError(f"{where}: {error}; is the file whole?") from None
             if not records:
                 raise InputError(f"{where} looks like {module.NAME}, but holds no results")
@@ -39,11 +42,11 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
             return records
     *others, last = (module.NAME for module in FORMATS)
     known = f"{', '.join(others)} and {last}"
-    raise InputError(f"{where} is nothing that can be read; known is the output of {known}")
+    raise InputError(f"{where} has no known format; kiviat reads the output of {known}")
 
 
 def _refuse_impossible(record: Record, where: str) -> None:
-    """A number that is none, or that no record can hold, would make a run that cannot be read."""
+    """Raise InputError for a record that is not valid: its run could not be read."""
     try:
         wrong = first_wrong(
             parse_json(json.dumps(record.to_json() | {"schema": OLDER_RECORD_SCHEMA})), "record"

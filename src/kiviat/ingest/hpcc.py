@@ -16,7 +16,7 @@ NAME = "HPC Challenge (hpccoutf.txt)"
 _BEGIN, _END = "Begin of Summary section.", "End of Summary section."
 _TITLES = (_BEGIN, "HPC Challenge Benchmark", "Begin of HPL section.")
 _NAME = re.compile(r"[A-Za-z]\w*")
-# The scaled residual that HPL and PTRANS pass with, and how many words of RandomAccess may be wrong.
+# Limits of HPCC's checks: the scaled residual of HPL and PTRANS, the fraction of wrong words of RandomAccess.
 _PASSES, _WRONG = 16.0, 0.01
 
 
@@ -25,7 +25,7 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """`ranks` is not needed: the summary tells. A file without a summary is of a run that did not end."""
+    """Return the records of the summary, which includes the number of ranks; InputError without a summary."""
     _, begin, rest = text.partition(_BEGIN)
     if not begin:
         raise InputError(
@@ -44,14 +44,14 @@ class _Summary:
     values: Mapping[str, str]
 
     def number(self, name: str) -> float | None:
-        """None where it is not there, or says that the kernel was not run."""
-        found = self.values.get(name)
-        if found is None:
+        """Return a value, None if it is missing or marks a kernel that was not run."""
+        text = self.values.get(name)
+        if text is None:
             return None
         try:
-            number = float(found)
+            number = float(text)
         except ValueError:
-            raise ValueError(f"{name}={found} is no number") from None
+            raise ValueError(f"{name}={text} is not a number") from None
         return number if math.isfinite(number) and number >= 0 else None
 
     def whole(self, name: str) -> int | None:
@@ -60,21 +60,21 @@ class _Summary:
 
     @property
     def ranks(self) -> int:
-        found = self.whole("CommWorldProcs")
-        if not found:
+        ranks = self.whole("CommWorldProcs")
+        if not ranks:
             raise ValueError("CommWorldProcs, the number of processes, is missing")
-        return found
+        return ranks
 
     @property
     def threads(self) -> dict[str, Scalar]:
-        found = self.whole("omp_get_max_threads") or 0
-        return {"threads": found} if found > 1 else {}
+        threads = self.whole("omp_get_max_threads") or 0
+        return {"threads": threads} if threads > 1 else {}
 
 
 def _records(summary: _Summary) -> Iterator[Record]:
     yield from _hpl(summary)
     for scope, name in (("star", "Star"), ("single", "Single")):
-        yield from _each(summary, scope, name)
+        yield from _single_or_star(summary, scope, name)
     yield from _ptrans(summary)
     yield from _random_access(summary)
     yield from _fft(summary)
@@ -86,7 +86,7 @@ def _hpl(summary: _Summary) -> Iterator[Record]:
     if rate is None or not order:
         return
     p, q = summary.whole("HPL_nprow") or 1, summary.whole("HPL_npcol") or summary.ranks
-    axes = _known(n=round(order), nb=summary.whole("HPL_NB"), p=p, q=q)
+    axes = _axes(n=round(order), nb=summary.whole("HPL_NB"), p=p, q=q)
     metrics = [rate]
     seconds = summary.number("HPL_time")
     if seconds:
@@ -101,35 +101,35 @@ def _hpl(summary: _Summary) -> Iterator[Record]:
 
 def _hpl_residual(summary: _Summary, order: float) -> float | None:
     names = ("HPL_RnormI", "HPL_eps", "HPL_AnormI", "HPL_XnormI", "HPL_BnormI")
-    found = [summary.number(name) for name in names]
-    if any(value is None for value in found):
+    values = [summary.number(name) for name in names]
+    if any(value is None for value in values):
         return None
-    error, eps, a, x, b = (value or 0.0 for value in found)
+    error, eps, a, x, b = (value or 0.0 for value in values)
     scale = eps * (a * x + b) * order
     return error / scale if scale else None
 
 
-def _each(summary: _Summary, scope: str, name: str) -> Iterator[Record]:
-    """What every process does by itself, one at a time or all at once."""
+def _single_or_star(summary: _Summary, scope: str, name: str) -> Iterator[Record]:
+    """Yield the kernels that processes run independently, in a single one or in all at once (star)."""
     ranks = summary.ranks
     chosen: dict[str, Scalar] = {} if scope == "star" else {"scope": scope}
     if dgemm := _rate(summary, f"{name}DGEMM_Gflops", 1e9, "flop/s"):
-        axes = chosen | _known(n=summary.whole("DGEMM_N")) | summary.threads
+        axes = chosen | _axes(n=summary.whole("DGEMM_N")) | summary.threads
         yield _record(Case("dgemm", ranks, None, axes), [dgemm])
     loops = ("Triad", "Copy", "Scale", "Add")
     stream = [
-        found for loop in loops if (found := _rate(summary, f"{name}STREAM_{loop}", 1e9, "B/s", loop.lower()))
+        rate for loop in loops if (rate := _rate(summary, f"{name}STREAM_{loop}", 1e9, "B/s", loop.lower()))
     ]
     if stream:
         elements = summary.whole("STREAM_VectorSize")
-        axes = chosen | _known(memory=elements and 24 * elements) | summary.threads
+        axes = chosen | _axes(memory=elements and 24 * elements) | summary.threads
         yield _record(Case("stream", ranks, None, axes), stream)
     if updates := _rate(summary, f"{name}RandomAccess_GUPs", 1e9, "1/s", "updates"):
         words = summary.whole("RandomAccess_N")
-        axes = _scoped(scope) | _known(memory=words and 8 * words)
+        axes = _scoped(scope) | _axes(memory=words and 8 * words)
         yield _record(Case("random_access", ranks, None, axes), [updates])
     if fft := _rate(summary, f"{name}FFT_Gflops", 1e9, "flop/s"):
-        axes = _scoped(scope) | _known(n=summary.whole("FFT_N"))
+        axes = _scoped(scope) | _axes(n=summary.whole("FFT_N"))
         yield _record(Case("fft", ranks, None, axes), [fft])
 
 
@@ -137,7 +137,7 @@ def _ptrans(summary: _Summary) -> Iterator[Record]:
     if rate := _rate(summary, "PTRANS_GBs", 1e9, "B/s"):
         residual = summary.number("PTRANS_residual")
         metrics = [rate, *([] if residual is None else [metric("residual", "1", residual, 1)])]
-        axes = _known(
+        axes = _axes(
             n=summary.whole("PTRANS_n"),
             nb=summary.whole("PTRANS_nb"),
             p=summary.whole("PTRANS_nprow"),
@@ -153,7 +153,7 @@ def _random_access(summary: _Summary) -> Iterator[Record]:
         metrics = [updates]
         if wrong is not None:
             metrics.append(metric("errors", "%", 100 * wrong, 1, better="lower"))
-        axes = _known(memory=words and 8 * words // summary.ranks)
+        axes = _axes(memory=words and 8 * words // summary.ranks)
         check = None if wrong is None else wrong <= _WRONG
         yield _record(Case("random_access", summary.ranks, None, axes), metrics, check)
 
@@ -168,49 +168,49 @@ def _fft(summary: _Summary) -> Iterator[Record]:
             metrics.append(metric("residual", "1", residual, 1))
             check = residual < _PASSES
         ranks = summary.whole("MPIFFT_Procs") or summary.ranks
-        yield _record(Case("fft", ranks, None, _known(n=n)), metrics, check)
+        yield _record(Case("fft", ranks, None, _axes(n=n)), metrics, check)
 
 
 def _messages(summary: _Summary) -> Iterator[Record]:
     orders = (("RandomlyOrdered", "random"), ("NaturallyOrdered", "natural"))
     rings = [
-        found
+        rate
         for theirs, ours in orders
-        for found in (
+        for rate in (
             _rate(summary, f"{theirs}RingBandwidth_GBytes", 1e9, "B/s", f"{ours}_bandwidth"),
             _rate(summary, f"{theirs}RingLatency_usec", 1e-6, "s", f"{ours}_latency"),
         )
-        if found
+        if rate
     ]
     if rings:
         yield _record(Case("ring", summary.ranks, None, {}), rings)
     statistics = (("Avg", "mean"), ("Min", "min"), ("Max", "max"))
     pairs = [
-        found
+        rate
         for theirs, ours in statistics
-        for found in (
+        for rate in (
             _rate(summary, f"{theirs}PingPongLatency_usec", 1e-6, "s", f"latency_{ours}"),
             _rate(summary, f"{theirs}PingPongBandwidth_GBytes", 1e9, "B/s", f"bandwidth_{ours}"),
         )
-        if found
+        if rate
     ]
     if pairs:
         yield _record(Case("pair_pingpong", summary.ranks, None, {}), pairs)
 
 
 def _rate(summary: _Summary, theirs: str, factor: float, unit: str, name: str = "rate") -> Metric | None:
-    """One value; HPC Challenge writes 0 or a negative number where a kernel was not run."""
+    """Return a value as a metric, None for 0 and negative numbers, which mark kernels that were not run."""
     number = summary.number(theirs)
     return metric(name, unit, number * factor, 1) if number else None
 
 
 def _record(case: Case, metrics: list[Metric], check: bool | None = None) -> Record:
-    return record(case, metrics, check=check, wrong="its own check says that the result was wrong")
+    return record(case, metrics, check=check, wrong="HPC Challenge's own check failed")
 
 
 def _scoped(scope: str) -> dict[str, Scalar]:
     return {"scope": scope}
 
 
-def _known(**axes: int | None) -> dict[str, Scalar]:
+def _axes(**axes: int | None) -> dict[str, Scalar]:
     return {name: value for name, value in axes.items() if value}

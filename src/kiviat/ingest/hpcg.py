@@ -1,4 +1,4 @@
-"""HPCG: the report that versions 2 to 3.1 write, as `key=value` or as `key: value`."""
+"""HPCG: the report of versions 2 to 3.1, in `key=value` or `key: value` form."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """The rating; a result that HPCG itself calls invalid keeps its rate, and counts for nothing."""
+    """Return the rating; a result that HPCG declares invalid keeps its rate and fails the check."""
     invalid = "HPCG result is INVALID" in text
     rating = _RATING.search(text) or (_TOTAL.search(text) if invalid else None)
     if rating is None:
         return []
-    told = _PROCESSES.search(text)
-    count = int(told[1]) if told else ranks
+    processes = _PROCESSES.search(text)
+    count = int(processes[1]) if processes else ranks
     if not count:
-        raise InputError(f"{where}: this output of HPCG does not say how many processes ran; give --ranks")
+        raise InputError(f"{where}: this output of HPCG lacks the number of processes; give --ranks")
     threads = _THREADS.search(text)
     axes: dict[str, Scalar] = {f"n{axis}": int(size) for axis, size in _LOCAL.findall(text)}
     if threads and int(threads[1]) > 1:

@@ -1,4 +1,4 @@
-"""HPL: the tables of HPL.out, versions 1 and 2 and those of vendors that print the same lines."""
+"""HPL: the tables of HPL.out, of versions 1 and 2 and vendors' versions with the same lines."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """`ranks` is not needed: P × Q tells."""
+    """Return a record for each result; the number of ranks is P × Q."""
     return list(_records(text))
 
 
 def _records(text: str) -> Iterator[Record]:
-    found: list[str] | None = None
+    result_words: list[str] | None = None
     checks: list[tuple[float, bool]] = []
     for line in text.splitlines():
         if result := _RESULT.match(line):
-            if found:
-                yield _record(found, checks)
-            found, checks = list(result.groups()), []
+            if result_words:
+                yield _record(result_words, checks)
+            result_words, checks = list(result.groups()), []
         elif check := _CHECK.match(line):
             checks.append((_number(check[1]), check[2] == "PASSED"))
-    if found:
-        yield _record(found, checks)
+    if result_words:
+        yield _record(result_words, checks)
 
 
 def _record(words: Sequence[str], checks: Sequence[tuple[float, bool]]) -> Record:
@@ -55,12 +55,12 @@ def _record(words: Sequence[str], checks: Sequence[tuple[float, bool]]) -> Recor
         Case("hpl", int(p) * int(q), None, axes),
         metrics,
         check=all(passed for _, passed in checks) if checks else None,
-        wrong="HPL says FAILED of its residual",
+        wrong="HPL's residual check FAILED",
     )
 
 
 def _number(word: str) -> float:
-    """A residual can be NaN or infinite: that fails, and no metric has it."""
+    """Return a residual; anything unreadable is infinite, which fails the check and is no metric."""
     try:
         return float(word)
     except ValueError:

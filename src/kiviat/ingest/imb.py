@@ -1,9 +1,9 @@
 """Intel MPI Benchmarks: the tables of IMB-MPI1 and IMB-NBC, from Pallas 2.2.1 to version 2021.
 
-A MByte is 2^20 bytes in old versions and 10^6 in new ones, and version 2021 may call itself 2018: which
-it is, is read from the tables, where bandwidth stands beside time. t_max of point-to-point benchmarks is
-the time that their bandwidth is computed from, so it is our `time`; in collectives the three times are
-each rank's mean, and stay so.
+A MByte is 2^20 bytes in old versions and 10^6 in new ones. Because version 2021 may report itself as 2018,
+the unit is derived from the times and bandwidths in the tables. t_max of point-to-point benchmarks is our
+`time`, because their bandwidth is computed from it; the three times of collectives are statistics over the
+ranks' means.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOOP_TIMED = ("pingpong", "pingping", "sendrecv", "exchange", "barrier")
 # Messages that one rank moves in the time given: the s of the definitions.
 _MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
 _MEGABYTES = (1e6, 2.0**20)
-# The command line, as IMB repeats it, and its switches that make the same table another quantity.
+# The command line in IMB's output; some switches change the measured quantity.
 _CALLED = re.compile(r"# \S*IMB-(\w+(?:-GPU)?) (.*)")
 _ROOTED = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
 _REDUCING = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "reduce_local")
@@ -41,31 +41,31 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """`ranks` is not needed: the tables tell."""
+    """Return a record for each line of the tables, which include the number of ranks."""
     lines = list(_lines(text, where))
     megabyte = _megabyte(lines)
     records: list[Record] = []
     groups: dict[str, int] = {}
     for line in lines:
-        found = line.record(megabyte)
-        if "Group" in line.columns and found.case in groups:
-            # -multi 1 tells of every group; the slowest decides, as with -multi 0.
-            at = groups[found.case]
-            records[at] = max(records[at], found, key=_slowness)
+        measured = line.record(megabyte)
+        if "Group" in line.columns and measured.case in groups:
+            # -multi 1 prints every group; the slowest counts, as with -multi 0.
+            at = groups[measured.case]
+            records[at] = max(records[at], measured, key=_slowness)
             continue
-        groups[found.case] = len(records)
-        records.append(found)
+        groups[measured.case] = len(records)
+        records.append(measured)
     return records
 
 
-def _slowness(found: Record) -> float:
-    slowest = found.metric("time") or found.metric("time_rank_max")
+def _slowness(group: Record) -> float:
+    slowest = group.metric("time") or group.metric("time_rank_max")
     return slowest.mean if slowest and slowest.mean else 0.0
 
 
 @dataclass
 class _Table:
-    """The section being read: its benchmark, and how its processes are used."""
+    """The current section: its benchmark, processes and columns."""
 
     benchmark: str
     ranks: int | None = None
@@ -84,7 +84,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Line:
-    """One line of a table. `values` is None where it has words instead of numbers."""
+    """A line of a table. `values` is None if the line has text, `reason`, instead of numbers."""
 
     benchmark: str
     ranks: int
@@ -92,12 +92,12 @@ class _Line:
     columns: Sequence[str]
     size: int | None
     values: Mapping[str, float] | None
-    told: str
+    reason: str
 
     def record(self, megabyte: float) -> Record:
         case = Case(self.benchmark, self.ranks, self.size, self.axes)
         if self.values is None:
-            return record(case, (), skipped=self.told or "no numbers in the line")
+            return record(case, (), skipped=self.reason or "no numbers in the line")
         defects = self.values.get("defects")
         metrics = list(_metrics(self.benchmark, self.values, self.size, megabyte))
         return record(case, metrics, check=None if defects is None else defects == 0)
@@ -105,7 +105,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Switches:
-    """What the command line says; all that is as IMB and our benchmarks have it is left out."""
+    """Switches of IMB's command line."""
 
     program: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
@@ -116,22 +116,23 @@ class _Switches:
         return cls(called[1], {a.lstrip("-"): b for a, b in pairwise(words) if a.startswith("-")})
 
     def axes(self, benchmark: str) -> dict[str, Scalar]:
-        base, said = benchmark.removeprefix("i"), self.words
+        """Return the axes of a benchmark that differ from the default."""
+        base, switches = benchmark.removeprefix("i"), self.words
         axes: dict[str, Scalar] = dict(_OTHER_NAMES.get(benchmark, {}))
-        if "window" in axes and said.get("window_size", "").isdecimal():
-            axes["window"] = int(said["window_size"])
-        if said.get("off_cache", "0") not in ("0", "0.0"):
+        if "window" in axes and switches.get("window_size", "").isdecimal():
+            axes["window"] = int(switches["window_size"])
+        if switches.get("off_cache", "0") not in ("0", "0.0"):
             axes["cache"] = "off"
-        if _on(said.get("root_shift")) and base in _ROOTED:
+        if _on(switches.get("root_shift")) and base in _ROOTED:
             axes["shift"] = 1
-        if _on(said.get("imb_barrier")):
+        if _on(switches.get("imb_barrier")):
             axes["barrier"] = "imb"
-        if said.get("sync") is not None and not _on(said["sync"]):
+        if switches.get("sync") is not None and not _on(switches["sync"]):
             axes["sync"] = "off"
         usual, switch = ("float", "red_data_type") if base in _REDUCING else ("byte", "data_type")
-        if (datatype := said.get(switch, usual).lower()) != usual:
+        if (datatype := switches.get(switch, usual).lower()) != usual:
             axes["datatype"] = datatype
-        memory = said.get("mem_alloc_type", "device" if self.program.endswith("GPU") else "cpu").lower()
+        memory = switches.get("mem_alloc_type", "device" if self.program.endswith("GPU") else "cpu").lower()
         return axes if memory == "cpu" else axes | {"buffer": memory}
 
 
@@ -156,10 +157,10 @@ def _lines(text: str, where: str) -> Iterator[_Line]:
             table.columns = line.split()
         elif words := line.split():
             if not table.columns or not words[0].isdecimal():
-                table.columns = ()  # The table has ended, something else follows.
+                table.columns = ()  # The table has ended.
             elif table.ranks is None:
                 raise InputError(
-                    f"{where} line {number}: {table.benchmark} without its number of processes; "
+                    f"{where} line {number}: the number of processes of {table.benchmark} is missing; "
                     "the file is not complete"
                 )
             else:
@@ -188,14 +189,14 @@ def _is_number(word: str) -> bool:
 
 
 def _megabyte(lines: Sequence[_Line]) -> float:
-    """What a MByte is, by the line whose numbers have the most digits."""
-    told = [_bandwidths(line) for line in lines]
-    _, computed, reported = max((one for one in told if one), default=(0.0, 1e6, 1.0))
+    """Return the bytes in a MByte, derived from the line with the longest time."""
+    bandwidths = filter(None, map(_bandwidths, lines))
+    _, computed, reported = max(bandwidths, default=(0.0, 1e6, 1.0))
     return min(_MEGABYTES, key=lambda megabyte: abs(computed / megabyte - reported))
 
 
 def _bandwidths(line: _Line) -> tuple[float, float, float] | None:
-    """Time in µs, and the bandwidth that follows from it in B/s beside the one in the table."""
+    """Return the time in µs, the bandwidth computed from it in B/s, and the reported one in MByte/s."""
     values = line.values or {}
     time, reported = values.get("t[usec]") or values.get("t_max[usec]"), values.get("Mbytes/sec")
     if not (time and reported and line.size and line.benchmark in _MESSAGES):

@@ -1,4 +1,4 @@
-"""LAMMPS: logs of any version since 2005 (see lammps_log.py), of its benchmarks or of anything else."""
+"""LAMMPS: logs of any version since 2005 (see lammps_log.py), of its benchmarks and of other inputs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """A record for each run; `ranks` is not needed, as the log tells."""
+    """Return a record for each run in the log, which includes the number of ranks."""
     runs = read_log(text, where)
     return [_record(run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
 
 
 def metrics(run: LoggedRun) -> Iterator[Metric]:
-    """What a record has of a run; `rate` is in atom-steps."""
+    """Yield the metrics of a run; `rate` is in atom-steps per second."""
     yield Metric.once("rate", "1/s", run.atoms * run.steps / run.loop_s, "higher", "time")
     yield Metric.once("time", "s", run.loop_s)
     yield Metric.once("step_rate", "1/s", run.steps / run.loop_s, "higher", "time")
@@ -41,7 +41,7 @@ def metrics(run: LoggedRun) -> Iterator[Metric]:
 
 
 def phase_time(run: LoggedRun) -> Table:
-    """The time of each phase over ranks, as the programs of our own have it."""
+    """Return the minimum, mean and maximum over ranks of the time of each phase."""
     columns = ("min", "mean", "max")
     cells = (value for times in run.phases.values() for value in (times.least, times.mean, times.most))
     axes = (("phase", tuple(run.phases)), ("statistic", columns))
@@ -49,20 +49,21 @@ def phase_time(run: LoggedRun) -> Table:
 
 
 def notes(run: LoggedRun) -> dict[str, str]:
-    found = {"atoms": str(run.atoms), "steps": str(run.steps), "communication": "comm"}
+    """Return the properties of a run that are not metrics, as texts by name."""
+    texts = {"atoms": str(run.atoms), "steps": str(run.steps), "communication": "comm"}
     if run.version:
-        found["version"] = f"LAMMPS {run.version}"
+        texts["version"] = f"LAMMPS {run.version}"
     if run.threads > 1:
-        found["threads"] = f"{run.threads} of each rank"
+        texts["threads"] = f"{run.threads} of each rank"
     if run.neighbours is not None:
-        found["neighbours of an atom"] = f"{run.neighbours:g}"
+        texts["neighbours of an atom"] = f"{run.neighbours:g}"
     if run.builds is not None:
-        found["lists of neighbours built"] = str(run.builds)
+        texts["lists of neighbours built"] = str(run.builds)
     units = f" (units {run.units})" if run.units else ""
     for step, quantities in run.thermo.items():
         words = ", ".join(f"{name} {value:.10g}" for name, value in quantities.items())
-        found[f"thermo at step {step}{units}"] = words
-    return found
+        texts[f"thermo at step {step}{units}"] = words
+    return texts
 
 
 def _record(run: LoggedRun, number: int | None) -> Record:
@@ -73,6 +74,6 @@ def _record(run: LoggedRun, number: int | None) -> Record:
     if number is not None:
         axes["part"] = number
     case = Case(problem.benchmark, run.ranks, None, axes)
-    made = record(case, list(metrics(run)), check=True if problem.known else None)
-    told = notes(run) | ({"scaling": problem.scaling} if problem.scaling else {})
-    return replace(made, tables=(phase_time(run),) if run.phases else (), notes=told)
+    measured = record(case, list(metrics(run)), check=True if problem.known else None)
+    texts = notes(run) | ({"scaling": problem.scaling} if problem.scaling else {})
+    return replace(measured, tables=(phase_time(run),) if run.phases else (), notes=texts)

@@ -1,8 +1,8 @@
-"""What a log of LAMMPS says of its runs, in any version since 2005: with the table of times that it has
-since 2015, or the lines that it had before.
+"""Reads the runs in a log of LAMMPS, of any version since 2005: with the table of times introduced in 2015 or
+the lines before it.
 
-"on N procs" counts MPI tasks times threads; how many threads a task has stands in the same line (until 2015),
-or in the line that begins with the use of the processor. A log holds a run for each `run` or `minimize`.
+"on N procs" counts MPI tasks times threads; the number of threads is in the same line (until 2015) or in the
+line on CPU use. A log has a run for each `run` or `minimize`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _LOOP = re.compile(
 )
 _TASKS = re.compile(r"CPU use with (\d+) MPI tasks x (\d+|no) OpenMP threads")
 _ERROR = re.compile(r"^ERROR.*$", re.MULTILINE)
-# The last line of a run in every version: "Dangerous builds = 0", or that they were not checked.
+# The last line of a run in every version: "Dangerous builds = 0" or "Dangerous builds not checked".
 _END = re.compile(r"^Dangerous builds\b.*$", re.MULTILINE)
-# A command that leaves the statistics out, as the log repeats it.
+# A command that suppresses the statistics, as echoed in the log.
 _WITHOUT_END = re.compile(r"^[ \t]*(?:run|minimize|rerun)\s[^#\n]*\bpost\s+no\b[^#\n]*", re.MULTILINE)
 _GRID = re.compile(r"^[ \t]*(\d+) by (\d+) by (\d+) MPI processor grid", re.MULTILINE)
 _SPEED = re.compile(r"^Performance: ([\d.e+-]+) (ns|fs|tau)/day", re.MULTILINE)
@@ -40,7 +40,7 @@ _ROW = re.compile(r"^(\w+) *\| *([^\s|]*) *\| *([^\s|]+) *\| *([^\s|]*) *\|", re
 _OLD_ROW = re.compile(r"^(\w+) +time \(%\) = (\S+) \(", re.MULTILINE)
 _OLD_NAMES = {"outpt": "output", "kspce": "kspace", "modfy": "modify"}
 _PHASES = ("pair", "bond", "kspace", "neigh", "comm", "output", "modify", "sync", "other")
-# What "thermo_style multi" prints of a step: a line of dashes, then NAME = value, three on a line.
+# Output of "thermo_style multi" for a step: a line of dashes, then NAME = value, three on a line.
 _MULTI_STEP = re.compile(r"^-+ Step +(\d+) -+ CPU = +\S+ \(sec\) -+$")
 _MULTI_VALUE = re.compile(r"(\S+) += +(-?[\d.]+(?:e[+-]?\d+)?)")
 _MEBIBYTE = 1 << 20
@@ -48,7 +48,7 @@ _MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of one phase over ranks; old versions tell the mean alone."""
+    """Minimum, mean and maximum over ranks of the seconds of a phase; old versions print the mean only."""
 
     least: float | None
     mean: float
@@ -57,8 +57,9 @@ class Times:
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """One run of a log. `thermo` has what was printed at the first step and at the last, in LAMMPS' units;
-    `speed` is simulated time for a day of real time, in `speed_unit`; what the log lacks is None.
+    """A run in a log. `thermo` has the thermodynamic output of the first and the last step, in LAMMPS' units.
+
+    `speed` is simulated time per day, in `speed_unit`. Facts that the log lacks are None.
     """
 
     version: str | None
@@ -86,10 +87,10 @@ def looks_like_log(text: str) -> bool:
 
 
 def read_log(text: str, where: str) -> list[LoggedRun]:
-    """The runs of a log. InputError where it is cut short, or LAMMPS stopped with an error."""
+    """Return the runs in a log; InputError if it is truncated or LAMMPS stopped with an error."""
     loops = list(_LOOP.finditer(text))
     if not loops:
-        raise InputError(f"{where} has no `Loop time`: {_why(text)}; give the log of a run that did")
+        raise InputError(f"{where} has no `Loop time`: {_why(text)}; give the log of a completed run")
     title = _TITLE.search(text)
     units = None
     runs = []
@@ -104,24 +105,24 @@ def read_log(text: str, where: str) -> list[LoggedRun]:
             commands = list(_WITHOUT_END.finditer(text, begin, loop.start()))
             if commands:
                 raise InputError(
-                    f"{where}: `{' '.join(commands[-1][0].split())}` has no times of phases, which `post no` "
-                    "leaves out; give a log of runs without it"
+                    f"{where}: `{' '.join(commands[-1][0].split())}` lacks the times of phases because of "
+                    "`post no`; give a log of runs without it"
                 )
             raise InputError(
                 f"{where} ends within the statistics of a run, {_last(after)!r} is its last line; "
-                "give a log that is whole"
+                "give a complete log"
             )
         try:
             runs.append(_run(loop, text[begin : loop.start()], after[: finished.end()], units, title))
         except ValueError as error:
-            raise InputError(f"{where}: {error}; give a log that is whole") from None
+            raise InputError(f"{where}: {error}; give a complete log") from None
     if stopped := _ERROR.search(text):
-        raise InputError(f"{where}: LAMMPS stopped: {stopped[0].strip()}; give the log of a run that ended")
+        raise InputError(f"{where}: LAMMPS stopped: {stopped[0].strip()}; give the log of a completed run")
     return runs
 
 
 def ranks_of(text: str) -> int | None:
-    """How many ranks a log that may still grow is of; None where that is not told yet."""
+    """Return the number of ranks in a log that may still grow, None if it is not yet printed."""
     if grid := _GRID.search(text):
         return int(grid[1]) * int(grid[2]) * int(grid[3])
     return None
@@ -136,8 +137,8 @@ def _run(
     ranks, threads = tasks, 1
     if loop[3]:
         ranks, threads = int(loop[3]), int(loop[4])
-    elif told := _TASKS.search(after):
-        ranks, threads = int(told[1]), 1 if told[2] == "no" else int(told[2])
+    elif tasks_line := _TASKS.search(after):
+        ranks, threads = int(tasks_line[1]), 1 if tasks_line[2] == "no" else int(tasks_line[2])
     speed, neighbours = _SPEED.search(after), _NEIGHBOURS.search(after)
     builds = _BUILDS.search(after)
     return LoggedRun(
@@ -159,31 +160,31 @@ def _run(
 
 
 def _phases(after: str) -> dict[str, Times]:
-    """The times of MPI tasks; those of threads, which may follow, are another table."""
-    found: dict[str, Times] = {}
+    """Return the times of MPI tasks by phase; a table of threads that may follow is ignored."""
+    times: dict[str, Times] = {}
     for row in _ROW.finditer(after):
         name = row[1].lower()
-        if name in _PHASES and name not in found:
-            found[name] = Times(_number(row[2]), float(row[3]), _number(row[4]))
+        if name in _PHASES and name not in times:
+            times[name] = Times(_number(row[2]), float(row[3]), _number(row[4]))
     for row in _OLD_ROW.finditer(after):
         name = _OLD_NAMES.get(row[1].lower(), row[1].lower())
         if name in _PHASES:
-            found[name] = Times(None, float(row[2]), None)
-    return {name: found[name] for name in _PHASES if name in found}
+            times[name] = Times(None, float(row[2]), None)
+    return {name: times[name] for name in _PHASES if name in times}
 
 
 def _memory(before: str) -> tuple[float, float | None] | None:
-    """Bytes: the mean over ranks and the most; versions until 2017 tell that of the first rank alone."""
-    told = _MEMORY.search(before)
-    if told is None:
+    """Return mean and maximum over ranks in bytes; versions until 2017 print the first rank's only."""
+    memory = _MEMORY.search(before)
+    if memory is None:
         return None
-    if told[4]:
-        return float(told[4]) * _MEBIBYTE, None
-    return float(told[2]) * _MEBIBYTE, float(told[3]) * _MEBIBYTE
+    if memory[4]:
+        return float(memory[4]) * _MEBIBYTE, None
+    return float(memory[2]) * _MEBIBYTE, float(memory[3]) * _MEBIBYTE
 
 
 def _thermo(before: str) -> dict[int, dict[str, float]]:
-    """What was printed at the first step and at the last one; {} for styles of others."""
+    """Return the thermodynamic output of the first and the last step; {} for unknown styles."""
     steps: dict[int, dict[str, float]] = {}
     names: list[str] = []
     multi: int | None = None
@@ -199,8 +200,8 @@ def _thermo(before: str) -> dict[int, dict[str, float]]:
         elif names and len(words) == len(names):
             numbers = [_number(word) for word in words]
             if all(number is not None for number in numbers) and words[0].isdecimal():
-                told = dict(zip(names[1:], numbers[1:], strict=True))
-                steps[int(words[0])] = {name: value for name, value in told.items() if value is not None}
+                pairs = zip(names[1:], numbers[1:], strict=True)
+                steps[int(words[0])] = {name: value for name, value in pairs if value is not None}
     return {step: steps[step] for step in sorted({min(steps), max(steps)})} if steps else {}
 
 
@@ -214,7 +215,7 @@ def _number(word: str) -> float | None:
 def _why(text: str) -> str:
     if error := _ERROR.search(text):
         return f"LAMMPS stopped: {error[0].strip()}"
-    return f"this run of LAMMPS did not end, {_last(text)!r} is the last line"
+    return f"this run of LAMMPS did not finish, its last line is {_last(text)!r}"
 
 
 def _last(text: str) -> str:

@@ -1,9 +1,9 @@
-"""The problems of LAMMPS' benchmarks that we know, and what their energy is before the first step.
+"""The problems of LAMMPS' benchmarks and their energies before the first step.
 
 Lennard-Jones: fcc lattice of density 0.8442, 4 atoms in a cell, 20 cells in each direction; the energy
-follows from the lattice alone. Rhodopsin: 32,000 atoms; the energy is that of the logs that LAMMPS brings
-with its benchmarks. PPPM's mesh depends on the number of copies: 2 of them were 2.7e-5 off, and what PPPM is
-told to be exact to, 1e-4, is of forces. Ten times that is allowed.
+follows from the lattice. Rhodopsin: 32,000 atoms; the energy is from the logs in LAMMPS' benchmark folder. It
+depends on PPPM's mesh, and thereby on the number of replicas: with 2 it differed by 2.7e-5. The tolerance is
+ten times PPPM's accuracy of forces, 1e-4.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RHODO_ENERGY, RHODO_WITHIN = -25_356.2057, 1e-3  # kcal/mol, of 32,000 atoms
 
 @dataclass(frozen=True)
 class Problem:
-    """What a log is of. `scaling` is "weak" or "strong" where the size says it."""
+    """The problem of a run. `scaling` is "weak" or "strong" if its size shows it."""
 
     benchmark: str
     axes: Mapping[str, Scalar]
@@ -31,27 +31,27 @@ class Problem:
 
     @property
     def known(self) -> bool:
-        """A benchmark of ours, whose energy is right: it is by that that it was known."""
+        """True for our benchmarks, which are recognised by their correct energy."""
         return self.benchmark in (LJ, RHODO)
 
 
 def wrong_energy(benchmark: str, run: LoggedRun) -> str | None:
-    """How the energy before the first step is off what it must be; None where it is right."""
+    """Return how the energy before the first step differs from the expected one, None if it is correct."""
     name, expected, within = (
         ("E_pair", LJ_ENERGY, LJ_WITHIN)
         if benchmark == LJ
         else ("TotEng", RHODO_ENERGY * run.atoms / RHODO_ATOMS, RHODO_WITHIN)
     )
-    found = run.first.get(name) if 0 in run.thermo else None
-    if found is None:
+    energy = run.first.get(name) if 0 in run.thermo else None
+    if energy is None:
         return f"the log has no {name} of step 0"
-    if abs(found - expected) <= within * abs(expected):
+    if abs(energy - expected) <= within * abs(expected):
         return None
-    return f"{name} at step 0 is {found:.10g}, and must be {expected:.10g} within {within:g} of it"
+    return f"{name} at step 0 is {energy:.10g}, expected {expected:.10g} within {within:g} of it"
 
 
 def identified(run: LoggedRun) -> Problem:
-    """The benchmark that a log is of, by what it says of the first step; else "lammps", with its size."""
+    """Return the benchmark that a run's first step identifies, otherwise "lammps" with the size."""
     steps: dict[str, Scalar] = {} if run.steps == STEPS else {"steps": run.steps}
     for benchmark in (LJ, RHODO):
         if _looks_like(benchmark, run):
@@ -68,8 +68,10 @@ def _looks_like(benchmark: str, run: LoggedRun) -> bool:
 
 
 def _size(benchmark: str, run: LoggedRun) -> tuple[dict[str, Scalar], str | None]:
-    """The axes that `kiviat run` has for it: as much on each rank is our default, the usual size in all is
-    strong scaling; else as many cells on each rank, or in all. What may be both is the former.
+    """Return the axes of `kiviat run` for the size, and the kind of scaling.
+
+    The standard size on each rank is weak scaling, our default; in total it is strong scaling. Other sizes
+    are cells on each rank or in total; the former wins if both fit.
     """
     each = run.atoms / run.ranks
     usual = ATOMS_IN_CELL * CELLS**3 if benchmark == LJ else RHODO_ATOMS
@@ -85,6 +87,6 @@ def _size(benchmark: str, run: LoggedRun) -> tuple[dict[str, Scalar], str | None
 
 
 def _cells(atoms: float) -> int | None:
-    """Of a cube of the lattice, along its edge; None where so many atoms make none."""
+    """Return the cells along the edge of a cube of `atoms` atoms, None if they do not form a cube."""
     cells = round((atoms / ATOMS_IN_CELL) ** (1 / 3))
     return cells if atoms == ATOMS_IN_CELL * cells**3 else None

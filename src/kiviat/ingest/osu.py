@@ -1,8 +1,7 @@
-"""OSU micro-benchmarks: the tables of the point-to-point and collective programs, version 3 to 7.
+"""OSU micro-benchmarks: the tables of the point-to-point and collective programs, versions 3 to 7.
 
-They do not print how many ranks there were, but for the multi-pair ones; the user has to say it. What their
-headers say of buffers on accelerators, datatypes, persistent requests and windows of one-sided operations is
-part of the case.
+Only the multi-pair ones print the number of ranks; for others the user gives it. Buffers on accelerators,
+datatypes, persistent requests and windows of one-sided operations, printed in headers, are part of the case.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ NAME = "OSU micro-benchmarks"
 _TITLE = re.compile(
     r"# OSU MPI(?:_(\w+))?(?:-(\w+))? (.+?)((?: Latency| Persistent)*) Test v([\d.]+)", re.IGNORECASE
 )
-# "DEVICE (D)", "HOST (H)", "MANAGED (M)"; of managed memory also where it was touched last: "MANAGED (MD)".
+# "DEVICE (D)", "HOST (H)", "MANAGED (M)"; managed memory also where it was touched last: "MANAGED (MD)".
 _BUFFERS = re.compile(r"# Send Buffer on (\w+) \((\w+)\) and Receive Buffer on (\w+) \((\w+)\)")
 _DATATYPE = re.compile(r"# Datatype: MPI_(\w+)")
 _WINDOW = re.compile(r"# Window creation: MPI_Win_(\w+)")
@@ -52,7 +51,7 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """`ranks` is how many there were; benchmarks between two ranks do without."""
+    """Return a record for each line. `ranks` is required unless the benchmark runs between two ranks."""
     return list(_records(text, where, ranks))
 
 
@@ -66,7 +65,7 @@ class _Table:
     axes: dict[str, Scalar] = field(default_factory=dict)
 
     def note(self, line: str) -> None:
-        """What a line of the header says of the quantity; what is as in our own benchmarks is left out."""
+        """Read a header line; properties that match the default of our benchmarks are omitted."""
         if pairs := _PAIRS.match(line):
             self.ranks, self.window = 2 * int(pairs[1]), int(pairs[2])
         elif buffers := _BUFFERS.match(line):
@@ -118,13 +117,13 @@ def _table(title: re.Match[str], ranks: int | None) -> _Table:
     table = _one_sided(operation.lower(), name) if operation else _two_sided(name, ranks)
     if "persistent" in more.lower():
         table.axes["requests"] = "persistent"
-    if accelerator:  # unless a line below says where buffers are
+    if accelerator:  # unless a later line names the buffers
         table.axes["buffer"] = "device"
     return table
 
 
 def _one_sided(operation: str, name: str) -> _Table:
-    """Between two ranks; bandwidths are of windows of operations."""
+    """Return the table of a one-sided operation between two ranks; bandwidths use windows of operations."""
     table = _Table(operation, 2, collective=False)
     if name != "latency":
         table.axes["window"] = _OUR_WINDOW
@@ -157,9 +156,9 @@ def _record(table: _Table, words: Sequence[str], where: str) -> Record:
 def _metrics(table: _Table, values: Mapping[str, float]) -> Iterator[Metric]:
     count = int(values.get("Iterations", 0))
     percentiles = {
-        int(found[1]): value * 1e-6
+        int(percentile[1]): value * 1e-6
         for name, value in values.items()
-        if (found := re.match(r"P(\d+) Tail Lat", name))
+        if (percentile := re.match(r"P(\d+) Tail Lat", name))
     }
     for name, value in values.items():
         column = name.replace(" ", "").lower()

@@ -1,4 +1,4 @@
-"""A record of numbers that another program reported: summaries without samples, and a clock of its own."""
+"""Records of results reported by other programs: summaries without samples, timed by their own clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BETTER = {"s": "lower", "1": "lower"}  # all others: higher
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured, in our terms. `axes` are those off our default."""
+    """The case in Kiviat's terms. `axes` has the axes that differ from the default."""
 
     benchmark: str
     ranks: int
@@ -32,20 +32,20 @@ class Case:
 
 
 def number(word: str, where: str) -> float:
-    """InputError, which names `where`, for what is no number, NaN and infinity too."""
+    """Return a finite number; InputError, naming `where`, for anything else."""
     try:
         value = float(word)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{where}: {word[:40]!r} is no number; is the file whole?")
+        raise InputError(f"{where}: {word[:40]!r} is not a number; is the file whole?")
     return value
 
 
 def whole(word: str, where: str) -> int:
-    """Likewise for what is no count of something, or more than 64 bits hold."""
+    """Return an integer of at most 18 digits; InputError, naming `where`, for anything else."""
     if not (word.isdecimal() and len(word) <= 18):
-        raise InputError(f"{where}: {word[:40]!r} is no whole number; is the file whole?")
+        raise InputError(f"{where}: {word[:40]!r} is not a whole number; is the file whole?")
     return int(word)
 
 
@@ -57,19 +57,20 @@ def metric(
     percentiles: Mapping[int, float] | None = None,
     better: str | None = None,
 ) -> Metric:
-    known = percentiles or {}
+    """Return a metric with a mean and possibly percentiles; `better` defaults by unit."""
+    quantiles = percentiles or {}
     return Metric(
         name=name,
         unit=unit,
         better=better or _BETTER.get(unit, "higher"),
-        per_call=bool(known),
+        per_call=bool(quantiles),
         count=count,
         mean=mean,
         min=None,
         max=None,
-        p50=known.get(50),
-        p90=known.get(90),
-        p99=known.get(99),
+        p50=quantiles.get(50),
+        p90=quantiles.get(90),
+        p99=quantiles.get(99),
         ci_low=None,
         ci_high=None,
         from_=None,
@@ -85,7 +86,10 @@ def record(
     skipped: str | None = None,
     wrong: str = "the payload was wrong",
 ) -> Record:
-    """`check` is what the other program says of the result; `skipped` why there is none."""
+    """Return a record of the metrics.
+
+    `check` is the program's own verdict, `skipped` the reason for no result.
+    """
     outcome = "skipped" if skipped else "failed" if check is False else "ok"
     return Record(
         schema=RECORD_SCHEMA,

@@ -1,4 +1,4 @@
-"""STREAM: the table of stream.c, with threads or without, and of its MPI version."""
+"""STREAM: the table of stream.c, with or without threads, and of its MPI version."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """A program without MPI is one process. Of the MPI version the rates are of all ranks together."""
-    found = {loop[1]: float(loop[2]) for loop in _LOOP.finditer(text)}
-    if not found:
+    """Return the record of a table, with rates per rank; the MPI version prints the sum over ranks."""
+    rates = {loop[1]: float(loop[2]) for loop in _LOOP.finditer(text)}
+    if not rates:
         return []
-    told = _RANKS.search(text)
-    count = int(told[1]) if told else ranks or 1
+    distributed = _RANKS.search(text)
+    count = int(distributed[1]) if distributed else ranks or 1
     axes: dict[str, Scalar] = {}
     elements = _ELEMENTS.search(text)
     if elements:
         axes["memory"] = 24 * int(elements[1]) // count
     if threads := [int(number) for number in _COUNTED.findall(text)]:
-        # "requested" of version 5.10 is of each process; where it was counted, that is what ran.
+        # Version 5.10 prints the requested and then the counted threads of each process; the latter ran.
         axes |= {"threads": threads[-1]} if threads[-1] > 1 else {}
     repeated = _REPEATED.search(text)
-    # One iteration is left out by the program itself.
+    # STREAM itself excludes the first iteration.
     samples = max(1, int(repeated[1]) - 1) if repeated else 1
     metrics = [
-        metric(name.lower(), "B/s", found[name] * 1e6 / count, samples) for name in _FIRST if name in found
+        metric(name.lower(), "B/s", rates[name] * 1e6 / count, samples) for name in _FIRST if name in rates
     ]
     valid = "Solution Validates" in text
     failed = "Failed Validation" in text
