@@ -95,7 +95,5 @@ def test_a_first_line_that_describes_no_profile(changes: dict[str, object], why:
 
 def test_waits_that_unpack_to_more_than_there_can_be() -> None:
     packed = zlib.compress(b'{"rank":[' + b"0," * ((1 << 25) + 9) + b"0]}")
-    with pytest.raises(
-        ValueError, match=r"they unpack to more than the 64 MiB that [0-9.]* KiB can hold"
-    ):
+    with pytest.raises(ValueError, match=r"they unpack to more than the 64 MiB that [0-9.]* KiB can hold"):
         unpacked(base64.b64encode(packed).decode(), 8)

@@ -307,7 +307,8 @@ def test_less_than_the_clocks_tell_is_no_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "said"), [({"other_threads": 3}, "several threads of rank 0"), ({"lost": 1}, "disk was too small")]
+    ("header", "said"),
+    [({"other_threads": 3}, "several threads of rank 0"), ({"lost": 1}, "too small")],
 )
 def test_what_cannot_be_told_is_unavailable(header: dict[str, int], said: str, tmp_path: Path) -> None:
     write_rank(tmp_path, 0, 1, [call(0, 1, ("barrier", 0, 0))], **header)
