@@ -97,7 +97,9 @@ def test_the_file_says_how_long_a_sender_is_busy(tmp_path: Path, wire_s: float) 
 
 def test_sizes_that_the_bucket_decided_do_not_count() -> None:
     short = [point for point in POINTS if point.bytes in (256, 1024, 4096, 8192)]
-    with pytest.raises(InputError, match="4 sizes between these ranks, 3 of which the link's bucket decided"):
+    with pytest.raises(
+        InputError, match="4 sizes between these ranks, 3 of them decided by the link's bucket"
+    ):
         fit_level(short, LINK, BUCKET)
 
 

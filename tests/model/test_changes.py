@@ -91,7 +91,7 @@ def test_every_pair_of_nodes_is_joined(kind: str, nodes: int) -> None:
         ("core.memory_bandwidth=10x", "one core cannot exceed all cores"),
         ("mpi.node.send=2x", "nothing to change"),
         ("memory.buses=none", "socket, node"),
-        ("radix=8", "a crossbar is not made of switches by their ports"),
+        ("radix=8", "a crossbar has no radix"),
         ("nodes=1.3x", "whole number"),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_radix_makes_switches_or_is_refused() -> None:
     for radix in ("0", "3"):
         with pytest.raises(InputError, match="radix of at least 4"):
             changed("topology=fat-tree", f"radix={radix}")
-    with pytest.raises(InputError, match="down, up say it all"):
+    with pytest.raises(InputError, match="down, up determine the topology"):
         changed("topology=fat-tree", "topology.down=4", "topology.up=1", "radix=8")
 
 

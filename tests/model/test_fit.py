@@ -98,7 +98,7 @@ def test_pairs_are_told_apart_by_where_they_ran() -> None:
 def test_a_pair_that_moved_is_refused() -> None:
     run = run_of(r0=0, r1=1)
     run = replace(run, launches=(*run.launches, *run_of(r0=0, r1=0).launches))
-    with pytest.raises(InputError, match="ranks 0 and 1 of run x were on different sides"):
+    with pytest.raises(InputError, match="ranks 0 and 1 of run x were on different levels"):
         level_of(run, 1)
 
 
@@ -107,7 +107,7 @@ def test_the_file_loads_and_names_what_was_not_measured(tmp_path: Path) -> None:
     assert machine.segments["network"][0].latency.value == pytest.approx(5e-6)
     assert machine.segments["network"][0].latency.confidence == "calibrated"
     assert machine.segments["node"][0].latency.confidence == "assumed"
-    assert any("no pair of the level node was measured" in question for question in machine.open_questions)
+    assert any("no pair of level node was measured" in question for question in machine.open_questions)
     assert machine.numbers["core.flops"].confidence == "assumed"
     assert machine.words["mpi.collectives"] == "mpich"
     assert machine.calibrated_on == ()

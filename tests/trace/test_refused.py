@@ -114,7 +114,7 @@ def test_programs_that_cannot_be_recorded(openmpi: Toolchain, tmp_path: Path) ->
     script.write_text("#!/bin/sh\nexit 7\n")
     script.chmod(0o755)
     kept = kiviat(tmp_path, "trace", "-o", "notes", "--", openmpi.mpiexec, "-n", "1", script)
-    assert kept.returncode == 2 and "is not a trace" in kept.stderr
+    assert kept.returncode == 2 and "is no trace" in kept.stderr
     nothing = kiviat(tmp_path, "trace", "--", openmpi.mpiexec, "-n", "1", script)
     assert nothing.returncode == 7 and "no MPI call of" in nothing.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "run.sh"]

@@ -1,4 +1,4 @@
-"""Models of machines: fitted to measurements, checked and validated against what was published, changed.
+"""Models of machines: fitting to measurements, validation against published results, and changes.
 
-Nothing here runs a simulation: that is asked for, and answered, in kiviat.cli.
+Nothing here runs a simulation; kiviat.cli does.
 """

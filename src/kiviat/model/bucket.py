@@ -1,4 +1,4 @@
-"""What a link with a token bucket lets pass at once when it has been idle (native/simgrid/bucket.hpp)."""
+"""Token buckets: bytes that an idle link lets pass at once (native/simgrid/bucket.hpp)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from dataclasses import dataclass, replace
 from kiviat.analysis.aggregate.curves import size_of
 from kiviat.analysis.aggregate.summary import Summary
 
-# Ping-pongs that take so much of what the bucket's rate alone allows say what the bucket lets pass, and
-# nothing of MPI; but samples in less than this part of the time of that rate passed at once.
+# A ping-pong that spends more than this fraction of its time on the link is decided by the bucket, and says
+# nothing about MPI; samples below the second fraction of the link's time passed at once.
 _DECIDED, _AT_ONCE = 0.9, 0.5
 _ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """In bytes of messages: what leaves an idle node, what reaches one, and what passes as a whole."""
+    """Capacities in bytes: out of an idle node, into one, and of the packet that passes as a whole."""
 
     out_bytes: float
     in_bytes: float
     packet_bytes: float
 
     def at_once(self, size: int, every_s: float, rate: float) -> float:
-        """Bytes that cost no time, of one of many messages of `size` that set out every so many seconds."""
+        """Return the bytes that take no time on the link, of each message of `size` bytes sent every
+        `every_s`.
+        """
         least = float(size)
         last_packet = size - self.packet_bytes * (math.ceil(size / self.packet_bytes) - 1)
         for capacity in (self.out_bytes, self.in_bytes):
@@ -37,18 +39,18 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Unaided:
-    """A ping-pong on links that let nothing pass at once, and what it took on those that do."""
+    """A ping-pong corrected to links without a bucket, and its measured time."""
 
     point: Summary
     seen_s: float
 
 
 def without(bucket: Bucket, points: Sequence[Summary], rate: float) -> list[Unaided]:
-    """The ping-pong as it would be on links of that rate that let nothing pass at once, as far as it says.
+    """Return the ping-pongs corrected to links of `rate` B/s without a bucket, except those that it decided.
 
-    Each of its links carries a message every two of its times, or finds its bucket full.
+    Each link carries a message every two ping-pong times, or its bucket is full.
     """
-    found = []
+    corrected = []
     for point in points:
         size, seen_s = size_of(point), point.median
         link_s, every_s = size / rate / 2, 2 * seen_s
@@ -60,5 +62,5 @@ def without(bucket: Bucket, points: Sequence[Summary], rate: float) -> list[Unai
         more_s = bucket.at_once(size, every_s, rate) / rate
         low = None if point.low is None else point.low + more_s
         high = None if point.high is None else point.high + more_s
-        found.append(Unaided(replace(point, median=seen_s + more_s, low=low, high=high), seen_s))
-    return found
+        corrected.append(Unaided(replace(point, median=seen_s + more_s, low=low, high=high), seen_s))
+    return corrected

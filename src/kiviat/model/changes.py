@@ -1,6 +1,6 @@
-"""Changes of a machine, as `kiviat what-if --set` says them: "nic.bandwidth=2x", "topology.hop=+10%".
+"""Changes of a machine in the notation of `kiviat what-if --set`: "nic.bandwidth=2x", "topology.hop=+10%".
 
-A change becomes what kiviat.machine.modelled.machine.load_machine takes as `changes`.
+They are translated into the `changes` of kiviat.machine.modelled.machine.load_machine.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _PARTS = ("latency", "bandwidth", "send", "send_per_byte", "receive", "receive_p
 _SHORT = {"nodes": "node.count", "topology": "topology.kind", "radix": "topology.radix"}
 _WORDS = {"memory.buses", "core.copy_duplex", "core.copy_reach", "nic.host_bus_duplex", "mpi.collectives"}
 _SWITCHES = {"mpi.node_aware"}
-_POSITIONS = {"true": True, "false": False}  # anything else the machine file refuses by itself
+_POSITIONS = {"true": True, "false": False}  # load_machine refuses anything else
 
 
 def changes(machine: Machine, settings: Sequence[str]) -> dict[str, Any]:
-    """All settings together; InputError names the one that cannot be."""
+    """Return the merged changes of all settings; InputError names an invalid one."""
     merged: dict[str, Any] = {"sources": {SOURCE: "changed by --set"}}
     given: dict[str, str] = {}
     for setting in settings:
@@ -47,12 +47,12 @@ def changes(machine: Machine, settings: Sequence[str]) -> dict[str, Any]:
 
 
 def scaled(machine: Machine, place: str, factor: float) -> dict[str, Any]:
-    """One number of the machine times `factor`; `place` is one of `assumed_places`."""
+    """Return the change that multiplies a number by `factor`; `place` is one of `assumed_places`."""
     return {"sources": {SOURCE: "varied"}, **_change(machine, place, f"{factor:g}x")}
 
 
 def assumed_places(machine: Machine) -> list[str]:
-    """Where the numbers are that nobody has measured or stated, those of messages included."""
+    """Return the places of the numbers with confidence "low" or "assumed", those of messages included."""
     doubtful = ("low", "assumed")
     places = [place for place, number in machine.numbers.items() if number.confidence in doubtful]
     for level, number in machine.in_flight.items():
@@ -63,9 +63,11 @@ def assumed_places(machine: Machine) -> list[str]:
             continue
         for part in _PARTS:
             quantities = [getattr(segment, part) for segment in segments]
-            if any(one is not None and one.value and one.confidence in doubtful for one in quantities):
+            if any(
+                number is not None and number.value and number.confidence in doubtful for number in quantities
+            ):
                 places.append(f"mpi.{level}.{part}")
-    # Whole numbers are what the machine is made of; a quarter of a node means nothing.
+    # Counts cannot be scaled: a quarter of a node means nothing.
     return [place for place in places if place not in machine.numbers or machine.numbers[place].unit != "1"]
 
 
@@ -88,17 +90,17 @@ def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
         return {"mpi": {level: segments}}
     raise InputError(
         f"--set {place}={value}: {machine.name} has no such number; "
-        f"it has {', '.join(sorted(_known(machine)))}"
+        f"it has {', '.join(sorted(_example_places(machine)))}"
     )
 
 
-def _known(machine: Machine) -> list[str]:
+def _example_places(machine: Machine) -> list[str]:
     levels = [f"mpi.{level}.{part}" for level in ("node", "network") for part in ("latency", "bandwidth")]
     return [*machine.numbers, "topology.kind", *levels]
 
 
 def _changed(quantity: Quantity, value: str, place: str) -> Quantity:
-    """ "2x" and "+10%" are of what it is now; everything else is a value of its own."""
+    """Return the changed quantity: "2x" and "+10%" are relative, anything else is the new value."""
     if match := _FACTOR.fullmatch(value):
         number = quantity.value * float(match[1])
     elif match := _PERCENT.fullmatch(value):
@@ -123,9 +125,7 @@ def _segment(segment: Segment, part: str, value: str, place: str) -> dict[str, A
         quantity: Quantity | None = getattr(segment, name)
         if name == part:
             if quantity is None:
-                raise InputError(
-                    f"--set {place}={value}: the machine file does not give it; nothing to change"
-                )
+                raise InputError(f"--set {place}={value}: the machine file lacks it; nothing to change")
             quantity = _changed(quantity, value, place)
         if quantity is not None:
             data[name] = _json(quantity)
@@ -133,7 +133,7 @@ def _segment(segment: Segment, part: str, value: str, place: str) -> dict[str, A
 
 
 def _topology(machine: Machine, given: Mapping[str, str]) -> dict[str, Any]:
-    """Its kind and parameters; for so many nodes and the radix, where only these are named."""
+    """Return kind and parameters; without parameters, those that fit the number of nodes and the radix."""
     named = {
         place.removeprefix("topology."): value
         for place, value in given.items()
@@ -145,9 +145,7 @@ def _topology(machine: Machine, given: Mapping[str, str]) -> dict[str, Any]:
     kind = named.pop("kind", machine.topology_kind)
     radix = _whole(named.pop("radix"), "topology.radix") if "radix" in named else None
     if radix is not None and (named or kind not in WITH_RADIX):
-        why = (
-            f"{', '.join(named)} say it all" if named else f"a {kind} is not made of switches by their ports"
-        )
+        why = f"{', '.join(named)} determine the topology" if named else f"a {kind} has no radix"
         raise InputError(f"--set radix={radix}: {why}; leave it out")
     parameters: dict[str, Any] = {name: _listed(value, f"topology.{name}") for name, value in named.items()}
     if not parameters and (kind != machine.topology_kind or count is not None or radix is not None):

@@ -1,6 +1,6 @@
-"""Rows whose claim is not one of our quantities: orderings, ratios, shapes of curves. By the row's id.
+"""Published claims that are not single quantities: orderings, ratios, shapes of curves, by the row's id.
 
-What is ours in them, such as what "almost constant" means, stands here and in docs/validation.md.
+Our interpretations, such as that of "almost constant", are defined here and listed in docs/validation.md.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from kiviat.model.question import Answer, Question, Row, Want, value_of, values_
 from kiviat.record.types import Record
 
 _MIB = 1 << 20
-# "Almost constant" and "the same": the largest is no more than this share above the smallest.
+# "Almost constant" and "the same": the maximum exceeds the minimum by at most this fraction.
 _SAME = 0.1
 
 
 def _b_eff_per_process_falls(machine: Machine, row: Row) -> Question:
-    """On growing numbers of processes; small ones, for the claim is about any of them."""
+    """Compare growing, small numbers of processes; the claim is about all."""
     numbers = (8, 16, 32) if machine.cores >= 16 else (4, 8, machine.cores)
     wants = tuple(Want("b_eff", ranks) for ranks in numbers if ranks <= machine.cores)
 
     def falls(records: Sequence[Record]) -> Answer:
         values = values_of(records, "b_eff_per_process")
-        return all(one > other for one, other in pairwise(values)) if len(values) > 1 else None
+        return all(before > after for before, after in pairwise(values)) if len(values) > 1 else None
 
     return Question(row, wants, falls)
 
 
 def _drop_of_pingping(machine: Machine, row: Row) -> Question:
-    """In percent, at 1 MiB, between ranks 0 and 1."""
+    """Return the drop in percent, at 1 MiB, between ranks 0 and 1."""
 
     def drop(records: Sequence[Record]) -> Answer:
         values = values_of(records, "bandwidth")
@@ -57,7 +57,7 @@ def _sendrecv_constant(machine: Machine, row: Row) -> Question:
     wants = tuple(Want("sendrecv", ranks, _MIB) for ranks in numbers if 16 < ranks <= machine.cores)
     if len(wants) < 2:
         return Question(
-            row, not_asked=f"the machine has {machine.cores} cores: no two numbers beyond 16 to compare"
+            row, not_asked=f"the machine has {machine.cores} cores: too few to compare numbers above 16"
         )
 
     def constant(records: Sequence[Record]) -> Answer:
@@ -88,7 +88,7 @@ def _off_node_beats_on_node(machine: Machine, row: Row) -> Question:
 
 
 def _rises_beyond_64_kb(machine: Machine, row: Row) -> Question:
-    """Above what a straight line of time through 32 and 64 KiB gives at 256 KiB, by 5 %."""
+    """Compare with the time at 256 KiB extrapolated from 32 and 64 KiB; it must be 5 % shorter."""
     sizes = (32 << 10, 64 << 10, 256 << 10)
     wants = tuple(Want("sendrecv", 2, size, per_node=1) for size in sizes)
 
@@ -117,31 +117,31 @@ def _falls_as_cores_grow(machine: Machine, row: Row) -> Question:
 
     def falls(records: Sequence[Record]) -> Answer:
         values = values_of(records, "bandwidth")
-        return all(one > other for one, other in pairwise(values)) if values else None
+        return all(before > after for before, after in pairwise(values)) if values else None
 
     return Question(row, wants, falls)
 
 
 def _both_ways(machine: Machine, row: Row) -> Question:
-    """The highest of both benchmarks that the row names."""
+    """Return the higher bandwidth of the two benchmarks that the row names."""
     stream = Want("streaming", 2, None, {"long": 8 * _MIB}, per_node=1)
     sendrecv = Want("sendrecv", 2, 8 * _MIB, per_node=1)
 
     def highest(records: Sequence[Record]) -> Answer:
-        found = value_of(records[0], "pair_bandwidth"), value_of(records[1], "bandwidth")
-        return None if found[0] is None or found[1] is None else max(found[0], found[1])
+        streaming, exchange = value_of(records[0], "pair_bandwidth"), value_of(records[1], "bandwidth")
+        return None if streaming is None or exchange is None else max(streaming, exchange)
 
     return Question(row, (stream, sendrecv), highest)
 
 
 def _chance_of_another_node(per_node: int) -> Callable[[Machine, Row], Question]:
-    """Of P ranks, those on other nodes among the P - 1 others, in percent: arithmetic, no simulation."""
+    """Compute the percentage of the P - 1 other ranks that are on other nodes, without simulation."""
 
-    def asked(machine: Machine, row: Row) -> Question:
+    def ask(machine: Machine, row: Row) -> Question:
         ranks = row.system.processes or 0
         return Question(row, (), lambda records: 100 * (ranks - per_node) / (ranks - 1))
 
-    return asked
+    return ask
 
 
 CLAIMS: Mapping[str, Callable[[Machine, Row], Question]] = {

@@ -1,4 +1,4 @@
-"""Whether the ping-pongs of a run can be believed: whether its launches agree, and its link is as known."""
+"""Detects disturbed ping-pongs: launches that disagree, and times that contradict a known link rate."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from kiviat.model.bucket import Bucket
 from kiviat.record import InputError
 from kiviat.record.units import format_bytes, format_value, three_digits
 
-# Launches of one size are so many times apart where something else had the cores or the network, and a
-# message takes so many times as long as a longer one. On an idle machine launches differ by some per cent.
+# Limits of the ratio between launches of a size, and between a message and a longer one, above which
+# something else must have used the cores or the network. On an idle machine launches differ by a few per
+# cent.
 _APART, _INVERTED = 1.5, 2.0
-# Below this size the next one says as much.
+# Sizes up to this one are replaceable by the next.
 _SHORT_BYTES = 64
-# Of the known rate of a link, what the longest messages get at least and at most. Plain TCP gets all of it.
+# Fractions of a known link rate that the longest messages reach at least and at most. Plain TCP reaches 1.
 _SLOWEST, _QUICKEST = 0.5, 1.25
-# The link decides how long a message takes that it needs so many times as long for as for the shortest.
+# The link dominates if its time for a message exceeds the shortest message's time by this factor.
 _OF_LINK = 2.0
 _AGAIN = "measure again on an idle machine, in more launches (--launches 10)"
 _NAMED = 6
@@ -27,7 +28,7 @@ _NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Undisturbed:
-    """The ping-pongs, or whatever else, that count; and what was left out and why, in words."""
+    """The points that are kept, and a text that names those left out and why."""
 
     points: tuple[Summary, ...]
     left_out: str
@@ -38,16 +39,16 @@ def is_disturbed(point: Summary) -> bool:
 
 
 def _apart(point: Summary) -> float:
-    """How many times as long one launch took as another: the ends of the 95 % interval, or else the range."""
+    """Return the ratio between launches: of the ends of the 95 % interval, or else of the range."""
     if point.low is not None and point.high is not None:
         return point.high / point.low
     return max(point.launch_medians) / min(point.launch_medians)
 
 
 def undisturbed(points: Sequence[Summary], level: str) -> Undisturbed:
-    """Without the sizes whose launches disagree, and those that take far longer than longer ones.
+    """Drop sizes whose launches disagree, and those that take far longer than longer messages.
 
-    InputError where they leave a hole: the largest size, the shortest, or two neighbours.
+    Raise InputError if this leaves a gap: the largest size, the smallest, or two neighbours.
     """
     disturbed = [is_disturbed(point) for point in points]
     for index, point in enumerate(points):
@@ -64,15 +65,15 @@ def undisturbed(points: Sequence[Summary], level: str) -> Undisturbed:
     )
     words = f"{_sizes(bad)} of the level {level} {'was' if len(bad) == 1 else 'were'} disturbed ({why})"
     short = len(points) > 1 and size_of(points[1]) <= _SHORT_BYTES
-    hole = disturbed[-1] or (disturbed[0] and not short) or any(map(all, pairwise(disturbed)))
-    if hole:
+    gap = disturbed[-1] or (disturbed[0] and not short) or any(map(all, pairwise(disturbed)))
+    if gap:
         raise InputError(f"{words}, which leaves nothing to fit there: {_AGAIN}")
     kept = tuple(point for point, wrong in zip(points, disturbed, strict=True) if not wrong)
     return Undisturbed(kept, f"{words} and left out")
 
 
 def refuse_off_link(points: Sequence[Summary], link: float, bucket: Bucket | None) -> None:
-    """InputError where the longest messages are not as quick as a known link, in B/s, lets them be."""
+    """Raise InputError if the longest messages contradict the rate of a known link, in B/s."""
     point = max(points, key=size_of)
     size, link_s = size_of(point), size_of(point) / link
     if link_s < _OF_LINK * min(other.median for other in points):
@@ -84,22 +85,18 @@ def refuse_off_link(points: Sequence[Summary], link: float, bucket: Bucket | Non
     )
     if point.median > link_s / _SLOWEST:
         raise InputError(
-            f"{words}: something else had the cores, or they are too slow for it (`kiviat cluster ceiling`); "
-            f"{_AGAIN}"
+            f"{words}: the cores were busy or are too slow for it (`kiviat cluster ceiling`); {_AGAIN}"
         )
     if point.median * _QUICKEST < (size - at_once) / link:
         raise InputError(f"{words}: these messages did not cross it; {_AGAIN}")
 
 
 def refuse_bad_fit(level: str, error: float, spread: float, allowed: float) -> None:
-    """`error` is that of the model in the median over sizes, `spread` that of the launches it was fitted to.
-
-    A model may be as far off as lines are allowed to be, or as the launches themselves.
-    """
+    """Raise InputError if the model's median error over sizes exceeds `allowed` and the launches' spread."""
     if error > max(allowed, spread):
         raise InputError(
             f"the model is off by {100 * error:.0f} % in the median over sizes of the level {level}, where "
-            f"launches agree within {100 * spread:.0f} %: no line follows these ping-pongs; check --link, or "
+            f"launches agree within {100 * spread:.0f} %: no line fits these ping-pongs; check --link, or "
             f"{_AGAIN}"
         )
 

@@ -1,9 +1,9 @@
-"""What a message costs, as a machine file says it: from measured ping-pongs to segments.
+"""Fits the segments of a machine file to measured ping-pongs.
 
-A modelled message of n bytes takes latency + n / bandwidth, with the numbers of the segment that n falls
-into (native/simgrid/platform.cpp); no latency is negative, and nothing is quicker than the link it crosses.
-So each protocol (kiviat.analysis.statistics.changepoints) gets the line of least squared relative errors
-within those bounds.
+A modelled message of n bytes takes latency + n / bandwidth, with the numbers of the segment of n
+(native/simgrid/platform.cpp). Latencies are not negative, and no message is faster than the link. Each
+protocol (kiviat.analysis.statistics.changepoints) gets the line of least squared relative errors within
+these bounds.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from kiviat.analysis.statistics.intervals import Floats
 from kiviat.model.bucket import Bucket, without
 from kiviat.record import InputError
 
-# Of a message that costs nothing per byte that could be measured; beyond what any memory of today delivers.
+# Bandwidth in B/s if the cost per byte is not measurable; above that of any current memory.
 _FASTEST = 1e12
 _LEAST_POINTS = 3
-# Lines that are no farther off need no cut; a cut has to make the largest error this much smaller.
+# Lines within this error are not split; a split has to reduce the largest error to this fraction.
 CLOSE, _HELPS = 0.1, 0.8
-# Ping-pings of which the bytes take more than this part on the link say nothing of processors.
+# Ping-pings that spend more than this fraction of their time on the link say nothing about processors.
 _OF_LINK = 0.9
-# Eager protocols end between these; where no switch of the curve lies there, they are assumed to end at
-# 64 KiB.
+# Range of the eager limit; 64 KiB is assumed if the curve has no switch there.
 _LEAST_EAGER_BYTES, _MOST_EAGER_BYTES, _USUAL_EAGER_BYTES = 512, 1 << 20, 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Messages from so many bytes on; `exchange_s` is what they take longer where both ranks send at once."""
+    """Costs of messages from `from_bytes` on; `exchange_s` is the extra time if both ranks send at once."""
 
     from_bytes: int
     latency_s: float
@@ -48,10 +47,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The lines of one level and how far they are off; `eager_bytes` is None where no switch was seen.
+    """The lines of a level and their relative errors; `eager_bytes` is None if no switch was detected.
 
-    `points` are bytes and seconds as measured, `fitted_to` those without what a bucket lets pass at once.
-    `spread` is how far launches are from their median, relative, in the median over sizes.
+    `points` are measured (bytes, seconds), `fitted_to` those corrected for the bucket. `spread` is the
+    relative deviation of launches from their median, in the median over sizes.
     """
 
     lines: tuple[Line, ...]
@@ -70,28 +69,29 @@ class Fitted:
         return max(line.bandwidth for line in self.lines)
 
     def quick(self, link: float) -> bool:
-        """Whether some messages took clearly less than they need on a link of that rate."""
+        """Return True if some messages took clearly less time than a link of that rate needs."""
         return any(time < 0.8 * size / link for size, time in self.points)
 
 
 def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bucket | None = None) -> Fitted:
-    """The costs of the messages of one curve; `link` is the rate in B/s that none of them can exceed, but
-    for what its bucket lets pass at once.
+    """Return the fitted costs of a curve of ping-pongs. `link`, in B/s, bounds the rate beyond the bucket.
+
+    Raise InputError if there are fewer than three usable sizes.
     """
     unaided = without(bucket, measured, link) if bucket and link else []
-    points = [one.point for one in unaided] if bucket and link else measured
+    points = [pingpong.point for pingpong in unaided] if bucket and link else measured
     if len(points) < _LEAST_POINTS:
         decided = len(measured) - len(points)
-        of_these = f", {decided} of which the link's bucket decided" if decided else ""
+        of_these = f", {decided} of them decided by the link's bucket" if decided else ""
         raise InputError(
             f"the run has ping-pongs of {len(measured)} sizes between these ranks{of_these}; measure at "
             f"least {_LEAST_POINTS}{' others' if decided else ''}, better all: -m 0:4M"
         )
     sizes, times = [size_of(point) for point in points], [point.median for point in points]
-    found = protocol_switches(points)
-    starts = [0, *(sizes.index(switch.above) for switch in found), len(sizes)]
+    switches = protocol_switches(points)
+    starts = [0, *(sizes.index(switch.above) for switch in switches), len(sizes)]
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
-    curve = _Steps(x, y, link, np.asarray([one.seen_s for one in unaided])) if unaided else _Curve(x, y, link)
+    curve = _Steps(x, y, link, np.asarray([p.seen_s for p in unaided])) if unaided else _Curve(x, y, link)
     parts = [part for i, j in pairwise(starts) for part in curve.parts(i, j)]
     lines = []
     for i, j in parts:
@@ -99,10 +99,10 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
         lines.append(Line(sizes[i - 1] + 1 if i else 0, latency_s, 1 / s_per_byte))
     if len(points) < len(measured):
         lines = _bridged(lines, sizes, [size_of(point) for point in measured], link or _FASTEST)
-    # Below the sizes that say nothing nobody can tell a protocol from them.
-    said = max({size_of(point) for point in measured} - set(sizes), default=0)
-    least = max(_LEAST_EAGER_BYTES, said)
-    eager = [switch for switch in found if least <= switch.below <= _MOST_EAGER_BYTES]
+    # Switches below sizes that were left out may be artefacts of the gap.
+    left_out = max({size_of(point) for point in measured} - set(sizes), default=0)
+    least = max(_LEAST_EAGER_BYTES, left_out)
+    eager = [switch for switch in switches if least <= switch.below <= _MOST_EAGER_BYTES]
     fitted = Fitted(
         tuple(lines),
         max(eager, key=lambda switch: switch.evidence).below if eager else None,
@@ -117,11 +117,11 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
 
 
 def with_exchange(fitted: Fitted, pingpings: Sequence[Summary], link: float | None = None) -> Fitted:
-    """A rank that sends is still busy when its message has left. In a ping-pong nobody sees that; in a
-    ping-ping the message of the other rank waits for it.
+    """Return `fitted` with the extra time of a ping-ping over a ping-pong.
 
-    Sizes whose bytes take most of a ping-ping on the link say nothing of that, and are taken to be as the
-    longest that do.
+    A sender is still busy after its message has left; a ping-pong hides that, but in a ping-ping the other
+    rank's message has to wait. Sizes that spend most of a ping-ping on the link take the value of the longest
+    other size.
     """
     alone = dict(fitted.points)
     longer = {
@@ -139,9 +139,7 @@ def with_exchange(fitted: Fitted, pingpings: Sequence[Summary], link: float | No
 
 
 def _bridged(lines: Sequence[Line], sizes: Sequence[int], measured: Sequence[int], link: float) -> list[Line]:
-    """Where sizes were measured that say nothing, what a message takes goes straight from the last size
-    before them to the first one after them, as `lines` have those, but not quicker than the link.
-    """
+    """Return `lines` with a straight line across each gap of unusable sizes, not faster than the link."""
 
     def line_at(size: int) -> Line:
         return next(line for line in reversed(lines) if line.from_bytes <= size)
@@ -159,23 +157,24 @@ def _bridged(lines: Sequence[Line], sizes: Sequence[int], measured: Sequence[int
 
 
 def eager_of(levels: Mapping[str, Fitted]) -> tuple[int, bool]:
-    """Up to how many bytes messages leave before they are wanted, and whether a switch says so. Within nodes
-    it is another transport that decides, which says nothing of the network.
+    """Return the eager limit in bytes, and whether it was detected rather than assumed.
+
+    The transport within nodes differs from the network's, so that only the latter counts if measured.
     """
-    asked = [levels["network"]] if "network" in levels else list(levels.values())
-    seen = [fitted.eager_bytes for fitted in asked if fitted.eager_bytes is not None]
-    return (seen[0], True) if seen else (_USUAL_EAGER_BYTES, False)
+    relevant = [levels["network"]] if "network" in levels else list(levels.values())
+    detected = [fitted.eager_bytes for fitted in relevant if fitted.eager_bytes is not None]
+    return (detected[0], True) if detected else (_USUAL_EAGER_BYTES, False)
 
 
 class _Curve:
-    """Sizes `x` in bytes and times `y`; no line is quicker than `link`."""
+    """Sizes `x` in bytes and times `y` in seconds; no line is faster than `link`, in B/s."""
 
     def __init__(self, x: Floats, y: Floats, link: float | None) -> None:
         self.x, self.y = x, y
         self._least_s_per_byte = 1 / (link or _FASTEST)
 
     def line(self, i: int, j: int) -> tuple[float, float]:
-        """Intercept, at least 0, and slope, at least that of the link, of the points from i to j."""
+        """Return intercept (at least 0) and slope (at least the link's) of points i to j."""
         x, y = self.x[i:j], self.y[i:j]
         if j - i == 1:
             slope = max(self._least_s_per_byte, float(y[0] / x[0]) if x[0] else 0.0)
@@ -192,7 +191,7 @@ class _Curve:
         return intercept, slope
 
     def parts(self, i: int, j: int) -> list[tuple[int, int]]:
-        """Cut again, as far as that helps: within the bounds, a protocol may need more than one line."""
+        """Return the parts of points i to j, split while that helps: a protocol may need several lines."""
         worst = self._worst(i, j)
         if worst <= CLOSE or j - i < 2:
             return [(i, j)]
@@ -214,9 +213,9 @@ class _Curve:
 
 
 class _Steps(_Curve):
-    """Of a link whose rate is known, and its bucket: every line has that rate, and the rest is the time of
-    processors, which goes up in steps. Errors are parts of what was `seen`, less than `y` where bytes
-    passed at once: there the rest is all that a message takes.
+    """Curve on a link of known rate with a bucket: every line has that rate, and the intercepts, processor
+    times, go up in steps. Errors are relative to the measured times `seen`, which are below `y` if bytes
+    passed at once.
     """
 
     def __init__(self, x: Floats, y: Floats, link: float | None, seen: Floats) -> None:
@@ -224,14 +223,16 @@ class _Steps(_Curve):
         self._seen = seen
 
     def line(self, i: int, j: int) -> tuple[float, float]:
-        """The intercept with the least sum of errors."""
+        """Return the intercept with the smallest sum of errors, and the link's slope."""
         rest = self.y[i:j] - self._least_s_per_byte * self.x[i:j]
         order = np.argsort(rest)
         weights = np.cumsum(1 / self._seen[i:j][order])
         return max(0.0, float(rest[order][np.searchsorted(weights, weights[-1] / 2)])), self._least_s_per_byte
 
     def _helps(self, i: int, cut: int, j: int) -> bool:
-        """Of several steps a cut shows one, so that the largest error may stay."""
+        """Compare sums of errors: with several steps, a split removes only one, and the largest error may
+        stay.
+        """
         return self._off(i, cut) + self._off(cut, j) <= _HELPS * self._off(i, j)
 
     def _errors(self, i: int, j: int) -> Floats:

@@ -1,4 +1,4 @@
-"""A fitted machine as a machine file: what was measured, what is known, and what is assumed, each named."""
+"""Writes fitted machine files; each number is marked as measured, given or assumed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from kiviat.model.fit import Fitted, eager_of
 from kiviat.model.numbers import text_of
 from kiviat.record.units import format_value
 
-# What a message within a node does to memory: written and read by the sender, written and read by the
-# receiver, where a shared buffer lies between them.
+# Memory passes of a message within a node, with a shared buffer: a read and a write by each rank.
 _PASSES = 4
-_HALVES = "an emulated link takes no time but that of processors; a half of it each"
+_HALVES = "an emulated link takes only processor time; half of it at each end"
 _AFTER = "a ping-ping took so much longer than a ping-pong"
 _COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What is known of a machine beside its messages. `link` is what a stream gets of a link, in B/s.
+    """Properties of a machine other than message times. `link` is the rate of a stream on a link, in B/s.
 
-    `link_source` says how that is known. Rates that are None are assumed. `source` and `about` say which
-    runs, of which MPI and when; `mpi_version` is that of the MPI, such as "4.0.2". `bucket` is what an idle
-    link lets pass at once, `wire_s` how long one is, where that is known. `left_out` says which sizes were
-    disturbed.
+    `link_source` names its source. Rates that are None are assumed. `source` and `about` describe the runs
+    and their MPI; `mpi_version` is such as "4.0.2". `wire_s` is the latency of a link, if known. `left_out`
+    names disturbed sizes.
     """
 
     nodes: int
@@ -50,7 +48,7 @@ class Structure:
 
 
 def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) -> str:
-    """The text of `name`.toml. A level that was not measured is taken to be like the other one."""
+    """Return the text of `name`.toml. A level that was not measured is copied from the other one."""
     near, far = levels.get("node") or levels.get("socket"), levels.get("network")
     link = structure.link or (far or near or _one_of(levels)).best_bandwidth
     text = _Text()
@@ -63,7 +61,7 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     text.table("sources")
     text.add(f"run = {_quoted(structure.source)}")
     text.add(f"given = {_quoted(structure.link_source or 'given on the command line')}")
-    text.add('guess = "nobody has measured it; see the notes"')
+    text.add('guess = "not measured; see the notes"')
 
     text.table("node")
     text.number("count", structure.nodes, "run", "high")
@@ -74,20 +72,20 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     _compute(text, structure, near or far or _one_of(levels))
 
     text.table("nic")
-    known = ("given", "high") if structure.link else ("run", "calibrated")
-    text.number("bandwidth", text_of(link, "B/s"), *known)
+    origin = ("given", "high") if structure.link else ("run", "calibrated")
+    text.number("bandwidth", text_of(link, "B/s"), *origin)
     if bucket := structure.bucket:
         text.number("bucket_out", text_of(bucket.out_bytes, "B"), "given", "high")
         text.number("bucket_in", text_of(bucket.in_bytes, "B"), "given", "high")
         text.number("packet", text_of(bucket.packet_bytes, "B"), "given", "high")
     text.table("topology")
     text.add('kind = "crossbar"')
-    text.number("link", text_of(link, "B/s"), *known)
-    text.number("hop", "0 s", "run", "calibrated", "the latency of the network is that of its segments")
+    text.number("link", text_of(link, "B/s"), *origin)
+    text.number("hop", "0 s", "run", "calibrated", "included in the latency of the segments")
 
     text.table("mpi")
-    eager, seen = eager_of(levels)
-    text.number("eager", f"{eager} B", *(("run", "calibrated") if seen else ("guess", "assumed")))
+    eager, detected = eager_of(levels)
+    text.number("eager", f"{eager} B", *(("run", "calibrated") if detected else ("guess", "assumed")))
     text.add(f"collectives = {_quoted(_COLLECTIVES.get(structure.mpi, 'default'))}")
     if _node_aware(structure):
         text.add("node_aware = true")
@@ -102,20 +100,20 @@ def _one_of(levels: Mapping[str, Fitted]) -> Fitted:
 
 
 def _compute(text: _Text, structure: Structure, near: Fitted) -> None:
-    """Memory that messages within a node cannot exhaust, where nothing is known of it."""
-    one = structure.core_memory_bandwidth or 2 * _PASSES * near.best_bandwidth
-    all_ = structure.memory_bandwidth or one * structure.sockets * structure.cores
-    note = "such that messages between two ranks are no burden to it"
+    """Write the tables of cores and memory; an unknown memory is fast enough for messages within a node."""
+    core = structure.core_memory_bandwidth or 2 * _PASSES * near.best_bandwidth
+    memory = structure.memory_bandwidth or core * structure.sockets * structure.cores
+    note = "high enough not to limit messages between two ranks"
     text.table("core")
     if structure.flops:
         text.number("flops", text_of(structure.flops, "flop/s"), "given", "high")
     else:
         text.number("flops", "1 Gflop/s", "guess", "assumed", "computing is not modelled")
-    text.rate("memory_bandwidth", one, structure.core_memory_bandwidth, note)
+    text.rate("memory_bandwidth", core, structure.core_memory_bandwidth, note)
     text.table("memory")
     text.add('buses = "node"')
-    text.rate("bandwidth", max(one, all_), structure.memory_bandwidth, note)
-    text.number("passes", _PASSES, "guess", "assumed", "a shared buffer lies between the ranks")
+    text.rate("bandwidth", max(core, memory), structure.memory_bandwidth, note)
+    text.number("passes", _PASSES, "guess", "assumed", "the ranks use a shared buffer")
     text.number("network_passes", 1, "guess", "assumed")
 
 
@@ -124,7 +122,7 @@ def _shape(structure: Structure) -> str:
 
 
 def _node_aware(structure: Structure) -> bool:
-    """MPICH's reductions, barriers and broadcasts are from version 1.1 on (its CHANGES)."""
+    """Return True for MPICH from version 1.1 on: its collectives are node-aware (CHANGES)."""
     version = tuple(int(part) for part in re.findall(r"\d+", structure.mpi_version)[:2])
     return structure.mpi == "MPICH" and version >= (1, 1) and structure.sockets * structure.cores > 1
 
@@ -133,7 +131,7 @@ def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:
     questions = list(structure.left_out)
     for level, other in (("node", "network"), ("network", "node")):
         if level not in levels and not (level == "node" and "socket" in levels):
-            questions.append(f"no pair of the level {level} was measured: it is taken to be as the {other}")
+            questions.append(f"no pair of level {level} was measured: it is copied from level {other}")
     for level, fitted in levels.items():
         worst, time = max(fitted.fitted_to, key=lambda point: abs(fitted.time(point[0]) / point[1] - 1))
         questions.append(
@@ -143,13 +141,13 @@ def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:
     far = levels.get("network")
     if structure.bucket and far and (untold := {size for size, _ in far.points} - dict(far.fitted_to).keys()):
         questions.append(
-            f"network: how long messages of {min(untold)} to {max(untold)} B take was decided by the link's "
-            "bucket, so that what they cost MPI is not known"
+            f"network: the link's bucket decided the times of messages of {min(untold)} to {max(untold)} B; "
+            "their cost in MPI is unknown"
         )
     elif structure.link and not structure.bucket and far and far.quick(structure.link):
         questions.append(
-            "short messages were quicker than the link's rate: it lets some bytes pass at once when it has "
-            "been idle (nic.bucket_out), which nobody has told the model"
+            "short messages were faster than the link's rate: an idle link lets some bytes pass at once "
+            "(nic.bucket_out), which is missing in the model"
         )
     return questions
 
@@ -181,21 +179,22 @@ class _Text:
     def segments(
         self, level: str, fitted: Fitted | None, instead: Fitted | None, wire_s: float | None = None
     ) -> None:
-        """Where it is known how long the wire is, all that a message takes beside it and its bytes is time of
-        the two processors, half of it each.
+        """Write the segments of a level, copied from `instead` if it was not measured.
+
+        If the latency of the wire is known, the rest of the latency is processor time, half at each end.
         """
         used = fitted or instead
         if used is None:
             return
-        known = ("run", "calibrated") if fitted else ("guess", "assumed")
+        origin = ("run", "calibrated") if fitted else ("guess", "assumed")
         for line in used.lines:
             of_processors_s = 0.0
             if fitted and wire_s is not None:
                 of_processors_s = max(0.0, line.latency_s - wire_s)
             self._lines += ["", f"[[mpi.{level}]]"]
-            self.number("from", f"{line.from_bytes} B", *known)
-            self.number("latency", text_of(line.latency_s - of_processors_s, "s"), *known)
-            self.number("bandwidth", text_of(line.bandwidth, "B/s"), *known)
+            self.number("from", f"{line.from_bytes} B", *origin)
+            self.number("latency", text_of(line.latency_s - of_processors_s, "s"), *origin)
+            self.number("bandwidth", text_of(line.bandwidth, "B/s"), *origin)
             if of_processors_s:
                 for end in ("send", "receive"):
                     self.number(end, text_of(of_processors_s / 2, "s"), "run", "assumed", _HALVES)
@@ -205,5 +204,5 @@ class _Text:
 
 
 def _quoted(text: str) -> str:
-    """A JSON string is a TOML one, but for what JSON leaves bare."""
+    """Return a TOML string; JSON's differs only in one control character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Rows of programs whose ranks share a network (analysis.published.arrangements), as cases to simulate."""
+"""Questions for published rows of programs that share a network (analysis.published.arrangements)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def want(program: str, where: Arrangement) -> Want:
 
 
 def network_bytes(record: Record, arrangement: Arrangement) -> float | None:
-    """Bytes between different nodes; None where the record has no map of its messages."""
+    """Return the bytes between different nodes, None if the record has no message matrix."""
     table = next((table for table in record.tables if table.name == _SENT), None)
     if table is None or record.outcome != "ok":
         return None
@@ -31,24 +31,24 @@ def network_bytes(record: Record, arrangement: Arrangement) -> float | None:
     )
 
 
-def _asked(claim: Claim) -> Callable[[Machine, Row], Question]:
+def _questioner(claim: Claim) -> Callable[[Machine, Row], Question]:
     pairs = [(program, where) for program in claim.programs for where in claim.arrangements]
 
-    def asked(machine: Machine, row: Row) -> Question:
+    def ask(machine: Machine, row: Row) -> Question:
         def of(records: Sequence[Record]) -> Answer:
-            found = dict(zip(pairs, records, strict=True))
+            by_pair = dict(zip(pairs, records, strict=True))
 
             def value(program: str, where: Arrangement) -> float | None:
-                record = found[program, where]
+                record = by_pair[program, where]
                 return value_of(record, "rate") if claim.quantity == "rate" else network_bytes(record, where)
 
             return claim.answered(value)
 
         return Question(row, tuple(want(program, where) for program, where in pairs), of)
 
-    return asked
+    return ask
 
 
 NETWORK_SHARING: Mapping[str, Callable[[Machine, Row], Question]] = {
-    row: _asked(claim) for row, claim in CLAIMS.items()
+    row: _questioner(claim) for row, claim in CLAIMS.items()
 }

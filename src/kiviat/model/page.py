@@ -1,4 +1,4 @@
-"""docs/validation.md: every model against what was published of its machine, good and bad."""
+"""Writes docs/validation.md, which compares every model with all published results of its machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ in `published/`.
 
 @dataclass(frozen=True)
 class Judged:
-    """`causes` are the effects of assumed numbers, where these were asked for."""
+    """A verdict and, if requested, the effects of assumed numbers on it."""
 
     verdict: Verdict
     causes: Sequence[Effect] = ()
@@ -57,7 +57,7 @@ def _overview(machines: Sequence[tuple[Machine, Sequence[Judged]]]) -> Iterator[
 
 
 def errors(judged: Sequence[Judged]) -> list[float]:
-    """Sizes of the errors of rows that give a value, not a bound."""
+    """Return the absolute errors of rows with a value rather than a bound."""
     return [
         abs(one.verdict.error)
         for one in judged
@@ -90,7 +90,7 @@ def _section(machine: Machine, judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def what(row: Row) -> str:
-    """ "b_eff per proc, 256 processes, 1 MB"."""
+    """Return a description of a row, such as "b_eff per proc, 256 processes, 1 MB"."""
     system = row.system
     count = system.processes_range or (str(system.processes) if system.processes else "")
     words = [
@@ -103,7 +103,7 @@ def what(row: Row) -> str:
 
 
 def columns(verdict: Verdict) -> list[str]:
-    """Published, predicted, and the error or whether it holds."""
+    """Return the cells: published, predicted, and the error or "holds" or "fails"."""
     row = verdict.question.row
     if verdict.predicted is None:
         return [published(row), UNAVAILABLE, verdict.reason]
@@ -115,7 +115,7 @@ def columns(verdict: Verdict) -> list[str]:
 
 
 def _off(verdict: Verdict) -> str:
-    """In points of percent where 0 % was published: nothing can be related to that."""
+    """Return the relative error, or the difference in percentage points if 0 % was published."""
     fact = verdict.question.row.number
     if verdict.error is not None:
         return f"{100 * verdict.error:+.1f} %"
@@ -140,6 +140,6 @@ def _answer(answer: Answer, unit: str) -> str:
 
 
 def effect_text(effect: Effect) -> str:
-    """ "memory.bandwidth −8 % / +5 %"."""
+    """Return an effect as text, such as "memory.bandwidth −8 % / +5 %"."""
     shown = (UNAVAILABLE if change is None else f"{100 * change:+.0f} %" for change in effect.changes)
     return f"{effect.place} {' / '.join(shown)}"

@@ -1,4 +1,4 @@
-"""Which ping-pongs of a run were between ranks of one node, and which crossed the network."""
+"""Assigns ping-pongs of a run to levels of the machine: within a node or across the network."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ Curves = Mapping[str, Sequence[Summary]]
 
 
 def curves(run: Run, summaries: Sequence[Summary], benchmark: str = "pingpong") -> dict[str, list[Summary]]:
-    """Times of ping-pong, or of another benchmark of two ranks, over growing sizes, for each level of the
-    machine (LEVELS) that a pair was seen on.
+    """Return the times of a benchmark of two ranks by size, for each measured level of the machine (LEVELS).
 
-    Of several pairs of a level the nearest ranks are taken.
+    If several pairs are on a level, the one of the nearest ranks counts.
     """
     pairs: dict[int, list[Summary]] = {}
     for summary in summaries:
@@ -27,23 +26,23 @@ def curves(run: Run, summaries: Sequence[Summary], benchmark: str = "pingpong") 
             continue
         if set(summary.axes) <= {"distance"} and isinstance(distance, int):
             pairs.setdefault(distance, []).append(summary)
-    found: dict[str, list[Summary]] = {}
+    levels: dict[str, list[Summary]] = {}
     for distance, points in sorted(pairs.items()):
         level = level_of(run, distance)
-        if level not in found:
-            found[level] = sorted(points, key=size_of)
-    return found
+        if level not in levels:
+            levels[level] = sorted(points, key=size_of)
+    return levels
 
 
 def level_of(run: Run, distance: int) -> str:
-    """The level of ranks 0 and `distance`, as all launches saw them that reach so far."""
+    """Return the level that ranks 0 and `distance` share in all launches; InputError if launches differ."""
     seen = set()
     for launch in run.launches:
         ranks = {rank.rank: rank for rank in launch.ranks}
         if 0 in ranks and distance in ranks:
             seen.add(_level(ranks[0], ranks[distance], run.machine.sockets))
     if len(seen) != 1:
-        where = "on different sides of the network in different launches" if seen else "nowhere that is known"
+        where = "on different levels in different launches" if seen else "in unknown places"
         raise InputError(
             f"ranks 0 and {distance} of run {run.id} were {where}; fit a run whose ranks are placed (--place)"
         )
@@ -51,7 +50,7 @@ def level_of(run: Run, distance: int) -> str:
 
 
 def _level(one: Rank, other: Rank, sockets: int | None) -> str:
-    """Ranks that may move between sockets are only known to share a node."""
+    """Return the level of two ranks; "node" if they may move between sockets."""
     if one.node != other.node:
         return "network"
     known = one.sockets and one.sockets == other.sockets and one.sockets.isdecimal()

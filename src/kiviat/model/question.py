@@ -1,4 +1,4 @@
-"""What a published row asks of a model: cases to simulate, and how their results become an answer."""
+"""Questions of published rows to a model: cases to simulate, and the computation of the answer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kiviat.record.published import Fact, Paper, Statement, System
 from kiviat.record.reach import least_world
 from kiviat.record.types import Record, Scalar
 
-# A number in the row's unit, whether a statement holds, or None where nothing could be said.
+# A number in the row's unit, True or False for a statement, or None if unavailable.
 Answer = float | bool | None
 
 
 @dataclass(frozen=True)
 class Want:
-    """A case to simulate: so many ranks of a benchmark, placed as kiviat.placement.place says."""
+    """A case to simulate, with its placement in the terms of kiviat.placement.place."""
 
     benchmark: str
     ranks: int
@@ -27,13 +27,13 @@ class Want:
 
     @property
     def reach(self) -> int:
-        """How many ranks the launch has."""
+        """Number of ranks of the launch."""
         return least_world(self.ranks, self.axes)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One published fact or statement, with where it stands."""
+    """A published fact or statement with its paper and system."""
 
     paper: Paper
     system: System
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Question:
-    """`answer` gets one record for each of `wants`; `not_asked` says why there are none."""
+    """`answer` takes one record for each of `wants`; `not_asked` is the reason if there are none."""
 
     row: Row
     wants: tuple[Want, ...] = ()
@@ -59,7 +59,7 @@ class Question:
 
 
 def value_of(record: Record, name: str) -> float | None:
-    """The median of a metric; None where the case failed."""
+    """Return the median of a metric, else its mean; None if it is missing or the case failed."""
     metric = record.metric(name)
     if metric is None or record.outcome != "ok":
         return None
@@ -67,7 +67,7 @@ def value_of(record: Record, name: str) -> float | None:
 
 
 def values_of(records: Sequence[Record], name: str) -> list[float]:
-    """Of all records; empty where one of them has none, for a part of the cases is no answer."""
+    """Return the values of all records; empty if any is missing, because partial results are no answer."""
     values = [value_of(record, name) for record in records]
     known = [value for value in values if value is not None]
     return known if len(known) == len(values) else []

@@ -1,4 +1,4 @@
-"""The published rows of a machine, and what they ask of its model."""
+"""The published rows of a machine, and their questions to its model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from kiviat.record.types import Record, Scalar
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
-# Sizes as the papers write them. Benchmarks of their time counted in powers of two; of several sizes the
-# best one is meant.
+# Message sizes in the notation of the papers, in powers of two. The best of several sizes counts.
 _SIZES: Mapping[str, tuple[int | None, ...]] = {
     "": (None,),
     "small": (1,),
@@ -28,16 +27,17 @@ _SIZES: Mapping[str, tuple[int | None, ...]] = {
     "best (1 or 2 MB)": (_MIB, 2 * _MIB),
     ">4 MB": (8 * _MIB, 16 * _MIB),
 }
-# b_eff's own ping-pong is that of ranks 0 and 1, one byte and one mebibyte: no need to run all of b_eff.
+# b_eff's own ping-pong runs between ranks 0 and 1 with 1 B and 1 MiB, which is much cheaper than all of
+# b_eff.
 _STANDS_FOR = {
     "b_eff.pingpong_latency": ("pingpong", "time", (1,)),
     "b_eff.pingpong_bandwidth": ("pingpong", "bandwidth", (_MIB,)),
 }
-# Studies have no size of their own; this axis is their message.
+# Axes of studies that set the message size.
 _LONG_AXIS = {"streaming": "long"}
 _WHOLE_STUDIES = ("b_eff",)
 
-# Systems that a paper speaks of together.
+# Groups of systems in a paper.
 _GROUPS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "all four": (
         ("SGI Altix 3700 BX2", ""),
@@ -64,7 +64,7 @@ _GROUPS: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 
 def rows(machine: Machine) -> Iterator[Row]:
-    """All rows of all papers that speak of this machine."""
+    """Yield all published rows about this machine."""
     for paper in papers():
         for system in paper.systems:
             if any(_same(machine, *named) for named in _named(system)):
@@ -72,10 +72,10 @@ def rows(machine: Machine) -> Iterator[Row]:
 
 
 def calibration(machine: Machine) -> list[Question]:
-    """What the rows say that the model was fitted to, or its base."""
-    found = {row.id: row for paper in papers() for system in paper.systems for row in _of(paper, system)}
+    """Return the questions of the rows that the model, or its base, was fitted to."""
+    placements = {row.id: row for paper in papers() for system in paper.systems for row in _of(paper, system)}
     names = (*machine.calibrated_on, *machine.base_rows)
-    return [question(machine, found[name]) for name in names if name in found]
+    return [question(machine, placements[name]) for name in names if name in placements]
 
 
 def validation(machine: Machine) -> list[Question]:
@@ -83,13 +83,13 @@ def validation(machine: Machine) -> list[Question]:
 
 
 def question(machine: Machine, row: Row) -> Question:
-    """What the row asks of this machine, or why it cannot be asked."""
-    asked = CLAIMS[row.id](machine, row) if row.id in CLAIMS else _measured(row)
-    most = max((want.reach for want in asked.wants), default=0)
-    room = machine.cores if all(want.per_node is None for want in asked.wants) else None
+    """Return the row's question to this machine, or the reason why there is none."""
+    posed = CLAIMS[row.id](machine, row) if row.id in CLAIMS else _measured(row)
+    most = max((want.reach for want in posed.wants), default=0)
+    room = machine.cores if all(want.per_node is None for want in posed.wants) else None
     if room is not None and most > room:
         return Question(row, not_asked=f"it takes {most} ranks, and the machine has {room} cores")
-    return asked
+    return posed
 
 
 def _of(paper: Paper, system: System) -> list[Row]:
@@ -102,7 +102,7 @@ def _named(system: System) -> tuple[tuple[str, str], ...]:
 
 
 def _same(machine: Machine, name: str, mode: str) -> bool:
-    """A machine without a mode is meant by every mode of its name: those are settings of a run."""
+    """Return True if a system is this machine; a machine without a mode matches all modes of its name."""
     return any(
         name == ours and (not wanted or not mode or wanted in mode.split(" and "))
         for ours, wanted in machine.published
@@ -110,10 +110,10 @@ def _same(machine: Machine, name: str, mode: str) -> bool:
 
 
 def _measured(row: Row) -> Question:
-    """A row that names one of our quantities."""
+    """Return the question of a row that names one of our metrics."""
     fact = row.number
     if fact is None or not fact.measures:
-        return Question(row, not_asked="no benchmark of ours measures it")
+        return Question(row, not_asked="no benchmark of Kiviat measures it")
     if fact.measures in _STANDS_FOR:
         benchmark, metric, sizes = _STANDS_FOR[fact.measures]
         wants = [Want(benchmark, 2, size) for size in sizes]
@@ -121,9 +121,9 @@ def _measured(row: Row) -> Question:
         benchmark, metric = fact.measures.split(".")
         ranks = _ranks(row.system, benchmark)
         if not ranks:
-            return Question(row, not_asked="the paper does not say how many processes there were")
+            return Question(row, not_asked="the paper lacks the number of processes")
         if benchmark not in _WHOLE_STUDIES and fact.message_size not in _SIZES:
-            return Question(row, not_asked=f"no size is known for {fact.message_size!r}")
+            return Question(row, not_asked=f"unknown message size {fact.message_size!r}")
         wants = list(_wants(row.system, fact, benchmark, ranks))
 
     def best(records: Sequence[Record]) -> Answer:
@@ -144,7 +144,7 @@ def _wants(system: System, fact: Fact, benchmark: str, ranks: Sequence[int]) -> 
 
 
 def _ranks(system: System, benchmark: str) -> list[int]:
-    """Of a range the powers of two, and its end."""
+    """Return the numbers of ranks; of a range, its powers of two and its end."""
     if system.processes is not None:
         return [system.processes]
     if match := re.fullmatch(r"(\d+)\.\.(\d+)", system.processes_range):
@@ -157,13 +157,13 @@ def _ranks(system: System, benchmark: str) -> list[int]:
 
 
 def _places(placement: str) -> list[tuple[dict[str, Scalar], int | None]]:
-    """Axes and ranks on each node, for each of the placements that the text names."""
-    found: list[tuple[dict[str, Scalar], int | None]] = []
+    """Return axes and ranks per node for each placement that the text names."""
+    placements: list[tuple[dict[str, Scalar], int | None]] = []
     if "1 process per node" in placement or "off-node" in placement:
-        found.append(({}, 1))
+        placements.append(({}, 1))
     if match := re.search(r"distance (\d+)", placement):
         distance = int(match[1])
-        found.append(({} if distance == 1 else {"distance": distance}, None))
-    elif "same node" in placement or "on-node" in placement or not found:
-        found.append(({}, None))
-    return found
+        placements.append(({} if distance == 1 else {"distance": distance}, None))
+    elif "same node" in placement or "on-node" in placement or not placements:
+        placements.append(({}, None))
+    return placements

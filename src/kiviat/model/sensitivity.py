@@ -1,4 +1,4 @@
-"""How much a prediction depends on what nobody knows: each assumed number a quarter lower and higher."""
+"""Sensitivity of predictions to assumed numbers, each changed by ±25 %."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kiviat.model.question import Answer
 from kiviat.record import InputError
 
 FACTORS = (0.75, 1.25)
-# A smaller change of a prediction does not matter.
+# Smaller relative changes are ignored.
 _LEAST = 0.01
 
 
@@ -26,7 +26,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Effect:
-    """Of one number on one prediction: relative changes for each of FACTORS, None where that cannot be."""
+    """Relative changes of a prediction if a number is scaled by each of FACTORS; None if impossible."""
 
     place: str
     changes: tuple[float | None, ...]
@@ -37,7 +37,7 @@ class Effect:
 
 
 def variants(machine: Machine) -> Iterator[Variant]:
-    """Those that are machines: a core cannot have more memory bandwidth than its node, say."""
+    """Yield the valid variants; for example, a core's memory bandwidth cannot exceed its node's."""
     for place in assumed_places(machine):
         for factor in FACTORS:
             try:
@@ -48,7 +48,7 @@ def variants(machine: Machine) -> Iterator[Variant]:
 
 
 def effects(base: Answer, varied: Sequence[tuple[Variant, Answer]]) -> list[Effect]:
-    """What matters, the largest first; orderings change by all or nothing."""
+    """Return the effects of at least 1 %, largest first; a changed ordering counts as 100 %."""
     if base is None or (base == 0 and not isinstance(base, bool)):
         return []
     by_place: dict[str, dict[float, float | None]] = {}
@@ -58,5 +58,7 @@ def effects(base: Answer, varied: Sequence[tuple[Variant, Answer]]) -> list[Effe
         else:
             change = None if answer is None else float(answer) / base - 1
         by_place.setdefault(variant.place, {})[variant.factor] = change
-    found = [Effect(place, tuple(of.get(factor) for factor in FACTORS)) for place, of in by_place.items()]
-    return sorted((one for one in found if one.largest >= _LEAST), key=lambda one: -one.largest)
+    every = [Effect(place, tuple(of.get(factor) for factor in FACTORS)) for place, of in by_place.items()]
+    return sorted(
+        (effect for effect in every if effect.largest >= _LEAST), key=lambda effect: -effect.largest
+    )

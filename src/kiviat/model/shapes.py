@@ -1,4 +1,4 @@
-"""Networks of a kind that have room for so many nodes, for those who name only the kind."""
+"""Default parameters of a network of a given kind and number of nodes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from math import ceil, isqrt, prod
 
 from kiviat.record import InputError
 
-# Ports of a switch where nobody says how many: those of today's InfiniBand and Slingshot switches.
+# Default number of ports of a switch: that of current InfiniBand and Slingshot switches.
 _USUAL_RADIX = 64
 WITH_RADIX = ("fat-tree", "dragonfly")
 
 
 def fitting(kind: str, nodes: int, radix: int | None = None) -> Mapping[str, list[int]]:
-    """The parameters of a network for `nodes` nodes, of switches with `radix` ports."""
+    """Return the parameters of a network for `nodes` nodes with switches of `radix` ports.
+
+    Raise InputError if there is none.
+    """
     ports = _USUAL_RADIX if radix is None else radix
     if ports < 4:
-        raise InputError(f"a switch of {ports} ports joins nothing; give a radix of at least 4")
+        raise InputError(f"a switch of {ports} ports is too small; give a radix of at least 4")
     if kind == "torus":
         return {"dimensions": _cuboid(nodes)}
     if kind == "fat-tree":
@@ -35,7 +38,7 @@ def fitting(kind: str, nodes: int, radix: int | None = None) -> Mapping[str, lis
 
 
 def _cuboid(nodes: int) -> list[int]:
-    """Three sides, as equal as the factors of the number allow."""
+    """Return the three most equal factors of `nodes`."""
     best = [nodes, 1, 1]
     for a in range(1, round(nodes ** (1 / 3)) + 2):
         for b in range(a, isqrt(nodes // a) + 1):
@@ -45,7 +48,7 @@ def _cuboid(nodes: int) -> list[int]:
 
 
 def _full_fat_tree(nodes: int, ports: int) -> dict[str, list[int]]:
-    """Full bisection: half of the ports of each switch but the topmost go up. As few levels as will do."""
+    """Return the smallest fat tree of full bisection: half of the ports lead up, except at the top."""
     half = ports // 2
     down = [min(ports, nodes)]
     while prod(down) < nodes:
@@ -58,9 +61,9 @@ def _full_fat_tree(nodes: int, ports: int) -> dict[str, list[int]]:
 
 
 def _balanced_dragonfly(nodes: int, ports: int) -> dict[str, list[int]]:
-    """A router has p nodes, 2p - 1 neighbours in its group and p global cables (Kim et al., ISCA 2008).
+    """Return a balanced dragonfly: a router has p nodes, 2p - 1 neighbours in its group and p global cables.
 
-    As small routers as will do; one cable between any two groups, more where there are ports left.
+    (Kim et al., ISCA 2008.) Routers are as small as possible; two groups share a cable, more if ports remain.
     """
     for per_router in range(1, max(1, (ports + 1) // 4) + 1):
         routers = 2 * per_router

@@ -1,4 +1,4 @@
-"""How far a model is from what was published: errors of numbers, and whether orderings hold."""
+"""Compares predictions with published results: errors of numbers, and orderings that hold or fail."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from kiviat.model.question import Answer, Question
 from kiviat.record.published import Fact, keeps_bound
 from kiviat.record.types import Record
 
-# An exact row that a model was fitted to is met when it is no farther off than this.
+# Relative error within which a model meets an exact row that it was fitted to.
 TOLERANCE = 0.03
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`error` is that of a number, relative; `holds` is for orderings. `reason` says why there is neither."""
+    """`error` is relative, for numbers; `holds` is for orderings and bounds.
+
+    `reason` explains if both lack.
+    """
 
     question: Question
     predicted: Answer
@@ -25,7 +28,7 @@ class Verdict:
 
 
 def judge(question: Question, records: Sequence[Record]) -> Verdict:
-    """`records` are those of the question's cases."""
+    """Return the verdict on the question from the records of its cases."""
     if question.not_asked:
         return Verdict(question, None, reason=question.not_asked)
     predicted = question.answer(records)
@@ -45,18 +48,18 @@ def error_of(predicted: Answer, fact: Fact) -> float | None:
 
 
 def conflicts(questions: Sequence[Question]) -> dict[str, list[str]]:
-    """Exact rows of the same cases that no model can meet both: by row, the others."""
-    found: dict[str, list[str]] = {}
+    """Return, by row, other exact rows of the same cases whose values contradict it."""
+    contradicting: dict[str, list[str]] = {}
     exact = [question for question in questions if is_exact(question)]
-    for one in exact:
+    for question in exact:
         for other in exact:
-            if one is not other and _about(one) == _about(other) and _apart(one, other):
-                found.setdefault(one.row.id, []).append(other.row.id)
-    return found
+            if question is not other and _about(question) == _about(other) and _apart(question, other):
+                contradicting.setdefault(question.row.id, []).append(other.row.id)
+    return contradicting
 
 
 def is_exact(question: Question) -> bool:
-    """Whether a model that was fitted to the row has to meet it."""
+    """Return True if a model that was fitted to the row has to meet it."""
     fact = question.row.number
     return bool(
         question.wants and fact and fact.relation == "=" and fact.exactness in ("exact_table", "exact_text")
