@@ -279,7 +279,11 @@ def disturbed_run(path: Path, factors: dict[int, list[float]], rate: float = LIN
             "16 KiB, 64 KiB of the level network were disturbed (launches up to 9.",
         ),
         ({1 << 20: [1, 1, 2, 1, 1]}, LINK, "1 MiB of the level network was disturbed"),
-        ({}, LINK / 3, "1 MiB took 52.6 ms on an emulated link that needs 17.5 ms for them: the cores were busy"),
+        (
+            {},
+            LINK / 3,
+            "1 MiB took 52.6 ms on an emulated link that needs 17.5 ms for them: the cores were busy",
+        ),
         ({}, LINK * 3, "these messages did not cross it"),
     ],
 )
