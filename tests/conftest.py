@@ -37,7 +37,7 @@ def pytest_runtest_makereport(
 # Simulated machines have their own clocks.
 UNTIMED = (
     *("analysis", "cli", "ingest", "machine", "model", "placement", "plan", "record", "report", "store"),
-    *("setup", "fuzz", "simulated"),
+    *("setup", "fuzz", "schedulers", "simulated", "trace", "profiler"),
 )
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
 COMPILING = ("test_headers.py", "test_plain_cmake.py")  # to these an MPI is one more compiler
