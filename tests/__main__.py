@@ -43,9 +43,12 @@ def main(words: list[str]) -> int:
             if codes[-1] == pytest.ExitCode.INTERRUPTED:
                 builder.terminate()
             builder.wait()
-            said: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-            outcomes.update(said.get("outcomes", {}))
-            failed += said.get("failed", [])
+            if file.exists():
+                said: dict[str, Any] = json.loads(file.read_text())
+                outcomes.update(said["outcomes"])
+                failed += said["failed"]
+            else:
+                failed.append(f"part {part}: pytest ended with {codes[-1]}")
             if codes[-1] == pytest.ExitCode.INTERRUPTED:
                 break
     minutes, seconds = divmod(round(time.monotonic() - began), 60)

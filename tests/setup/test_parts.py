@@ -1,0 +1,68 @@
+"""`make test` runs two parts; what fails or is missing in either must not be lost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import __main__ as parts
+from tests import builds
+
+Run = dict[str, tuple[int, dict[str, object] | None]]
+NOTHING: dict[str, object] = {"outcomes": {"passed": 2}, "failed": []}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """The exit code of each part and what it writes, for the test to change; nothing is built."""
+    told: Run = {"untimed": (0, NOTHING), "timed": (0, NOTHING)}
+
+    def pytest_(words: list[str]) -> int:
+        code, outcomes = told[words[words.index("--part") + 1]]
+        if outcomes is not None:
+            Path(words[words.index("--outcomes") + 1]).write_text(json.dumps(outcomes))
+        return code
+
+    monkeypatch.setattr(parts, "_pytest", pytest_)
+    monkeypatch.setattr(builds, "started", lambda: subprocess.Popen(["true"]))
+    monkeypatch.setattr(parts, "STAMP", tmp_path / "setup-test")
+    monkeypatch.setattr(parts.signal, "signal", lambda *_: None)
+    return told
+
+
+def test_all_is_well(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert parts.main(["-m", "not full"]) == 0
+    assert "both parts: 4 passed in 0 min" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("part", ["untimed", "timed"])
+def test_a_failure_in_either_part_is_told(run: Run, part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run[part] = (1, {"outcomes": {"passed": 1, "failed": 1}, "failed": ["tests/a.py::b"]})
+    assert parts.main([]) == 1
+    said = capsys.readouterr().out
+    assert "1 failed, 3 passed" in said and "FAILED tests/a.py::b" in said
+
+
+def test_a_part_that_crashes_is_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run["untimed"] = (3, None)
+    assert parts.main([]) == 3
+    assert "FAILED part untimed: pytest ended with 3" in capsys.readouterr().out
+
+
+def test_a_part_without_tests_is_no_failure(run: Run) -> None:
+    run["timed"] = (5, {"outcomes": {}, "failed": []})
+    assert parts.main([]) == 0
+
+
+def test_the_last_line_says_what_was_missing(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "setup-test").write_text("key\nwithout mpich slurm\n")
+    run["timed"] = (0, {"outcomes": {"passed": 1, "skipped": 7}, "failed": []})
+    assert parts.main([]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "did not run: 7 of 10 tests; missing system packages: mpich slurm (`make test YES=1` installs them)"
+    )
