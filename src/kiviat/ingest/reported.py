@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kiviat import __version__
 from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
+from kiviat.record.case_id import case_id
 from kiviat.record.types import Scalar
 
 _BETTER = {"s": "lower", "1": "lower"}  # all others: higher
@@ -24,11 +25,7 @@ class Case:
 
     @property
     def id(self) -> str:
-        words: dict[str, Scalar] = {"ranks": self.ranks}
-        if self.bytes is not None:
-            words["bytes"] = self.bytes
-        words |= dict(sorted(self.axes.items()))
-        return "/".join([self.benchmark, *(f"{name}={value}" for name, value in words.items())])
+        return case_id(self.benchmark, self.ranks, self.bytes, self.axes)
 
 
 def number(word: str, where: str) -> float:

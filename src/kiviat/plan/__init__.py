@@ -9,7 +9,7 @@ from kiviat.plan.benchmark import (
     shipped_benchmarks,
     shipped_names,
 )
-from kiviat.plan.case import Case, case_id
+from kiviat.plan.case import Case
 from kiviat.plan.estimate import Estimate, estimate
 from kiviat.plan.expand import COMMAND_LINE
 from kiviat.plan.load import (
@@ -36,7 +36,6 @@ __all__ = [
     "Overrides",
     "Plan",
     "RankRule",
-    "case_id",
     "definition_benchmarks",
     "estimate",
     "expand_ranks",

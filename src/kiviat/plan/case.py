@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kiviat.record.case_id import axis_text
 from kiviat.record.types import Scalar
 
 
@@ -44,7 +45,7 @@ class Case:
         words |= {name: value for name, value in self.axes.items() if name != "world"}
         words |= self.controls
         return " ".join(
-            [self.id, self.benchmark, *(f"{name}={text(value)}" for name, value in words.items())]
+            [self.id, self.benchmark, *(f"{name}={axis_text(value)}" for name, value in words.items())]
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -57,19 +58,3 @@ class Case:
             "controls": dict(self.controls),
             "world": self.world,
         }
-
-
-def text(value: Scalar) -> str:
-    """A value as cases.txt and case identifiers spell it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def case_id(benchmark: str, ranks: int, size: int | None, axes: Mapping[str, Scalar]) -> str:
-    """The identity of a case, equal between runs; `axes` are those off their default."""
-    words: dict[str, Scalar] = {"ranks": ranks}
-    if size is not None:
-        words["bytes"] = size
-    words |= dict(sorted(axes.items()))
-    return "/".join([benchmark, *(f"{name}={text(value)}" for name, value in words.items())])

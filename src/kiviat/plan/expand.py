@@ -8,9 +8,10 @@ from itertools import product
 from typing import Any
 
 from kiviat.plan.benchmark import Axis, Benchmark, RankRule, number_or_text
-from kiviat.plan.case import Case, case_id
+from kiviat.plan.case import Case
 from kiviat.plan.ranges import doubling, expand_ranks, expand_sizes
 from kiviat.record import InputError
+from kiviat.record.case_id import case_id
 from kiviat.record.reach import least_world
 from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar

@@ -15,6 +15,7 @@ from kiviat.launch.run.launch_record import described, now
 from kiviat.launch.run.supervise import LaunchResult, supervise
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.record import RECORD_SCHEMA, Metric, Record
+from kiviat.record.case_id import case_id
 from kiviat.record.types import Scalar
 
 
@@ -62,12 +63,11 @@ def run_single(
 
 def record_of(run: str, found: Found, ended: LaunchResult) -> Record:
     """The record of the launch's only case."""
-    axes = "".join(f"/{name}={value}" for name, value in found.axes.items())
     return Record(
         schema=RECORD_SCHEMA,
         run=run,
         launch=0,
-        case=f"{found.benchmark}/ranks={found.ranks}{axes}",
+        case=case_id(found.benchmark, found.ranks, None, found.axes),
         plan=None,
         version=__version__,
         substrate="simulated",

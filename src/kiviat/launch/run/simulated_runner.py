@@ -34,9 +34,10 @@ from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.simulated import Simulated
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.modelled.machine import Machine
-from kiviat.plan.case import Case, case_id
+from kiviat.plan.case import Case
 from kiviat.plan.plan import Plan
 from kiviat.record import InputError, Record
+from kiviat.record.case_id import case_id
 from kiviat.record.reach import least_world
 from kiviat.record.types import Scalar
 

@@ -1,0 +1,30 @@
+"""The identity of a case: a string that is equal wherever the same case ran, so that runs can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kiviat.record.types import Scalar
+
+
+def case_id(benchmark: str, ranks: int, size: int | None, axes: Mapping[str, Scalar]) -> str:
+    """ "bcast/ranks=4/bytes=8/shift=1": `size` in bytes, None where the benchmark has none; axes by name.
+
+    `axes` are those off their default. Whatever makes records builds the identity here: plans, programs of
+    users, replays and what other programs reported.
+    """
+    words: dict[str, Scalar] = {"ranks": ranks}
+    if size is not None:
+        words["bytes"] = size
+    words |= dict(sorted(axes.items()))
+    return "/".join([benchmark, *(f"{name}={axis_text(value)}" for name, value in words.items())])
+
+
+def axis_text(value: Scalar) -> str:
+    """A value as identities and cases.txt spell it: true, false, and six digits of what is no whole number.
+
+    The native program reads these words (native/benchmark/case.cpp) and returns the identity unchanged.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
