@@ -1,4 +1,4 @@
-"""Loads a plan, expands it to cases, orders them by seed, estimates their cost."""
+"""Plans: loading, expansion to cases, their order by seed, and estimates of their run time."""
 
 from kiviat.plan.arrangement import Arrangement
 from kiviat.plan.benchmark import (

@@ -1,4 +1,4 @@
-"""Plans that run several times, each time with other nodes, placement and binding."""
+"""Arrangements: nodes, placement and binding of a plan that runs several times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEYS = ("shape", "place", "bind")
 
 @dataclass(frozen=True)
 class Arrangement:
-    """`shape` is that of `-n`, as "8x2"; `place` and `bind` are those of the command line."""
+    """`shape` as for `-n`, such as "8x2"; `place` and `bind` as on the command line."""
 
     shape: str
     place: str | None = None
@@ -26,7 +26,7 @@ class Arrangement:
 
 
 def arrangements_of(data: Mapping[str, Any], where: str) -> tuple[Arrangement, ...]:
-    """Those of a plan as loaded; none where its ranks go wherever the command line says."""
+    """Return the arrangements of a loaded plan, empty if it has none; InputError if one is invalid."""
     tables: Sequence[Any] = data.get("arrangements", ())
     return tuple(_arrangement(table, f"{where}, arrangements[{index}]") for index, table in enumerate(tables))
 

@@ -1,4 +1,4 @@
-"""What `kiviat-bench --describe` says about each benchmark, and how users name them."""
+"""Benchmarks as described by `kiviat-bench --describe`, and their names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RankRule:
 
 @dataclass(frozen=True)
 class Axis:
-    """`values` are the only ones allowed; empty where there are too many to name."""
+    """An axis of a benchmark. `values` are the allowed ones; empty if they cannot be enumerated."""
 
     name: str
     default: Scalar
@@ -83,7 +83,7 @@ class Benchmark:
 
     @property
     def takes(self) -> str:
-        """The options and axes it has: "-m, -i, --set distance/group"."""
+        """The supported options and axes, such as "-m, -i, --set distance/group"."""
         return ", ".join([*self.options, "--set " + "/".join(self.axes)])
 
     @classmethod
@@ -121,7 +121,7 @@ class Benchmark:
 
 
 def number_or_text(value: Scalar) -> Scalar:
-    """`--describe` and the command line give numbers as text; plans give numbers."""
+    """Return a decimal text as an integer; `--describe` and the command line have numbers as text."""
     return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 19 else value
 
 
@@ -141,15 +141,18 @@ def is_pattern(name: str) -> bool:
 
 
 def find_benchmarks(known: Sequence[Benchmark], names: Sequence[str], where: str) -> list[Benchmark]:
-    """The benchmarks that `names` mean: names, names elsewhere (`osu_latency`), patterns (`pt2pt/*`)."""
-    found: dict[str, Benchmark] = {}
+    """Return the benchmarks that match `names`: names, aliases (`osu_latency`) or patterns (`pt2pt/*`).
+
+    Raise InputError, naming `where`, for a name without match.
+    """
+    chosen: dict[str, Benchmark] = {}
     for name in names:
         matches = [benchmark for benchmark in known if _means(name, benchmark)]
         if not matches:
             nearest = suggestion(name, benchmark_names(known), "`kiviat list` shows them all")
             raise InputError(f"unknown benchmark {name!r} in {where}{nearest}")
-        found |= {benchmark.name: benchmark for benchmark in matches}
-    return list(found.values())
+        chosen |= {benchmark.name: benchmark for benchmark in matches}
+    return list(chosen.values())
 
 
 def names_benchmark(name: str, known: Sequence[Benchmark]) -> bool:
@@ -164,7 +167,7 @@ def _means(name: str, benchmark: Benchmark) -> bool:
 
 
 def benchmark_names(known: Sequence[Benchmark]) -> list[str]:
-    """Our names first: they win over equal ones of others."""
+    """Return all names and aliases; names come first because they take precedence."""
     return [
         *(benchmark.name for benchmark in known),
         *(name for benchmark in known for name in benchmark.aka),

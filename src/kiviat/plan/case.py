@@ -1,4 +1,4 @@
-"""A case: one benchmark at one number of ranks, one size and one setting of its axes."""
+"""Cases: a benchmark with a number of ranks, a size and values of its axes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kiviat.record.types import Scalar
 
 @dataclass(frozen=True)
 class Case:
-    """`axes` are those off their default; `world` is the size of the launch that runs the case.
+    """A case. `axes` has the values that differ from the default; `world` is the size of its launch.
 
-    `nominal_s` is how long a study says that it takes, and 0 for what stops by its budget. `threads` says
-    that several threads of a rank communicate: MPI is started otherwise for them, which changes the times of
-    all others. `program` is what runs it, one case in a launch: "" for kiviat-bench, which runs many.
+    `nominal_s` is the duration that a study declares, 0 for benchmarks with a budget. `threads` is True if
+    several threads of a rank communicate; MPI_THREAD_MULTIPLE changes all times, so such cases have launches
+    of their own. `program` runs the case alone in a launch; "" stands for kiviat-bench, which runs many.
     """
 
     id: str
@@ -32,13 +32,13 @@ class Case:
 
     @property
     def launch(self) -> tuple[int, bool, str]:
-        """Cases with an equal one share a launch: its size, whether it is one for threads, and the case
-        itself where another program runs it.
+        """Key of the launch, which cases with equal keys share: its size, threads, and the case's id if
+        another program runs it.
         """
         return self.world, self.threads, self.id if self.program else ""
 
     def line(self) -> str:
-        """The line of cases.txt."""
+        """Return the case's line of cases.txt."""
         words: dict[str, Scalar] = {"ranks": self.ranks}
         if self.bytes is not None:
             words["bytes"] = self.bytes

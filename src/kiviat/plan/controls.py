@@ -1,4 +1,4 @@
-"""The controls that all benchmarks share, and what they may be."""
+"""Controls of all benchmarks: defaults and checks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def checked_controls(given: Mapping[str, Any], where: str) -> dict[str, Scalar]:
-    """`given`, refused where a key is unknown, a value is out of its bounds, or two contradict."""
+    """Return `given`; InputError, naming `where`, for unknown keys and invalid values."""
     for key, value in given.items():
         if key not in _RULES:
             known = list(_RULES)
@@ -59,7 +59,7 @@ def checked_controls(given: Mapping[str, Any], where: str) -> dict[str, Scalar]:
 
 
 def refuse_contradictions(controls: Mapping[str, Scalar], where: str) -> None:
-    """Raises InputError where the controls, all together, cannot be meant."""
+    """Raise InputError for controls that contradict each other."""
     settled = {**DEFAULTS, **controls}
     for key in ("iterations", "warmup"):
         if settled["mode"] in ("adaptive", "once") and key in controls:

@@ -1,4 +1,4 @@
-"""What a plan will cost in time."""
+"""Estimates of a plan's run time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kiviat.plan.case import Case
 from kiviat.plan.controls import DEFAULTS
 from kiviat.plan.plan import Plan
 
-# Measured on two cores with Open MPI, shared with other work: estimates for before anything was seen.
+# Measured with Open MPI on two shared cores; used before there are measurements.
 _START_S = 0.5  # Starting the program, reading the cases, joining the ranks.
 _CASE_S = 0.01  # Setting up, warming up and checking, whatever the size …
 _CASE_S_PER_BYTE = 5e-8  # … and for every byte of every rank.
@@ -21,13 +21,14 @@ _BYTES_PER_S = 4e9
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds: where cases converge as they usually do, and where each one uses up its budget."""
+    """Seconds if cases converge as usual, and if each uses up its budget."""
 
     likely_s: float
     at_most_s: float
 
 
 def estimate(plan: Plan) -> Estimate:
+    """Return the estimated run time of all launches of a plan."""
     starts = plan.launches * len(plan.together()) * _START_S
     return Estimate(
         likely_s=starts + plan.launches * sum(_likely(case) for case in plan.cases),
@@ -36,7 +37,7 @@ def estimate(plan: Plan) -> Estimate:
 
 
 def _operation_s(case: Case) -> float:
-    """A guess at one operation, in which each rank sends to all others at worst."""
+    """Return a guess at the seconds of an operation in which each rank may send to all others."""
     return _LATENCY_S * case.ranks + (case.bytes or 0) * case.ranks / _BYTES_PER_S
 
 
@@ -64,5 +65,5 @@ def _budget(case: Case) -> float:
 
 
 def _imb_iterations(size: int) -> int:
-    """What IMB does at a size, and the native program where no number is given."""
+    """Return IMB's number of iterations for a size, which the native program uses by default."""
     return max(1, min(1000, 40 * 2**20 // size)) if size else 1000

@@ -1,4 +1,4 @@
-"""One group of a plan and one benchmark, expanded to cases."""
+"""Expands a benchmark in a group of a plan to cases."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"
-AUTO = "auto"  # the default of axes whose number the benchmark finds itself
+AUTO = "auto"  # default of axes whose value the benchmark determines itself
 
 
 @dataclass(frozen=True)
 class Group:
-    """One `[[cases]]` of a plan, or the benchmarks that only the command line names: there those that bring
-    sizes have them (`own_sizes`).
+    """A `[[cases]]` table of a plan, or the benchmarks that only the command line names.
 
-    `nominal_s` is how long a study takes at the sizes that the plan gives it, where that is not what it says
-    of itself.
+    The latter use their own sizes, if they have any (`own_sizes`). `asked_bytes`, `asked_ranks` and
+    `asked_axes` are from the command line. `nominal_s` is the duration of a study at the plan's sizes, if it
+    differs from the study's own.
     """
 
     benchmarks: Sequence[Benchmark]
@@ -45,7 +45,10 @@ class Group:
 
 
 def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tuple[list[Case], str | None]:
-    """The cases, and why some or all that one might expect are not there."""
+    """Return the cases on up to `available` ranks, and the reason why any were omitted, else None.
+
+    Raise InputError for axes, values and ranks that the benchmark does not have.
+    """
     sizes, misfits = _sizes(group, benchmark)
     reason = None
     if misfits and (group.asked_bytes or not sizes):
@@ -69,7 +72,7 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
 
 
 def _rank_rule(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) -> RankRule:
-    """In groups, the benchmark's own rule is for each group."""
+    """Return the rule for the number of ranks; with an axis "group", the benchmark's rule is for a group."""
     members = axes.get("group", 0)
     if not isinstance(members, int) or members < 1:
         return benchmark.ranks
@@ -89,7 +92,7 @@ def _ranks(group: Group, benchmark: Benchmark, rule: RankRule, available: int) -
 
 
 def _sizes(group: Group, benchmark: Benchmark) -> tuple[list[int | None], list[int]]:
-    """Those that the benchmark can have, and those that it cannot."""
+    """Return the sizes that fit the benchmark's elements, and those that do not."""
     if not benchmark.sized:
         return [None], []
     usual = (group.own_sizes and benchmark.sizes) or group.bytes
@@ -100,7 +103,7 @@ def _sizes(group: Group, benchmark: Benchmark) -> tuple[list[int | None], list[i
 
 
 def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[dict[str, Scalar]]:
-    """The cross product of the axes, without those at their default."""
+    """Yield the cross product of the axes, without values at their default."""
     given = {name: value for name, value in group.asked_axes.items() if name in benchmark.axes}
     wanted = {**group.axes, **given}
     foreign = [name for name in wanted if name not in benchmark.axes]
@@ -131,7 +134,7 @@ def _value(axis: Axis, value: Scalar, where: str) -> Scalar:
     if axis.default == AUTO and not axis.values:
         return _number_or_auto(axis, value, where)
     if axis.values and value not in axis.values:
-        allowed = ", ".join(str(one) for one in axis.values)
+        allowed = ", ".join(map(str, axis.values))
         raise InputError(f"{axis.name} is {value!r} in {where}; give one of {allowed}")
     if not isinstance(value, type(axis.default)):
         kind = "a whole number" if isinstance(axis.default, int) else "a word"
@@ -142,7 +145,7 @@ def _value(axis: Axis, value: Scalar, where: str) -> Scalar:
 
 
 def _number_or_auto(axis: Axis, value: Scalar, where: str) -> Scalar:
-    """A number, `auto`, or what `auto` may be at most, as in auto:2G."""
+    """Return a number, "auto", or "auto" with an upper bound, as in auto:2G."""
     if value == AUTO:
         return value
     word = str(value).removeprefix(f"{AUTO}:")
@@ -156,7 +159,7 @@ def _number_or_auto(axis: Axis, value: Scalar, where: str) -> Scalar:
 
 
 def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:
-    """Controls that make a call-by-call time another quantity: they are part of its identity."""
+    """Return the controls that change the measured quantity of per-call times and are part of the case id."""
     if benchmark.sampling in ("batched", "once"):
         return {}
     marks = {"mode": "pallas2", "sync": "barrier"}
@@ -164,11 +167,11 @@ def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:
 
 
 def _world(group: Group, ranks: int, axes: Mapping[str, Scalar], available: int) -> int:
-    """Each number of ranks has its own launch, but for subsets and for distances that reach beyond."""
+    """Return the size of the launch: the case's ranks, or more for subsets and long distances."""
     least = least_world(ranks, axes)
     if least > max(available, ranks):
         raise InputError(
-            f"distance is {axes['distance']}, which {available} ranks do not reach: {ranks} so far apart "
-            f"need a launch of {least} ranks; give more with -n"
+            f"distance is {axes['distance']}, too far for {available} ranks: {ranks} ranks at that distance "
+            f"need a launch of {least}; give more with -n"
         )
     return max(available, ranks) if group.subset or least > ranks else ranks

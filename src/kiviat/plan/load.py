@@ -1,4 +1,4 @@
-"""Reads a plan file and expands it, with what the command line says, to cases."""
+"""Reads plan files and expands them to cases, with overrides from the command line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ def load_plan(
     ranks: int,
     overrides: Overrides | None = None,
 ) -> Plan:
-    """The plan for the benchmarks that `kiviat-bench --describe` knows, on up to `ranks` ranks."""
+    """Return the expanded plan on up to `ranks` ranks; `describe` is the output of `kiviat-bench --describe`.
+
+    Raise InputError for an unknown or invalid plan, unused overrides and plans without cases.
+    """
     path = _find(name_or_path)
     data, where, asked = _read(path), f"plan {path}", overrides or Overrides()
     known = [Benchmark.from_json(entry) for entry in describe]
@@ -73,31 +76,29 @@ def load_plan(
 
 
 def load_arrangements(name_or_path: str | Path) -> tuple[Arrangement, ...]:
-    """How often, and with its ranks where, the plan is to run; empty where the command line says."""
+    """Return the arrangements of a plan, empty if the command line determines nodes and placement."""
     path = _find(name_or_path)
     return arrangements_of(_read(path), f"plan {path}")
 
 
 def plan_benchmarks(name_or_path: str | Path) -> list[str]:
-    """The names and patterns of benchmarks that a plan holds, as it writes them."""
+    """Return the names and patterns of benchmarks in a plan, as written."""
     return definition_benchmarks(_read(_find(name_or_path)))
 
 
 def definition_benchmarks(definition: Mapping[str, Any]) -> list[str]:
-    """Likewise of a plan as a run keeps it."""
+    """Return the names and patterns of benchmarks in a plan's definition, as a run stores it."""
     groups = [group["benchmarks"] for group in definition.get("cases", [])]
     return [name for group in groups for name in ([group] if isinstance(group, str) else group)]
 
 
 def reload_plan(definition: Mapping[str, Any], describe: Sequence[Mapping[str, Any]]) -> Plan:
-    """The plan of a run that is to go on, from the definition in its run.json."""
+    """Return the plan of a run to resume, from the definition in its run.json; InputError if invalid."""
     data = dict(definition)
     given = dict(data.pop("command_line", {}))
     wrong = first_wrong({"cases": [], **data}, "plan") or first_wrong(given, "plan", "command_line")
     if wrong:
-        raise InputError(
-            f"the plan of the run cannot be gone on with, plan.definition {wrong}; start a new run"
-        )
+        raise InputError(f"the run cannot be resumed: plan.definition {wrong}; start a new run")
     ranks = given.pop("ranks_available")
     known = [Benchmark.from_json(entry) for entry in describe]
     where = f"plan {data.get('name', '')!r} of the run"
@@ -146,10 +147,11 @@ def names_plan(word: str) -> bool:
 def plan_in(
     words: Sequence[str], describe: Sequence[Mapping[str, Any]], given: str | None
 ) -> tuple[str | None, list[str]]:
-    """The plan that `words` of the command line name, or else `given`; and the words that name benchmarks.
+    """Return the plan that `words` of the command line name, else `given`; and the words that name
+    benchmarks.
 
-    A benchmark of that name wins, but not one that is only also known by it. What is neither is refused with
-    the nearest of both.
+    Names of benchmarks take precedence over plans, and plans over aliases of benchmarks. Raise InputError,
+    with the nearest name, for a word that is neither.
     """
     known = [Benchmark.from_json(entry) for entry in describe]
     names = {benchmark.name for benchmark in known}
@@ -234,10 +236,10 @@ def _launches(data: Mapping[str, Any], overrides: Overrides, where: str) -> int:
 def _groups(
     data: Mapping[str, Any], where: str, known: Sequence[Benchmark], overrides: Overrides
 ) -> list[Group]:
-    """The groups of the plan, cut down to the benchmarks that the command line names.
+    """Return the groups of the plan, restricted to the benchmarks that the command line names, if any.
 
-    What it names and the plan lacks runs with the plan's own ranks and controls, and at the plan's sizes
-    unless it brings its own.
+    Benchmarks that are not in the plan form a group of their own with the plan's ranks and controls, and the
+    plan's sizes unless they have their own.
     """
     wanted = {b.name: b for b in find_benchmarks(known, overrides.benchmarks, COMMAND_LINE)}
     base = _Base.of(data, where, overrides)
@@ -256,7 +258,7 @@ def _groups(
 
 @dataclass(frozen=True)
 class _Base:
-    """What all groups share: the top of the plan below, the command line above."""
+    """Settings that all groups share: defaults from the top of the plan, overrides from the command line."""
 
     top: Mapping[str, Any]
     controls: Mapping[str, Scalar]

@@ -1,4 +1,4 @@
-"""What the command line says beside a plan, refused where it changes nothing."""
+"""Overrides of a plan by the command line, refused if they have no effect."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kiviat.record import InputError
 from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
-# Modes in which an option that not all modes heed says something.
+# Modes in which an option has an effect.
 _MODES = {"--target": {"adaptive"}, "--budget": {"adaptive"}, "--sync": {"adaptive", "fixed"}}
-_NAMED = 3  # of benchmarks that an option does nothing for
+_NAMED = 3  # of benchmarks listed in a message
 
 
 @dataclass(frozen=True)
 class Overrides:
-    """What the command line says beside the plan; None and empty leave the plan as it is."""
+    """Overrides of a plan; None and empty values keep the plan's."""
 
     benchmarks: Sequence[str] = ()
     bytes: str | None = None
@@ -34,7 +34,7 @@ class Overrides:
         return {name: list(value) if name == "benchmarks" else value for name, value in given.items()}
 
     def options(self) -> Iterator[tuple[str, str]]:
-        """The options of `kiviat run` that benchmarks may or may not use, with what stands after them."""
+        """Yield the given options that not all benchmarks support, with their values."""
         given = {"-m": self.bytes, "-i": self.controls.get("iterations"), "-x": self.controls.get("warmup")}
         given |= {"--sync": self.controls.get("sync"), "--budget": self.controls.get("budget_s")}
         target = self.controls.get("target")
@@ -46,7 +46,7 @@ class Overrides:
 
 
 def refuse_unused(groups: Sequence[Group], overrides: Overrides) -> None:
-    """An option that changes nothing for any of the benchmarks is a mistake of who gives it."""
+    """Raise InputError for an option that no chosen benchmark or mode uses."""
     chosen = {benchmark.name: benchmark for group in groups for benchmark in group.benchmarks}
     for option, value in overrides.options():
         given = f"{option} {value}".rstrip()
@@ -57,7 +57,7 @@ def refuse_unused(groups: Sequence[Group], overrides: Overrides) -> None:
             )
         modes = {_mode(group) for group in groups if group.benchmarks}
         if modes.isdisjoint(_MODES.get(option, modes)):
-            raise InputError(f"{given} does nothing in mode {' and '.join(sorted(modes))}; leave it out")
+            raise InputError(f"{given} has no effect in mode {' and '.join(sorted(modes))}; leave it out")
 
 
 def _mode(group: Group) -> str:

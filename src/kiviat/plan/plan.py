@@ -1,4 +1,4 @@
-"""An expanded plan: its cases, in the order in which each repetition runs them."""
+"""Expanded plans: cases and their order in each repetition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from kiviat.plan.case import Case
 
 @dataclass(frozen=True)
 class Plan:
-    """`definition` is the plan as loaded, command line included; `left_out` says what it could not hold."""
+    """A plan with its cases.
+
+    `definition` includes the command line; `left_out` has reasons for omitted cases.
+    """
 
     name: str
     launches: int
@@ -34,17 +37,17 @@ class Plan:
         object.__setattr__(self, "hash", hashlib.sha256(canonical.encode()).hexdigest())
 
     def worlds(self) -> dict[int, tuple[Case, ...]]:
-        """The cases by the size of the launches that run them."""
+        """Return the cases by the size of their launches."""
         sizes = sorted({case.world for case in self.cases})
         return {size: tuple(case for case in self.cases if case.world == size) for size in sizes}
 
     def together(self) -> list[tuple[Case, ...]]:
-        """The cases by the launch that runs them."""
+        """Return the cases of each launch."""
         launches = sorted({case.launch for case in self.cases})
         return [tuple(case for case in self.cases if case.launch == launch) for launch in launches]
 
     def ordered(self, repetition: int) -> list[Case]:
-        """The cases in the order of one repetition: launches shuffled, and the cases within each."""
+        """Return the cases in the order of a repetition: launches and the cases in each are shuffled."""
         shuffle = random.Random(f"{self.seed}/{repetition}").shuffle
         launches = [list(cases) for cases in self.together()]
         shuffle(launches)

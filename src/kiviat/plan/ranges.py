@@ -1,4 +1,4 @@
-"""Sizes and numbers of ranks as plans and the command line write them."""
+"""Notation of sizes and numbers of ranks in plans and on the command line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _RANKS_HELP = 'write a number, "all", "doubling", a range such as "2:16", or a l
 
 
 def expand_sizes(value: object, where: str) -> tuple[int, ...]:
-    """Message sizes in bytes, each once, in ascending order.
+    """Return the distinct message sizes in bytes, ascending; InputError for anything unreadable.
 
-    `"0:4M"` and `"pow2(0, 22)"` double from the first to the last; a range from 0 goes on with 1.
+    `"0:4M"` and `"pow2(0, 22)"` double from the first to the last; a range from 0 continues with 1.
     """
     sizes = {size for item in _items(value) for size in _sizes(item, where)}
     if not sizes:
@@ -30,9 +30,9 @@ def expand_sizes(value: object, where: str) -> tuple[int, ...]:
 def expand_ranks(
     value: object, available: int, rule: RankRule, where: str, strict: bool = True
 ) -> tuple[int, ...]:
-    """Numbers of ranks that fit the rule; empty where `available` is too few for "all" or "doubling".
+    """Return the numbers of ranks that fit the rule; empty if `available` is too small for "all", "doubling".
 
-    Strict: where numbers are written out and none of them fits the rule, that is an error.
+    If `strict`, raise InputError if numbers are given explicitly and none fits.
     """
     asked: set[int] = set()
     written = False
@@ -103,7 +103,7 @@ def _numbers_of_ranks(item: object, where: str) -> list[int]:
 
 
 def doubling(low: int, high: int) -> list[int]:
-    """low, 2·low, … and high itself, as IMB's -npmin does."""
+    """Return low, 2·low, … and high, as IMB does with -npmin."""
     numbers = []
     while low < high:
         numbers.append(low)

@@ -1,4 +1,4 @@
-"""Watts that are declared where none can be read: "115/node", "95/socket"."""
+"""Declared power for machines without readable counters: "115/node", "95/socket"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WANTED = "watts per node or per socket, such as 115/node or 95/socket"
 
 @dataclass(frozen=True)
 class Watts:
-    """What a node takes, or each of its sockets."""
+    """Power of a node or of each of its sockets, in watts."""
 
     watts: float
     per: Literal["node", "socket"]
@@ -27,7 +27,7 @@ class Watts:
         return cls(float(match[1]), cast(Literal["node", "socket"], match[2]))
 
     def control(self) -> str:
-        """As the native program reads it."""
+        """Return the text for the native program."""
         return f"{self.watts:g}/{self.per}"
 
     def of_node(self, sockets: int) -> Watts:
