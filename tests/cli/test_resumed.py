@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kiviat.cli.commands.run import execute
 from kiviat.cli.options.arguments import parsed
-from kiviat.cli.options.substrate import WHERE
-from kiviat.cli.subcommands.run_job import request_of
-from kiviat.cli.subcommands.run_resumed import go_on_there, mpi_of, plan_of, resume_command
+from kiviat.cli.options.request import RunRequest, Where
+from kiviat.cli.subcommands.run_job import job_of
+from kiviat.cli.subcommands.run_resumed import mpi_of, plan_of, resume_command, where_it_began
 from kiviat.launch.tools.core_rate import core_rate
 from kiviat.plan import Estimate
 from kiviat.record import InputError
@@ -52,7 +53,7 @@ def made(tmp_path: Path) -> Made:
         with RunDirectory.create(tmp_path / "runs", "test", machine=MACHINE, plan=plan, where={}) as run:
             path = run.path
         said = json.loads((path / "run.json").read_text())
-        said["where"] = dict.fromkeys(WHERE) if where is None else where
+        said["where"] = asdict(Where()) if where is None else where
         if mpicxx:
             toolchain = {"name": f"Open MPI {version}", "version": version, "mpicxx": str(mpicxx)}
             said["launches"] = [launch(0, 0, toolchain=toolchain)]
@@ -96,35 +97,29 @@ def test_no_command_of_a_run_is_executed(
     ],
 )
 def test_only_known_options_of_their_type_are_taken(where: Any, said: str, made: Made) -> None:
-    asked = Namespace(**dict.fromkeys(WHERE), report=None)
     path = made()
     (path / "run.json").write_text(
         json.dumps({**json.loads((path / "run.json").read_text()), "where": where})
     )
     with pytest.raises(InputError) as refused:
-        go_on_there(path, asked)
+        where_it_began(path, Where())
     assert said in str(refused.value) and str(refused.value).isprintable()
-    assert set(vars(asked).values()) == {None}
 
 
 def test_what_the_command_line_says_again_is_taken(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     where = {"on": "slurm:partition=debug", "launcher": "srun -n {ranks}", "place": "cyclic"}
-    asked = Namespace(**dict.fromkeys(WHERE), mpi="openmpi", lammps=None)
-    asked.on, asked.launcher = where["on"], where["launcher"]
+    given = Where(on=where["on"], launcher=where["launcher"])
     path = made(where)
-    go_on_there(path, asked)
-    assert {name: getattr(asked, name) for name in where} == where
-    assert resume_command(path, asked) == (
+    there = where_it_began(path, given)
+    assert there == Where(**where)
+    assert resume_command(path, RunRequest(where=there, mpi="openmpi")) == (
         f"kiviat run --resume {path} --launcher 'srun -n {{ranks}}' --mpi openmpi --on slurm:partition=debug"
     )
-    asked.bind = "core"
     with pytest.raises(InputError, match=r"without --bind; leave --bind core out"):
-        go_on_there(made({**where, "bind": None}), asked)
+        where_it_began(made({**where, "bind": None}), replace(given, bind="core"))
     monkeypatch.setenv("SLURM_JOB_ID", "1")  # in the job nothing is submitted
-    inside = Namespace(**dict.fromkeys(WHERE))
-    go_on_there(made({"on": where["on"]}), inside)
-    assert inside.on == where["on"]
+    assert where_it_began(made({"on": where["on"]}), Where()).on == where["on"]
 
 
 def test_no_module_of_the_working_directory_is_imported(
@@ -136,10 +131,9 @@ def test_no_module_of_the_working_directory_is_imported(
         (tmp_path / name).write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'w')\n")
     monkeypatch.chdir(tmp_path)
     assert core_rate() is not None
-    plan: Any = Namespace(name="x", worlds=lambda: [2])
-    asked = Namespace(on="slurm", ppn=None, **dict.fromkeys(("timeout", "mpi", "lammps", "launcher")))
-    request = request_of(asked, plan, Estimate(1.0, 1.0), tmp_path / "no-run")
-    done = subprocess.run(shlex.split(request.command), capture_output=True, text=True)
+    plan: Any = SimpleNamespace(name="x", worlds=lambda: [2])
+    job = job_of(RunRequest(where=Where(on="slurm")), plan, Estimate(1.0, 1.0), tmp_path / "no-run")
+    done = subprocess.run(shlex.split(job.command), capture_output=True, text=True)
     assert (done.returncode, "no-run" in done.stderr) == (2, True)
     assert not (tmp_path / "EXECUTED").exists()
 
@@ -150,7 +144,7 @@ def test_a_link_in_a_run_is_not_followed(made: Made, tmp_path: Path) -> None:
     (path / "records.jsonl").unlink()
     (path / "records.jsonl").symlink_to(tmp_path / "precious")
     with pytest.raises(InputError, match=r"records\.jsonl is a link"):
-        go_on_there(path, Namespace(**dict.fromkeys(WHERE)))
+        where_it_began(path, Where())
 
 
 def test_the_mpi_of_a_run_is_one_that_is_found_here(

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kiviat.cli.commands import cluster as command
+from kiviat.cli.options.arguments import parsed
 from kiviat.launch.emulated import journal, removal, rights, scripts
 from kiviat.launch.emulated.ceiling import highest_rate
 from kiviat.launch.emulated.cluster import Cluster
@@ -173,34 +174,38 @@ def test_a_signal_takes_it_down(state: Path, number: signal.Signals) -> None:
     assert list(state.iterdir()) == []
 
 
+def asked(*words: str) -> Any:
+    return parsed(["cluster", *words])
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    def kiviat(action: str, **words: object) -> str:
-        assert command.execute(Namespace(action=action, **words)) == 0
+    def kiviat(*words: str) -> str:
+        assert command.execute(asked(*words)) == 0
         return capsys.readouterr().out
 
-    assert "no emulated cluster" in kiviat("status", format="table")
-    shown = kiviat("up", spec="2x1,rate=1Gbit", name="lab")
+    assert "no emulated cluster" in kiviat("status")
+    shown = kiviat("up", "2x1,rate=1Gbit", "--name", "lab")
     assert "lab: 2x1,rate=1Gbit is up, nodes n1 to n2, n1 is 10.77.0.1" in shown
-    assert "kept" in kiviat("status", format="table")
-    assert '"state": "up"' in kiviat("status", format="json")
+    assert "kept" in kiviat("status")
+    assert '"state": "up"' in kiviat("status", "--format", "json")
     with Cluster.up(Spec(1, 1), "run"):
         with pytest.raises(InputError, match="belongs to the kiviat that is process"):
-            kiviat("down", name="run")
-        assert kiviat("down", name=None) == "lab is down\n"
+            kiviat("down", "run")
+        assert kiviat("down") == "lab is down\n"
     with pytest.raises(InputError, match="0 kept clusters"):
-        kiviat("down", name=None)
+        kiviat("down")
 
 
 def test_how_fast_links_can_be(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert highest_rate([9.9e9, 2.05e10, 2.1e10]) == 10_200_000_000
     assert highest_rate([1.9e8]) == 95_000_000
     monkeypatch.setattr(command, "unshaped_rates", lambda: [9.9e9, 2.05e10, 2.1e10])
-    assert command.execute(Namespace(action="ceiling", format="table")) == 0
+    assert command.execute(asked("ceiling")) == 0
     assert capsys.readouterr().out.splitlines() == [
         "plain TCP between two nodes without a limit: 9.90, 20.50, 21.00 Gbit/s",
         "believe links up to half of the median: rate=10.2Gbit",
     ]
-    assert command.execute(Namespace(action="ceiling", format="json")) == 0
+    assert command.execute(asked("ceiling", "--format", "json")) == 0
     assert '"highest_rate_bit_per_s": 10200000000' in capsys.readouterr().out
 
 
@@ -209,6 +214,6 @@ def test_what_is_not_whole_is_said_and_can_go(capsys: pytest.CaptureFixture[str]
     removal._libc.umount2(os.fsencode(cluster.folder / "n2.net"), 2)
     with pytest.raises(InputError, match="'lab' is not whole"):
         Cluster.find("lab")
-    command.execute(Namespace(action="status", format="table"))
+    command.execute(asked("status"))
     assert "not whole" in capsys.readouterr().out
-    command.execute(Namespace(action="down", name="lab"))
+    command.execute(asked("down", "lab"))

@@ -10,13 +10,16 @@ import errno
 import os
 import signal
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from kiviat.cli.visible import visible_streams
 from kiviat.launch.process.signals import Interrupted, Interruptible, in_words
+
+if TYPE_CHECKING:
+    from kiviat.cli.options.request import Request
 
 # What launchers get to end their ranks, on other nodes too, when kiviat is killed.
 _GRACE_S = 3.0
@@ -52,22 +55,22 @@ def _run(arguments: Sequence[str] | None) -> int:
     from kiviat.cli.options.arguments import parsed
 
     _refuse_deleted_directory()
-    asked = parsed(arguments)
+    request = parsed(arguments)
     if arguments is not None:
-        return _executed(asked)
+        return _executed(request)
     from kiviat.launch.process.children import Sentinel
 
     sentinel = Sentinel(_clean)
     try:
         sentinel.begin()  # before anything is imported that starts threads
-        return _executed(asked)
+        return _executed(request)
     finally:
         sentinel.dismiss()
 
 
-def _executed(asked: Namespace) -> int:
-    command = import_module(f"kiviat.cli.{asked.module}")
-    status: int = command.execute(asked)
+def _executed(request: Request) -> int:
+    command = import_module(f"kiviat.cli.{request.module}")
+    status: int = command.execute(request)
     sys.stdout.flush()
     return status
 

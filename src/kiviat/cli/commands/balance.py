@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from kiviat.analysis.aggregate.tables import grids
 from kiviat.analysis.hpcc.balance import AXES, Balance, balance
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
 from kiviat.cli.options.files import print_name
+from kiviat.cli.options.request import BalanceRequest
 from kiviat.cli.text.table import print_table
 from kiviat.record import InputError, write_whole
 from kiviat.record.run import Run
@@ -23,13 +23,13 @@ from kiviat.store.read import load
 from kiviat.store.tables import load_tables
 
 
-def execute(arguments: Namespace) -> int:
-    runs, systems = _systems(arguments.runs)
-    beside = _beside(arguments.beside, systems)
-    result = balance([*systems, *beside], arguments.small, arguments.few_nodes)
-    write_whole(render_balance(result, runs), Path(arguments.output), "report")
+def execute(request: BalanceRequest) -> int:
+    runs, systems = _systems(request.runs)
+    beside = _beside(request.beside, systems)
+    result = balance([*systems, *beside], request.small, request.few_nodes)
+    write_whole(render_balance(result, runs), Path(request.output), "report")
     _print(result)
-    print_name(arguments.output)
+    print_name(request.output)
     return 0
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from kiviat.cli.options.request import CcRequest
 from kiviat.launch.process import children
 from kiviat.record import InputError
 
@@ -18,8 +18,8 @@ _FREE_FORM = {".f90", ".F90", ".f95", ".f03", ".f08"}
 _KEPT = ("-Wl,--no-as-needed",)
 
 
-def execute(arguments: Namespace) -> int:
-    given = list(arguments.arguments)
+def execute(request: CcRequest) -> int:
+    given = list(request.words)
     language = given.pop(0) if given[:1] in (["--fortran"], ["--c++"]) else None
     if not given:
         raise InputError("kiviat cc needs what a compiler needs, such as: kiviat cc -O2 program.c -o program")

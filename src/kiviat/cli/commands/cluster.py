@@ -5,9 +5,14 @@ links can be.
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from typing import Any
 
+from kiviat.cli.options.request import (
+    ClusterCeilingRequest,
+    ClusterDownRequest,
+    ClusterStatusRequest,
+    ClusterUpRequest,
+)
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import print_json, print_table
 from kiviat.launch.emulated import journal, removal
@@ -19,18 +24,21 @@ from kiviat.launch.emulated.spec import parse_spec, written_rate
 from kiviat.record import InputError
 from kiviat.record.units import format_bytes
 
+ClusterRequest = ClusterUpRequest | ClusterStatusRequest | ClusterDownRequest | ClusterCeilingRequest
 
-def execute(arguments: Namespace) -> int:
+
+def execute(request: ClusterRequest) -> int:
     for line in clean_dead():
         print(f"kiviat: {line}", file=sys.stderr)
-    if arguments.action == "up":
-        _up(arguments.spec, arguments.name)
-    elif arguments.action == "down":
-        _down(arguments.name)
-    elif arguments.action == "ceiling":
-        _ceiling(arguments.format)
-    else:
-        _status(arguments.format)
+    match request:
+        case ClusterUpRequest():
+            _up(request.spec, request.name)
+        case ClusterDownRequest():
+            _down(request.name)
+        case ClusterCeilingRequest():
+            _ceiling(request.format)
+        case ClusterStatusRequest():
+            _status(request.format)
     return 0
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison, compare
+from kiviat.cli.options.request import CompareRequest
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
 from kiviat.cli.text.values import order
 from kiviat.record import InputError
@@ -17,14 +17,12 @@ from kiviat.store import find_run
 from kiviat.store.read import load
 
 
-def execute(arguments: Namespace) -> int:
-    threshold = THRESHOLD if arguments.threshold is None else arguments.threshold / 100
-    result = compare(
-        _summaries(arguments.a), _summaries(arguments.b), metric=arguments.metric, threshold=threshold
-    )
-    if arguments.format == "csv":
+def execute(request: CompareRequest) -> int:
+    threshold = THRESHOLD if request.threshold is None else request.threshold / 100
+    result = compare(_summaries(request.a), _summaries(request.b), metric=request.metric, threshold=threshold)
+    if request.format == "csv":
         print_csv(_flat(result))
-    elif arguments.format == "json":
+    elif request.format == "json":
         print_json({"a": result.a, "b": result.b, "verdict": result.verdict, "cases": _flat(result)})
     else:
         _print(result)

@@ -5,13 +5,13 @@ source <(kiviat completion bash)        kiviat completion fish | source
 
 from __future__ import annotations
 
-from argparse import Namespace
-
 from argcomplete.shell_integration import shellcode
 
+from kiviat.cli.options.request import CompletionRequest
 
-def execute(arguments: Namespace) -> int:
-    if arguments.shell == "zsh":
+
+def execute(request: CompletionRequest) -> int:
+    if request.shell == "zsh":
         print("autoload -U compinit && compinit")
-    print(shellcode(["kiviat"], shell=arguments.shell))
+    print(shellcode(["kiviat"], shell=request.shell))
     return 0

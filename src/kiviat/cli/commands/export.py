@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from argparse import Namespace
 from dataclasses import asdict, fields
 from io import TextIOWrapper
 from pathlib import Path
@@ -12,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.cli.options.request import ExportRequest
 from kiviat.cli.text.openmetrics import openmetrics
 from kiviat.record import InputError, is_replaced, refusing, replacing
 from kiviat.store import find_run
@@ -27,15 +27,15 @@ _SUFFIXES = {
 }
 
 
-def execute(arguments: Namespace) -> int:
-    run = find_run(arguments.run)
-    target = Path(arguments.output) if arguments.output else None
-    form = arguments.format or _format_of(target)
+def execute(request: ExportRequest) -> int:
+    run = find_run(request.run)
+    target = Path(request.output) if request.output else None
+    form = request.format or _format_of(target)
     if target is None and form == "parquet" and sys.stdout.isatty():
         raise InputError("Parquet is not for a terminal; give a file with -o")
     if target is None:
         with TemporaryFile() as file:
-            _write(run, file, form, arguments.what)
+            _write(run, file, form, request.what)
             file.seek(0)
             if sys.stdout.isatty():
                 sys.stdout.writelines(TextIOWrapper(file, encoding="utf-8"))
@@ -43,7 +43,7 @@ def execute(arguments: Namespace) -> int:
                 shutil.copyfileobj(file, sys.stdout.buffer)
     else:
         with refusing(target, "export"), replacing(target) as file:
-            _write(run, file, form, arguments.what)
+            _write(run, file, form, request.what)
     return 0
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import Any
 
+from kiviat.cli.options.request import HostRequest
 from kiviat.cli.text.table import print_json
 from kiviat.machine import describe_host
 from kiviat.record.units import UNAVAILABLE, format_bytes
 
 
-def execute(arguments: Namespace) -> int:
+def execute(request: HostRequest) -> int:
     facts = describe_host()
-    if arguments.format == "json":
+    if request.format == "json":
         print_json(facts)
         return 0
     for name, fact in _words(facts).items():

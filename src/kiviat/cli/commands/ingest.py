@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kiviat.cli.options.request import IngestRequest
 from kiviat.cli.text.hints import typeable
 from kiviat.ingest import parse
 from kiviat.record import InputError
@@ -15,10 +15,10 @@ from kiviat.record.units import counted
 from kiviat.store import RunDirectory, call_run, runs_home
 
 
-def execute(arguments: Namespace) -> int:
-    records = [record for name in arguments.files for record in parse(_text(name), name, arguments.ranks)]
-    home = Path(arguments.output) if arguments.output else runs_home()
-    machine = _unknown_machine(arguments.machine or "unknown")
+def execute(request: IngestRequest) -> int:
+    records = [record for name in request.files for record in parse(_text(name), name, request.ranks)]
+    home = Path(request.output) if request.output else runs_home()
+    machine = _unknown_machine(request.machine or "unknown")
     with RunDirectory.create(
         home, "ingested", machine=machine, plan=None, substrate="ingested", clock="reported"
     ) as directory:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from argparse import Namespace
 from collections.abc import Sequence
 
 from kiviat.cli.options.native_program import known_benchmarks
+from kiviat.cli.options.request import ListRequest
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import bold, print_json, print_table
 from kiviat.launch.programs.lammps import described as of_lammps
@@ -23,14 +23,14 @@ _TIMED = {
 }
 
 
-def execute(arguments: Namespace) -> int:
-    known = [*known_benchmarks(arguments.mpi), *of_lammps()]
+def execute(request: ListRequest) -> int:
+    known = [*known_benchmarks(request.mpi), *of_lammps()]
     benchmarks = [Benchmark.from_json(entry) for entry in known]
-    chosen = find_benchmarks(benchmarks, arguments.benchmarks, "the command line") or benchmarks
-    if arguments.format == "json":
+    chosen = find_benchmarks(benchmarks, request.benchmarks, "the command line") or benchmarks
+    if request.format == "json":
         names = {benchmark.name for benchmark in chosen}
         print_json([entry for entry in known if entry["name"] in names])
-    elif arguments.benchmarks:
+    elif request.benchmarks:
         for benchmark in chosen:
             _print_one(benchmark)
     else:

@@ -1,11 +1,10 @@
-"""`kiviat model`: lists and shows machine files, fits them to measurements, checks and validates them."""
+"""`kiviat model fit`: fits a machine file to measurements."""
 
 from __future__ import annotations
 
 import re
 import statistics
 import sys
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -13,9 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
-from kiviat.cli.subcommands.model_machines import list_machines, show_machine
-from kiviat.cli.subcommands.model_predict import execute as predict
-from kiviat.cli.subcommands.model_rows import check, validate
+from kiviat.cli.options.request import ModelFitRequest
 from kiviat.cli.text.table import print_table
 from kiviat.launch.emulated.shaping import shaping_of
 from kiviat.launch.emulated.spec import Spec, parse_spec
@@ -38,35 +35,23 @@ _FRAME_PAYLOAD_BYTES, _HEADERS_BYTES = 1448, 66
 _PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 
 
-def execute(arguments: Namespace) -> int:
-    actions = {
-        "list": list_machines,
-        "show": show_machine,
-        "fit": _fit,
-        "check": check,
-        "validate": validate,
-        "predict": predict,
-    }
-    return actions[arguments.action](arguments)
-
-
-def _fit(arguments: Namespace) -> int:
-    path = Path(arguments.output)
+def execute(request: ModelFitRequest) -> int:
+    path = Path(request.output)
     if not re.fullmatch(r"[a-z][a-z0-9-]*\.toml", path.name):
         raise InputError(
-            f"-o {arguments.output!r}: a machine has the name of its file; give lower-case letters, digits "
+            f"-o {request.output!r}: a machine has the name of its file; give lower-case letters, digits "
             "and -, then .toml"
         )
-    loaded = [load(find_run(name)) for name in arguments.runs]
+    loaded = [load(find_run(name)) for name in request.runs]
     for warning in (warning for _, _, warnings in loaded for warning in warnings):
         print(f"kiviat: {warning}", file=sys.stderr)
     runs = [run for run, _, _ in loaded]
     for run in runs:
         if run.substrate == "simulated":
             raise InputError(f"run {run.id} is simulated; a machine is fitted to what was measured")
-    if arguments.nodes is not None and arguments.nodes < 1:
-        raise InputError(f"--nodes {arguments.nodes}: give how many nodes the machine has, at least 1")
-    structure = _structure(runs, arguments)
+    if request.nodes is not None and request.nodes < 1:
+        raise InputError(f"--nodes {request.nodes}: give how many nodes the machine has, at least 1")
+    structure = _structure(runs, request)
     points: dict[str, Sequence[Summary]] = {}
     exchanges: dict[str, Sequence[Summary]] = {}
     left_out = []
@@ -83,7 +68,7 @@ def _fit(arguments: Namespace) -> int:
         for level, found in curves(run, summaries, "pingping").items():
             exchanges[level] = tuple(point for point in found if not is_disturbed(point))
     if not points:
-        raise InputError(f"{', '.join(arguments.runs)}: no ping-pong was measured; `kiviat run pingpong`")
+        raise InputError(f"{', '.join(request.runs)}: no ping-pong was measured; `kiviat run pingpong`")
     structure = replace(structure, left_out=tuple(left_out))
     if structure.link_source and structure.link and "network" in points:
         refuse_off_link(points["network"], structure.link, structure.bucket)
@@ -111,7 +96,7 @@ def _drafted(text: str, path: Path) -> Machine:
             raise InputError(str(error).replace(str(draft), f"what would be {path}")) from None
 
 
-def _structure(runs: Sequence[Run], arguments: Namespace) -> Structure:
+def _structure(runs: Sequence[Run], request: ModelFitRequest) -> Structure:
     """What the runs say of the machine; they must be of one machine and one MPI."""
     mpis = {(launch.mpi, launch.mpi_version) for run in runs for launch in run.launches}
     mpis.discard((None, None))
@@ -123,21 +108,16 @@ def _structure(runs: Sequence[Run], arguments: Namespace) -> Structure:
     machine = first.machine
     about = f"{machine.name}, {mpi} {version}"
     caches = [cache.bytes for cache in machine.caches]
-    rates = {
-        name: None if given is None else parse_value(given, unit, f"--{name.replace('_', '-')}")
-        for name, unit in (("link", "B/s"), ("flops", "flop/s"), ("memory_bandwidth", "B/s"))
-        for given in [getattr(arguments, name)]
-    }
-    core = arguments.core_memory_bandwidth
+    link = _rate(request.link, "B/s", "--link")
     nodes, sockets, cores = _shape(runs)
     link_source, bucket, wire_s = "", None, None
     if (spec := _emulated_links(runs)) is not None:
         bucket, wire_s = _bucket(spec), spec.delay_s or 0.0
-        if rates["link"] is None and spec.rate_bit_per_s is not None:
-            rates["link"] = spec.rate_bit_per_s / 8 * _PAYLOAD
+        if link is None and spec.rate_bit_per_s is not None:
+            link = spec.rate_bit_per_s / 8 * _PAYLOAD
             link_source = "what a stream gets of the emulated link's rate, and its bucket: docs/emulated.md"
     return Structure(
-        nodes=arguments.nodes or nodes,
+        nodes=request.nodes or nodes,
         sockets=sockets,
         cores=cores,
         memory_bytes=max(1, (machine.memory_bytes or 0) // _sharing(runs, nodes)),
@@ -146,14 +126,18 @@ def _structure(runs: Sequence[Run], arguments: Namespace) -> Structure:
         mpi_version=version or "",
         source=source,
         about=about,
-        link=rates["link"],
+        link=link,
         link_source=link_source,
         bucket=bucket,
         wire_s=wire_s,
-        flops=rates["flops"],
-        core_memory_bandwidth=None if core is None else parse_value(core, "B/s", "--core-memory-bandwidth"),
-        memory_bandwidth=rates["memory_bandwidth"],
+        flops=_rate(request.flops, "flop/s", "--flops"),
+        core_memory_bandwidth=_rate(request.core_memory_bandwidth, "B/s", "--core-memory-bandwidth"),
+        memory_bandwidth=_rate(request.memory_bandwidth, "B/s", "--memory-bandwidth"),
     )
+
+
+def _rate(given: str | None, unit: str, option: str) -> float | None:
+    return None if given is None else parse_value(given, unit, option)
 
 
 def _emulated(run: Run) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kiviat.cli.options.request import PlaceRequest
 from kiviat.cli.options.substrate import substrate_of
 from kiviat.cli.options.traffic import Program, in_words, read_program
 from kiviat.cli.subcommands.place_verify import verify
@@ -34,71 +34,71 @@ AUTOMATIC = "automatic"
 _WORDS = {"bytes": "bytes between nodes", "max-link": "bytes on the worst link", "hop-bytes": "hop-bytes"}
 
 
-def execute(arguments: Namespace) -> int:
-    _refuse(arguments)
-    program = read_program(arguments.profile, arguments.case)
+def execute(request: PlaceRequest) -> int:
+    _refuse(request)
+    program = read_program(request.profile, request.case)
     ranks = program.traffic.ranks
-    substrate = substrate_of(arguments.on) if arguments.on else None
-    target = _target(arguments, substrate, ranks)
+    substrate = substrate_of(request.on) if request.on else None
+    target = _target(request, substrate, ranks)
     target.refuse(ranks)
-    layouts = _others(arguments, program, target)
+    layouts = _others(request, program, target)
     node = automatic(
         program.traffic,
         target,
-        arguments.objective,
+        request.objective,
         list(layouts.values()),
-        None if arguments.no_scotch else scotch.mapped,
+        None if request.no_scotch else scotch.mapped,
     )
-    layouts[AUTOMATIC] = layout_of_nodes(program.traffic, target, node, bool(arguments.bind))
+    layouts[AUTOMATIC] = layout_of_nodes(program.traffic, target, node, bool(request.bind))
     predictions = {name: of_layout(program.traffic, layout, target) for name, layout in layouts.items()}
-    if arguments.format == "table":
-        _print(program, target, predictions, arguments)
-    _write(arguments, layouts[AUTOMATIC])
-    if arguments.verify:
+    if request.format == "table":
+        _print(program, target, predictions, request)
+    _write(request, layouts[AUTOMATIC])
+    if request.verify:
         assert substrate is not None
-        return verify(arguments, program, substrate, layouts, predictions)
-    if arguments.format != "table":
+        return verify(request, program, substrate, layouts, predictions)
+    if request.format != "table":
         lines = [{"placement": name, **_json(found)} for name, found in predictions.items()]
-        print_csv(lines) if arguments.format == "csv" else print_json(lines)
+        print_csv(lines) if request.format == "csv" else print_json(lines)
     return 0
 
 
-def _refuse(arguments: Namespace) -> None:
-    if arguments.program and not arguments.verify:
-        raise InputError(f"-- {arguments.program[0]}: a program is for --verify; give it, or no program")
-    if arguments.verify and not arguments.program:
+def _refuse(request: PlaceRequest) -> None:
+    if request.program and not request.verify:
+        raise InputError(f"-- {request.program[0]}: a program is for --verify; give it, or no program")
+    if request.verify and not request.program:
         raise InputError("--verify needs the program: --verify -- mpirun -n 16 ./program")
-    if arguments.verify and not arguments.on:
+    if request.verify and not request.on:
         raise InputError(
             "--verify needs nodes to run on: --on emulated:4x4, --on slurm within a job, or --on native"
         )
-    if arguments.emit and arguments.emit not in placements():
-        raise InputError(f"--emit {arguments.emit} is no launcher known here; give {', '.join(placements())}")
-    if arguments.emit and not arguments.output:
-        raise InputError(f"--emit {arguments.emit} writes a file; name it: -o FILE")
+    if request.emit and request.emit not in placements():
+        raise InputError(f"--emit {request.emit} is no launcher known here; give {', '.join(placements())}")
+    if request.emit and not request.output:
+        raise InputError(f"--emit {request.emit} writes a file; name it: -o FILE")
 
 
-def _target(arguments: Namespace, substrate: Substrate | None, ranks: int) -> Target:
+def _target(request: PlaceRequest, substrate: Substrate | None, ranks: int) -> Target:
     there = substrate.topology() if substrate else None
-    names = _hosts(arguments.hosts) or (tuple(node.name for node in there.nodes) if there else None)
-    if arguments.machine:
-        return of_machine(find_machine(arguments.machine), ranks, arguments.nodes, names)
-    if arguments.nodes:
-        return _with_local_sockets(of_shape(arguments.nodes, names), arguments)
-    if there is not None and arguments.on:
-        return of_topology(arguments.on, there)
+    names = _hosts(request.hosts) or (tuple(node.name for node in there.nodes) if there else None)
+    if request.machine:
+        return of_machine(find_machine(request.machine), ranks, request.nodes, names)
+    if request.nodes:
+        return _with_local_sockets(of_shape(request.nodes, names), request)
+    if there is not None and request.on:
+        return of_topology(request.on, there)
     raise InputError("where should the ranks run? Give --nodes 4x8, --machine NAME, or --on emulated:4x2")
 
 
-def _with_local_sockets(target: Target, arguments: Namespace) -> Target:
+def _with_local_sockets(target: Target, request: PlaceRequest) -> Target:
     """With --bind and no word about sockets: nodes are taken to be like this one, if it has as many cores."""
-    if not arguments.bind or any(node.cores for node in target.topology.nodes):
+    if not request.bind or any(node.cores for node in target.topology.nodes):
         return target
     (here,) = local_topology().nodes
     slots = int(target.room.max())
     if len(here.cores) < slots:
         raise InputError(
-            f"--bind {arguments.bind}: the sockets of the nodes are not known, and this machine has "
+            f"--bind {request.bind}: the sockets of the nodes are not known, and this machine has "
             f"{len(here.cores)} cores, not {slots}; say them: --nodes NODESxSOCKETSxSLOTS"
         )
     nodes = tuple(replace(node, sockets=here.sockets) for node in target.topology.nodes)
@@ -117,14 +117,14 @@ def _hosts(text: str | None) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _others(arguments: Namespace, program: Program, target: Target) -> dict[str, Layout]:
-    ranks, binding = program.traffic.ranks, arguments.bind
+def _others(request: PlaceRequest, program: Program, target: Target) -> dict[str, Layout]:
+    ranks, binding = program.traffic.ranks, request.bind
     layouts = {
         policy: place(target.topology, ranks, policy, binding=binding) for policy in ("cyclic", "blocked")
     }
     if given := _given(program, target):
         layouts["given"] = given
-    for policy in arguments.beside:
+    for policy in request.beside:
         layouts[policy] = place(
             target.topology, ranks, policy, binding=None if policy.startswith("file:") else binding
         )
@@ -142,11 +142,11 @@ def _given(program: Program, target: Target) -> Layout | None:
 
 
 def _print(
-    program: Program, target: Target, predictions: Mapping[str, Prediction], arguments: Namespace
+    program: Program, target: Target, predictions: Mapping[str, Prediction], request: PlaceRequest
 ) -> None:
     print(bold(f"{in_words(program)}"))
     network = "its network" if target.known else "one switch between the nodes"
-    print(f"onto {target.label} ({network}), for the fewest {_WORDS[arguments.objective]}\n")
+    print(f"onto {target.label} ({network}), for the fewest {_WORDS[request.objective]}\n")
     rows = []
     for name, found in predictions.items():
         rows.append(
@@ -163,11 +163,11 @@ def _print(
         "<>>><>", ["predicted", "between nodes", "between sockets", "worst link", "", "hop-bytes"], rows
     )
     print()
-    print(_verdict(predictions, arguments.objective))
+    print(_verdict(predictions, request.objective))
     if all(found.sockets is None for found in predictions.values()):
         print(dim("nobody is bound to a socket; --bind core places ranks on sockets too"))
-    if arguments.no_scotch or scotch.program() is None:
-        reason = "as asked" if arguments.no_scotch else "scotch_gmap is not installed (Debian: scotch)"
+    if request.no_scotch or scotch.program() is None:
+        reason = "as asked" if request.no_scotch else "scotch_gmap is not installed (Debian: scotch)"
         print(dim(f"without Scotch's mapping to begin with: {reason}"))
 
 
@@ -197,17 +197,17 @@ def _json(found: Prediction) -> dict[str, Any]:
     }
 
 
-def _write(arguments: Namespace, layout: Layout) -> None:
+def _write(request: PlaceRequest, layout: Layout) -> None:
     """The rank file, and how it is used."""
-    if not arguments.output:
+    if not request.output:
         return
-    path = Path(arguments.output)
-    if not arguments.emit:
+    path = Path(request.output)
+    if not request.emit:
         write_whole("".join(f"{line}\n" for line in layout.lines()), path, "placement")
         used = f"`kiviat run --place file:{shlex.quote(str(path))} …`"
         print(typeable(f"\nwrote {path}: {used}"), file=sys.stderr)
         return
-    family, version = placements()[arguments.emit]
+    family, version = placements()[request.emit]
     emitted = emit(layout, family, version)
     # The file that says where ranks go has the name that was asked for, a list of hosts beside it another.
     main = "ranks" if "ranks" in emitted.files else "hosts"

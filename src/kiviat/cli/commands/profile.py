@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from pathlib import Path
 
+from kiviat.cli.options.request import ProfileRequest
 from kiviat.cli.options.user_command import started
 from kiviat.cli.subcommands import profile_simulated
 from kiviat.cli.text.profiled import say, tell
@@ -13,31 +13,31 @@ from kiviat.launch.tools.profile import TOOL, Asked, profiled, profiling, record
 from kiviat.record import InputError
 
 
-def execute(arguments: Namespace) -> int:
-    if (arguments.on or "").partition(":")[0] == "simulated":
-        return profile_simulated.execute(arguments)
-    _refuse_what_is_simulated(arguments)
-    words: list[str] = arguments.program or []
+def execute(request: ProfileRequest) -> int:
+    if (request.where.on or "").partition(":")[0] == "simulated":
+        return profile_simulated.execute(request)
+    _refuse_what_is_simulated(request)
+    words = request.program
     if not words:
         raise InputError("there is nothing to profile; give the command after --: -- mpirun -n 4 ./program")
-    found = linked(words, sure=arguments.mpi is not None)
-    toolchain = toolchain_for(found, arguments.mpi)
-    if arguments.crossing and not toolchain.vendor.monitoring:
+    found = linked(words, sure=request.mpi is not None)
+    toolchain = toolchain_for(found, request.mpi)
+    if request.crossing and not toolchain.vendor.monitoring:
         raise InputError(f"--mpi-traffic: {toolchain.name} does not count what it sends; leave it out")
-    substrate, starting = started(arguments, words, toolchain)
-    library = TOOL.library(toolchain, dry=arguments.dry_run)
-    recorder = recorder_of(toolchain, dry=arguments.dry_run) if arguments.waits else None
-    asked = Asked(arguments.crossing, recorder, arguments.counters)
-    output = Path(arguments.output or TOOL.default_name(found.program))
-    if arguments.dry_run:
+    substrate, starting = started(request.where, words, toolchain)
+    library = TOOL.library(toolchain, dry=request.dry_run)
+    recorder = recorder_of(toolchain, dry=request.dry_run) if request.waits else None
+    asked = Asked(request.crossing, recorder, request.counters)
+    output = Path(request.output or TOOL.default_name(found.program))
+    if request.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
         print(profiling(starting(folder), library, folder, asked).shell_line())
         return 0
-    state = Path(arguments.state) if arguments.state else None
+    state = Path(request.state) if request.state else None
     with substrate:
         ended = profiled(starting, library, output, state, asked)
     tell(ended)
-    if arguments.counters and len(ended.profiles) > 1:
+    if request.counters and len(ended.profiles) > 1:
         say("--counters: several programs were profiled at once, none of whose phases could be told apart")
     if not ended.profiles:
         say(
@@ -47,23 +47,22 @@ def execute(arguments: Namespace) -> int:
     return ended.status
 
 
-_OF_SIMULATIONS = {
-    "ranks": "-n",
-    "sizes": "-m",
-    "problem_class": "--class",
-    "set": "--set",
-    "compute": "--compute",
-}
-
-
-def _refuse_what_is_simulated(arguments: Namespace) -> None:
-    if arguments.benchmarks:
+def _refuse_what_is_simulated(request: ProfileRequest) -> None:
+    what = request.what
+    if what.benchmarks:
         raise InputError(
-            f"{arguments.benchmarks[0]}: benchmarks are profiled by name on simulated machines only (--on "
+            f"{what.benchmarks[0]}: benchmarks are profiled by name on simulated machines only (--on "
             "simulated:MACHINE); give the command after --: -- mpirun -n 4 ./program"
         )
-    for name, option in _OF_SIMULATIONS.items():
-        if getattr(arguments, name) not in (None, []):
+    given = {
+        "-n": what.ranks,
+        "-m": what.sizes,
+        "--class": what.problem_class,
+        "--set": what.set or None,
+        "--compute": request.compute,
+    }
+    for option, value in given.items():
+        if value is not None:
             raise InputError(
                 f"{option} is for simulated machines (--on simulated:MACHINE); the command after -- says it"
             )

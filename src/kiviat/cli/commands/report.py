@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import gc
-from argparse import Namespace
 from pathlib import Path
 
 from kiviat.cli.options.files import names_profile, print_name
+from kiviat.cli.options.request import ReportRequest
 from kiviat.cli.text.run_page import report_on
 from kiviat.profile import read_profile
 from kiviat.record import InputError, write_whole
 from kiviat.store import find_run
 
 
-def execute(arguments: Namespace) -> int:
-    if any(map(names_profile, arguments.runs)):
-        return _of_profile(arguments)
+def execute(request: ReportRequest) -> int:
+    if any(map(names_profile, request.runs)):
+        return _of_profile(request)
     # A million small objects live until the page is written; to look at them again and again takes a fifth
     # of the time.
     gc.disable()
-    report_on([find_run(name) for name in arguments.runs], Path(arguments.output))
-    print_name(arguments.output)
+    report_on([find_run(name) for name in request.runs], Path(request.output))
+    print_name(request.output)
     return 0
 
 
-def _of_profile(arguments: Namespace) -> int:
+def _of_profile(request: ReportRequest) -> int:
     from kiviat.report.profile.page import render_profile
 
-    if len(arguments.runs) > 1:
-        raise InputError(f"{', '.join(arguments.runs)}: a profile has a page of its own; give one alone")
-    write_whole(render_profile(read_profile(Path(arguments.runs[0]))), Path(arguments.output), "report")
-    print_name(arguments.output)
+    if len(request.runs) > 1:
+        raise InputError(f"{', '.join(request.runs)}: a profile has a page of its own; give one alone")
+    write_whole(render_profile(read_profile(Path(request.runs[0]))), Path(request.output), "report")
+    print_name(request.output)
     return 0

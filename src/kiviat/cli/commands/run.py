@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kiviat.cli.options.external_programs import Foreign, foreign
+from kiviat.cli.options.external_programs import Foreign, foreign, with_plan_of_lammps
 from kiviat.cli.options.native_program import built, described
-from kiviat.cli.options.plan import asked_plan, named_plan, refuse_other_options
+from kiviat.cli.options.plan import asked_once, asked_plan, named_plan, refuse_other_options
 from kiviat.cli.options.preflight import refuse_beyond_memory
+from kiviat.cli.options.request import RunRequest
 from kiviat.cli.options.run_directory import home_of, new_run
 from kiviat.cli.options.simulated_program import refuse_options_of_programs
 from kiviat.cli.options.substrate import (
-    ask_once,
     declared_watts,
     mpi_on,
     options_of,
     scheduler_to_ask,
-    settle_shape,
+    settled_shape,
     substrate_of,
 )
 from kiviat.cli.subcommands.run_arrangements import run_arranged
-from kiviat.cli.subcommands.run_job import SCRIPT_FILE, Job, request_of, script_of
+from kiviat.cli.subcommands.run_job import SCRIPT_FILE, Job, job_of, script_of
 from kiviat.cli.subcommands.run_job_note import own_job, take_over
-from kiviat.cli.subcommands.run_resumed import go_on_there, mpi_of, plan_of, resume_command
+from kiviat.cli.subcommands.run_resumed import mpi_of, plan_of, resume_command, where_it_began
 from kiviat.cli.text.progress import Progress
 from kiviat.cli.text.values import duration
 from kiviat.cli.text.verdict import print_verdict
 from kiviat.cli.visible import visible_cell
 from kiviat.launch.mpi.build import program_path
-from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.lammps import costed
@@ -51,186 +49,236 @@ from kiviat.store import RunDirectory, call_run, find_run
 from kiviat.store.read import load
 
 
-def execute(arguments: Namespace) -> int:
+@dataclass(frozen=True)
+class _Programs:
+    """What runs, and with which MPI. `binary` is kiviat-bench, None where it has nothing to do; `known` are
+    the benchmarks, as programs describe them.
+    """
+
+    toolchain: Toolchain
+    binary: Path | None
+    others: Foreign
+    known: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A run before anything of it is made. `resumed` is the directory of a run to go on with; `watts` are
+    those declared for a new one, as run.json holds them.
+    """
+
+    request: RunRequest
+    resumed: Path | None
+    programs: _Programs
+    substrate: Substrate
+    plan: Plan
+    expected: Estimate
+    watts: Mapping[str, Any] | None
+
+
+def execute(request: RunRequest) -> int:
     """Once, or as often as the plan has arrangements of its ranks."""
-    refuse_options_of_programs(arguments)
-    named = None if arguments.resume else named_plan(arguments)
+    refuse_options_of_programs(request.compute, request.speed)
+    named = None if request.resume else named_plan(request.what)
     arrangements = load_arrangements(named) if named else ()
     if named and arrangements:
-        return run_arranged(named, arrangements, arguments, substrate_of(arguments.on), _execute)
-    return _execute(arguments)[0]
+        return run_arranged(named, arrangements, request, substrate_of(request.where.on), _execute)
+    return _execute(request)[0]
 
 
-def _execute(arguments: Namespace) -> tuple[int, Path | None]:
-    """The exit code, and the run's directory if there is one."""
-    settle_shape(arguments)
-    resumed = None
-    if arguments.resume:
-        refuse_other_options(arguments)
-        resumed = find_run(arguments.resume, home_of(arguments))
-        go_on_there(resumed, arguments)
-    mpi = mpi_on(arguments.on, arguments.mpi)
+def _execute(request: RunRequest) -> tuple[int, Path | None]:
+    """The exit code, and the run's directory if there is one.
+
+    Each step takes what the step before it returns: where the run takes place says which MPI it has, the
+    programs built for that MPI say which benchmarks there are, and these make a plan. Only then is anything
+    started or written.
+    """
+    request, resumed = _settled(request)
+    programs = _programs(request, resumed)
+    if scheduler := scheduler_to_ask(request.where.on):
+        return _submitted(scheduler, request, resumed, programs)
+    planned = _planned(request, resumed, programs, substrate_of(request.where.on))
+    _refuse_unplaceable(planned)
+    if request.dry_run:
+        _print_dry_run(planned)
+        return 0, None
+    return _launched(planned)
+
+
+def _settled(request: RunRequest) -> tuple[RunRequest, Path | None]:
+    """The request with all that follows from it, and the directory of the run to go on with, if any."""
+    ranks, where = settled_shape(request.what.ranks, request.where)
+    request = replace(request, what=with_plan_of_lammps(replace(request.what, ranks=ranks)), where=where)
+    if not request.resume:
+        return request, None
+    refuse_other_options(request)
+    resumed = find_run(request.resume, home_of(request.output))
+    return replace(request, where=where_it_began(resumed, request.where)), resumed
+
+
+def _programs(request: RunRequest, resumed: Path | None) -> _Programs:
+    """Found, and built where need be and more than a dry run is asked for. The MPI is that of a program of
+    others if one runs.
+    """
+    mpi = mpi_on(request.where.on, request.mpi)
     if resumed:
-        mpi = mpi_of(resumed, mpi, lambda: foreign(arguments, resumed, None).lammps)
-    others = foreign(arguments, resumed, mpi)
-    toolchain, binary = _program(others, mpi, arguments.dry_run)
-    known = others.described + (described(toolchain, binary) if binary else [])
-    if scheduler := scheduler_to_ask(arguments.on):
-        return _as_job(scheduler, arguments, toolchain, known, resumed)
-    substrate, options = substrate_of(arguments.on), options_of(arguments)
-    if resumed and substrate.scheduler:
-        take_over(resumed, substrate.scheduler)
-    if substrate.machine:
-        ask_once(arguments)
-    declared = declared_watts(arguments, substrate)
-    # Of a run that goes on, the number of ranks is settled: a job need not know its nodes.
-    plan = costed(
-        plan_of(resumed, known) if resumed else asked_plan(arguments, known, substrate.default_ranks(options))
+        mpi = mpi_of(resumed, mpi, lambda: foreign(request, resumed, None).lammps)
+    others = foreign(request, resumed, mpi)
+    toolchain = others.lammps.toolchain if others.lammps else find_toolchain(mpi)
+    if others.alone:
+        return _Programs(toolchain, None, others, others.described)
+    binary = program_path(toolchain) if request.dry_run else built(toolchain)
+    return _Programs(toolchain, binary, others, others.described + described(toolchain, binary))
+
+
+def _planned(
+    request: RunRequest, resumed: Path | None, programs: _Programs, substrate: Substrate
+) -> _Planned:
+    """The plan of the run to go on with, else the one that the command line asks for."""
+    if resumed:
+        plan, watts = plan_of(resumed, programs.known), None
+    else:
+        what, watts = request.what, declared_watts(request.what.watts, substrate)
+        if substrate.machine:
+            what = asked_once(what)
+        if watts:
+            what = replace(what, watts=watts.control)
+        # A job is told how many ranks it has before it has nodes that could be counted.
+        submitted = scheduler_to_ask(request.where.on) is not None
+        ranks = 2 if submitted else substrate.default_ranks(options_of(request.where))
+        plan = asked_plan(what, programs.known, ranks)
+    plan = costed(plan)
+    return _Planned(
+        request, resumed, programs, substrate, plan, estimate(plan), watts.entry if watts else None
     )
-    refuse_beyond_memory(plan, substrate)
-    expected = estimate(plan)
-    for world in plan.worlds():  # what cannot be placed is refused before anything starts
+
+
+def _refuse_unplaceable(planned: _Planned) -> None:
+    """What does not fit is refused before anything starts."""
+    substrate, toolchain = planned.substrate, planned.programs.toolchain
+    refuse_beyond_memory(planned.plan, substrate)
+    options = options_of(planned.request.where)
+    for world in planned.plan.worlds():
         substrate.start(
             toolchain, world, Path(), replace(options, oversubscribed=substrate.oversubscribes(world))
         )
-    if arguments.dry_run:
-        _print_dry_run(plan, toolchain, binary, expected, options, substrate, others)
-        return 0, None
-    with (
-        substrate,
-        _directory(arguments, plan, resumed, substrate, declared) as directory,
-        _kept(directory, arguments),
-    ):
-        _announce(plan, toolchain, expected)
-        outcome = _run(
-            plan, toolchain, binary, directory, expected, options, arguments.timeout, substrate, others
-        )
+
+
+def _launched(planned: _Planned) -> tuple[int, Path | None]:
+    request = planned.request
+    with planned.substrate, _directory(planned) as directory, _kept(directory, request):
+        _announce(planned)
+        outcome = _run(planned, directory)
         if outcome.signal is not None:
             raise Interrupted(outcome.signal)
         directory.finish()
-    with _kept(directory, arguments):
-        print_verdict(directory.path, Path(arguments.report) if arguments.report else None)
+    with _kept(directory, request):
+        print_verdict(directory.path, Path(request.report) if request.report else None)
     return (1 if outcome.failed else 0), directory.path
 
 
-def _program(others: Foreign, mpi: str | None, dry: bool) -> tuple[Toolchain, Path | None]:
-    """The MPI of the run, that of a program of others if one runs; and kiviat-bench if it has work, which a
-    dry run does not build.
-    """
-    toolchain = others.lammps.toolchain if others.lammps else find_toolchain(mpi)
-    if others.alone:
-        return toolchain, None
-    return toolchain, program_path(toolchain) if dry else built(toolchain)
-
-
-def _as_job(
-    scheduler: Scheduler,
-    arguments: Namespace,
-    toolchain: Toolchain,
-    known: list[dict[str, Any]],
-    resumed: Path | None,
+def _submitted(
+    scheduler: Scheduler, request: RunRequest, resumed: Path | None, programs: _Programs
 ) -> tuple[int, Path | None]:
-    if not resumed and arguments.ranks is None:
+    """As a job of the scheduler, in which this run is resumed."""
+    if not resumed and request.what.ranks is None:
         raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
-    declared = declared_watts(arguments, Scheduled(scheduler))
-    plan = costed(plan_of(resumed, known) if resumed else asked_plan(arguments, known, 2))
-    expected = estimate(plan)
-    draft = request_of(arguments, plan, expected, home_of(arguments).absolute() / "RUN")
-    script = script_of(scheduler, draft, arguments)  # refused, if at all, before anything is made
-    if arguments.dry_run:
-        _announce(plan, toolchain, expected)
-        print(f"\n{SCRIPT_FILE}:\n{script}")
+    planned = _planned(request, resumed, programs, Scheduled(scheduler))
+
+    def script(folder: Path) -> str:
+        job = job_of(request, planned.plan, planned.expected, folder.absolute())
+        return script_of(scheduler, job, request.script)
+
+    draft = script(home_of(request.output) / "RUN")  # refused, if at all, before anything is made
+    if request.dry_run:
+        _announce(planned)
+        print(f"\n{SCRIPT_FILE}:\n{draft}")
         return 0, None
     scheduler.refuse_absent()
     if resumed is None:
-        with _directory(arguments, plan, None, Scheduled(scheduler), declared) as directory:
+        with _directory(planned) as directory:
             directory.finish("queued")
             resumed = directory.path
-    request = request_of(arguments, plan, expected, resumed.absolute())
-    script = script_of(scheduler, request, arguments)
-    job = Job(scheduler, resumed.absolute(), script, resume_command(resumed, arguments))
-    _announce(plan, toolchain, expected)
+    job = Job(scheduler, resumed.absolute(), script(resumed), resume_command(resumed, request))
+    _announce(planned)
     signal = job.run()
     if signal is not None:
-        raise Interrupted(signal, _resumable(resumed, arguments))
-    print_verdict(resumed, Path(arguments.report) if arguments.report else None)
+        raise Interrupted(signal, _resumable(resumed, request))
+    print_verdict(resumed, Path(request.report) if request.report else None)
     return (1 if _any_failed(resumed) else 0), resumed
 
 
 @contextmanager
-def _kept(directory: RunDirectory, arguments: Namespace) -> Iterator[None]:
+def _kept(directory: RunDirectory, request: RunRequest) -> Iterator[None]:
     """Says of an interruption what it leaves."""
     try:
         yield
     except Interrupted as interrupted:
         path, complete = directory.path, directory.run.state == "complete"
         shown = f"{path} is complete, `kiviat show {call_run(path)}` shows it"
-        interrupted.kept = shown if complete else _resumable(path, arguments)
+        interrupted.kept = shown if complete else _resumable(path, request)
         raise
 
 
-def _resumable(path: Path, arguments: Namespace) -> str:
-    return f"{path} keeps what is finished, `{resume_command(path, arguments)}` goes on"
+def _resumable(path: Path, request: RunRequest) -> str:
+    return f"{path} keeps what is finished, `{resume_command(path, request)}` goes on"
 
 
 def _any_failed(path: Path) -> bool:
     return any(row.outcome == "failed" for row in load(path)[1])
 
 
-def _run(
-    plan: Plan,
-    toolchain: Toolchain,
-    binary: Path | None,
-    directory: RunDirectory,
-    expected: Estimate,
-    options: Options,
-    timeout_s: float | None,
-    substrate: Substrate,
-    others: Foreign,
-) -> Outcome:
+def _run(planned: _Planned, directory: RunDirectory) -> Outcome:
+    plan, programs, substrate = planned.plan, planned.programs, planned.substrate
     # The plan knows one axis that the native program does not: the size of the launch.
     axes = {case.id: case.axes for case in plan.cases}
-    with Progress(plan, expected.likely_s) as progress:
-        common: dict[str, Any] = {
-            "run_id": directory.id,
-            "directory": directory.path,
-            "done": directory.done,
-            "on_launch": directory.set_launch,
-            "on_record": lambda record: directory.append(_with_axes(record, axes[record.case])),
-            "on_progress": progress.show,
-            "options": options,
-            "timeout_s": timeout_s,
-            "first_launch": len(directory.run.launches),
-            "substrate": substrate,
-        }
-        return run_plan(plan, toolchain, binary, others=others.programs, **common)
+
+    def keep(record: Record) -> None:
+        directory.append(_with_axes(record, axes[record.case]))
+
+    with Progress(plan, planned.expected.likely_s) as progress:
+        return run_plan(
+            plan,
+            programs.toolchain,
+            programs.binary,
+            run_id=directory.id,
+            directory=directory.path,
+            done=directory.done,
+            on_launch=directory.set_launch,
+            on_record=keep,
+            on_progress=progress.show,
+            options=options_of(planned.request.where),
+            timeout_s=planned.request.timeout,
+            first_launch=len(directory.run.launches),
+            substrate=substrate,
+            others=programs.others.programs,
+        )
 
 
 def _with_axes(record: Record, axes: Mapping[str, Scalar]) -> Record:
     return replace(record, axes={**record.axes, **axes})
 
 
-def _directory(
-    arguments: Namespace,
-    plan: Plan,
-    resumed: Path | None,
-    substrate: Substrate,
-    declared: Mapping[str, Any] | None,
-) -> RunDirectory:
-    if resumed:
-        job = own_job(substrate.scheduler) if substrate.scheduler else ""
-        return RunDirectory.reopen(resumed, plan.hash, job)
+def _directory(planned: _Planned) -> RunDirectory:
+    plan, substrate = planned.plan, planned.substrate
+    if planned.resumed:
+        job = ""
+        if substrate.scheduler:
+            take_over(planned.resumed, substrate.scheduler)
+            job = own_job(substrate.scheduler)
+        return RunDirectory.reopen(planned.resumed, plan.hash, job)
     about = {
         "name": plan.name,
         "hash": plan.hash,
         "definition": plan.definition,
         "cases": len(plan.cases),
     }
-    name = "-".join(filter(None, (plan.name, arguments.arrangement)))
-    return new_run(arguments, name, substrate, plan=about, watts=declared)
+    name = "-".join(filter(None, (plan.name, planned.request.arrangement)))
+    return new_run(planned.request, name, substrate, plan=about, watts=planned.watts)
 
 
-def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
+def _announce(planned: _Planned) -> None:
+    plan, toolchain, expected = planned.plan, planned.programs.toolchain, planned.expected
     print(
         f"plan {visible_cell(plan.name)}: {counted(len(plan.cases), 'case')} in "
         f"{counted(plan.launches, 'launch')} with {toolchain.name}, "
@@ -246,18 +294,14 @@ def _announce(plan: Plan, toolchain: Toolchain, expected: Estimate) -> None:
     sys.stdout.flush()
 
 
-def _print_dry_run(
-    plan: Plan,
-    toolchain: Toolchain,
-    binary: Path | None,
-    expected: Estimate,
-    options: Options,
-    substrate: Substrate,
-    others: Foreign,
-) -> None:
-    _announce(plan, toolchain, expected)
+def _print_dry_run(planned: _Planned) -> None:
+    plan, programs = planned.plan, planned.programs
+    options = options_of(planned.request.where)
+    _announce(planned)
     print("\ncommands:")
-    for command in dry_run(plan, toolchain, binary, options, substrate, others.programs):
+    for command in dry_run(
+        plan, programs.toolchain, programs.binary, options, planned.substrate, programs.others.programs
+    ):
         print(" ", command)
     print("\ncases of the first repetition:")
     for case in plan.ordered(0):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import Any
 
+from kiviat.cli.options.request import RunsRequest
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import print_csv, print_json, print_table
 from kiviat.record.run import Run
 from kiviat.store import each_run, runs_home
 
 
-def execute(arguments: Namespace) -> int:
+def execute(request: RunsRequest) -> int:
     found = [{**entry, "path": str(path)} for path, entry in each_run(_entry)]
-    if arguments.format == "json":
+    if request.format == "json":
         print_json(found)
-    elif arguments.format == "csv":
+    elif request.format == "csv":
         print_csv(found)
     elif not found:
         print(typeable(f"no runs in {runs_home()}; `kiviat run` makes one"))

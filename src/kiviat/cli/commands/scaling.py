@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from kiviat.analysis.published.scaling import judged
 from kiviat.analysis.scaling.reading import readings
 from kiviat.analysis.scaling.series import Asked, Source, joined, scaling
 from kiviat.cli.options.files import print_name
+from kiviat.cli.options.request import ScalingRequest
 from kiviat.cli.text.scaling import as_json, flat, print_readings, published_json
 from kiviat.cli.text.table import print_csv, print_json
 from kiviat.record import InputError, write_whole
@@ -22,28 +22,28 @@ from kiviat.store.read import load
 from kiviat.store.tables import load_tables
 
 
-def execute(arguments: Namespace) -> int:
-    at = _at(arguments.at)
-    sources = _sources(arguments.runs)
-    result = scaling(sources, Asked(tuple(arguments.benchmark), arguments.metric, arguments.kind))
+def execute(request: ScalingRequest) -> int:
+    at = _at(request.at)
+    sources = _sources(request.runs)
+    result = scaling(sources, Asked(tuple(request.benchmark), request.metric, request.kind))
     found = readings(result, sources, at)
     published = judged(result.studies, sources)
-    if arguments.output:
+    if request.output:
         page = render_scaling(found, sources, result.left_out, published)
-        write_whole(page, Path(arguments.output), "report")
+        write_whole(page, Path(request.output), "report")
     for why in result.left_out:
         print(f"kiviat: left out: {why}", file=sys.stderr)
-    if arguments.format == "json":
+    if request.format == "json":
         studies = [as_json(one, published) for one in found]
         of_no_study = [published_json(one) for one in published if one.study is None]
         print_json({"studies": studies, "published": of_no_study, "left_out": result.left_out})
-    elif arguments.format == "csv":
+    elif request.format == "csv":
         print_csv([line for one in found for line in flat(one)])
     else:
         print_readings(found, published)
-        if arguments.output:
+        if request.output:
             print()
-            print_name(arguments.output)
+            print_name(request.output)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.cli.options.files import names_profile, names_trace
+from kiviat.cli.options.request import ShowRequest
 from kiviat.cli.text import profile as show_profile
 from kiviat.cli.text import trace as show_trace
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
@@ -22,25 +22,25 @@ from kiviat.store import find_run
 from kiviat.store.read import load
 
 
-def execute(arguments: Namespace) -> int:
-    if names_profile(arguments.run):
-        return show_profile.show(Path(arguments.run), arguments.format)
-    if names_trace(arguments.run):
-        return show_trace.show(Path(arguments.run), arguments.format)
-    run, rows, warnings = load(find_run(arguments.run))
+def execute(request: ShowRequest) -> int:
+    if names_profile(request.run):
+        return show_profile.show(Path(request.run), request.format)
+    if names_trace(request.run):
+        return show_trace.show(Path(request.run), request.format)
+    run, rows, warnings = load(find_run(request.run))
     for warning in warnings:
         print(f"kiviat: {warning}", file=sys.stderr)
-    rows = _chosen(rows, arguments.benchmarks)
+    rows = _chosen(rows, request.benchmarks)
     summaries = summarise(rows)
-    if arguments.format == "csv":
+    if request.format == "csv":
         print_csv([asdict(summary) for summary in summaries])
-    elif arguments.format == "json":
+    elif request.format == "json":
         print_json(summaries)
     else:
         print(bold(f"run {run.id}"), dim(_provenance(run)))
         if model := run.machine.model:
             print(_prediction(model))
-        _print_tables(summaries, arguments.percentiles)
+        _print_tables(summaries, request.percentiles)
         for line in failures(rows):
             print(f"\n{line}")
     return 0

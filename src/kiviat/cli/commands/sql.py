@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Sequence
 from itertools import chain, count
 
+from kiviat.cli.options.request import SqlRequest
 from kiviat.cli.text.table import print_csv, print_json, print_table
 from kiviat.store import find_run, list_runs
 from kiviat.store.ask import ask
 
 
-def execute(arguments: Namespace) -> int:
-    runs = [find_run(name) for name in arguments.run] if arguments.run else list_runs()
-    names, rows = ask(runs, arguments.query, arguments.unsafe)
+def execute(request: SqlRequest) -> int:
+    runs = [find_run(name) for name in request.run] if request.run else list_runs()
+    names, rows = ask(runs, request.query, request.unsafe)
     if not names:
         return 0  # nothing was asked for
-    if arguments.format == "table":
+    if request.format == "table":
         cells = [["" if value is None else str(value) for value in row] for row in rows]
         print_table("<" * len(names), names, cells)
         return 0
     unique = _unique(names)
     dictionaries = [dict(zip(unique, row, strict=True)) for row in rows]
-    (print_csv if arguments.format == "csv" else print_json)(dictionaries)
+    (print_csv if request.format == "csv" else print_json)(dictionaries)
     return 0
 
 

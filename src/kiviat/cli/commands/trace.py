@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from argparse import Namespace
 from pathlib import Path
 
+from kiviat.cli.options.request import TraceRequest
 from kiviat.cli.options.user_command import started
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.trace import in_one_line
@@ -16,20 +16,20 @@ from kiviat.record import InputError
 from kiviat.trace import read_trace
 
 
-def execute(arguments: Namespace) -> int:
-    words: list[str] = arguments.program or []
+def execute(request: TraceRequest) -> int:
+    words = request.program
     if not words:
         raise InputError("there is nothing to record; give the command after --: -- mpirun -n 4 ./program")
-    found = linked(words, sure=arguments.mpi is not None)
-    toolchain = toolchain_for(found, arguments.mpi)
-    substrate, starting = started(arguments, words, toolchain)
-    library = TOOL.library(toolchain, dry=arguments.dry_run)
-    output = Path(arguments.output or TOOL.default_name(found.program))
-    if arguments.dry_run:
+    found = linked(words, sure=request.mpi is not None)
+    toolchain = toolchain_for(found, request.mpi)
+    substrate, starting = started(request.where, words, toolchain)
+    library = TOOL.library(toolchain, dry=request.dry_run)
+    output = Path(request.output or TOOL.default_name(found.program))
+    if request.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
         print(TOOL.preloading(starting(folder), library, folder).shell_line())
         return 0
-    state = Path(arguments.state) if arguments.state else None
+    state = Path(request.state) if request.state else None
     with substrate:
         ended = traced(starting, library, output, state)
     if ended.written:

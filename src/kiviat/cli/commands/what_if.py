@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +10,12 @@ from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.cli.options.native_program import described, program
+from kiviat.cli.options.request import WhatIfRequest, Where
 from kiviat.cli.options.simulated_program import refuse_options_of_programs
-from kiviat.cli.options.substrate import settle_shape
+from kiviat.cli.options.substrate import options_of, settled_shape
 from kiviat.cli.subcommands.model_machines import shape_of
-from kiviat.cli.subcommands.run_replay import refuse_other_ranks
+from kiviat.cli.subcommands.run_replay import placed
 from kiviat.cli.text.table import bold, dim, print_csv, print_table
-from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.replay import refuse_unplaceable, replay, speed_of
@@ -31,23 +30,27 @@ from kiviat.plan.case import Case
 from kiviat.record import InputError, Record
 from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
 from kiviat.report.topology.text import in_short
-from kiviat.trace import read_trace
+from kiviat.trace import Trace, read_trace
 
 
-def execute(arguments: Namespace) -> int:
-    base = find_machine(arguments.machine)
-    if not arguments.set:
+def execute(request: WhatIfRequest) -> int:
+    base = find_machine(request.machine)
+    if not request.set:
         raise InputError("what-if needs a change: --set nic.bandwidth=2x, for example")
-    changed = _changed(base, arguments.set)
-    act = _replayed if arguments.replay else _simulated
-    records, apart = act(arguments, base, changed)
+    changed = _changed(base, request.set)
+    if request.replay and request.benchmarks:
+        raise InputError(f"benchmarks ({request.benchmarks[0]}, …) and --replay; give one of both")
+    if request.replay:
+        records, apart = _replayed(request, read_trace(Path(request.replay)), base, changed)
+    else:
+        records, apart = _simulated(request, base, changed)
     half = len(records) // 2
     pairs = list(zip(records[:half], records[half:], strict=True))
     lines = [line for before, after in pairs for line in _lines(before, after)]
-    if arguments.format == "csv":
+    if request.format == "csv":
         print_csv(lines)
     else:
-        _print(base, changed, arguments.set, lines, apart)
+        _print(base, changed, request.set, lines, apart)
     for before, after in pairs:
         for record, where in ((before, "as it is"), (after, "changed")):
             if record.outcome != "ok":
@@ -64,13 +67,13 @@ def _changed(base: Machine, settings: Sequence[str]) -> Machine:
         raise InputError(f"--set {', '.join(settings)}: {reason}") from None
 
 
-def _simulated(arguments: Namespace, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
+def _simulated(request: WhatIfRequest, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
     """The records of the one, then those of the other, and whether ranks are on several nodes."""
-    if not arguments.benchmarks:
+    if not request.benchmarks:
         raise InputError("what-if needs something to simulate: benchmarks, or --replay TRACE")
-    refuse_options_of_programs(arguments)
-    ranks, per_node = _ranks(arguments)
-    options = Options(place=arguments.place, per_node=per_node)
+    refuse_options_of_programs(None, request.speed)
+    ranks, where = _ranks(request)
+    options = options_of(where)
     layouts = []
     for machine, which in ((base, "as it is"), (changed, "changed")):
         try:
@@ -78,9 +81,9 @@ def _simulated(arguments: Namespace, base: Machine, changed: Machine) -> tuple[l
         except InputError as error:
             raise InputError(f"{machine.name}, {which}: {error}") from None
     asked = [
-        Asked(machine, case.benchmark, case.ranks, case.bytes, case.axes, arguments.place, per_node)
+        Asked(machine, case.benchmark, case.ranks, case.bytes, case.axes, where.place, where.ppn)
         for machine in (base, changed)
-        for case in _cases(arguments, ranks)
+        for case in _cases(request, ranks)
     ]
     most = max((one.case().world for one in asked), default=0)
     return simulate(asked, lambda text: None), any(_apart(layout, most) for layout in layouts)
@@ -90,14 +93,12 @@ def _apart(layout: Layout, ranks: int) -> bool:
     return len({place.node for place in layout.places[:ranks]}) > 1
 
 
-def _replayed(arguments: Namespace, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
+def _replayed(
+    request: WhatIfRequest, trace: Trace, base: Machine, changed: Machine
+) -> tuple[list[Record], bool]:
     """What a change of core.flops does to the given --speed is told apart from what it is."""
-    if arguments.benchmarks:
-        raise InputError(f"benchmarks ({arguments.benchmarks[0]}, …) and --replay; give one of both")
-    trace = read_trace(Path(arguments.replay))
-    refuse_other_ranks(trace, arguments)
-    options = Options(place=arguments.place, per_node=arguments.ppn)
-    speed = speed_of(trace, base, arguments.speed)
+    options = options_of(placed(trace, request.ranks, request.where))
+    speed = speed_of(trace, base, request.speed)
     gain = changed.numbers["core.flops"].value / base.numbers["core.flops"].value
     records, apart = [], False
     for machine, its in ((base, speed), (changed, replace(speed, ratio=speed.ratio * gain))):
@@ -113,18 +114,18 @@ def _replayed(arguments: Namespace, base: Machine, changed: Machine) -> tuple[li
     return records, apart
 
 
-def _ranks(arguments: Namespace) -> tuple[int, int | None]:
-    if arguments.ranks is None:
+def _ranks(request: WhatIfRequest) -> tuple[int, Where]:
+    ranks, where = settled_shape(request.ranks, request.where)
+    if ranks is None:
         raise InputError("what-if needs a number of ranks: -n 8, or -n 8x2")
-    settle_shape(arguments)
-    if not arguments.ranks.isdecimal() or int(arguments.ranks) < 1:
-        raise InputError(f"-n {arguments.ranks!r}: give a number of ranks, or nodes x ranks on each: 8x2")
-    return int(arguments.ranks), arguments.ppn
+    if not ranks.isdecimal() or int(ranks) < 1:
+        raise InputError(f"-n {ranks!r}: give a number of ranks, or nodes x ranks on each: 8x2")
+    return int(ranks), where
 
 
-def _cases(arguments: Namespace, ranks: int) -> Sequence[Case]:
+def _cases(request: WhatIfRequest, ranks: int) -> Sequence[Case]:
     toolchain, binary = program(SIMULATOR)
-    overrides = Overrides(benchmarks=arguments.benchmarks, bytes=arguments.sizes, launches=1)
+    overrides = Overrides(benchmarks=request.benchmarks, bytes=request.sizes, launches=1)
     plan = load_plan("quick", described(toolchain, binary), ranks, overrides)
     for reason in plan.left_out:
         print(f"left out: {reason}", file=sys.stderr)

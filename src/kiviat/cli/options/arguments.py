@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kiviat import __version__
 from kiviat.cli.options.parser import Parser, add_commands
 from kiviat.cli.options.renamed import current_names
+
+if TYPE_CHECKING:
+    from kiviat.cli.options.request import Request
 
 _NAME = "an identifier or the beginning of one, a path, or 'last'"
 _COMMANDS = {
@@ -83,15 +86,17 @@ def _written(what: str, kind: str = "", *suffixes: str) -> Callable[[str], str]:
 _PAGE = _written("report", "HTML", ".html", ".htm")
 
 
-def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
+def parsed(given: Sequence[str] | None = None) -> Request:
     """What the command line asks for. What follows `--`, and what `cc` gets, is not ours to read."""
+    from kiviat.cli.options.request import CcRequest, request_of
+
     words = list(sys.argv[1:] if given is None else given)
     if words[:1] == ["cc"] and words[1:2] not in (["-h"], ["--help"]):
-        return argparse.Namespace(command="cc", module="commands.cc", arguments=words[1:])
+        return CcRequest(tuple(words[1:]))
     program = None
     if words[:1] in (["run"], ["profile"], ["place"], ["trace"]) and "--" in words:
         at = words.index("--")
-        words, program = words[:at], words[at + 1 :]
+        words, program = words[:at], tuple(words[at + 1 :])
     words = current_names(words)
     replays = any(word.partition("=")[0] == "--replay" for word in words)
     top = parser(replays)
@@ -99,13 +104,7 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
         from kiviat.cli.options.completing import answer
 
         answer(top)
-    arguments = top.parse_args(words)
-    arguments.program = program
-    if arguments.command == "run" and arguments.replay is not None:
-        arguments.module = "subcommands.run_replay"
-    elif program is not None and arguments.command == "run":
-        arguments.module = "subcommands.run_program"
-    return arguments
+    return request_of(top.parse_args(words), program)
 
 
 def parser(replays: bool = False) -> Parser:
@@ -141,7 +140,6 @@ def _mpi(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
 
 
 def _run(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(arrangement=None)  # of a plan that has several, the one that runs
     command.add_argument(
         "benchmarks",
         nargs="*",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kiviat.cli.options.plan import named_plan
+from kiviat.cli.options.request import PlanOptions, RunRequest
 from kiviat.launch.programs.lammps import PROGRAM, LammpsProgram, described, named
 from kiviat.launch.programs.lammps_install import Lammps, find_lammps
 from kiviat.launch.run.program import Program
@@ -37,32 +37,40 @@ class Foreign:
         return {PROGRAM: LammpsProgram(self.lammps)} if self.lammps else {}
 
 
-def foreign(arguments: Namespace, resumed: Path | None, mpi: str | None) -> Foreign:
+def foreign(request: RunRequest, resumed: Path | None, mpi: str | None) -> Foreign:
     """What the command line, or the run to go on with, asks for. InputError where it is not installed."""
-    names = _resumed(resumed) if resumed else _asked(arguments)
+    names = _resumed(resumed) if resumed else _asked(request.what)
     lammps = [name for name in names if named(name)]
     if not lammps:
-        if arguments.lammps:
-            raise InputError(
-                f"--lammps {arguments.lammps}: no benchmark of LAMMPS is asked for; leave it out"
-            )
+        if request.lammps:
+            raise InputError(f"--lammps {request.lammps}: no benchmark of LAMMPS is asked for; leave it out")
         return Foreign()
-    if (arguments.on or "").startswith("simulated"):
+    on = request.where.on or ""
+    if on.startswith("simulated"):
         raise InputError(
             f"{lammps[0]} runs the installed LAMMPS, which was not built for simulated machines: record it, "
             "`kiviat trace -- mpirun … lmp …` (--dry-run without --on shows the command), then replay it, "
-            f"`kiviat run --on {arguments.on} --replay lmp.trace`"
+            f"`kiviat run --on {on} --replay lmp.trace`"
         )
-    return Foreign(find_lammps(arguments.lammps, mpi), len(lammps) == len(names))
+    return Foreign(find_lammps(request.lammps, mpi), len(lammps) == len(names))
 
 
-def _asked(arguments: Namespace) -> list[str]:
-    """The words, and what the plan has; a plan of its own serves who names benchmarks of LAMMPS only."""
-    plan = named_plan(arguments)
-    words = [word for word in arguments.benchmarks if not names_plan(word)]
-    if plan is None and words and all(map(named, words)):
-        arguments.plan = plan = _PLAN
-    return words + (plan_benchmarks(plan) if plan else [])
+def with_plan_of_lammps(options: PlanOptions) -> PlanOptions:
+    """A plan of its own serves a command that names benchmarks of LAMMPS only, and no plan."""
+    words = _benchmarks(options)
+    if named_plan(options) is None and words and all(map(named, words)):
+        return replace(options, plan=_PLAN)
+    return options
+
+
+def _asked(options: PlanOptions) -> list[str]:
+    """The words, and what the plan has."""
+    plan = named_plan(with_plan_of_lammps(options))
+    return _benchmarks(options) + (plan_benchmarks(plan) if plan else [])
+
+
+def _benchmarks(options: PlanOptions) -> list[str]:
+    return [word for word in options.benchmarks if not names_plan(word)]
 
 
 def _resumed(path: Path) -> list[str]:

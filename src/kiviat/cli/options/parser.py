@@ -46,7 +46,6 @@ def add_commands(top: Parser, groups: Mapping[str, Mapping[str, str]]) -> dict[s
         top.add_argument_group(title, "\n".join(lines))
         for name, summary in summaries.items():
             added[name] = commands.add_parser(name, description=f"{summary[0].upper()}{summary[1:]}.")
-            added[name].set_defaults(module=f"commands.{name.replace('-', '_')}")
     return added
 
 

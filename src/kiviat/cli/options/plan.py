@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from dataclasses import asdict, replace
 from typing import Any
 
+from kiviat.cli.options.request import PlanOptions, RunRequest
 from kiviat.plan import (
     COMMAND_LINE,
     Benchmark,
@@ -23,28 +24,28 @@ from kiviat.record.types import Scalar
 _DEFAULT_PLAN = "quick"
 
 
-def named_plan(arguments: Namespace) -> str | None:
+def named_plan(options: PlanOptions) -> str | None:
     """The plan that a word names, if any; whether the words are benchmarks is seen later."""
-    words = [word for word in arguments.benchmarks if names_plan(word)]
-    return arguments.plan or (words[0] if words else None)
+    words = [word for word in options.benchmarks if names_plan(word)]
+    return options.plan or (words[0] if words else None)
 
 
-def asked_plan(arguments: Namespace, known: list[dict[str, Any]], available: int) -> Plan:
+def asked_plan(options: PlanOptions, known: list[dict[str, Any]], available: int) -> Plan:
     """`available` ranks are used where the command line names no number."""
-    ranks = arguments.ranks
+    ranks = options.ranks
     if ranks is not None:
         available = max(expand_ranks(ranks, available, RankRule(), "-n"))
-    named, benchmarks = plan_in(arguments.benchmarks, known, arguments.plan)
+    named, benchmarks = plan_in(options.benchmarks, known, options.plan)
     if ranks is not None:
         _refuse_ranks_that_do_not_fit(ranks, available, benchmarks, known)
     overrides = Overrides(
         benchmarks=benchmarks,
-        bytes=arguments.sizes,
+        bytes=options.sizes,
         ranks=None if ranks is None or ranks.isdecimal() else ranks,
-        launches=arguments.launches,
-        seed=arguments.seed,
-        controls=_controls(arguments),
-        axes=_axes(arguments),
+        launches=options.launches,
+        seed=options.seed,
+        controls=_controls(options),
+        axes=_axes(options),
     )
     return load_plan(named or _DEFAULT_PLAN, known, available, overrides)
 
@@ -59,49 +60,50 @@ def _refuse_ranks_that_do_not_fit(
             raise InputError(f"-n {ranks} does not fit: {benchmark.name} runs on {rule}")
 
 
-def _controls(arguments: Namespace) -> dict[str, Scalar]:
+def _controls(options: PlanOptions) -> dict[str, Scalar]:
     given = {
-        "mode": _mode(arguments),
-        "sync": arguments.sync,
-        "target": None if arguments.target is None else arguments.target / 100,
-        "budget_s": arguments.budget,
-        "iterations": arguments.iterations,
-        "warmup": arguments.warmup,
-        "watts": arguments.watts,
+        "mode": _mode(options),
+        "sync": options.sync,
+        "target": None if options.target is None else options.target / 100,
+        "budget_s": options.budget,
+        "iterations": options.iterations,
+        "warmup": options.warmup,
+        "watts": options.watts,
     }
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _mode(arguments: Namespace) -> str | None:
-    if getattr(arguments, "once", False):
+def _mode(options: PlanOptions) -> str | None:
+    if options.once:
         return "once"
-    return "pallas2" if arguments.pallas2 else "fixed" if arguments.iterations is not None else None
+    return "pallas2" if options.pallas2 else "fixed" if options.iterations is not None else None
 
 
-def _axes(arguments: Namespace) -> dict[str, Any]:
+def asked_once(options: PlanOptions) -> PlanOptions:
+    """Simulated time repeats itself: one launch, one call, unless the command line says otherwise."""
+    once = options.iterations is None and not options.pallas2
+    return replace(options, launches=options.launches or 1, once=once)
+
+
+def _axes(options: PlanOptions) -> dict[str, Any]:
     axes: dict[str, Any] = {}
-    for word in arguments.set:
+    for word in options.set:
         name, equals, value = word.partition("=")
         if not (name and equals and value):
             raise InputError(
                 f"--set {word!r} is not of the form AXIS=VALUE; `kiviat list BENCH` shows the axes"
             )
         axes[name] = value
-    if arguments.memory is not None:
-        axes["memory"] = arguments.memory
-    if arguments.problem_class is not None:
-        axes["class"] = arguments.problem_class.upper()
-    return axes | ({} if arguments.multi is None else {"group": arguments.multi})
+    if options.memory is not None:
+        axes["memory"] = options.memory
+    if options.problem_class is not None:
+        axes["class"] = options.problem_class.upper()
+    return axes | ({} if options.multi is None else {"group": options.multi})
 
 
-_ALONGSIDE_RESUME = {
-    *("resume", "mpi", "report", "output", "module", "command"),
-    *("launcher", "on", "script", "ppn", "place", "bind", "timeout", "dry_run", "lammps"),
-}
-
-
-def refuse_other_options(arguments: Namespace) -> None:
-    """A run goes on with the plan it began with."""
-    for name, value in vars(arguments).items():
-        if name not in _ALONGSIDE_RESUME and value not in (None, False, []):
-            raise InputError(f"--resume takes the plan from the run; leave {name} ({value!r}) out")
+def refuse_other_options(request: RunRequest) -> None:
+    """A run goes on with the plan it began with, as a run of the machine it began on."""
+    for name, value in {**asdict(request.what), "machine": request.machine}.items():
+        if value not in (None, False, ()):
+            shown = list(value) if isinstance(value, tuple) else value
+            raise InputError(f"--resume takes the plan from the run; leave {name} ({shown!r}) out")

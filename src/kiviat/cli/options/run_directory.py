@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from kiviat.cli.options.substrate import WHERE
+from kiviat.cli.options.request import RunRequest
 from kiviat.launch.substrates.simulated import described_machine
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine import describe_host
 from kiviat.store import RunDirectory, runs_home
 
 
-def home_of(arguments: Namespace) -> Path:
-    return Path(arguments.output) if arguments.output else runs_home()
+def home_of(output: str | None) -> Path:
+    return Path(output) if output else runs_home()
 
 
 def new_run(
-    arguments: Namespace,
+    request: RunRequest,
     name: str,
     substrate: Substrate,
     *,
@@ -28,13 +28,13 @@ def new_run(
 ) -> RunDirectory:
     """`plan` and `watts`, declared ones, are as run.json holds them."""
     return RunDirectory.create(
-        home_of(arguments),
+        home_of(request.output),
         name,
-        machine=_machine(arguments.machine, substrate) | ({"declared_watts": watts} if watts else {}),
+        machine=_machine(request.machine, substrate) | ({"declared_watts": watts} if watts else {}),
         plan=plan,
         substrate=substrate.kind,
         clock=substrate.clock,
-        where={name: getattr(arguments, name) for name in WHERE},
+        where=asdict(request.where),
     )
 
 

@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from pathlib import Path
 
+from kiviat.cli.options.request import RunRequest
 from kiviat.launch.run.supervise import LaunchResult
 from kiviat.record import InputError
 
-_OF_BENCHMARKS = {
-    **{name: name for name in ("plan", "sizes", "memory", "launches", "seed", "budget", "target")},
-    **{name: name for name in ("iterations", "warmup", "watts", "resume", "lammps")},
-    "multi": "groups",
-    "problem_class": "class",
-}
+_OF_BENCHMARKS = (
+    *("plan", "sizes", "memory", "launches", "seed", "budget", "target"),
+    *("iterations", "warmup", "watts"),
+)
 
 
-def refuse_benchmarks(arguments: Namespace, instead: str) -> None:
+def refuse_benchmarks(request: RunRequest, instead: str) -> None:
     """`instead` is what is run: "--replay", for example."""
-    if arguments.benchmarks:
-        raise InputError(f"benchmarks ({arguments.benchmarks[0]}, …) and {instead}; give one of both")
-    for name, option in _OF_BENCHMARKS.items():
-        if getattr(arguments, name) is not None:
+    what = request.what
+    if what.benchmarks:
+        raise InputError(f"benchmarks ({what.benchmarks[0]}, …) and {instead}; give one of both")
+    given = {name: getattr(what, name) for name in _OF_BENCHMARKS}
+    others = {
+        "resume": request.resume,
+        "lammps": request.lammps,
+        "groups": what.multi,
+        "class": what.problem_class,
+    }
+    for option, value in {**given, **others}.items():
+        if value is not None:
             raise InputError(f"--{option} is for benchmarks; leave it out with {instead}")
 
 
-def refuse_options_of_programs(arguments: Namespace) -> None:
+def refuse_options_of_programs(compute: float | None, speed: float | None) -> None:
     """Where benchmarks are what runs."""
-    if getattr(arguments, "compute", None) is not None:
+    if compute is not None:
         raise InputError(
             "--compute is for programs after --: how long a benchmark computes the machine's model says"
         )
-    if getattr(arguments, "speed", None) is not None:
+    if speed is not None:
         raise InputError("--speed is for --replay; leave it out with benchmarks")
 
 

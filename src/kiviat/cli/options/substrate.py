@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from argparse import Namespace
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from kiviat.cli.options.request import Where
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.schedulers.scheduler import Scheduler, schedulers
@@ -47,30 +47,26 @@ def mpi_on(text: str | None, mpi: str | None) -> str | None:
     return SIMULATOR
 
 
-def ask_once(arguments: Namespace) -> None:
-    """Simulated time repeats itself: one launch, one call, unless the command line says otherwise."""
-    arguments.launches = arguments.launches or 1
-    arguments.once = arguments.iterations is None and not arguments.pallas2
+@dataclass(frozen=True)
+class DeclaredWatts:
+    """What a node or socket is said to take: as the native program reads it, and as run.json holds it."""
+
+    control: str
+    entry: dict[str, Any]
 
 
-def declared_watts(arguments: Namespace, substrate: Substrate) -> dict[str, Any] | None:
-    """What a node or socket is said to take, as run.json holds it; settles it for the plan.
-
-    The command line says it, or the file of a simulated machine.
-    """
-    if arguments.watts is not None:
-        asked = Watts.parse(arguments.watts)
+def declared_watts(given: str | None, substrate: Substrate) -> DeclaredWatts | None:
+    """What `--watts` says, else the file of a simulated machine."""
+    if given is not None:
+        asked = Watts.parse(given)
         sockets = substrate.machine.whole("node.sockets") if substrate.machine else None
-        arguments.watts = (asked if sockets is None else asked.of_node(sockets)).control()
-        return asked.to_json("command line")
-    if arguments.resume or substrate.machine is None:
-        return None
-    power = substrate.machine.number("power.node")
+        control = (asked if sockets is None else asked.of_node(sockets)).control()
+        return DeclaredWatts(control, asked.to_json("command line"))
+    power = substrate.machine.number("power.node") if substrate.machine else None
     if power is None:
         return None
     modelled = Watts(power, "node")
-    arguments.watts = modelled.control()
-    return modelled.to_json("machine file")
+    return DeclaredWatts(modelled.control(), modelled.to_json("machine file"))
 
 
 def scheduler_to_ask(text: str | None) -> Scheduler | None:
@@ -79,27 +75,17 @@ def scheduler_to_ask(text: str | None) -> Scheduler | None:
     return None if scheduler is None or scheduler.is_inside(os.environ) else scheduler
 
 
-# What a run keeps of this, and of which type.
-WHERE: Mapping[str, type] = {"on": str, "ppn": int, "place": str, "bind": str, "launcher": str}
-
-
-def settle_shape(arguments: Namespace) -> None:
-    """Turns `-n 8x2` into 16 ranks, two on each node."""
-    if arguments.ranks is None or "x" not in arguments.ranks.lower():
-        return
-    shape = parse_shape(arguments.ranks)
-    if arguments.ppn not in (None, shape.per_node):
+def settled_shape(ranks: str | None, where: Where) -> tuple[str | None, Where]:
+    """The ranks and their place, where `-n 8x2` has become 16 ranks, two on each node."""
+    if ranks is None or "x" not in ranks.lower():
+        return ranks, where
+    shape = parse_shape(ranks)
+    if where.ppn not in (None, shape.per_node):
         raise InputError(
-            f"-n {arguments.ranks} puts {shape.per_node} ranks on a node, --ppn says {arguments.ppn}; "
-            "leave one out"
+            f"-n {ranks} puts {shape.per_node} ranks on a node, --ppn says {where.ppn}; leave one out"
         )
-    arguments.ranks, arguments.ppn = str(shape.nodes * shape.per_node), shape.per_node
+    return str(shape.nodes * shape.per_node), replace(where, ppn=shape.per_node)
 
 
-def options_of(arguments: Namespace) -> Options:
-    return Options(
-        launcher=arguments.launcher,
-        place=arguments.place,
-        per_node=arguments.ppn,
-        bind=arguments.bind,
-    )
+def options_of(where: Where) -> Options:
+    return Options(launcher=where.launcher, place=where.place, per_node=where.ppn, bind=where.bind)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from kiviat.cli.options.substrate import substrate_of
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.cli.options.request import Where
+from kiviat.cli.options.substrate import options_of, substrate_of
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.substrate import Native, Substrate
 from kiviat.launch.tools.user_command import Starting, as_it_is, on
 from kiviat.record import InputError
 
 
-def started(arguments: Namespace, words: Sequence[str], toolchain: Toolchain) -> tuple[Substrate, Starting]:
+def started(where: Where, words: Sequence[str], toolchain: Toolchain) -> tuple[Substrate, Starting]:
     """What is to be entered first, and how the program starts there: as it is, where nothing is asked for."""
-    options = Options(place=arguments.place, per_node=arguments.ppn)
-    if arguments.on is None and not options.places:
+    options = options_of(where)
+    if where.on is None and not options.places:
         return Native(), as_it_is(words)
-    substrate = substrate_of(arguments.on)
+    substrate = substrate_of(where.on)
     if substrate.machine:
         raise InputError(
-            f"--on {arguments.on}: programs compiled for a real MPI do not run there; "
+            f"--on {where.on}: programs compiled for a real MPI do not run there; "
             "`kiviat trace` them here, and replay that"
         )
     starting = on(substrate, toolchain, words, options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from kiviat.analysis.aggregate.calibration import calibrated, in_short
 from kiviat.cli.options.files import print_name
+from kiviat.cli.options.request import ModelListRequest, ModelShowRequest
 from kiviat.cli.text.table import bold, dim, print_json, print_table
 from kiviat.machine.modelled.machine import (
     LEVELS,
@@ -59,9 +59,13 @@ _OPTIONAL = (
 )
 
 
-def list_machines(arguments: Namespace) -> int:
+def execute(request: ModelListRequest | ModelShowRequest) -> int:
+    return _show(request) if isinstance(request, ModelShowRequest) else _list(request)
+
+
+def _list(request: ModelListRequest) -> int:
     found = [load_machine(path) for path in machines().values()]
-    if arguments.format == "json":
+    if request.format == "json":
         print_json([_entry(machine) for machine in found])
         return 0
     headings = ["name", "nodes × sockets × cores", "network", "calibration", "version", "machine"]
@@ -84,11 +88,11 @@ def _entry(machine: Machine) -> dict[str, Any]:
     return {**about(machine), "file": str(machine.path)}
 
 
-def show_machine(arguments: Namespace) -> int:
-    machine = find_machine(arguments.machine)
-    if arguments.output:
-        _draw(machine, Path(arguments.output))
-    elif arguments.format == "json":
+def _show(request: ModelShowRequest) -> int:
+    machine = find_machine(request.machine)
+    if request.output:
+        _draw(machine, Path(request.output))
+    elif request.format == "json":
         print_json(_whole(machine))
     else:
         _print(machine)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.cli.options.request import ModelPredictRequest
 from kiviat.cli.text.table import bold, print_csv, print_table
 from kiviat.cli.text.values import setting
 from kiviat.launch.run.simulated_runner import Asked, simulate
@@ -35,15 +35,15 @@ class Predicted:
         return None if self.model is None else self.model / self.measured.median - 1
 
 
-def execute(arguments: Namespace) -> int:
-    machine = find_machine(arguments.machine)
-    run, rows, _ = load(find_run(arguments.run))
+def execute(request: ModelPredictRequest) -> int:
+    machine = find_machine(request.machine)
+    run, rows, _ = load(find_run(request.run))
     if run.clock != "wall":
         raise InputError(f"run {run.id} was not measured here (its clock is {run.clock}); name one that was")
     found = predict(machine, run, summarise(rows))
     if not found:
         raise InputError(f"run {run.id} has no results to compare with")
-    if arguments.format == "csv":
+    if request.format == "csv":
         print_csv([_cells(one) for one in found])
         return 0
     print(f"{bold(machine.name)}, version {machine.version}, hash {machine.hash[:16]}, and run {run.id}")

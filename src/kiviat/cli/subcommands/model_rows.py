@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
+from kiviat.cli.options.request import ModelCheckRequest, ModelValidateRequest
 from kiviat.cli.text.table import bold, print_table
 from kiviat.cli.visible import erase_line, visible_cell
 from kiviat.launch.run.simulated_runner import Asked, simulate
@@ -25,12 +25,16 @@ from kiviat.record.units import counted
 _PAGE = Path("docs/validation.md")
 
 
-def check(arguments: Namespace) -> int:
+def execute(request: ModelCheckRequest | ModelValidateRequest) -> int:
+    return _check(request) if isinstance(request, ModelCheckRequest) else _validate(request)
+
+
+def _check(request: ModelCheckRequest) -> int:
     """1 where an exact row that contradicts no other is farther off than it may be.
 
     What was changed in an uncalibrated variant has no row of its own, and its base's rows need not fit it.
     """
-    machine = find_machine(arguments.machine)
+    machine = find_machine(request.machine)
     questions = calibration(machine)
     if not questions:
         reason = machine.uncalibrated or "its file names no published row in calibrated_on"
@@ -57,22 +61,22 @@ def check(arguments: Namespace) -> int:
     return 1 if off else 0
 
 
-def validate(arguments: Namespace) -> int:
-    found = [find_machine(name) for name in arguments.machines or machines()]
-    if arguments.write and arguments.machines:
-        raise InputError(f"--write makes {_PAGE} of all machines; leave {', '.join(arguments.machines)} out")
-    if arguments.write and not _PAGE.parent.is_dir():
+def _validate(request: ModelValidateRequest) -> int:
+    found = [find_machine(name) for name in request.machines or machines()]
+    if request.write and request.machines:
+        raise InputError(f"--write makes {_PAGE} of all machines; leave {', '.join(request.machines)} out")
+    if request.write and not _PAGE.parent.is_dir():
         raise InputError(f"--write: there is no folder {_PAGE.parent} here; go to the top of the source tree")
     results: list[tuple[Machine, list[Judged]]] = []
     for machine in found:
-        judged = _validated(machine, arguments.sensitivity)
+        judged = _validated(machine, request.sensitivity)
         results.append((machine, judged))
-        _print(machine, judged, arguments.sensitivity)
+        _print(machine, judged, request.sensitivity)
     everything = [error for _, judged in results for error in errors(judged)]
     if everything and len(results) > 1:
         middle = statistics.median(everything)
         print(f"\n{counted(len(everything), 'number')}: median error {100 * middle:.0f} %")
-    if arguments.write:
+    if request.write:
         write_whole(page(results, f"{datetime.now(UTC):%Y-%m-%d}"), _PAGE, "page")
         print(f"written: {_PAGE}")
     return 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
+from kiviat.cli.options.request import PlaceRequest
 from kiviat.cli.options.traffic import Program
 from kiviat.cli.text.table import print_csv, print_json, print_table
 from kiviat.launch.mpi.command_line import CommandLine, taken_apart, toolchain_of
@@ -24,38 +24,38 @@ from kiviat.record.units import format_bytes, format_range, format_value
 
 
 def verify(
-    arguments: Namespace,
+    request: PlaceRequest,
     program: Program,
     substrate: Substrate,
     layouts: Mapping[str, Layout],
     predictions: Mapping[str, Prediction],
 ) -> int:
     """Rounds of all placements in turn, so that what changes meanwhile hits all of them."""
-    command = taken_apart(arguments.program)
+    command = taken_apart(request.program)
     if command.ranks != program.traffic.ranks:
         raise InputError(
-            f"{command.launcher} -n {command.ranks}: {arguments.profile} has {program.traffic.ranks} ranks; "
+            f"{command.launcher} -n {command.ranks}: {request.profile} has {program.traffic.ranks} ranks; "
             "run the program on as many, or profile it again"
         )
-    if arguments.repeat < 1:
-        raise InputError(f"--repeat {arguments.repeat}: give at least 1")
-    toolchain = toolchain_of(command.launcher, arguments.mpi)
+    if request.repeat < 1:
+        raise InputError(f"--repeat {request.repeat}: give at least 1")
+    toolchain = toolchain_of(command.launcher, request.mpi)
     seen: dict[str, list[Trial]] = {name: [] for name in layouts}
     with substrate, tempfile.TemporaryDirectory(prefix="kiviat-place-", dir=_shared(substrate)) as folder:
-        runner = _Runner(substrate, toolchain, command, Path(folder), arguments.timeout)
+        runner = _Runner(substrate, toolchain, command, Path(folder), request.timeout)
         launching = runner.run("launching", layouts["blocked"], ("true",))
-        for _ in range(arguments.repeat):
+        for _ in range(request.repeat):
             for name, layout in layouts.items():
                 trial = runner.run(name, layout, command.program)
                 if trial.launch.reason:
                     print(f"kiviat: {name}: {trial.launch.reason}", file=sys.stderr)
                     return 1 if trial.launch.signal is None else 128 + trial.launch.signal
                 seen[name].append(trial)
-    if arguments.format == "table":
+    if request.format == "table":
         _print(seen, predictions, launching)
     else:
         lines = [_line(name, trials, predictions[name]) for name, trials in seen.items()]
-        print_csv(lines) if arguments.format == "csv" else print_json(lines)
+        print_csv(lines) if request.format == "csv" else print_json(lines)
     return 0
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
+from kiviat.cli.options.request import RunRequest
 from kiviat.cli.text.run_page import report_on
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.plan import Arrangement
@@ -16,27 +15,29 @@ from kiviat.record import InputError
 from kiviat.store import call_run
 
 # The exit code of a run, and where it is; nowhere where there was only to be shown what it would do.
-Run = Callable[[Namespace], tuple[int, Path | None]]
+Run = Callable[[RunRequest], tuple[int, Path | None]]
 
 
 def run_arranged(
-    plan: str, arrangements: Sequence[Arrangement], arguments: Namespace, substrate: Substrate, run: Run
+    plan: str, arrangements: Sequence[Arrangement], request: RunRequest, substrate: Substrate, run: Run
 ) -> int:
     """The worst exit code of all; what the machine has no room for is left out and named.
 
     InputError where nothing is left, or where the command line says where ranks go too.
     """
-    for name in ("ranks", "ppn", "place", "bind"):
-        if (given := getattr(arguments, name)) is not None:
+    where = request.where
+    given = {"-n": request.what.ranks, "--ppn": where.ppn, "--place": where.place, "--bind": where.bind}
+    for option, value in given.items():
+        if value is not None:
             raise InputError(
-                f"plan {plan} says itself where ranks go: leave {'-n' if name == 'ranks' else '--' + name} "
-                f"{given} out, or name its benchmarks without it"
+                f"plan {plan} says itself where ranks go: leave {option} {value} out, or name its benchmarks "
+                "without it"
             )
     code, paths, left_out = 0, [], []
     for arrangement in _possible(arrangements, substrate):
         print(f"\n{arrangement.name}")
         try:
-            ended, path = run(_with(arguments, arrangement))
+            ended, path = run(_with(request, arrangement))
         except InputError as error:
             left_out.append(f"{arrangement.name}: {error}")
             print(f"left out: {error}")
@@ -45,10 +46,10 @@ def run_arranged(
         code = max(code, ended)
         if ended > 1:
             return ended
-    if left_out and not paths and not arguments.dry_run:
+    if left_out and not paths and not request.dry_run:
         raise InputError(f"plan {plan} has no arrangement for this machine: {left_out[0]}")
     if paths:
-        _tell(paths, Path(arguments.report or paths[0].parent / f"{plan}.html"))
+        _tell(paths, Path(request.report or paths[0].parent / f"{plan}.html"))
     return code
 
 
@@ -59,11 +60,14 @@ def _possible(arrangements: Sequence[Arrangement], substrate: Substrate) -> list
     return list(arrangements)
 
 
-def _with(arguments: Namespace, arrangement: Arrangement) -> Namespace:
-    changed = copy(arguments)
-    changed.ranks, changed.place, changed.bind = arrangement.shape, arrangement.place, arrangement.bind
-    changed.arrangement, changed.report = arrangement.name, None
-    return changed
+def _with(request: RunRequest, arrangement: Arrangement) -> RunRequest:
+    return replace(
+        request,
+        what=replace(request.what, ranks=arrangement.shape),
+        where=replace(request.where, place=arrangement.place, bind=arrangement.bind),
+        arrangement=arrangement.name,
+        report=None,
+    )
 
 
 def _tell(paths: Sequence[Path], report: Path) -> None:

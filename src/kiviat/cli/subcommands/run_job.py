@@ -6,9 +6,9 @@ import math
 import shlex
 import sys
 import time
-from argparse import Namespace
 from pathlib import Path
 
+from kiviat.cli.options.request import RunRequest
 from kiviat.cli.subcommands.run_job_note import note_job, release
 from kiviat.cli.text.values import duration
 from kiviat.launch.process.signals import Interrupts
@@ -26,16 +26,16 @@ _MOST_BARREN = 2
 _MOST_SILENT = 5
 
 
-def request_of(arguments: Namespace, plan: Plan, expected: Estimate, folder: Path) -> Request:
+def job_of(request: RunRequest, plan: Plan, expected: Estimate, folder: Path) -> Request:
     """What the job asks for: enough ranks for the largest launch, and time for the slowest course."""
-    options = dict(_option(word) for word in _words(arguments.on))
+    options = dict(_option(word) for word in _words(request.where.on or ""))
     minutes = math.ceil(1.5 * expected.at_most_s / 60) + 5
     return Request(
         name=f"kiviat-{plan.name}",
         folder=folder,
-        command=_command(arguments, folder),
+        command=_command(request, folder),
         ranks=max(plan.worlds()),
-        per_node=arguments.ppn,
+        per_node=request.where.ppn,
         minutes=minutes,
         options=options,
     )
@@ -52,16 +52,16 @@ def _option(word: str) -> tuple[str, str]:
     return name, value
 
 
-def _command(arguments: Namespace, folder: Path) -> str:
+def _command(request: RunRequest, folder: Path) -> str:
     """What runs in the job: the run goes on there, each time that the job starts.
 
     -P: no module of the working directory, which may be a stranger's.
     """
     words = [sys.executable, "-P", "-m", "kiviat.cli.main", "run", "--resume", str(folder)]
-    words += [] if arguments.timeout is None else ["--timeout", str(arguments.timeout)]
-    words += [] if arguments.mpi is None else ["--mpi", arguments.mpi]
-    words += [] if arguments.lammps is None else ["--lammps", arguments.lammps]
-    words += [] if arguments.launcher is None else ["--launcher", arguments.launcher]
+    words += [] if request.timeout is None else ["--timeout", str(request.timeout)]
+    words += [] if request.mpi is None else ["--mpi", request.mpi]
+    words += [] if request.lammps is None else ["--lammps", request.lammps]
+    words += [] if request.where.launcher is None else ["--launcher", request.where.launcher]
     return shlex.join(words)
 
 
@@ -187,5 +187,5 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def script_of(scheduler: Scheduler, request: Request, arguments: Namespace) -> str:
-    return render(scheduler, request, Path(arguments.script) if arguments.script else None)
+def script_of(scheduler: Scheduler, job: Request, template: str | None) -> str:
+    return render(scheduler, job, Path(template) if template else None)

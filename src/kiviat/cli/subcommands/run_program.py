@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kiviat.cli.options.native_program import built
+from kiviat.cli.options.request import RunProgramRequest
 from kiviat.cli.options.run_directory import new_run
 from kiviat.cli.options.simulated_program import failed, new_folder, refuse_benchmarks
-from kiviat.cli.options.substrate import options_of, settle_shape, substrate_of
+from kiviat.cli.options.substrate import options_of, settled_shape, substrate_of
 from kiviat.cli.text.hints import typeable
 from kiviat.launch.mpi.build import REPLAYER
 from kiviat.launch.mpi.toolchain import find_toolchain
@@ -25,31 +26,32 @@ from kiviat.record.units import counted
 from kiviat.store import call_run
 
 
-def execute(arguments: Namespace) -> int:
-    program = built_program(arguments.program)
-    refuse_benchmarks(arguments, "a program after --")
-    compute = factor_of(arguments)
-    settle_shape(arguments)
-    substrate = substrate_of(arguments.on)
+def execute(request: RunProgramRequest) -> int:
+    program = built_program(request.program)
+    refuse_benchmarks(request, "a program after --")
+    compute = factor_of(request.compute)
+    shape, where = settled_shape(request.what.ranks, request.where)
+    request = replace(request, where=where)
+    substrate = substrate_of(where.on)
     if substrate.machine is None:
         raise InputError(
-            f"-- {arguments.program[0]}: kiviat runs programs of yours on simulated machines only; "
+            f"-- {request.program[0]}: kiviat runs programs of yours on simulated machines only; "
             "give --on simulated:MACHINE"
         )
     substrate = Simulated(substrate.machine, REPLAYER)  # built in seconds: kiviat-bench is not needed here
-    options = options_of(arguments)
-    ranks = ranks_of(arguments.ranks) or substrate.default_ranks(options)
+    options = options_of(where)
+    ranks = ranks_of(shape) or substrate.default_ranks(options)
     toolchain = find_toolchain(SIMULATOR)
     substrate.start(toolchain, ranks, Path(), options)  # what cannot be placed is refused before a run begins
     built(toolchain, REPLAYER)
-    with new_run(arguments, program.name, substrate) as directory:
+    with new_run(request, program.name, substrate) as directory:
         folder = new_folder(directory.path)
         start = simulated_start(
             substrate.start(toolchain, ranks, folder, options), substrate, folder, compute
         )
         start.write(folder)
-        words = [str(program), *arguments.program[1:]]
-        spec = replace(start.of(words), run=directory.id, timeout_s=arguments.timeout)
+        words = [str(program), *request.program[1:]]
+        spec = replace(start.of(words), run=directory.id, timeout_s=request.timeout)
         with Interrupts() as interrupts:
             ended = run_single(spec, directory.set_launch, interrupts)
         told = folder / "simulated_s"
@@ -61,7 +63,7 @@ def execute(arguments: Namespace) -> int:
     return _tell(directory.path, substrate, words, ranks, compute, simulated_s, ended)
 
 
-def built_program(words: list[str]) -> Path:
+def built_program(words: Sequence[str]) -> Path:
     """What `kiviat cc` built. InputError where it did not, or where a word has blanks."""
     if not words:
         raise InputError("there is nothing after --; give a program and its arguments")
@@ -78,11 +80,11 @@ def built_program(words: list[str]) -> Path:
     return path
 
 
-def factor_of(arguments: Namespace) -> float:
+def factor_of(compute: float | None) -> float:
     """Of the time that computing takes: none, where none is given. With nonsense the simulator would hang or
     abort.
     """
-    factor: float = 0.0 if arguments.compute is None else arguments.compute
+    factor = 0.0 if compute is None else compute
     if not 0 <= factor < math.inf:
         raise InputError(f"--compute is {factor:g}; give 0 or a factor above it")
     return factor

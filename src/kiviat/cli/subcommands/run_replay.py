@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
+from kiviat.cli.options.request import RunReplayRequest, Where
 from kiviat.cli.options.run_directory import new_run
 from kiviat.cli.options.simulated_program import failed, new_folder, refuse_benchmarks
-from kiviat.cli.options.substrate import options_of, settle_shape, substrate_of
+from kiviat.cli.options.substrate import options_of, settled_shape, substrate_of
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.run_page import write_report
 from kiviat.launch.programs.replay import Replayed, Speed, refuse_unplaceable, replay, speed_of
@@ -19,17 +20,17 @@ from kiviat.store.read import load
 from kiviat.trace import Trace, read_trace
 
 
-def execute(arguments: Namespace) -> int:
-    trace = read_trace(Path(arguments.replay))
-    refuse_benchmarks(arguments, "--replay")
-    substrate = substrate_of(arguments.on)
+def execute(request: RunReplayRequest) -> int:
+    trace = read_trace(Path(request.replay))
+    refuse_benchmarks(request, "--replay")
+    substrate = substrate_of(request.where.on)
     if substrate.machine is None:
         raise InputError("--replay replays on simulated machines only; give --on simulated:MACHINE")
-    refuse_other_ranks(trace, arguments)
-    options = options_of(arguments)
-    speed = speed_of(trace, substrate.machine, arguments.speed)
+    request = replace(request, where=placed(trace, request.what.ranks, request.where))
+    options = options_of(request.where)
+    speed = speed_of(trace, substrate.machine, request.speed)
     refuse_unplaceable(trace, substrate.machine, options)  # before a run begins
-    with new_run(arguments, f"replay-{trace.program}", substrate) as directory:
+    with new_run(request, f"replay-{trace.program}", substrate) as directory:
         folder = new_folder(directory.path)
         replayed = replay(
             trace,
@@ -39,21 +40,22 @@ def execute(arguments: Namespace) -> int:
             folder,
             run=directory.id,
             on_launch=directory.set_launch,
-            timeout_s=arguments.timeout,
+            timeout_s=request.timeout,
         )
         directory.append(replayed.record)
         directory.finish("complete" if replayed.ended.signal is None else "interrupted")
-    return _tell(directory.path, substrate, trace, speed, replayed, arguments.report)
+    return _tell(directory.path, substrate, trace, speed, replayed, request.report)
 
 
-def refuse_other_ranks(trace: Trace, arguments: Namespace) -> None:
-    """A trace has its number of ranks; `-n` may say it again, or how many stand on each node."""
-    settle_shape(arguments)
-    if arguments.ranks is not None and arguments.ranks != str(trace.ranks):
+def placed(trace: Trace, ranks: str | None, where: Where) -> Where:
+    """Where the ranks of a trace run: `-n` may say their number again, or how many stand on each node."""
+    ranks, where = settled_shape(ranks, where)
+    if ranks is not None and ranks != str(trace.ranks):
         raise InputError(
-            f"-n {arguments.ranks}: {trace.path} has {counted(trace.ranks, 'rank')}; leave -n out, or give "
+            f"-n {ranks}: {trace.path} has {counted(trace.ranks, 'rank')}; leave -n out, or give "
             "nodes x ranks on each that make as many"
         )
+    return where
 
 
 def _tell(

@@ -5,13 +5,14 @@ machine finds by itself or the command line names, and nothing in it is executed
 from __future__ import annotations
 
 import shlex
-from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from kiviat.cli.options.substrate import WHERE, scheduler_to_ask
+from kiviat.cli.options.request import RunRequest, Where
+from kiviat.cli.options.substrate import scheduler_to_ask
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.programs.lammps_install import Lammps
@@ -21,22 +22,24 @@ from kiviat.store import call_run, read_run
 from kiviat.store.directory import refuse_complete
 from kiviat.store.files import RUN_FILE
 
+_TYPES = {name: get_args(hint)[0] for name, hint in get_type_hints(Where).items()}
 _UNTRUSTED = "kiviat executes no command that only a run names"
 
 
-def go_on_there(path: Path, arguments: Namespace) -> None:
+def where_it_began(path: Path, given: Where) -> Where:
     """A run goes on where it began, and nowhere else. What has a command executed, a launcher or options of a
     scheduler, the command line has to say again.
     """
     _refuse_links(path)
-    for name, began in _where(path).items():
-        asked, option = getattr(arguments, name), f"--{name} {_shown(began)}"
+    recorded = _where(path)
+    for name, began in recorded.items():
+        asked, option = getattr(given, name), f"--{name} {_shown(began)}"
         if asked is None and began is not None and _is_command(name, began):
             raise InputError(f"{path} began with {option}, and {_UNTRUSTED}: add {option} if you trust it")
         if asked not in (None, began):
             so = f"without --{name}" if began is None else f"with {option}"
             raise InputError(f"--resume goes on as the run began, {so}; leave --{name} {_shown(asked)} out")
-        setattr(arguments, name, began)
+    return replace(given, **recorded)
 
 
 def _is_command(name: str, value: Any) -> bool:
@@ -46,14 +49,15 @@ def _is_command(name: str, value: Any) -> bool:
     )
 
 
-def _where(path: Path) -> Mapping[str, str | int | None]:
-    where = read_run(path).where
+def _where(path: Path) -> dict[str, Any]:
+    """Values for fields of `Where`, each of its field's type."""
+    where = dict(read_run(path).where)
     file = path / RUN_FILE
     for name, value in where.items():
-        if name not in WHERE:
-            raise InputError(f"{file}: where has {name!r}, which is none of {', '.join(WHERE)}; take it out")
-        if value is not None and type(value) is not WHERE[name]:
-            raise InputError(f"{file}: where.{name} is {value!r}, not of type {WHERE[name].__name__}")
+        if name not in _TYPES:
+            raise InputError(f"{file}: where has {name!r}, which is none of {', '.join(_TYPES)}; take it out")
+        if value is not None and type(value) is not _TYPES[name]:
+            raise InputError(f"{file}: where.{name} is {value!r}, not of type {_TYPES[name].__name__}")
     return where
 
 
@@ -135,12 +139,12 @@ def _same_file(one: Path, other: str) -> bool:
     return False
 
 
-def resume_command(path: Path, arguments: Namespace) -> str:
+def resume_command(path: Path, request: RunRequest) -> str:
     """What to type so that the run goes on, with what only the command line may say."""
     words = ["kiviat", "run", "--resume", call_run(path)]
-    for name in ("launcher", "mpi", "lammps"):
-        if (given := getattr(arguments, name)) is not None:
-            words += [f"--{name}", given]
-    if arguments.on and _is_command("on", arguments.on):
-        words += ["--on", arguments.on]
+    given = {"launcher": request.where.launcher, "mpi": request.mpi, "lammps": request.lammps}
+    for name, value in given.items():
+        words += [] if value is None else [f"--{name}", value]
+    if request.where.on and _is_command("on", request.where.on):
+        words += ["--on", request.where.on]
     return shlex.join(words)

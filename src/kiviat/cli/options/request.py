@@ -1,0 +1,414 @@
+"""One frozen, typed request per command: all that a command learns from the command line.
+
+`kiviat.cli.options.arguments.parsed` makes them by `request_of`, and nothing else does from what argparse
+returns. Fields have the names of the options; parts that several commands share are classes of their own.
+Nothing heavy is imported here: every command waits for it.
+"""
+
+# `_filled` reads the types of fields as classes: no `from __future__ import annotations` here.
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, Literal, TypeVar
+
+TableFormat = Literal["table", "csv", "json"]
+RuleChoice = Literal["auto", "keep", "drop"]
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """What to run and how to measure it. `once`: one call of each case, as simulated time needs no more;
+    commands set it, no option does.
+    """
+
+    benchmarks: tuple[str, ...] = ()
+    plan: str | None = None
+    ranks: str | None = None
+    sizes: str | None = None
+    set: tuple[str, ...] = ()
+    memory: str | None = None
+    problem_class: str | None = None
+    multi: int | None = None
+    launches: int | None = None
+    seed: int | None = None
+    budget: float | None = None
+    target: float | None = None
+    iterations: int | None = None
+    warmup: int | None = None
+    pallas2: bool = False
+    sync: Literal["window", "barrier"] | None = None
+    watts: str | None = None
+    once: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Where ranks run. run.json keeps these names and values, so that a run can go on there."""
+
+    on: str | None = None
+    ppn: int | None = None
+    place: str | None = None
+    bind: str | None = None
+    launcher: str | None = None
+
+
+class Request:
+    """`module` of kiviat.cli has the function `execute`, which takes the request and returns an exit code."""
+
+    module: ClassVar[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(Request):
+    """`arrangement` names the one that runs, of a plan that has several; no option sets it."""
+
+    module = "commands.run"
+    what: PlanOptions = PlanOptions()
+    where: Where = Where()
+    mpi: str | None = None
+    lammps: str | None = None
+    script: str | None = None
+    compute: float | None = None
+    speed: float | None = None
+    timeout: float | None = None
+    machine: str | None = None
+    output: str | None = None
+    report: str | None = None
+    resume: str | None = None
+    dry_run: bool = False
+    arrangement: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunProgramRequest(RunRequest):
+    """The words after `--` instead of benchmarks."""
+
+    module = "subcommands.run_program"
+    program: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReplayRequest(RunRequest):
+    """A trace instead of benchmarks."""
+
+    module = "subcommands.run_replay"
+    replay: str
+
+
+@dataclass(frozen=True)
+class ListRequest(Request):
+    module = "commands.list"
+    benchmarks: tuple[str, ...]
+    format: Literal["table", "json"]
+    mpi: str | None
+
+
+@dataclass(frozen=True)
+class ShowRequest(Request):
+    module = "commands.show"
+    run: str
+    benchmarks: tuple[str, ...]
+    percentiles: bool
+    format: TableFormat
+
+
+@dataclass(frozen=True)
+class ReportRequest(Request):
+    module = "commands.report"
+    runs: tuple[str, ...]
+    output: str
+
+
+@dataclass(frozen=True)
+class BalanceRequest(Request):
+    """`beside` is None where --with is not given."""
+
+    module = "commands.balance"
+    runs: tuple[str, ...]
+    output: str
+    beside: tuple[str, ...] | None
+    small: RuleChoice
+    few_nodes: RuleChoice
+
+
+@dataclass(frozen=True)
+class ScalingRequest(Request):
+    module = "commands.scaling"
+    runs: tuple[str, ...]
+    benchmark: tuple[str, ...]
+    metric: str | None
+    kind: Literal["strong", "weak"] | None
+    at: str | None
+    output: str | None
+    format: TableFormat
+
+
+@dataclass(frozen=True)
+class CompareRequest(Request):
+    """`threshold` in percent."""
+
+    module = "commands.compare"
+    a: str
+    b: str
+    metric: str | None
+    threshold: float | None
+    format: TableFormat
+
+
+@dataclass(frozen=True)
+class RunsRequest(Request):
+    module = "commands.runs"
+    format: TableFormat
+
+
+@dataclass(frozen=True)
+class ExportRequest(Request):
+    module = "commands.export"
+    run: str
+    output: str | None
+    format: Literal["csv", "json", "parquet", "openmetrics"] | None
+    what: Literal["summaries", "metrics", "samples"]
+
+
+@dataclass(frozen=True)
+class SqlRequest(Request):
+    """`run` is None for all runs."""
+
+    module = "commands.sql"
+    query: str
+    run: tuple[str, ...] | None
+    unsafe: bool
+    format: TableFormat
+
+
+@dataclass(frozen=True)
+class IngestRequest(Request):
+    module = "commands.ingest"
+    files: tuple[str, ...]
+    ranks: int | None
+    machine: str | None
+    output: str | None
+
+
+@dataclass(frozen=True)
+class ClusterUpRequest(Request):
+    module = "commands.cluster"
+    spec: str
+    name: str | None
+
+
+@dataclass(frozen=True)
+class ClusterStatusRequest(Request):
+    module = "commands.cluster"
+    format: Literal["table", "json"]
+
+
+@dataclass(frozen=True)
+class ClusterDownRequest(Request):
+    module = "commands.cluster"
+    name: str | None
+
+
+@dataclass(frozen=True)
+class ClusterCeilingRequest(Request):
+    module = "commands.cluster"
+    format: Literal["table", "json"]
+
+
+@dataclass(frozen=True)
+class ModelFitRequest(Request):
+    """Rates as they are typed: "12.5 GB/s"."""
+
+    module = "commands.model"
+    runs: tuple[str, ...]
+    output: str
+    nodes: int | None
+    link: str | None
+    flops: str | None
+    core_memory_bandwidth: str | None
+    memory_bandwidth: str | None
+
+
+@dataclass(frozen=True)
+class ModelPredictRequest(Request):
+    module = "subcommands.model_predict"
+    machine: str
+    run: str
+    format: Literal["table", "csv"]
+
+
+@dataclass(frozen=True)
+class ModelCheckRequest(Request):
+    module = "subcommands.model_rows"
+    machine: str
+
+
+@dataclass(frozen=True)
+class ModelValidateRequest(Request):
+    module = "subcommands.model_rows"
+    machines: tuple[str, ...]
+    sensitivity: bool
+    write: bool
+
+
+@dataclass(frozen=True)
+class ModelListRequest(Request):
+    module = "subcommands.model_machines"
+    format: Literal["table", "json"]
+
+
+@dataclass(frozen=True)
+class ModelShowRequest(Request):
+    module = "subcommands.model_machines"
+    machine: str
+    output: str | None
+    format: Literal["table", "json"]
+
+
+@dataclass(frozen=True)
+class CcRequest(Request):
+    """The words are the compiler's."""
+
+    module = "commands.cc"
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProfileRequest(Request):
+    """`program`: the words after `--`."""
+
+    module = "commands.profile"
+    what: PlanOptions
+    where: Where
+    output: str | None
+    mpi: str | None
+    state: str | None
+    compute: float | None
+    crossing: bool
+    waits: bool
+    counters: bool
+    dry_run: bool
+    program: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TraceRequest(Request):
+    """`program`: the words after `--`."""
+
+    module = "commands.trace"
+    where: Where
+    output: str | None
+    mpi: str | None
+    state: str | None
+    dry_run: bool
+    program: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlaceRequest(Request):
+    """`program`: the words after `--`."""
+
+    module = "commands.place"
+    profile: str
+    case: str | None
+    nodes: str | None
+    machine: str | None
+    hosts: str | None
+    bind: Literal["core"] | None
+    objective: Literal["bytes", "max-link", "hop-bytes"]
+    beside: tuple[str, ...]
+    no_scotch: bool
+    output: str | None
+    emit: str | None
+    format: TableFormat
+    verify: bool
+    on: str | None
+    repeat: int
+    timeout: float | None
+    mpi: str | None
+    program: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WhatIfRequest(Request):
+    """`set` is what changes of the machine."""
+
+    module = "commands.what_if"
+    machine: str
+    benchmarks: tuple[str, ...]
+    replay: str | None
+    speed: float | None
+    set: tuple[str, ...]
+    ranks: str | None
+    sizes: str | None
+    where: Where
+    format: Literal["table", "csv"]
+
+
+@dataclass(frozen=True)
+class HostRequest(Request):
+    module = "commands.host"
+    format: Literal["table", "json"]
+
+
+@dataclass(frozen=True)
+class CompletionRequest(Request):
+    module = "commands.completion"
+    shell: Literal["bash", "zsh", "fish"]
+
+
+# By the command's name and that of its action.
+REQUESTS: Mapping[str, type[Request]] = {
+    "run": RunRequest,
+    "list": ListRequest,
+    "show": ShowRequest,
+    "report": ReportRequest,
+    "balance": BalanceRequest,
+    "scaling": ScalingRequest,
+    "compare": CompareRequest,
+    "runs": RunsRequest,
+    "export": ExportRequest,
+    "sql": SqlRequest,
+    "ingest": IngestRequest,
+    "cluster up": ClusterUpRequest,
+    "cluster status": ClusterStatusRequest,
+    "cluster down": ClusterDownRequest,
+    "cluster ceiling": ClusterCeilingRequest,
+    "model list": ModelListRequest,
+    "model show": ModelShowRequest,
+    "model fit": ModelFitRequest,
+    "model predict": ModelPredictRequest,
+    "model check": ModelCheckRequest,
+    "model validate": ModelValidateRequest,
+    "profile": ProfileRequest,
+    "trace": TraceRequest,
+    "place": PlaceRequest,
+    "what-if": WhatIfRequest,
+    "host": HostRequest,
+    "completion": CompletionRequest,
+}
+
+
+def request_of(parsed: Namespace, program: tuple[str, ...] | None) -> Request:
+    """The request of a parsed command line. `program` is what follows `--`, None where there is no `--`."""
+    given = {**vars(parsed), "program": program or ()}
+    kind = REQUESTS[" ".join(filter(None, (given["command"], given.get("action"))))]
+    if kind is RunRequest and given["replay"] is not None:
+        kind = RunReplayRequest
+    elif kind is RunRequest and program is not None:
+        kind = RunProgramRequest
+    return _filled(kind, given)
+
+
+def _filled(kind: type[_Part], given: Mapping[str, Any]) -> _Part:
+    """A dataclass whose fields have the values of the same names, those of its parts too; lists as tuples."""
+    assert is_dataclass(kind)
+    values: dict[str, Any] = {}
+    for field in fields(kind):
+        if isinstance(field.type, type) and is_dataclass(field.type):
+            values[field.name] = _filled(field.type, given)
+        elif field.name in given:
+            value = given[field.name]
+            values[field.name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)

@@ -1,0 +1,118 @@
+"""Each command gets one frozen request, which holds every option of the command and nothing else.
+
+The story: an argparse.Namespace travelled through 38 files, seven statements rewrote it on its way, and an
+option that no one read was noticed by no one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
+from importlib import import_module
+
+import pytest
+
+from kiviat.cli.options.arguments import parsed, parser
+from kiviat.cli.options.external_programs import with_plan_of_lammps
+from kiviat.cli.options.plan import asked_once, refuse_other_options
+from kiviat.cli.options.request import (
+    REQUESTS,
+    CcRequest,
+    PlanOptions,
+    Request,
+    RunProgramRequest,
+    RunReplayRequest,
+    RunRequest,
+    Where,
+)
+from kiviat.cli.options.substrate import settled_shape
+from kiviat.record import InputError
+
+# By the names of the rules that it sets, which have defaults.
+STORED_ELSEWHERE = {"rules"}
+# The words after `--`, and what commands find out on their way.
+NOT_OPTIONS = {"program", "once", "arrangement"}
+
+
+def commands(within: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
+    """Each command, and each of its actions, with the options that it has."""
+    inner = [action for action in within._actions if isinstance(action, argparse._SubParsersAction)]
+    if names and (not inner or not inner[0].required):
+        own = {action.dest for action in within._actions if action not in inner}
+        yield " ".join(names), own - {"help", *STORED_ELSEWHERE} | set(within._defaults)
+    for action in inner:
+        for name, command in action.choices.items():
+            yield from commands(command, (*names, name))
+
+
+COMMANDS = {name: options for name, options in commands(parser()) if name != "cc"}
+
+
+def leaves(kind: type) -> set[str]:
+    """The fields of a request and of its parts."""
+    parts = [leaves(field.type) if is_dataclass(field.type) else {field.name} for field in fields(kind)]
+    return set().union(*parts)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_a_field(name: str) -> None:
+    kind = REQUESTS[name]
+    held = leaves(RunReplayRequest if kind is RunRequest else kind)
+    assert COMMANDS[name] - held == set()
+    shared = leaves(PlanOptions) | leaves(Where)
+    assert held - COMMANDS[name] - NOT_OPTIONS - shared == set()
+
+
+def test_every_request_has_a_command_and_every_command_a_module() -> None:
+    assert set(REQUESTS) == set(COMMANDS)
+    for kind in (*REQUESTS.values(), CcRequest, RunProgramRequest, RunReplayRequest):
+        assert callable(import_module(f"kiviat.cli.{kind.module}").execute)
+
+
+def test_requests_are_frozen() -> None:
+    request = parsed(["runs"])
+    with pytest.raises(FrozenInstanceError):
+        request.format = "json"  # type: ignore[attr-defined]
+    kinds = (*REQUESTS.values(), CcRequest, RunProgramRequest, RunReplayRequest, PlanOptions, Where)
+    assert all(kind.__dataclass_params__.frozen for kind in kinds)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("words", "request_"),
+    [
+        (
+            ["run", "pingpong", "-n", "2x1", "--set", "a=1", "--on", "native"],
+            RunRequest(
+                what=PlanOptions(benchmarks=("pingpong",), ranks="2x1", set=("a=1",)),
+                where=Where(on="native"),
+            ),
+        ),
+        (["run", "-n", "2", "--", "./a", "-x"], RunProgramRequest(
+            what=PlanOptions(ranks="2"), program=("./a", "-x"))),
+        (["run", "--"], RunProgramRequest(program=())),
+        (["run", "--replay", "x.trace", "--speed", "2"], RunReplayRequest(replay="x.trace", speed=2.0)),
+        (["cc", "-O2", "--help"], CcRequest(("-O2", "--help"))),
+    ],
+)  # fmt: skip
+def test_a_command_line_becomes_a_request(words: list[str], request_: Request) -> None:
+    assert parsed(words) == request_
+
+
+def test_what_follows_from_a_request_leaves_it_as_it_is() -> None:
+    where = Where(place="cyclic")
+    assert settled_shape("8x2", where) == ("16", replace(where, ppn=2))
+    assert settled_shape("16", where) == ("16", where)
+    assert where.ppn is None
+    assert with_plan_of_lammps(PlanOptions(benchmarks=("lammps-lj",))).plan == "lammps"
+    assert with_plan_of_lammps(PlanOptions(benchmarks=("lammps-lj", "pingpong"))).plan is None
+    assert asked_once(PlanOptions()) == PlanOptions(launches=1, once=True)
+    assert asked_once(PlanOptions(launches=3, iterations=5)) == PlanOptions(launches=3, iterations=5)
+
+
+def test_a_resumed_run_takes_no_plan_and_no_machine() -> None:
+    refuse_other_options(RunRequest(where=Where(on="native"), mpi="openmpi", resume="last", dry_run=True))
+    with pytest.raises(InputError, match=r"leave benchmarks \(\['pingpong'\]\) out"):
+        refuse_other_options(RunRequest(what=PlanOptions(benchmarks=("pingpong",)), resume="last"))
+    with pytest.raises(InputError, match=r"leave machine \('x'\) out"):
+        refuse_other_options(RunRequest(machine="x", resume="last"))
