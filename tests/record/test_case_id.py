@@ -8,8 +8,9 @@ from __future__ import annotations
 import pytest
 
 from kiviat.ingest import reported
-from kiviat.launch.programs.simulated_program import Ended, Found, record_of
+from kiviat.launch.programs.simulated_program import Found, record_of
 from kiviat.launch.run.simulated_runner import Asked
+from kiviat.launch.run.supervise import LaunchResult
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.plan.case import Case
 from kiviat.record.case_id import case_id
@@ -36,7 +37,7 @@ def test_words_and_their_order(size: int | None, axes: dict[str, Scalar], expect
 
 def test_whatever_makes_records_agrees() -> None:
     expected = case_id("b", 4, None, AXES)
-    ended = Ended(None, None, "2026-01-01T00:00:00Z", 1.0)
+    ended = LaunchResult(0, True, None, None, None, "2026-01-01T00:00:00Z", 1.0)
     assert record_of("r", Found("b", 4, AXES, "", []), ended).case == expected
     assert reported.Case("b", 4, None, AXES).id == expected
     assert Asked(find_machine("altix-bx2"), "b", 4, None, AXES).case().id == expected
