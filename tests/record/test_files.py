@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.record.files import read_text
+from kiviat.record.files import IrregularFileError, read_text
 
 
 def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
@@ -33,11 +33,14 @@ def test_line_ends_of_other_systems_are_read(tmp_path: Path) -> None:
 def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
     """`--place file:/dev/zero` was read for ever, and a pipe to which nothing wrote was waited for."""
     os.mkfifo(tmp_path / "pipe")
-    for path in (Path("/dev/zero"), tmp_path / "pipe"):
-        with pytest.raises(OSError, match="it is a pipe or a device, and no file"):
+    irregular = {
+        "a device or socket": Path("/dev/zero"),
+        "a FIFO": tmp_path / "pipe",
+        "a folder": tmp_path,
+    }
+    for kind, path in irregular.items():
+        with pytest.raises(IrregularFileError, match=f"it is {kind} instead of a file"):
             read_text(path)
-    with pytest.raises(IsADirectoryError):
-        read_text(tmp_path)
 
 
 def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:

@@ -13,6 +13,16 @@ from typing import Any, BinaryIO
 LARGEST_BYTES = 1 << 30
 
 
+class IrregularFileError(OSError):
+    """What was to be read is `kind`: "a folder", "a FIFO", or "a device or socket"."""
+
+    def __init__(self, name: str, mode: int) -> None:
+        self.kind = (
+            "a folder" if stat.S_ISDIR(mode) else "a FIFO" if stat.S_ISFIFO(mode) else "a device or socket"
+        )
+        super().__init__(errno.EINVAL, f"it is {self.kind} instead of a file", name)
+
+
 def read_text(path: Path, errors: str = "strict", largest_bytes: int = LARGEST_BYTES) -> str:
     """The text, in which every line end is a newline alone. OSError for what is no file or too large,
     ValueError for what is not UTF-8. Pipes and devices, which may never end, are not read.
@@ -25,7 +35,7 @@ def read_text(path: Path, errors: str = "strict", largest_bytes: int = LARGEST_B
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """The file, to be read; OSError for pipes and devices."""
+    """The file, to be read; IrregularFileError, an OSError, for folders, pipes and devices."""
     return open(path, "rb", opener=_regular)
 
 
@@ -35,9 +45,7 @@ def _regular(name: str, flags: int) -> int:
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(name))
-        raise OSError(errno.EINVAL, "it is a pipe or a device, and no file", str(name))
+        raise IrregularFileError(str(name), mode)
     return handle
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.record import RUN_SCHEMA, InputError, refuse_other_version
-from kiviat.record.files import read_text
+from kiviat.record.files import IrregularFileError, read_text
 from kiviat.record.run import Run
 from kiviat.record.valid import first_wrong, parse_json
 from kiviat.record.writing import sync_directory
 from kiviat.store.lock import has_living_writer
-from kiviat.store.tail import refuse_irregular
 
 RUN_FILE = "run.json"
 RECORDS_FILE = "records.jsonl"
@@ -33,10 +32,11 @@ def read_run_json(path: Path) -> dict[str, Any]:
     """What run.json in the directory `path` says, as `read_run`, with names that the schema does not know."""
     file = path / RUN_FILE
     try:
-        refuse_irregular(file)
         run = parse_json(read_text(file))
     except FileNotFoundError:
         raise InputError(f"{path} is not a run: it has no {RUN_FILE}; `kiviat runs` lists the runs") from None
+    except IrregularFileError as error:
+        raise InputError(f"{file} is {error.kind} instead of a file; it is not ours") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}; check its permissions") from None
     except ValueError as error:
