@@ -184,6 +184,16 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
     assert "  pingpong/ranks=4/bytes=8/group=2 pingpong ranks=4 bytes=8 group=2 " in done.stdout
 
 
+def test_a_run_of_some_benchmarks_is_named_after_them(kiviat: Kiviat) -> None:
+    """All of them were called quick, after a plan of which they had nothing but the number of launches."""
+    one = kiviat("run", "osu_latency", "-m", "8", "-n", "2", "--dry-run").stdout
+    assert one.startswith("plan osu_latency: 1 case in ")
+    several = kiviat("run", "pingpong", "bcast", "stream", "fft", "-m", "8", "-n", "2", "--dry-run").stdout
+    assert several.startswith("plan pingpong-bcast-stream-and-1-more: ")
+    of_plan = kiviat("run", "standard", "pingpong", "-m", "8", "-n", "2", "--dry-run").stdout
+    assert of_plan.startswith("plan standard: 1 case in ")
+
+
 def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
     by_old_option = kiviat("run", "--plan", "standard", "-n", "2", "barrier", "--dry-run").stdout
     by_name = kiviat("run", "standard", "barrier", "-n", "2", "--dry-run").stdout

@@ -112,7 +112,7 @@ def test_assumed_numbers_are_told() -> None:
 
 
 def test_the_document_explains_every_key() -> None:
-    document = Path(__file__).parents[2] / "docs" / "machines.md"
+    document = Path(__file__).parents[2] / "docs" / "reference" / "machines.md"
     explained = set(re.findall(r"`([\w.-]+)`", document.read_text(encoding="utf-8")))
     for key in (*_FIELDS, *_WORDS, *_SEGMENT, *CONFIDENCES, *networks.KINDS):
         assert key in explained, key

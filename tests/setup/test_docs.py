@@ -54,7 +54,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 @each_document
 def test_files_of_the_tests_that_are_named_are_there(document: Path) -> None:
-    """A promise in docs/faults.md names the test that holds it; a test that was renamed holds nothing."""
+    """A promise in faults.md names the test that holds it; a test that was renamed holds nothing."""
     named = set(re.findall(r"`(tests/[\w./-]+)`", document.read_text()))
     assert {name for name in named if not (CHECKOUT / name).exists()} == set()
 
@@ -63,6 +63,14 @@ def anchors(document: Path) -> set[str]:
     """As forges make them of headings: lower case, blanks to dashes, punctuation dropped."""
     headings = re.findall(r"^#+ (.*)$", document.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_index_names_every_document() -> None:
+    folder = CHECKOUT / "docs"
+    index = (folder / "README.md").read_text()
+    for part in ("tutorial", "howto", "reference", "explanation"):
+        named = set(re.findall(rf"\]\(({part}/[\w-]+\.md)\)", index))
+        assert named == {path.relative_to(folder).as_posix() for path in (folder / part).glob("*.md")}
 
 
 @each_document

@@ -1,6 +1,6 @@
 """Published claims that are not single quantities: orderings, ratios, shapes of curves, by the row's id.
 
-Our interpretations, such as that of "almost constant", are defined here and listed in docs/validation.md.
+Our interpretations, as of "almost constant", are defined here and listed in docs/reference/validation.md.
 """
 
 from __future__ import annotations

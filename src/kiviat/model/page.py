@@ -1,4 +1,4 @@
-"""Writes docs/validation.md, which compares every model with all published results of its machine."""
+"""Writes docs/reference/validation.md: every model beside all published results of its machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEAD = """\
 What the models of `machines/` predict, beside what was published of the machines. Written by `kiviat model
 validate --write` on {date}; nothing here is adjusted. All predictions are simulated, and none of the rows
 below was used to make a model: those stand in each machine's `calibrated_on`
-([how models are made and held to this](models.md)).
+([how models are made and held to this](../howto/models.md)).
 
 An error is predicted over published, less 1; where 0 % was published, in points of percent. Rows that say
 "more than" or "less than", and statements in words, hold or fail. The place of each row in its paper stands

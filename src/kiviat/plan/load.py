@@ -27,6 +27,7 @@ from kiviat.record.types import Scalar
 from kiviat.record.valid import first_wrong
 
 PLAN_SCHEMA = "kiviat.plan/1"
+_NAMED = 3  # of benchmarks in the name of a run
 _TOP: Mapping[str, tuple[type, ...]] = {
     "schema": (str,),
     "name": (str,),
@@ -63,13 +64,18 @@ def load_plan(
     describe: Sequence[Mapping[str, Any]],
     ranks: int,
     overrides: Overrides | None = None,
+    *,
+    name: str | None = None,
 ) -> Plan:
     """Return the expanded plan on up to `ranks` ranks; `describe` is the output of `kiviat-bench --describe`.
 
-    Raise InputError for an unknown or invalid plan, unused overrides and plans without cases.
+    `name`, if given, replaces the plan's own. Raise InputError for an unknown or invalid plan, unused
+    overrides and plans without cases.
     """
     path = _find(name_or_path)
     data, where, asked = _read(path), f"plan {path}", overrides or Overrides()
+    if name:
+        data["name"] = name
     known = [Benchmark.from_json(entry) for entry in describe]
     refuse_unused(_groups(data, where, known, asked), asked)
     return _expand_all(data, where, known, ranks, asked)
@@ -137,6 +143,12 @@ def _expand_all(
 
 def plan_names() -> list[str]:
     return sorted(path.stem for path in data_path("plans").glob("*.toml"))
+
+
+def name_of_selection(benchmarks: Sequence[str]) -> str | None:
+    """The name of a run of benchmarks without a plan, "pingpong-bcast" for example; None without any."""
+    first, more = benchmarks[:_NAMED], len(benchmarks) - _NAMED
+    return "-".join([*first, *([f"and-{more}-more"] if more > 0 else [])]) or None
 
 
 def names_plan(word: str) -> bool:

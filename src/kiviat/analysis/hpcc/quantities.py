@@ -1,7 +1,8 @@
 """What is known of a parallel machine as HPC Challenge sees one: its quantities, by number of processes.
 
 A system is a run (measured, predicted by a model, or reported by another program) or a machine that a paper
-speaks of. Names of quantities are those of docs/benchmarks.md; star and single rates are per process.
+speaks of. Names of quantities are those of docs/reference/benchmarks.md; star and single
+rates are per process.
 """
 
 from __future__ import annotations

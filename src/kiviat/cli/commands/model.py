@@ -30,7 +30,7 @@ from kiviat.record.units import format_bytes, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
 
-# What a frame of 1514 bytes carries of a stream (docs/emulated.md).
+# What a frame of 1514 bytes carries of a stream (docs/howto/emulated.md).
 _FRAME_PAYLOAD_BYTES, _HEADERS_BYTES = 1448, 66
 _PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 
@@ -115,7 +115,9 @@ def _structure(runs: Sequence[Run], request: ModelFitRequest) -> Structure:
         bucket, wire_s = _bucket(spec), spec.delay_s or 0.0
         if link is None and spec.rate_bit_per_s is not None:
             link = spec.rate_bit_per_s / 8 * _PAYLOAD
-            link_source = "what a stream gets of the emulated link's rate, and its bucket: docs/emulated.md"
+            link_source = (
+                "what a stream gets of the emulated link's rate, and its bucket: docs/howto/emulated.md"
+            )
     return Structure(
         nodes=request.nodes or nodes,
         sockets=sockets,

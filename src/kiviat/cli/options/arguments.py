@@ -578,7 +578,7 @@ def _model(command: argparse.ArgumentParser) -> None:
     validate.add_argument(
         "--sensitivity", action="store_true", help="vary each assumed number by a quarter; takes long"
     )
-    validate.add_argument("--write", action="store_true", help="write docs/validation.md")
+    validate.add_argument("--write", action="store_true", help="write docs/reference/validation.md")
 
 
 def _place(command: argparse.ArgumentParser) -> None:

@@ -15,6 +15,7 @@ from kiviat.plan import (
     expand_ranks,
     find_benchmarks,
     load_plan,
+    name_of_selection,
     names_plan,
     plan_in,
 )
@@ -47,7 +48,8 @@ def asked_plan(options: PlanOptions, known: list[dict[str, Any]], available: int
         controls=_controls(options),
         axes=_axes(options),
     )
-    return load_plan(named or _DEFAULT_PLAN, known, available, overrides)
+    name = None if named else name_of_selection(benchmarks)
+    return load_plan(named or _DEFAULT_PLAN, known, available, overrides, name=name)
 
 
 def _refuse_ranks_that_do_not_fit(

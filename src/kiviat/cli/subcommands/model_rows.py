@@ -22,7 +22,7 @@ from kiviat.model.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
 from kiviat.record import InputError, Record, write_whole
 from kiviat.record.units import counted
 
-_PAGE = Path("docs/validation.md")
+_PAGE = Path("docs/reference/validation.md")
 
 
 def execute(request: ModelCheckRequest | ModelValidateRequest) -> int:

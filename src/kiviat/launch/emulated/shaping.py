@@ -1,5 +1,5 @@
 """The numbers that give a link its rate: token bucket, segments, windows. Found by measuring; see
-docs/emulated.md.
+docs/howto/emulated.md.
 """
 
 from __future__ import annotations

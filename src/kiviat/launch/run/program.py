@@ -15,7 +15,7 @@ from kiviat.plan.case import Case
 
 
 class Events(Protocol):
-    """What a launch tells while it runs, as in events.jsonl (docs/architecture.md)."""
+    """What a launch tells while it runs, as in events.jsonl (docs/reference/formats.md)."""
 
     def read(self) -> Iterator[Event]:
         """What is new; called some times a second."""

@@ -196,7 +196,9 @@ def render(scheduler: Scheduler, request: Request, template: Path | None = None)
     except UnicodeDecodeError as error:
         raise InputError(f"--script {template} is not UTF-8: {error}; correct the file") from None
     except jinja2.TemplateError as error:
-        raise InputError(f"--script {template}: {error.message or error}; see docs/schedulers.md") from None
+        raise InputError(
+            f"--script {template}: {error.message or error}; see docs/howto/schedulers.md"
+        ) from None
 
 
 def _refuse_folder(folder: Path) -> None:

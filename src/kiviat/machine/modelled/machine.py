@@ -1,4 +1,4 @@
-"""Machine files: the parts of a modelled machine, every number with its source. See docs/machines.md."""
+"""Machine files (docs/reference/machines.md): parts of a modelled machine, every number with its source."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
             raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(sorted(_TOP))}")
     for key in ("name", "title", "summary", "version", "sources", "topology", "mpi"):
         if key not in data:
-            raise InputError(f"{where} lacks {key!r}; docs/machines.md describes machine files")
+            raise InputError(f"{where} lacks {key!r}; docs/reference/machines.md describes machine files")
     for key in _TABLES & set(data):
         if not isinstance(data[key], dict):
             raise InputError(f"{key} is {data[key]!r} in {where}; it is a table, [{key}]")
@@ -389,7 +389,7 @@ def _numbers(
             elif place in _FIELDS:
                 numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
             else:
-                raise InputError(f"unknown {place!r} in {where}; docs/machines.md lists the keys")
+                raise InputError(f"unknown {place!r} in {where}; docs/reference/machines.md lists the keys")
     for place in ("topology.link", "topology.hop", "mpi.eager"):
         table, key = place.split(".")
         if key in data[table]:

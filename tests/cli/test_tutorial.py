@@ -1,0 +1,31 @@
+"""The tutorial works as it is written: every command, one after the other, in one folder."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from cli.conftest import Kiviat
+
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain
+
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "first-machine.md"
+
+
+def test_every_command_of_the_tutorial_works(
+    kiviat: Kiviat, openmpi: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(openmpi)
+    monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
+    blocks = re.findall(r"^```sh\n(.*?)^```", TUTORIAL.read_text(encoding="utf-8"), re.M | re.S)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert lines[:2] == ["tools/setup run", ". .venv/bin/activate"]  # what tools/setup is tested for
+    assert {line.split()[0] for line in lines[2:]} == {"kiviat"}
+    for line in lines[2:]:
+        done = kiviat(*shlex.split(line)[1:])
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+    assert (tmp_path / "report.html").stat().st_size > 0
+    assert (tmp_path / "run.csv").read_text(encoding="utf-8").startswith("case,")
