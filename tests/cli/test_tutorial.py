@@ -28,4 +28,4 @@ def test_every_command_of_the_tutorial_works(
         done = kiviat(*shlex.split(line)[1:])
         assert done.returncode == 0, f"{line}: {done.stderr}"
     assert (tmp_path / "report.html").stat().st_size > 0
-    assert (tmp_path / "run.csv").read_text(encoding="utf-8").startswith("case,")
+    assert (tmp_path / "run.csv").read_text(encoding="utf-8").startswith("run,case,")
