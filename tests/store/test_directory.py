@@ -77,6 +77,19 @@ def test_an_interruption_is_kept_and_the_rest_can_be_resumed(run: RunDirectory) 
     assert (stored.state, len(rows), warnings) == ("complete", 2, [])
 
 
+def test_what_goes_on_keeps_what_it_does_not_know(run: RunDirectory) -> None:
+    """run.json of a later version may say more of a launch."""
+    run.set_launch({**launch(0, 0, outcome="ok", exit=0), "later": [1, {"a": None}]})
+    run.finish("interrupted")
+    run.close()
+    before = (run.path / "run.json").read_text()
+    RunDirectory.reopen(run.path, PLAN["hash"]).finish("interrupted")
+    after = (run.path / "run.json").read_text()
+    assert [line for line in before.splitlines() if '"finished"' not in line] == [
+        line for line in after.splitlines() if '"finished"' not in line
+    ]
+
+
 def test_another_plan_cannot_resume_it(run: RunDirectory) -> None:
     run.close()
     with pytest.raises(InputError, match="has plan aaaaaaaaaaaa, this one is bbbbbbbbbbbb"):
