@@ -40,7 +40,7 @@ class Grid:
     high: Floats | None
 
     def values_of(self, dimension: str) -> tuple[str, ...]:
-        """What the axis of that name holds."""
+        """Return the values of the axis of that name."""
         return dict(self.dimensions)[dimension]
 
 

@@ -1,4 +1,4 @@
-"""What a finding is."""
+"""The type of findings."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ from kiviat.analysis.statistics.intervals import Floats
 from kiviat.record.run import Run
 from kiviat.record.units import format_bytes, format_value
 
-# Of the memory of its nodes, what a problem takes: HPC Challenge's advice for HPL.
+# Fraction of the nodes' memory that a problem takes: HPC Challenge's advice for HPL.
 SHARE = 0.8
-# Of each processor, where the memory of a machine is not known.
+# Memory per processor if that of the machine is unknown.
 ASSUMED_BYTES = 1e9
 # As many as the longest law has terms, and one to check it by.
 LEAST_POINTS = 4
@@ -33,7 +33,7 @@ LEAST_POINTS = 4
 
 @dataclass(frozen=True)
 class Law:
-    """What a unit of work costs: a sum of `terms`, functions of the memory of the whole problem in bytes."""
+    """Cost of a unit of work: a sum of `terms`, functions of the memory of the whole problem in bytes."""
 
     metric: str
     terms: tuple[Callable[[float], float], ...]
@@ -74,12 +74,12 @@ class Extrapolated:
 
 
 def _order(memory: float) -> float:
-    """Of a square matrix of doubles."""
+    """Return the order of a square matrix of doubles."""
     return math.sqrt(memory / 8)
 
 
 def _elements(memory: float) -> float:
-    """Of a complex vector and its transform. Only the logarithm hangs on how often it is held."""
+    """Return the elements of a complex vector and its transform; only the logarithm depends on copies."""
     return memory / 32
 
 

@@ -80,7 +80,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a law says of a number of ranks; `beyond` is how many times what was measured that is, or None."""
+    """A law's prediction for a number of ranks; `beyond` is the factor beyond the measured ones, or None."""
 
     law: str
     ranks: int
@@ -201,7 +201,7 @@ _NO_FAIR = Choice((), None, "cannot tell: all points are oversubscribed")
 
 
 def _of_all(summary: Summary) -> float:
-    """What makes a quantity that of all ranks together."""
+    """Return the factor that converts a quantity to all ranks together."""
     alone = summary.benchmark in _OF_A_RANK or summary.axes.get("scope") == "star"
     return float(summary.ranks) if alone and summary.better == "higher" else 1.0
 
@@ -215,9 +215,9 @@ def _times(summary: Summary, kind: str, rate: bool) -> Floats:
 
 
 def _speedup(base: Floats, times: Floats, more: float, first: bool, clock: str) -> tuple[Ratio, str]:
-    """How many times the work of the smallest number of ranks is done in a second, and what bounds it.
+    """Return the speedup over the smallest number of ranks, with bounds, and what the bounds mean.
 
-    `more` is how many times the work there is.
+    `more` is the ratio of the amounts of work.
     """
     value = more * float(np.median(base) / np.median(times))
     if first:
