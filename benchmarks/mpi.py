@@ -96,7 +96,7 @@ class Mpi:
         with tempfile.TemporaryDirectory() as folder:
             asked, told = Path(folder) / "cases.txt", Path(folder) / "events.jsonl"
             asked.write_text("\n".join(cases) + "\n", encoding="utf-8")
-            words = [self.program, "--cases", asked, "--out", told]
+            words: list[str | Path] = [self.program, "--cases", asked, "--out", told]
             self.launch(words, ranks, timeout_s, variables=variables)
             events = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
         return Events({event["case"]: event for event in events if event["event"] == "result"})

@@ -88,7 +88,9 @@ def started() -> subprocess.Popen[bytes]:
     nothing = subprocess.DEVNULL
     return subprocess.Popen(
         ["nice", "-n", "19", sys.executable, __file__],
-        **dict.fromkeys(("stdin", "stdout", "stderr"), nothing),
+        stdin=nothing,
+        stdout=nothing,
+        stderr=nothing,
         start_new_session=True,
         preexec_fn=children.tied(),
     )

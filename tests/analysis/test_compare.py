@@ -1,5 +1,6 @@
 """Comparing two runs: verdicts, false alarms, refusals."""
 
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.compare import Comparison, compare
+from kiviat.analysis.statistics.intervals import Floats
 from kiviat.analysis.statistics.rank_tests import family_p, mann_whitney_cdf, shifts
 from kiviat.record import InputError
 from tests.analysis.rows import case
@@ -181,7 +183,11 @@ def test_the_null_distribution_by_enumeration(n: int, m: int) -> None:
 @pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 5), (6, 9)])
 def test_coverage_of_the_shift(n: int, m: int) -> None:
     rng = np.random.default_rng(9)
-    for draw in (rng.standard_normal, lambda size: rng.exponential(size=size)):
+    draws: tuple[Callable[[tuple[int, int]], Floats], ...] = (
+        lambda size: rng.standard_normal(size),
+        lambda size: rng.exponential(size=size),
+    )
+    for draw in draws:
         shift, low, high, p = shifts(draw((20_000, n)), draw((20_000, m)) + 1)
         covered = float(np.mean((low <= 1) & (high >= 1)))
         assert 0.95 - 0.005 < covered < 0.98

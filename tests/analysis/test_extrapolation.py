@@ -65,7 +65,9 @@ def test_a_law_comes_back() -> None:
 
 
 def test_each_kernel_has_its_own_law() -> None:
-    size = lambda memory: memory * RANKS / 32  # noqa: E731
+
+    def size(memory: float) -> float:
+        return memory * RANKS / 32
 
     def fft(memory: float) -> float:
         n = size(memory)

@@ -1,5 +1,6 @@
 """Intervals of a median over launches: their coverage, and what they refuse to say."""
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -13,14 +14,15 @@ SAMPLES = 15
 def launch_medians(shape: str, cases: int, launches: int, rng: np.random.Generator) -> Floats:
     """Medians of launches of `SAMPLES` samples, with noise between launches and skewed noise within."""
     size = (cases, launches)
-    level = {
+    levels: dict[str, Callable[[], Floats]] = {
         "normal": lambda: 1 + 0.1 * rng.standard_normal(size),
         "lognormal": lambda: np.exp(0.5 * rng.standard_normal(size)),
         # One launch in five is twice as fast.
         "skewed mixture": lambda: np.where(
             rng.random(size) < 0.2, 0.5, 1 + 0.05 * rng.exponential(size=size)
         ),
-    }[shape]()
+    }
+    level = levels[shape]()
     samples = level[:, :, None] * (1 + 0.1 * rng.exponential(size=(*size, SAMPLES)))
     return np.asarray(np.median(samples, axis=2))
 

@@ -505,8 +505,24 @@ def test_nodes_and_sockets_are_those_of_launches_of_that_size() -> None:
 def grid(name: str, unit: str, value: float, case: str, nodes: int) -> Grid:
     dimensions = (("kernel", ("cg",)), ("node", tuple(map(str, range(nodes)))))
     median = np.full((1, nodes), value)
-    about = ("run-a", case, "cg", 1, None, {}, "wall", False)
-    return Grid(*about, name, unit, "lower", dimensions, 1, median, None, None)
+    return Grid(
+        "run-a",
+        case,
+        "cg",
+        1,
+        None,
+        {},
+        "wall",
+        False,
+        name,
+        unit,
+        "lower",
+        dimensions,
+        1,
+        median,
+        None,
+        None,
+    )
 
 
 def test_measured_watts_are_those_of_whole_nodes() -> None:

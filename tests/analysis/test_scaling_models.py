@@ -89,8 +89,10 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
         assert fit is not None
         for parameter, value in truth.items():
             one = fit.parameter(parameter)
-            assert one.low is not None and one.high is not None and one.low <= one.value <= one.high
-            held[parameter] += one.low - 1e-12 <= value <= one.high
+            least, found, most = one.low, one.value, one.high
+            assert least is not None and found is not None and most is not None
+            assert least <= found <= most
+            held[parameter] += least - 1e-12 <= value <= most
         _, low, high = fit.time(12)
         assert low is not None and high is not None
         predicted += low <= time(12) <= high

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -86,9 +87,13 @@ def test_poor_performance_is_that_of_the_size_it_was_said_of(atoms: str, serial:
         assert one.study is None and one.words == "no strong run of lj or lammps-lj of size 32000"
 
 
+def constant(seconds: float) -> Callable[[int], float]:
+    return lambda p: seconds
+
+
 def test_sockets_watts_and_peaks_of_a_machine() -> None:
     """1e9 operations of a rank in a second: 64 Gflop/s on 11 sockets of 15 W are 388 Mflop/s a watt."""
-    slow, quick = (modelled(SICORTEX, lambda p, s=s: s) for s in (2.0, 1.0))
+    slow, quick = (modelled(SICORTEX, constant(s)) for s in (2.0, 1.0))
     found, too_quick = asked_of(slow), asked_of(quick)
     sockets = found["S-039", "sockets"]
     assert (sockets.verdict, sockets.words) == ("agrees", "11 sockets for 64 ranks")
@@ -115,7 +120,7 @@ def test_what_was_measured_counts_beyond_its_scatter(ratio: float, verdict: str)
     sources = []
     for name, seconds in ((SICORTEX, ratio), (CLUSTER, 1.0)):
         run = scaling_run(name, RANKS, machine={**scaling_run_json()["machine"], "name": name})
-        rows = program_rows(name, lambda p, s=seconds: s, RANKS, noise=0.05, seed=len(name))
+        rows = program_rows(name, constant(seconds), RANKS, noise=0.05, seed=len(name))
         sources.append(Source(name, (run,), rows))
     one = asked_of(*sources)["S-021", "quicker"]
     assert (one.verdict, one.predicted) == (verdict, False)
@@ -134,8 +139,24 @@ def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: s
     ]
     case, nodes = "hpccg/ranks=64/scaling=weak", 16
     dimensions = (("kernel", ("hpccg",)), ("node", tuple(map(str, range(nodes)))))
-    about = (SICORTEX, case, "hpccg", 64, None, {}, "wall", False)
-    power = Grid(*about, "power", "W", "lower", dimensions, 1, np.full((1, nodes), node_w), None, None)
+    power = Grid(
+        SICORTEX,
+        case,
+        "hpccg",
+        64,
+        None,
+        {},
+        "wall",
+        False,
+        "power",
+        "W",
+        "lower",
+        dimensions,
+        1,
+        np.full((1, nodes), node_w),
+        None,
+        None,
+    )
     found = asked_of(Source(SICORTEX, (run,), rows, [power]))
     assert (found["S-031", "watts"].verdict, found["S-033", "socket_watts"].verdict) == (system, socket)
     assert found["S-031", "watts"].words == f"{16 * node_w:.0f} W of 32 sockets, measured"
@@ -151,7 +172,7 @@ def test_all_that_files_ask_can_be_asked() -> None:
         claim
         for paper in papers()
         for system in paper.systems
-        for row in (*system.facts, *system.statements)
+        for row in system.rows
         for claim in row.scaling
     ]
     assert {claim.asks for claim in claims} == answered

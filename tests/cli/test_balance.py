@@ -36,7 +36,7 @@ def hpcc(tmp_path: Path) -> Make:
                 assert row.metric is not None and value is not None
                 its = metric(row.metric, (value,), unit=row.unit, better=row.better, p50=value, mean=value)
                 one = record(run.id, row.case, row.launch, benchmark=row.benchmark, ranks=4, bytes=None)
-                tables = ()
+                tables: tuple[Table, ...] = ()
                 notes = {"energy": "declared: 100 W per node"} if watts else {}
                 if watts and row.benchmark == "hpl":
                     axes = (("kernel", ("hpl",)), ("node", ("n0", "n1")))

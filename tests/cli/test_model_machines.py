@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -208,7 +209,8 @@ def test_a_rank_keeps_its_core_and_nothing_is_odd_about_it(kiviat: Kiviat, machi
     except InputError as error:
         pytest.skip(str(error))
     asked = ("run", "--on", "simulated:./nowhere.toml", "-m", "8", "pingpong", "allreduce")
-    for where in ((), ("--place", "cyclic"), ("--bind", "co-processor")):
+    wheres: tuple[tuple[str, ...], ...] = ((), ("--place", "cyclic"), ("--bind", "co-processor"))
+    for where in wheres:
         done = kiviat(*asked, "-n", "4", *where)
         assert (done.returncode, done.stderr) == (0, "")
         assert "2 cases simulated\n" in done.stdout and "Ranks were not" not in done.stdout
@@ -227,7 +229,7 @@ def test_show_tells_that_values_are_predicted(kiviat: Kiviat, tmp_path: Path, ma
     from tests.store.made_up import PLAN, launch, metric, record
 
     described = described_machine(load_machine(machine))
-    about = {"substrate": "simulated", "clock": "simulated"}
+    about: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
     with RunDirectory.create(tmp_path / "runs", "sim", machine=described, plan=PLAN, **about) as run:
         run.set_launch(launch(0, 0, outcome="ok", exit=0))
         once = {"check": "not run", "mode": "once", "stopped_by": None, **about}

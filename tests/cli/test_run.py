@@ -243,7 +243,7 @@ def test_a_report_without_room_does_not_hide_the_results(kiviat: Kiviat, plan: P
 def test_a_disk_that_fills_up(kiviat: Kiviat, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", disk]
+    mount: list[str | Path] = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", disk]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.xfail("only root, and not in every container, can mount a small disk")
     try:

@@ -7,10 +7,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from cli.conftest import Kiviat
 
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
+from tests.cli.conftest import Kiviat
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "first-machine.md"
 

@@ -131,8 +131,8 @@ def test_killed_while_ranks_run(
     if victim == "kiviat and a rank":
         victims.append(ranks[0])
     elif victim == "kiviat and mpiexec":
-        victims += Path(f"/proc/{child}/task/{child}/children").read_text().split()
-    for pid in map(int, victims):
+        victims += map(int, Path(f"/proc/{child}/task/{child}/children").read_text().split())
+    for pid in victims:
         with suppress(ProcessLookupError):  # the first may have taken it along
             os.kill(pid, signal.SIGKILL)
     os.waitpid(child, 0)

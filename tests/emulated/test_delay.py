@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from statistics import median
 
@@ -62,7 +63,7 @@ def test_a_cluster_whose_carrier_died_is_not_whole(monkeypatch: pytest.MonkeyPat
     assert Cluster.find("lab").name == "lab"
     number = delaying.wire_number(cluster.folder)
     assert number is not None
-    delaying.os.kill(number, 9)
+    os.kill(number, 9)
     with pytest.raises(InputError, match="is not whole"):
         for _ in range(1000):
             Cluster.find("lab")

@@ -35,8 +35,18 @@ def counted(tmp_path: Path) -> Path:
 def test_what_leaves_the_nodes_was_predicted(counted: Path, toolchain: Toolchain, tmp_path: Path) -> None:
     source, program = Path(__file__).with_name("half_way.cpp"), tmp_path / "half_way"
     subprocess.run([toolchain.mpicxx, "-std=c++20", "-w", source, "-o", program], check=True)
-    words = ["place", counted, "--on", "emulated:4x2", "--verify", "--repeat", "1", "--format", "csv"]
-    command = [toolchain.mpiexec, "-n", "8", program, str(BYTES)]
+    words: list[str | Path] = [
+        "place",
+        counted,
+        "--on",
+        "emulated:4x2",
+        "--verify",
+        "--repeat",
+        "1",
+        "--format",
+        "csv",
+    ]
+    command: list[str | Path] = [str(toolchain.mpiexec), "-n", "8", str(program), str(BYTES)]
     done = subprocess.run(
         [sys.executable, "-m", "kiviat.cli.main", *words, "--", *command],
         capture_output=True,
@@ -54,7 +64,7 @@ def test_what_leaves_the_nodes_was_predicted(counted: Path, toolchain: Toolchain
 
 
 def test_a_program_that_fails_is_told(counted: Path, tmp_path: Path, openmpi: Toolchain) -> None:
-    words = [
+    words: list[str | Path] = [
         "place",
         counted,
         "--on",

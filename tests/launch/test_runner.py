@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -141,7 +142,8 @@ def _kill_launcher(run: Run) -> None:
 
 @pytest.mark.parametrize(("budget_s", "limit_s"), [(None, 60), (1, 60), (10, 200)])
 def test_how_long_a_case_may_take(budget_s: float | None, limit_s: float) -> None:
-    assert timeout_s(case("a/1", **({} if budget_s is None else {"budget_s": budget_s}))) == limit_s
+    controls: dict[str, Any] = {} if budget_s is None else {"budget_s": budget_s}
+    assert timeout_s(case("a/1", **controls)) == limit_s
     assert timeout_s(None) == 60
 
 

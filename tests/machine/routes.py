@@ -105,9 +105,9 @@ def bisection(network: Network, half: Collection[int]) -> int:
                     room[other, one] += least
                 path = [source]
                 continue
-            end = next((e for e in untried[at] if level.get(e) == level[at] + 1 and room[at, e]), None)
-            if end is None:
+            following = next((e for e in untried[at] if level.get(e) == level[at] + 1 and room[at, e]), None)
+            if following is None:
                 level[path.pop()] = -1
             else:
-                untried[at] = chain((end,), untried[at])
-                path.append(end)
+                untried[at] = chain((following,), untried[at])
+                path.append(following)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from kiviat.machine.topology import Node, Topology, local_topology
 from kiviat.record import InputError
 
 
-def write(root: Path, cpus: dict[int, tuple[int | None, str]]) -> Path:
+def write(root: Path, cpus: Mapping[int, tuple[int | None, str]]) -> Path:
     """`cpus` gives the package and the thread siblings of each CPU that has a topology."""
     (root / "proc/sys/kernel").mkdir(parents=True)
     (root / "proc/sys/kernel/hostname").write_text("node001\n")

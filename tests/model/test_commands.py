@@ -232,15 +232,15 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
     monkeypatch.setattr("kiviat.cli.commands.model._print_agreement", lambda machine, levels: None)
     file = tmp_path / "both.toml"
     assert main(["model", "fit", *paths[::order], "-o", str(file)]) == 0
-    machine = load_machine(file)
-    assert machine.numbers["topology.link"].value == pytest.approx(1e8 / 8 * 1448 / 1514, rel=1e-3)
+    fitted = load_machine(file)
+    assert fitted.numbers["topology.link"].value == pytest.approx(1e8 / 8 * 1448 / 1514, rel=1e-3)
     # The buckets of such a link, and whole frames; what the ping-pong takes beside them is the processors'.
-    assert [machine.number(f"nic.{key}") for key in ("bucket_out", "bucket_in", "packet")] == [
+    assert [fitted.number(f"nic.{key}") for key in ("bucket_out", "bucket_in", "packet")] == [
         pytest.approx(1638 * 1448 / 1514, rel=1e-3),
         pytest.approx(4000 * 1448 / 1514, rel=1e-3),
         1448,
     ]
-    assert machine.segments["network"][0].send is not None
+    assert fitted.segments["network"][0].send is not None
     assert main(["model", "show", str(file)]) == 0
     # A link of one's own does not take the bucket away.
     assert main(["model", "fit", *paths, "-o", str(file), "--link", "10 MB/s"]) == 0

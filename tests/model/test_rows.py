@@ -21,7 +21,7 @@ SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
 
 
 def row(system: dict[str, Any] | None = None, **fact: Any) -> Row:
-    given = {
+    given: dict[str, Any] = {
         **{
             "id": "X-1",
             "location": "Table 1",
@@ -55,7 +55,7 @@ def test_every_validate_row_is_asked_or_says_why_not() -> None:
     machine = load_machine(SMALL)
     for paper in papers():
         for system in paper.systems:
-            for fact in (*system.facts, *system.statements):
+            for fact in system.rows:
                 if fact.use == "validate":
                     one = question(machine, Row(paper, system, fact))
                     assert one.wants or one.not_asked or fact.id in ("V-009", "V-010"), fact.id
@@ -139,9 +139,7 @@ def test_models_are_judged_by_rows_they_were_not_made_of(name: str) -> None:
 
 
 def claim(name: str, machine: Machine) -> Question:
-    (found,) = (
-        Row(p, s, r) for p in papers() for s in p.systems for r in (*s.facts, *s.statements) if r.id == name
-    )
+    (found,) = (Row(p, s, r) for p in papers() for s in p.systems for r in s.rows if r.id == name)
     return question(machine, found)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kiviat.launch.mpi.build import PROGRAM
 from kiviat.launch.mpi.mpiexec import Options, command, environment
 from kiviat.launch.mpi.toolchain import Toolchain
 from tests import builds
@@ -132,7 +133,7 @@ class Native:
 
 def _build(toolchain: Toolchain) -> Native:
     try:
-        return Native(toolchain, builds.native(toolchain, builds.PROGRAM))
+        return Native(toolchain, builds.native(toolchain, PROGRAM))
     except builds.Failed as failure:
         pytest.fail(str(failure), pytrace=False)
 

@@ -61,7 +61,7 @@ class Studied:
 
     def with_fault(self, native: Native, folder: Path, words: str, fault: str, only: int) -> dict[str, Any]:
         """On two ranks, one message to rank 1, the `only`-th, being dropped, corrupted or truncated."""
-        environment = {
+        environment: dict[str, str | Path] = {
             **{"KIVIAT_FAULT": fault, "KIVIAT_FAULT_RANK": "1", "KIVIAT_FAULT_ONLY": str(only)},
             "LD_PRELOAD": native.faults,
         }

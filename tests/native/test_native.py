@@ -338,7 +338,11 @@ def cases_of(one: dict[str, Any]) -> list[str]:
     left_out = {"cache", *BRIEF}
     own = [f"{axis}={value}" for axis, values in axes.items() if axis not in left_out for value in values]
     sizes = (0, 64, 8192) if one["sized"] else (8192,)
-    of = lambda axis: " group=2" if axis.startswith("report=") else ""  # noqa: E731  groups are what it tells of
+
+    def of(axis: str) -> str:
+        """Groups are what a report tells of."""
+        return " group=2" if axis.startswith("report=") else ""
+
     return [
         *(f"{name}/{size} {name} bytes={size} {brief} budget_s=0.01 min_samples=8" for size in sizes),
         *(f"{name}/{mode} {name} bytes=64 {brief} mode={mode} iterations=5" for mode in ("fixed", "pallas2")),

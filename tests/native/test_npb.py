@@ -79,7 +79,7 @@ def test_wrong_seeds_are_noticed(native_openmpi: Native, tmp_path: Path, ranks: 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_one_message_that_is_lost_is_noticed(native_openmpi: Native, tmp_path: Path, name: str) -> None:
     ranks, lost = MESSAGES[name]
-    faults = {
+    faults: dict[str, str | Path] = {
         **{"KIVIAT_FAULT": "drop", "KIVIAT_FAULT_RANK": "1", "KIVIAT_FAULT_ONLY": str(lost)},
         "LD_PRELOAD": native_openmpi.faults,
     }

@@ -76,7 +76,7 @@ def test_all_threads_get_their_own_messages(native: Native, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("fault", ["corrupt", "drop", "truncate"])
 def test_their_checks_notice(native: Native, tmp_path: Path, fault: str) -> None:
-    environment = {"KIVIAT_FAULT": fault, "LD_PRELOAD": native.faults}
+    environment: dict[str, str | Path] = {"KIVIAT_FAULT": fault, "LD_PRELOAD": native.faults}
     for one in results(native, tmp_path, *variants(2), environment=environment):
         assert (one["outcome"], one["check"], one["phase"]) == ("failed", "failed", "check"), one["case"]
 

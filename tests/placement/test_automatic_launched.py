@@ -31,7 +31,7 @@ def test_ranks_come_to_the_nodes_that_were_chosen(any_mpi: Toolchain, tmp_path: 
     assert node.tolist() == [0, 1, 2, 0, 2, 1]
     layout = layout_of_nodes(traffic, target, node, bound=False)
     if any_mpi.family == "openmpi":
-        more = ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", str(agent))
+        more: tuple[str, ...] = ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", str(agent))
     else:
         more = ("-launcher", "rsh", "-launcher-exec", str(agent))
     ranks = launched(layout, any_mpi, tmp_path, more)

@@ -277,7 +277,7 @@ def test_real_launchers_on_nodes_that_are_made_up(any_mpi: Toolchain, tmp_path: 
     else:
         layout = place(topology, 5, policy, binding=binding)
     if any_mpi.family == "openmpi":
-        more = ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", str(agent))
+        more: tuple[str, ...] = ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", str(agent))
     else:
         more = ("-launcher", "rsh", "-launcher-exec", str(agent))
     ranks = launched(layout, any_mpi, tmp_path, more)

@@ -31,7 +31,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
         built = folder / "-".join([source.split(".")[0], toolchain.family, *options])
         if not built.exists():
             wrapper = toolchain.mpicxx.with_name(toolchain.mpicxx.name.replace("mpicxx", compiler))
-            words = [wrapper, "-w", PROGRAMS / source, *options, "-o", built]
+            words: list[str | Path] = [wrapper, "-w", PROGRAMS / source, *options, "-o", built]
             subprocess.run(words, check=True, cwd=folder)
         return built
 

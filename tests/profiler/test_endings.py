@@ -80,7 +80,7 @@ def test_an_mpi_that_is_loaded_at_run_time(
     host = tmp_path / "host"
     subprocess.run(["cc", PROGRAMS / "host.c", "-o", host], check=True)
     many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
-    words = [toolchain.mpiexec, *many, "-n", "2", host]
+    words: list[str | Path] = [toolchain.mpiexec, *many, "-n", "2", host]
     refused = kiviat_profile(tmp_path, *words)
     assert refused.status == 2
     assert "links no MPI" in refused.err
@@ -138,7 +138,14 @@ def test_an_mpi_of_another_abi(openmpi: Toolchain, tmp_path: Path) -> None:
     )
     (tmp_path / "program.c").write_text("int main(void) { return 0; }\n")
     program = tmp_path / "program"
-    words = ["cc", tmp_path / "program.c", "-Wl,--no-as-needed", tmp_path / "libmpi_abi.so.0", "-o", program]
+    words: list[str | Path] = [
+        "cc",
+        tmp_path / "program.c",
+        "-Wl,--no-as-needed",
+        tmp_path / "libmpi_abi.so.0",
+        "-o",
+        program,
+    ]
     subprocess.run(words, check=True)
     with pytest.raises(InputError, match=r"program needs libmpi_abi.so.0, an MPI of another ABI"):
         linked([str(openmpi.mpiexec), str(program)])
@@ -196,7 +203,7 @@ def test_what_a_dead_kiviat_left(
     """Nobody there to collect: the folder of the ranks can be shown."""
     folder = tmp_path / "ranks"
     folder.mkdir()
-    words = [openmpi.mpiexec, "--oversubscribe", "-n", "2", exchange, "left"]
+    words: list[str | Path] = [openmpi.mpiexec, "--oversubscribe", "-n", "2", exchange, "left"]
     variables = profiling(LaunchSpec((), {}), TOOL.library(openmpi), folder).environment
     subprocess.run(words, env={**os.environ, **ROOT, **variables}, capture_output=True)
     assert read_profile(folder).sent.dense_bytes().tolist() == [[0, 1000], [1000, 0]]

@@ -46,7 +46,15 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def profiled(shapes: Path, folder: Path, ranks: int, shape: str, *where: str, times: int = TIMES) -> Profile:
-    words = ("--on", f"simulated:{SMALL}", "-n", str(ranks), "-o", folder / f"{shape}.profile", *where)
+    words: tuple[str | Path, ...] = (
+        "--on",
+        f"simulated:{SMALL}",
+        "-n",
+        str(ranks),
+        "-o",
+        folder / f"{shape}.profile",
+        *where,
+    )
     done = kiviat(folder, "profile", *words, "--", shapes, shape, str(times), str(BYTES))
     assert done.returncode == 0, done.stderr
     return read_profile(folder / f"{shape}.profile")
@@ -125,7 +133,7 @@ def test_every_rank_has_communicators_and_phases_of_its_own(shapes: Path, tmp_pa
 def test_a_simulation_is_the_same_with_the_profiler_and_says_that_it_is_one(
     shapes: Path, tmp_path: Path
 ) -> None:
-    words = ("--on", f"simulated:{SMALL}", "-n", "16")
+    words: tuple[str | Path, ...] = ("--on", f"simulated:{SMALL}", "-n", "16")
     program = ("--", shapes, "halo", str(TIMES), str(BYTES))
     bare = kiviat(tmp_path, "run", *words, *program)
     counted = kiviat(tmp_path, "profile", *words, "-o", "out.profile", *program)
@@ -164,7 +172,7 @@ def test_many_ranks_take_little_memory(shapes: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["stuck", "abort"])
 def test_what_was_counted_survives_the_simulation(shapes: Path, tmp_path: Path, how: str) -> None:
-    words = ("--on", f"simulated:{SMALL}", "-n", "4", "-o", "out.profile")
+    words: tuple[str | Path, ...] = ("--on", f"simulated:{SMALL}", "-n", "4", "-o", "out.profile")
     done = kiviat(tmp_path, "profile", *words, "--", shapes, how)
     assert done.returncode == 1
     assert "ended without MPI_Finalize" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -34,7 +35,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     requests: list[str] = []
     contexts = []
 
-    def open_(html: str, width: int = 1280, theme: str = "light") -> Page:
+    def open_(html: str, width: int = 1280, theme: Literal["light", "dark"] = "light") -> Page:
         file = tmp_path / "report.html"
         file.write_text(html, encoding="utf-8")
         contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme))

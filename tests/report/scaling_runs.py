@@ -26,7 +26,7 @@ def scaling_run_json(
 ) -> dict[str, Any]:
     """A launch for each number of ranks and repetition; four ranks on a node of two sockets."""
     base = make_run_json(run, launches=1, **changes)
-    launches = []
+    launches: list[dict[str, Any]] = []
     for repetition in range(repeats):
         for count in ranks:
             where = [

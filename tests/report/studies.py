@@ -81,10 +81,10 @@ def study_rows(run: str = "run-a", launches: int = 6, speed: float = 1.0, **chan
         },
     )
     for size in SIZES:
-        whole = FAR[1] * size / (size + 8192)
+        most = FAR[1] * size / (size + 8192)
         for name in ("total_exchange", "pairwise", "cumulative", "random"):
-            metrics = {"bandwidth": ("B/s", whole), "total_bandwidth": ("B/s", 8 * whole)}
-            metrics |= {"slowest_phase": ("B/s", 0.6 * whole), "quickest_phase": ("B/s", 2 * whole)}
+            metrics = {"bandwidth": ("B/s", most), "total_bandwidth": ("B/s", 8 * most)}
+            metrics |= {"slowest_phase": ("B/s", 0.6 * most), "quickest_phase": ("B/s", 2 * most)}
             if name == "cumulative":
                 metrics["last_to_first"] = ("1", 0.5)
             elif name != "random":
@@ -197,7 +197,7 @@ def study_tables(run: str = "run-a", launches: int = 6, speed: float = 1.0) -> l
         )
         for name, count, value in phases:
             case = f"dense_{name}/ranks=8/bytes={size}"
-            axes = {"phase": range(1, count + 1)}
+            axes: dict[str, Iterable[object]] = {"phase": range(1, count + 1)}
             add(case, "bandwidth", "B/s", axes, value, size)
             add(case, "total_bandwidth", "B/s", axes, lambda k, each=value: 8 * (each(k) or 0), size)
     for name, unit, index in (("latency", "s", 0), ("bandwidth", "B/s", 1)):

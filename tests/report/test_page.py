@@ -50,7 +50,7 @@ def mixed() -> str:
         *make_rows("sim", sizes=SIZES, launches=1, speed=0.9, substrate="simulated", clock="simulated"),
         failed("run-b", "alltoall/ranks=4/bytes=8", "rank 3 did not answer for 10 s"),
     ]
-    return render([base, troubled, simulated], rows)
+    return render([make_run(), troubled, simulated], rows)
 
 
 def draw_all(page: Page) -> None:

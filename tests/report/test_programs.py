@@ -123,5 +123,9 @@ def test_who_sends_how_much_to_whom_is_a_map(open_page: Open) -> None:
 
 
 def test_a_page_without_programs_has_no_such_section(open_page: Open) -> None:
-    fields = {"case": "hpl/ranks=4", "benchmark": "hpl"}
-    assert open_page(render([make_run()], rows(**fields))).locator("#programs").count() == 0
+    assert (
+        open_page(render([make_run()], rows(case="hpl/ranks=4", benchmark="hpl")))
+        .locator("#programs")
+        .count()
+        == 0
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -27,12 +28,16 @@ LARGEST = 64
 
 def messages(run: str, factor: float, **changes: Any) -> list[Row]:
     """Allreduce of three sizes: a tree of messages, and a share for each rank."""
+
+    def time(size: int) -> Callable[[int], float]:
+        return lambda p: factor * 1e-6 * (1 + 0.5 * math.log2(p) + size / 1e4 * p)
+
     return [
         replace(row, bytes=size, case=f"{row.case}/bytes={size}")
         for size in (8, 1024, 65536)
         for row in scaling_rows(
             run,
-            lambda p, size=size: factor * 1e-6 * (1 + 0.5 * math.log2(p) + size / 1e4 * p),
+            time(size),
             benchmark="allreduce",
             ranks=(2, 4, 8, 16, 32),
             axes={},

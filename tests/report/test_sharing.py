@@ -106,8 +106,9 @@ def _study() -> tuple[list[Run], list[Any], list[TableRow]]:
     """CG on 64 ranks of 16 nodes, cyclic and blocked."""
     runs, rows, tables = [], [], []
     ranks = tuple(map(str, range(64)))
-    of_class = {"axes": {"class": "B"}, "ranks": 64}
-    fields = {"case": "cg/ranks=64/class=B", "benchmark": "cg", "bytes": None, **of_class}
+    of_class: dict[str, Any] = {"axes": {"class": "B"}, "ranks": 64}
+    case = "cg/ranks=64/class=B"
+    fields = {"case": case, "benchmark": "cg", "bytes": None, **of_class}
     sent = Table(
         "message_bytes",
         "B",
@@ -118,7 +119,7 @@ def _study() -> tuple[list[Run], list[Any], list[TableRow]]:
     for place, rate in (("cyclic", 1e9), ("blocked", 1.2e9)):
         runs.append(make_run(place, where={"place": place, "bind": None}))
         rows += [row(place, "rate", "op/s", "higher", rate, launch=at, **fields) for at in range(5)]
-        tables += [table_row(place, at, fields["case"], sent, **of_class) for at in range(5)]
+        tables += [table_row(place, at, case, sent, **of_class) for at in range(5)]
     return runs, rows, tables
 
 

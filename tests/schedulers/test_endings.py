@@ -163,7 +163,12 @@ def test_a_job_takes_over_from_itself_only(jobs: Path, run: Path, monkeypatch: p
 @pytest.mark.parametrize("job", ["--help", "1; touch INJECTED", "1\n2", "", 5, None, {}])
 def test_a_stranger_s_note_is_no_option(job: object, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(Scheduler, "state_of", lambda self, job: asked.append(job) or "gone")
+
+    def state_of(self: Scheduler, job: str) -> str:
+        asked.append(job)
+        return "gone"
+
+    monkeypatch.setattr(Scheduler, "state_of", state_of)
     (run / JOB_FILE).write_text(json.dumps({"scheduler": "pbs", "job": job}))
     Job(schedulers()["pbs"], run, ENDS, "")
     assert asked in ([], ["5"], ["None"])

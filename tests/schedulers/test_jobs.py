@@ -95,7 +95,7 @@ def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, error
 
 
-def the_run(site: Path) -> tuple[dict[str, object], int]:
+def the_run(site: Path) -> tuple[dict[str, Any], int]:
     (folder,) = (site / "runs").iterdir()
     return json.loads((folder / "run.json").read_text()), len(
         (folder / "records.jsonl").read_text().splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.setattr(parts, "_pytest", pytest_)
     monkeypatch.setattr(builds, "started", lambda: subprocess.Popen(["true"]))
     monkeypatch.setattr(parts, "STAMP", tmp_path / "setup-test")
-    monkeypatch.setattr(parts.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     return told
 
 

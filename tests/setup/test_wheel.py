@@ -20,7 +20,17 @@ SUFFIXES = {".cpp", ".hpp", ".txt", ".toml", ".json", ".py", ".html", ".css", ".
 @pytest.fixture(scope="module")
 def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, CHECKOUT]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "-w",
+        folder,
+        CHECKOUT,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (path,) = folder.glob("*.whl")

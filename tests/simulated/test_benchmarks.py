@@ -23,7 +23,8 @@ SKIPPED = {
 def known(simulation: Simulation) -> list[dict[str, Any]]:
     done = simulation.run([(0, 0)], simulation.bench, "--describe")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    described: list[dict[str, Any]] = json.loads(done.stdout)
+    return described
 
 
 # The smallest class of NAS programs will do, and so will few points of HPCCG and few cells of a liquid.

@@ -37,7 +37,8 @@ def test_only_what_there_is_is_sent_where_some_get_nothing(small: Simulation) ->
     def alltoallv_bandwidths(simulation: Simulation) -> list[float]:
         (result,) = simulation.cases(places, [SPARSE])
         (table,) = result["tables"]
-        return table["values"][1::3]
+        values: list[float] = table["values"][1::3]
+        return values
 
     own = alltoallv_bandwidths(small)
     assert own == alltoallv_bandwidths(small.with_options(smpi__alltoallv="pair"))

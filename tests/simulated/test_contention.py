@@ -25,7 +25,7 @@ def flows(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
     platform = NATIVE / "platform" / "simgrid"
     parts = [platform / f"{name}.cpp" for name in ("rank_group", "clock", "compute", "node")]
     source = Path(__file__).with_name("flows.cpp")
-    options = ["-std=c++20", "-w", "-DSMPI_NO_OVERRIDE_MALLOC", "-I", NATIVE]
+    options: list[str | Path] = ["-std=c++20", "-w", "-DSMPI_NO_OVERRIDE_MALLOC", "-I", NATIVE]
     subprocess.run([simgrid.mpicxx, *options, source, *parts, "-o", program], check=True)
     return program
 

@@ -18,7 +18,16 @@ from tests.simulated.conftest import SMALL, Simulation
 
 def test_small_problems_tell_what_full_memory_gives(simgrid: Toolchain, bench: Path, tmp_path: Path) -> None:
     """On four ranks, as a user runs it: every law holds at the size that it was not fitted to."""
-    words = ["run", "hpcc-modelled", "--on", f"simulated:{SMALL}", "-n", "4", "-o", tmp_path]
+    words: list[str | Path] = [
+        "run",
+        "hpcc-modelled",
+        "--on",
+        f"simulated:{SMALL}",
+        "-n",
+        "4",
+        "-o",
+        tmp_path,
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "kiviat.cli.main", *words],
         capture_output=True,

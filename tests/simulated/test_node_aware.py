@@ -78,9 +78,11 @@ def test_payload_arrives(small: Simulation, ranks: int, selector: str, one_each:
         options={"smpi/shared-malloc": "off"},
         environment={"KIVIAT_VERIFY": "1"},
     )
-    names = ("barrier", "allreduce bytes=8", "allreduce bytes=65536", "bcast bytes=8", "bcast bytes=20000")
-    names += ("bcast bytes=600000", "bcast bytes=8 root=3", "bcast bytes=20000 root=3", "reduce bytes=8")
-    names += ("reduce bytes=2048", "reduce bytes=65536", "reduce bytes=8 root=3", "reduce bytes=65536 root=3")
+    names = [
+        *("barrier", "allreduce bytes=8", "allreduce bytes=65536", "bcast bytes=8", "bcast bytes=20000"),
+        *("bcast bytes=600000", "bcast bytes=8 root=3", "bcast bytes=20000 root=3", "reduce bytes=8"),
+        *("reduce bytes=2048", "reduce bytes=65536", "reduce bytes=8 root=3", "reduce bytes=65536 root=3"),
+    ]
     places = [(node, 0) for node in range(ranks)] if one_each else aware.places(ranks)
     for result in aware.cases(places, [f"{name} mode=once" for name in names]):
         assert result["check"] == "passed", (result["case"], result["check_reason"])

@@ -69,8 +69,8 @@ def ep(sent: Sent, ranks: int) -> None:
 def ft(sent: Sent, ranks: int) -> None:
     """All to all for each transform: one to wave numbers and six back."""
     transforms, elements = 7, 64**3
-    for pair in product(range(ranks), repeat=2):
-        sent.add(*pair, elements / ranks**2 * COMPLEX, transforms)
+    for sender, receiver in product(range(ranks), repeat=2):
+        sent.add(sender, receiver, elements / ranks**2 * COMPLEX, transforms)
     sent.sum_to_first(ranks, COMPLEX, transforms - 1)
 
 
@@ -90,7 +90,8 @@ def keys() -> np.ndarray:
     for _ in range(4 << 16):
         state = state * 5**13 % 2**46
         states.append(state)
-    return (np.array(states).reshape(-1, 4).sum(axis=1) * (2.0**11 / 4 / 2**46)).astype(int)
+    means = np.array(states).reshape(-1, 4).sum(axis=1) * (2.0**11 / 4 / 2**46)
+    return np.asarray(means, dtype=int)
 
 
 def is_(sent: Sent, ranks: int) -> None:

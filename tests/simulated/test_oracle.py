@@ -118,8 +118,8 @@ _OTHERS = (
     "Allgather",
     "Allgatherv",
     "Gather",
+    *("Gatherv", "Scatter", "Scatterv", "Alltoall", "Alltoallv", "Bcast", "Barrier"),
 )
-_OTHERS += ("Gatherv", "Scatter", "Scatterv", "Alltoall", "Alltoallv", "Bcast", "Barrier")
 
 
 @pytest.fixture(scope="session")
@@ -180,8 +180,8 @@ def test_imb_s_times_are_ours(wide: Simulation, imb: Path, ranks: int) -> None:
         loop = "mode=pallas2" if name == "Barrier" else "mode=fixed sync=barrier"
         size = "" if name == "Barrier" else "bytes={}"
         members = 2 if name in _PAIRS else ranks
-        words = f"{name.lower()} ranks={members} {size} {loop} iterations={_ITERATIONS} warmup=0"
-        cases += [words.format(bytes_) for bytes_ in (sizes if size else (0,))]
+        case = f"{name.lower()} ranks={members} {size} {loop} iterations={_ITERATIONS} warmup=0"
+        cases += [case.format(bytes_) for bytes_ in (sizes if size else (0,))]
     for result in wide.cases(places, cases, timeout_s=900):
         name = next(one for one in (*_PAIRS, *_OTHERS) if one.lower() == result["benchmark"])
         row = rows[name, result["bytes"] or 0]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,7 @@ def run(folder: Path, ranks: str, *words: str) -> subprocess.CompletedProcess[st
     return kiviat(folder, "run", "--on", f"simulated:{SMALL}", "-n", ranks, *words)
 
 
-def records(folder: Path) -> list[dict[str, object]]:
+def records(folder: Path) -> list[dict[str, Any]]:
     (kept,) = (folder / "runs").glob("*/records.jsonl")
     return [json.loads(line) for line in kept.read_text().splitlines()]
 
@@ -104,7 +105,7 @@ def test_a_program_runs_and_its_run_is_kept(tmp_path: Path) -> None:
     (record,) = records(tmp_path)
     assert (record["benchmark"], record["ranks"], record["clock"]) == ("program", 4, "simulated")
     # Twice around: a pair within a socket, one across, and the same on the way back.
-    (metric,) = record["metrics"]  # type: ignore[misc]
+    (metric,) = record["metrics"]
     assert 8e-6 < metric["mean"] < 1e-4
     (output,) = (tmp_path / "runs").glob("*/launches/0/stdout")
     assert "token 8" in output.read_text()
@@ -119,7 +120,7 @@ def test_runs_repeat_exactly_and_placing_counts(tmp_path: Path) -> None:
     for words in (["2"], ["2"], ["2x1"]):
         assert run(tmp_path, *words, "--", built).returncode == 0
         (latest,) = records(tmp_path)
-        times.append(latest["metrics"][0]["mean"])  # type: ignore[index]
+        times.append(latest["metrics"][0]["mean"])
         shutil.rmtree(tmp_path / "runs")
     assert times[0] == times[1] < times[2]
 
@@ -130,7 +131,7 @@ def test_computation_counts_as_asked(tmp_path: Path) -> None:
     assert "computation 10 times as long as here" in done.stdout, done.stderr
     (record,) = records(tmp_path)
     # Thirty million dependent multiply-adds take some hundredths of a second at least.
-    assert record["metrics"][0]["mean"] > 0.1  # type: ignore[index]
+    assert record["metrics"][0]["mean"] > 0.1
 
 
 def test_a_program_that_only_begins_and_ends(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
+from typing import Any
 
 from kiviat.launch.emulated import patience
 from kiviat.launch.emulated.cluster import Cluster
@@ -35,14 +36,14 @@ class Slurm:
         self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
         self.prefix = cluster.entering()
 
-    def run(self, *words: str, **keywords: object) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, **keywords: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*self.prefix, *words],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            **keywords,  # type: ignore[call-overload]
+            **keywords,
         )
 
     def __enter__(self) -> Slurm:

@@ -13,7 +13,7 @@ MACHINE: dict[str, Any] = {
     "caches": [],
     "interfaces": [],
 }
-PLAN = {"name": "test", "hash": "a" * 64, "definition": {}, "cases": 2}
+PLAN: dict[str, Any] = {"name": "test", "hash": "a" * 64, "definition": {}, "cases": 2}
 
 
 def metric(name: str = "time", samples: tuple[float, ...] | None = (1e-6, 2e-6, 4e-6), **more: Any) -> Metric:

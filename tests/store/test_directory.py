@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -160,7 +161,7 @@ def test_the_lock_of_a_killed_writer_is_stale(home: Path) -> None:
     RunDirectory.reopen(path, PLAN["hash"]).close()
 
 
-def change_lock(run: RunDirectory, **changes: str) -> None:
+def change_lock(run: RunDirectory, **changes: Any) -> None:
     (file,) = (run.path / "writer").iterdir()
     file.rename(file.with_name(replace(Writer.parse(file.name), **changes).name))
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,12 @@ def test_a_bad_folder_among_the_runs_is_named_and_left_out(
     (home / "no run").mkdir()
     (home / "file").touch()
     paths = bad(home)
-    for found in (lambda: find_run("last", home), lambda: find_run("20", home), lambda: list_runs(home)[0]):
+    ways: tuple[Callable[[], Path], ...] = (
+        lambda: find_run("last", home),
+        lambda: find_run("20", home),
+        lambda: list_runs(home)[0],
+    )
+    for found in ways:
         assert found() == run.path
         told = capsys.readouterr().err.splitlines()
         assert len(told) == len(paths) and all(line.startswith("kiviat: left out: ") for line in told)

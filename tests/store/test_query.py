@@ -93,7 +93,7 @@ def test_exports_can_be_read_again(finished: RunDirectory, tmp_path: Path) -> No
     with connect([finished.path]) as connection:
         for form in ("csv", "json", "parquet"):
             with (tmp_path / f"x.{form}").open("wb") as target:
-                export(connection, "SELECT * FROM samples", target, form)  # type: ignore[arg-type]
+                export(connection, "SELECT * FROM samples", target, form)
             reader = {"csv": "read_csv", "json": "read_json", "parquet": "read_parquet"}[form]
             total = connection.sql(
                 f"SELECT count(*), sum(value) FROM {reader}('{tmp_path}/x.{form}')"

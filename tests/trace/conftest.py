@@ -73,7 +73,7 @@ def record(tmp_path: Path) -> Record:
     def recorded(toolchain: Toolchain, program: Path, *names: str, ranks: int = RANKS) -> Recorded:
         output = tmp_path / f"{'-'.join(names) or 'nothing'}.trace"
         many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
-        command = [toolchain.mpiexec, *many, "-n", str(ranks), program, *names]
+        command: list[str | Path] = [toolchain.mpiexec, *many, "-n", str(ranks), program, *names]
         # MPICH's ranks spin where there are more of them than cores, unless something else is preloaded too.
         patience = library(toolchain)
         patient = {"LD_PRELOAD": str(patience), "KIVIAT_UCX_YIELD": "1"} if patience else {}

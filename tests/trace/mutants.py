@@ -10,7 +10,20 @@ from typing import Any
 EXTREMES = (0, 1, 2, 7, 127, 128, 1 << 16, 1 << 20, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 33, 1 << 40)
 HUGE = (*EXTREMES, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 _BOMB = 1 << 22  # bytes that are packed into some thousand
-ODD = (None, True, -1, 1 << 70, 1.5, float("nan"), "", "\ud800\x1b[31m", [], {}, [[]], {"": 0})
+ODD: tuple[object, ...] = (
+    None,
+    True,
+    -1,
+    1 << 70,
+    1.5,
+    float("nan"),
+    "",
+    "\ud800\x1b[31m",
+    [],
+    {},
+    [[]],
+    {"": 0},
+)
 
 
 def numbers_of(stream: bytes) -> list[int]:

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.cli.main import main
+from kiviat.launch.mpi.build import REPLAYER
 from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
@@ -28,7 +29,7 @@ from kiviat.record import InputError
 from kiviat.trace import check, read_trace, unpack
 
 from . import mutants
-from .conftest import PROGRAMS, REPLAYER, ROOT, SMALL, kiviat
+from .conftest import PROGRAMS, ROOT, SMALL, kiviat
 
 ALL = ("ring", "requests", "collectives", "communicators", "anybody", "others")
 RANKS = 4
@@ -121,10 +122,10 @@ def replay(replayer: Path, recorded: dict[str, Path], tmp_path: Path) -> Replay:
         unpack(trace, tmp_path / "streams")
         for rank, stream in streams.items():
             (tmp_path / "streams" / f"{rank}.stream").write_bytes(stream)
-        words = [replayer, tmp_path / "streams", tmp_path / "result.json", "1", "1"]
+        words: list[str | Path] = [replayer, tmp_path / "streams", tmp_path / "result.json", "1", "1"]
         most = (24 << 30, 24 << 30)
         done = subprocess.run(
-            [str(word) for word in start.command(words)],
+            start.of(words).command,
             env={**os.environ, **ROOT, **start.environment},
             cwd=tmp_path,
             capture_output=True,

@@ -1,4 +1,4 @@
-"""Compares two runs case by case and overall.
+"""Two runs, case by case, and whether the second is worse.
 
 The launch is the sampling unit throughout; values are logarithms of launch medians, so that effects are
 ratios and a comparison of b with a mirrors one of a with b.
@@ -107,7 +107,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The overall verdict: "worse", "better", "no difference" or "no verdict"."""
+        """That of the whole: "worse", "better", "no difference" or "no verdict"."""
         changes = [case.change for case in self.cases] + [group.change for group in self.groups]
         survivors = {change.verdict for change in changes if change.survives}
         if "worse" in survivors:
@@ -225,7 +225,7 @@ def _unlike(a: Summary, b: Summary) -> str | None:
 
 
 def _exact(a: Summary, b: Summary, threshold: float) -> Change | None:
-    """Return the comparison of two simulations, which are deterministic; None for measurements."""
+    """Of two simulations, which repeat themselves: no chance is in it. None for what was measured."""
     if not a.clock == b.clock == "simulated" or _unlike(a, b) or min(a.median, b.median) <= 0:
         return None
     ratio = b.median / a.median
@@ -249,10 +249,10 @@ def _logs(summaries: Sequence[Summary]) -> Floats:
 
 
 def _groups(pairs: Sequence[tuple[Summary, Summary]]) -> dict[str, list[int]]:
-    """Return groups of `pairs`: those of a benchmark, and all, if of one metric and more than one case.
+    """Which of `pairs` form a group: those of a benchmark, and all, if of one metric and more than one case.
 
-    Their k-th launches are combined. If cases lost a launch, these may differ, which only makes the test of
-    the family more conservative.
+    Their k-th launches are taken together. Where cases lost a launch they may be of different launches,
+    which only makes the test of the family more cautious.
     """
     groups: dict[str, list[int]] = {}
     for index, (a, _) in enumerate(pairs):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kiviat.machine.modelled.machine import Machine
 from kiviat.model.claims import CLAIMS
 from kiviat.model.question import Answer, Question, Row, Want, values_of
-from kiviat.record.published import Fact, Paper, Statement, System, papers
+from kiviat.record.published import Fact, Paper, System, papers
 from kiviat.record.types import Record, Scalar
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -93,8 +93,7 @@ def question(machine: Machine, row: Row) -> Question:
 
 
 def _of(paper: Paper, system: System) -> list[Row]:
-    facts: list[Fact | Statement] = [*system.facts, *system.statements]
-    return [Row(paper, system, fact) for fact in facts]
+    return [Row(paper, system, fact) for fact in system.rows]
 
 
 def _named(system: System) -> tuple[tuple[str, str], ...]:

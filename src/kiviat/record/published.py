@@ -122,6 +122,11 @@ class System:
     nodes: str = ""
     placement: str = ""
 
+    @property
+    def rows(self) -> tuple[Fact | Statement, ...]:
+        """All of it: the numbers, then the words."""
+        return (*self.facts, *self.statements)
+
     def fact(self, measures: str) -> Fact | None:
         """The value of that quantity, if the paper's is known."""
         return next((fact for fact in self.facts if fact.measures == measures), None)

@@ -1,4 +1,4 @@
-"""Describes the calibration of a modelled machine, from its file or from run.json's `model`."""
+"""What a modelled machine was fitted to, in words: of a machine file or of run.json's `model`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kiviat.record.units import counted
 
 
 class Calibrated(Protocol):
-    """The calibration facts that machine files and records of simulated runs share."""
+    """What a machine file and the record of a simulated run both say of their calibration."""
 
     @property
     def base(self) -> str | None: ...

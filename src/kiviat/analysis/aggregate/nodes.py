@@ -1,4 +1,4 @@
-"""The nodes of ranks, as observed by launches."""
+"""Which ranks share a node, as the launches observed it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Nodes:
         return self.of[a] == self.of[b]
 
     def busiest(self, pairs: Iterable[Pair]) -> int:
-        """Return the number of pairs with an end on the node that has most of them."""
+        """How many of the pairs have an end, or both, on the node that has most of them."""
         busy = Counter(node for a, b in pairs for node in {self.of[a], self.of[b]})
         return max(busy.values(), default=0)
 
@@ -39,8 +39,8 @@ class Nodes:
 
 
 def nodes_of(run: Run, ranks: int) -> Nodes | None:
-    """Return the nodes of the first `ranks` ranks in all launches of that size; None if launches differ or
-    one lacks them.
+    """Where the first `ranks` ranks were in every launch that had so many; None where launches differ, or
+    one does not tell.
     """
     seen = {_of_launch(launch, ranks) for launch in run.launches if launch.reaches(ranks)}
     of = seen.pop() if len(seen) == 1 else None

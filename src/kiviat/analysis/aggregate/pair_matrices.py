@@ -141,7 +141,7 @@ class Sick:
 
 
 def sick(grids: Sequence[Grid]) -> list[Sick]:
-    """Return the links and ranks that a case of sick_links named, slowest first; `grids` are its tables."""
+    """What one case of sick_links named, the slowest first; `grids` are the tables of the case."""
     links = [grid for grid in grids if grid.name == "slow_links"]
     launches = sum(grid.launches for grid in links)
     found: dict[tuple[str, str], list[tuple[int, float, float | None]]] = {}

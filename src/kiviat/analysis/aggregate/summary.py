@@ -89,7 +89,7 @@ def studies(summaries: Iterable[Summary]) -> frozenset[str]:
     return frozenset(summary.benchmark for summary in measured) - timed
 
 
-# Attributes of launches in a summary, in the order of the columns in _equal_sized.
+# What a summary needs of the launches, in the order of the columns in _equal_sized.
 _of_launch = attrgetter(
     *("p50", "mean", "min", "ci_low", "ci_high", "p90", "p99", "count"),
     *("clock", "substrate", "sync", "mode", "oversubscribed", "stopped_by", "notes"),
@@ -166,7 +166,7 @@ def _refuse_mixture(first: Row, **origins: Sequence[str]) -> None:
 
 
 def _common(seen: Sequence[str | None]) -> str | None:
-    """Return the value that all launches share, or "mixed"."""
+    """What all launches have, or "mixed"."""
     return seen[0] if seen.count(seen[0]) == len(seen) else "mixed"
 
 
@@ -187,7 +187,7 @@ def _matrix(values: Sequence[Sequence[float | None]]) -> Floats:
 
 
 def median_of_known(values: Floats) -> Floats:
-    """Return the median of each row's finite values, nan without any. (nanmedian is slow and warns.)"""
+    """The median of each row's finite values; nan where there is none. (nanmedian is slow and warns.)"""
     ordered = np.sort(np.where(np.isfinite(values), values, np.nan), axis=1)  # nan sorts last
     known = np.isfinite(ordered).sum(axis=1)
     row = np.arange(len(ordered))

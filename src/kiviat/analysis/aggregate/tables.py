@@ -40,7 +40,7 @@ class Grid:
     high: Floats | None
 
     def values_of(self, dimension: str) -> tuple[str, ...]:
-        """Return the values of the axis of that name."""
+        """What the axis of that name holds."""
         return dict(self.dimensions)[dimension]
 
 

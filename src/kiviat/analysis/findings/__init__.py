@@ -1,1 +1,1 @@
-"""Findings about a run, each with its evidence."""
+"""What is worth telling about a run, each finding with its evidence."""

@@ -1,4 +1,4 @@
-"""All findings about a run: performance, anomalies and data quality."""
+"""What is worth telling about a run: how fast the machine is, where it is odd, whether to trust it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def findings(
 
 
 def _has_ratios(summary: Summary) -> bool:
-    """Return True if the value can be a denominator; with a coarse clock, short calls take 0 s."""
+    """Whether it may stand below a fraction line; a clock too coarse for a call says that it took 0 s."""
     return summary.unit not in _RATIOS or min(summary.launch_medians) > 0
 
 

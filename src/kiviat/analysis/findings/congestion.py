@@ -1,4 +1,4 @@
-"""Congestion: impact factors of other ranks' traffic, and a finding that names the shared resource."""
+"""What traffic of other ranks does to some: impact factors, and a finding that says what they share."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _IMPACT = 1.15
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Slowdown of a victim's calls by a congestor: factors of the mean and of the 99th percentile.
+    """How many times as long a victim's calls take beside a congestor: mean and 99th percentile.
 
-    `low` and `high` are the 95 % interval of the mean, None with too few launches.
+    `low` and `high` bound the mean at 95 %; None where there are too few launches.
     """
 
     victim: str
@@ -81,7 +81,7 @@ def _words(congestor: str) -> str:
 
 
 def _shared(whole: Summary, roles: Grid | None, nodes_of: NodesOf) -> tuple[str, bool]:
-    """Return a sentence on the resource that victims and congestors share, and whether it is known."""
+    """What victims and congestors share, and whether that can be said."""
     if whole.oversubscribed:
         return "With more ranks than cores they share processors too, so it cannot be told why.", False
     nodes = nodes_of(whole.ranks)

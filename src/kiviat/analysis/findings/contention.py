@@ -256,7 +256,7 @@ def _halves(summaries: Sequence[Summary]) -> Iterator[Finding]:
 
 
 def apart(lower: Summary, higher: Summary) -> bool:
-    """Return True if the intervals, where available, do not overlap."""
+    """Whether the intervals, as far as there are any, leave a gap."""
     return lower.high is None or higher.low is None or lower.high < higher.low
 
 

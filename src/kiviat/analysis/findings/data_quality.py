@@ -56,7 +56,7 @@ def _failures(failed: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _simulated(run: Run) -> Iterator[Finding]:
-    """Yield the caveats of a predicted run."""
+    """What a reader has to know before believing a prediction."""
     model = run.machine.model
     if model is None:
         return
@@ -189,7 +189,7 @@ def _too_few_launches(times: Sequence[Summary]) -> Iterator[Finding]:
 
 
 def _modes(launch_medians: Sequence[float]) -> tuple[int, float] | None:
-    """Return the number of launches in the faster of two modes, and the ratio of the modes; None otherwise.
+    """How many launches are in the fast one of two modes, and how many times as fast; None if not two.
 
     Two modes are two groups, each narrower than half the gap between them (in logarithms).
     """
@@ -202,7 +202,7 @@ def _modes(launch_medians: Sequence[float]) -> tuple[int, float] | None:
 
 
 def _apart(fast: int, launches: int, factor: float) -> str:
-    """Describe the launches that deviate from the majority."""
+    """Which launches are the odd ones, told from the side of the majority."""
     odd, how = (fast, "as fast") if 2 * fast <= launches else (launches - fast, "as slow")
     verb = "is" if odd == 1 else "are"
     return f"{odd} of {launches} launches {verb} {three_digits(factor)} times {how} as the others"

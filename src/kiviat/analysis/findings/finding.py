@@ -1,4 +1,4 @@
-"""The type of findings."""
+"""What a finding is."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _where(nodes_of: NodesOf, ranks: int) -> str:
 
 
 def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    """Yield a finding on the processor time left for work at the largest size, where it matters most."""
+    """What is left for work at the largest size, where most is at stake."""
     left = {
         side: available
         for side, benchmark in (("sending", "hpo_send"), ("receiving", "hpo_recv"))

@@ -1,6 +1,6 @@
 """Findings about the machine: latency, bandwidth, protocols, oncoming messages, collectives.
 
-Oversubscribed results are excluded, except from the headline, which marks them.
+Oversubscribed results are left out, but for the headline, which says so.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
 
 
 def _apart(lower: Summary, higher: Summary) -> bool:
-    """Return True if the intervals, where available, do not overlap."""
+    """Whether the intervals, as far as there are any, leave a gap."""
     return lower.high is None or higher.low is None or lower.high < higher.low
 
 

@@ -1,9 +1,9 @@
-"""Identifies the shared resource that slows pairs down that communicate simultaneously: pure functions.
+"""Which shared resource makes pairs slower that communicate at once: pure functions.
 
-The evidence is the bandwidth of each pair while all communicate, relative to that of one pair alone, and the
-nodes of ranks. Pairs on one node share its memory. Pairs between nodes share each node's link to the network:
-if that is the bottleneck, all pairs of a node together get the bandwidth of one alone. If they get less, the
-bottleneck is in the network.
+The evidence is one number, the bandwidth of each pair while all communicate over that of one pair alone,
+and who was on which node. Pairs on one node share its memory. Pairs between nodes share the way of a node
+into the network, as many as have an end there: if that is what they share, they get together what one gets
+alone. If they get less, something is short that one pair did not notice, beyond the nodes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kiviat.record.units import three_digits
 
 # Pairs that keep this share of what one has alone do not lack anything worth telling.
 ENOUGH = 0.8
-# Range of the ratio of all pairs of a node together to one alone in which they share one resource.
+# What all pairs of a node get together, over what one gets alone: from here to there they share one thing.
 _ONE = (0.75, 1.33)
 
 
@@ -39,7 +39,7 @@ def near_pairs(ranks: int) -> list[Pair]:
 
 
 def shared(share: float, pairs: Sequence[Pair], nodes: Nodes | None, oversubscribed: bool) -> Verdict:
-    """Return the resource that `pairs` share; each gets `share` of the bandwidth of one pair alone."""
+    """What `pairs` share, each of which has `share` of the bandwidth of one alone while all communicate."""
     if share >= ENOUGH:
         return Verdict("none", "Nothing that they share is short.")
     if oversubscribed:

@@ -1,4 +1,4 @@
-"""Balance of machines: eight ratios of HPC Challenge's results to its HPL rate.
+"""How balanced machines are: eight axes that hold what HPC Challenge measures against its HPL.
 
 After S. Saini, R. Ciotti, B. T. N. Gunney, T. E. Spelce, A. Koniges, D. Dossa, P. Adamidis, R. Rabenseifner,
 S. R. Tiyyagura, M. Mueller, R. Fatoohi: Performance Evaluation of Supercomputers using HPCC and IMB
@@ -77,11 +77,11 @@ AXES = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An axis of a system. `value` is None if it is unavailable or excluded, for `reason`.
+    """An axis of a system. `value` is None where it is unavailable or left out: `reason` says which and why.
 
-    `low` and `high` bound it if its parts have bounds over launches; two 95 % intervals give one of at least
-    90 %. `meaning` is that, or the range of few launches. `relation` and `upper` are the published bounds;
-    `extrapolated` names the source of extrapolated parts.
+    `low` and `high` bound it where its parts are bounded over launches: two 95 % intervals give one of 90 %
+    at least; `meaning` says so, or that it is the range of few launches. `relation` and `upper` are of what
+    was published; `extrapolated` says from what, if a part is.
     """
 
     value: float | None
@@ -287,7 +287,7 @@ def _quotient(size: Size, top: str, bottom: str, top_each: bool, bottom_each: bo
 
 
 def kernels_missing(size: Size) -> list[str]:
-    """Return the kernels to run for the missing axes."""
+    """What to run for the axes that are not there."""
     needed = dict.fromkeys(
         name for axis in AXES for name in (axis.quantity, *(["hpl"] if axis.over_hpl else []))
     )

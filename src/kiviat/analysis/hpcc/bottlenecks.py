@@ -1,8 +1,8 @@
-"""Bottlenecks of a machine: the limiting resource of each kernel of HPC Challenge.
+"""What limits a machine: for each kernel of HPC Challenge what its slowest resource would allow by itself.
 
-The bound of a resource is the kernel's rate if only that resource took time. The kernel's rate over the bound
-is the share of its time that this resource accounts for; shares can add up to more than 1 if resources
-overlap. The resource with the largest share limits the kernel.
+A kernel that did nothing but wait for one resource would run at that resource's bound. Its rate over the
+bound is thus the share of its time that this resource alone accounts for; where resources work at the same
+time shares can add up to more than 1. The resource with the largest share limits the kernel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MORE_THAN_DGEMM = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The rate of a kernel if only this resource took time, and its derivation."""
+    """What a kernel would reach if only this resource took time, and how that is reckoned."""
 
     resource: str
     rate: float
@@ -39,7 +39,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The bounds of a kernel. `resources` is empty if they cannot be computed for lack of `missing`."""
+    """What limits one kernel. `resources` is empty where that cannot be told: `missing` says what lacks."""
 
     kernel: str
     rate: float | None
@@ -65,10 +65,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bottlenecks of the kernels that run on the whole machine, with evidence and anomalies.
+    """What limits the kernels that the whole machine works on together, the evidence, and what else is odd.
 
-    `groups` are the resources with the kernels that each limits, the most limiting first; `where` describes
-    the network if there are few nodes.
+    `groups` are the resources with the kernels that each limits, the most limiting first; `where` says what
+    the network is on so few nodes.
     """
 
     kernels: tuple[Limit, ...]
@@ -169,7 +169,7 @@ Reckoning = Callable[[Size], Bound | str]
 
 
 def _by(quantity: str, between: bool = False) -> Callable[[Reckoning], Reckoning]:
-    """Return the bound from a required quantity; there is none `between` processes if there is only one."""
+    """A bound that a quantity gives, which has to be known; `between` processes, there is none for one."""
 
     def of(reckon: Reckoning) -> Reckoning:
         def bound(size: Size) -> Bound | str:
@@ -243,7 +243,7 @@ def _fft_network(size: Size) -> Bound | str:
     fft = size.quantities["fft"]
     memory = fft.axes.get("memory")
     in_memory = memory / 32 * processes if isinstance(memory, int | float) else 2.0**24 * processes
-    order = fft.number("n") or in_memory  # only its logarithm matters
+    order = fft.number("n") or in_memory  # of which only the logarithm counts
     sent_per_element = 3 * 16 * (processes - 1) / processes
     rate = 5 * math.log2(order) * _total(size, "ring_bandwidth") / sent_per_element
     return Bound(BANDWIDTH, rate, "three transposes of 16 B for each element at random ring bandwidth")

@@ -23,9 +23,9 @@ from kiviat.analysis.statistics.intervals import Floats
 from kiviat.record.run import Run
 from kiviat.record.units import format_bytes, format_value
 
-# Fraction of the nodes' memory that a problem takes: HPC Challenge's advice for HPL.
+# Of the memory of its nodes, what a problem takes: HPC Challenge's advice for HPL.
 SHARE = 0.8
-# Memory per processor if that of the machine is unknown.
+# Of each processor, where the memory of a machine is not known.
 ASSUMED_BYTES = 1e9
 # As many as the longest law has terms, and one to check it by.
 LEAST_POINTS = 4
@@ -33,7 +33,7 @@ LEAST_POINTS = 4
 
 @dataclass(frozen=True)
 class Law:
-    """Cost of a unit of work: a sum of `terms`, functions of the memory of the whole problem in bytes."""
+    """What a unit of work costs: a sum of `terms`, functions of the memory of the whole problem in bytes."""
 
     metric: str
     terms: tuple[Callable[[float], float], ...]
@@ -74,12 +74,12 @@ class Extrapolated:
 
 
 def _order(memory: float) -> float:
-    """Return the order of a square matrix of doubles."""
+    """Of a square matrix of doubles."""
     return math.sqrt(memory / 8)
 
 
 def _elements(memory: float) -> float:
-    """Return the elements of a complex vector and its transform; only the logarithm depends on copies."""
+    """Of a complex vector and its transform. Only the logarithm hangs on how often it is held."""
     return memory / 32
 
 

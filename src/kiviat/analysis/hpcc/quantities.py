@@ -1,4 +1,4 @@
-"""Quantities of HPC Challenge for a parallel machine, by number of processes.
+"""What is known of a parallel machine as HPC Challenge sees one: its quantities, by number of processes.
 
 A system is a run (measured, predicted by a model, or reported by another program) or a machine that a paper
 speaks of. Names of quantities are those of docs/reference/benchmarks.md; star and single
@@ -24,7 +24,7 @@ from kiviat.record.types import Row, Scalar
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a quantity in records: benchmark, metric and, if selectable, the computing processes."""
+    """Where a quantity is in the records: benchmark, metric, and who computes where that can be chosen."""
 
     benchmark: str
     metric: str
@@ -33,7 +33,7 @@ class Source:
 
     @property
     def kernel(self) -> str:
-        """The benchmark to run for it, as on the command line."""
+        """What to run for it, as one types it."""
         plain = self.scope is None or self.scope == _DEFAULT_SCOPE.get(self.benchmark, "star")
         return self.benchmark if plain else f"{self.benchmark} with scope={self.scope}"
 
@@ -88,7 +88,7 @@ class Quantity:
     joules: float | None = None  # of one repetition, likewise
 
     def number(self, axis: str, note: str = "") -> float | None:
-        """Return the problem size, as given or noted by the benchmark: "192" or "512 x 1024"."""
+        """What the problem's size was, as given or as the benchmark notes it: "192" or "512 x 1024"."""
         given = self.axes.get(axis)
         if isinstance(given, int | float):
             return float(given)
@@ -137,7 +137,7 @@ class System:
 
     @property
     def whole(self) -> Size:
-        """The representative size of the system: the largest with HPL, else the one with most quantities."""
+        """The size that stands for the system: the largest with HPL, else the one of which most is known."""
         with_hpl = [size for size in self.sizes if "hpl" in size.quantities]
         return with_hpl[-1] if with_hpl else max(self.sizes, key=lambda size: len(size.quantities))
 
@@ -268,7 +268,7 @@ def _failures(rows: Iterable[Row]) -> dict[int, dict[str, str]]:
 
 
 def published_systems() -> list[System]:
-    """Return all machines for which a paper has an axis of the diagram."""
+    """All machines of which a paper gives an axis of the diagram, as the paper has them."""
     systems = [system for paper in papers() for system in _of_paper(paper)]
     return [system for system in systems if system.whole.quantities or system.whole.ratios]
 

@@ -29,13 +29,13 @@ class Point:
 
     @property
     def share(self) -> float:
-        """Percentage of the roof that the kernel reaches."""
+        """Of the roof, in percent."""
         return 100 * self.rate / self.bound
 
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """The roofline of a node, or of a process if nodes are unknown (`processes` is 1 and `node` False)."""
+    """Of a node, or of one process where the nodes are not known (`processes` is 1 and `node` False)."""
 
     flops: float
     bandwidth: float
@@ -46,7 +46,7 @@ class Roofline:
 
     @property
     def ridge(self) -> float:
-        """The ridge point in flop/B: kernels of lower intensity are bound by memory."""
+        """Where the roofs meet: kernels of less flop/B are bound by memory."""
         return self.flops / self.bandwidth
 
 
@@ -98,12 +98,12 @@ _KERNELS = (
         *("HPCG", "hpcg", True, "2 flop / 12 B: each nonzero and its index are read", lambda _: 1 / 6),
     ),
 )
-# Optional kernels, which are not reported as missing.
+# Kernels that only some runs have: nobody misses them.
 _RARE = ("hpcg",)
 
 
 def roofline(size: Size) -> Roofline | str:
-    """Return the roofline, or the reason why it is unavailable."""
+    """The roofline, or why there is none."""
     if absent := [name for name in ("dgemm", "triad") if name not in size.quantities]:
         return "; ".join(size.why(name) for name in absent)
     processes = size.processes or 1

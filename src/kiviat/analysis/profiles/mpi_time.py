@@ -1,4 +1,4 @@
-"""A program's time in MPI, by call, and the distances of its messages."""
+"""How much of a program's time is MPI, which calls, and how far messages go."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Use of MPI. Times are seconds per rank, means over recorded ranks; shares are fractions of time, 0 … 1.
+    """Times are seconds per rank, means over those that left something; shares are parts, 0 … 1, of time.
 
-    `threads` is the largest number of threads of a rank; shares are fractions of `thread_s`, the sum of their
-    times. `files` are calls of MPI_File, which are no communication and take `files_s`.
+    Where calls of several threads of a rank may overlap, `threads` is the most of a rank, and shares are
+    parts of `thread_s`, the sum of their times. `files` are calls of MPI_File, no communication, which take
+    `files_s`.
     `seconds` and `bytes` (sent, of all ranks) go by distance. `crossed` are bytes within and between nodes as
-    counted by the MPI library itself, `carried` bytes sent by interfaces of nodes; None if not counted.
+    the MPI itself counted them, `carried` what interfaces of nodes sent; None where nobody counts.
     """
 
     elapsed_s: float
@@ -68,12 +69,12 @@ class Use:
     remarks: tuple[str, ...]
 
 
-# With more pairs, that is some thousands of ranks, patterns and maps exclude collectives.
+# Of more pairs, that is of some thousands of ranks, collectives are left out of patterns and maps.
 MOST_PAIRS = 1 << 22
 
 
 def use_of(profile: Profile) -> Use:
-    """Return the summary of a profile for `kiviat show` and the report."""
+    """What `kiviat show` and the report say of a profile."""
     seen = int(profile.seen.sum())
     elapsed, mpi = profile.seconds[profile.seen], profile.mpi_s[profile.seen]
     whole = float(profile.thread_s[profile.seen].sum())
@@ -127,7 +128,7 @@ def _calls(profile: Profile, lines: Calls, mpi_s: float, whole_s: float) -> tupl
 
 
 def pattern_of(profile: Profile) -> list[str]:
-    """Describe the traffic pattern in sentences: messages first, then contributions of collectives."""
+    """Who sends to whom, in sentences: messages first, then collectives as their participants have it."""
     kinds = {"messages": profile.traffic(collectives=False)}
     found = []
     if profile.collective_pairs <= MOST_PAIRS:

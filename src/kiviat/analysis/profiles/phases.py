@@ -1,4 +1,4 @@
-"""Resource use of each phase of a program: hardware counters of ranks, memory traffic, energy."""
+"""What each phase of a program took of its machines: hardware counters of ranks, energy."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class PhaseUse:
-    """A phase, summed over all ranks; unavailable values are None, unavailable counters absent.
+    """One phase over all ranks; None, or no counter, where nobody knows.
 
-    `seconds` last from a call of MPI_Pcontrol to the next. `joules`, `watts` and `memory_bytes` (read and
-    written) are totals over nodes.
+    `seconds` are those between MPI_Pcontrol and the next one. `joules` are those of all machines, `watts`
+    what they took together meanwhile, `memory_bytes` what went to and from their memory.
     """
 
     number: int
@@ -49,7 +49,7 @@ class PhasesUse:
 
 
 def phases_use_of(profile: Profile) -> PhasesUse | None:
-    """Return the use by phase, None if it was not requested."""
+    """None where nobody asked."""
     each = profile.phases
     if each is None:
         return None
@@ -97,7 +97,7 @@ def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:
         return found
 
     def of_all(values: Callable[[RankPhases], Values | None]) -> float | None:
-        """Sum over nodes, one rank of each of which has the values; None if any is missing."""
+        """Over machines, of each of which one rank knows; None where one of them does not tell."""
         found = of(values)
         return sum(found) if found and len(found) == sum(one.energy is not None for one in here) else None
 

@@ -1,8 +1,8 @@
-"""Describes a traffic matrix by the fewest typical shapes that explain it.
+"""Who sends to whom, in words: of the shapes that programs have, the fewest that explain the matrix.
 
-A shape is a set of pairs. It is present if nearly all of its pairs are, and explains their traffic. The shape
-that explains most is selected first, of equal ones the one with the fewest pairs; then the next one for the
-remaining traffic.
+A shape is a set of pairs. It is there if nearly all of its pairs are, and it explains what they carry. The
+shape that explains most is taken first, of equal ones the one with the fewest pairs; then the next one of
+what is left.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kiviat.profile import Traffic
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-# Minimum fraction of a shape's pairs that are present, and of the traffic that is worth a sentence.
+# Of the pairs of a shape, so many are there; of what is sent, a part below this is not worth a sentence.
 _PRESENT, _WORTH = 0.9, 0.05
 _MOST_PARTS = 3
-# Limit for grids of three dimensions, of which there are many for many ranks.
+# Of grids of three dimensions there are many where there are many ranks.
 _MOST_RANKS = 1 << 14
 
 
@@ -195,7 +195,7 @@ def _divisors(ranks: int) -> list[int]:
 
 
 def _factorings(ranks: int) -> Iterator[tuple[int, ...]]:
-    """Return the grids of two and three dimensions without dimensions of length 1."""
+    """Grids of two and three dimensions, none of which is 1 long."""
     for first in _divisors(ranks):
         rest = ranks // first
         yield first, rest

@@ -1,4 +1,4 @@
-"""Waiting time between ranks, by call and by awaited rank."""
+"""How much of a program's time its ranks wait for each other, in which calls, and for whom."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CallWaits:
 
 @dataclass(frozen=True, slots=True)
 class PairWaits:
-    """Waiting time of a rank for another, its share of all waiting, and its main (call, kind) in `most`."""
+    """How long one rank waited for another, and the part of all waiting; `most` is most of it: call, kind."""
 
     rank: int
     cause: int
@@ -71,7 +71,7 @@ class WaitUse:
 
 
 def wait_use_of(profile: Profile) -> WaitUse | None:
-    """Return the summary of wait states for `kiviat show` and the report, None if not requested."""
+    """What `kiviat show` and the report say of waiting; None where nobody asked."""
     waits = profile.waits
     if waits is None:
         return None

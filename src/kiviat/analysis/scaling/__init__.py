@@ -1,1 +1,1 @@
-"""Scaling of benchmarks with the number of ranks."""
+"""How a benchmark scales with the number of ranks."""

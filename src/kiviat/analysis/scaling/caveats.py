@@ -1,4 +1,4 @@
-"""Caveats of curves: shared cores, changing clock rates, oversubscription."""
+"""What makes points of a curve incomparable: shared cores, clocks that change, more ranks than cores."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kiviat.analysis.scaling.energy import at_size, numbers_in
 from kiviat.record.run import Launch, Run
 from kiviat.record.units import three_digits
 
-# Relative change of the clock rate between numbers of ranks.
+# Of the clock between numbers of ranks.
 _CLOCK_CHANGE = 0.05
-# Relative spread of launches of a number of ranks, as in analysis.findings.data_quality.
+# Of the launches of one number of ranks, as in analysis.trust.
 _SPREAD = 0.10
 # Findings about whole runs that make a curve another one.
 _OF_RUNS = ("tcp-fallback", "misplaced", "failed-launches", "uncalibrated", "embedded-mpi")
@@ -68,7 +68,7 @@ def _shared(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _on_one_processor(launch: Launch, ranks: int) -> bool:
-    """Return True if the ranks of a host may run on fewer processors than ranks."""
+    """Whether ranks of a host may run on fewer processors than there are of them."""
     allowed: dict[str, list[frozenset[str]]] = defaultdict(list)
     for rank in launch.ranks:
         if rank.rank < ranks and rank.cpus:
@@ -95,7 +95,7 @@ def _on_threads(run: Run, launches: Sequence[Launch], ranks: int) -> bool:
 
 
 def _unsteady(curve: Curve) -> Iterator[str]:
-    """Yield a caveat if launches disagree; with exclusive cores they agree."""
+    """What a launch says that had the cores for itself, the next one says, too."""
     spread = {
         point.ranks: max(point.times) / min(point.times) - 1 for point in curve.points if len(point.times) > 1
     }
@@ -154,7 +154,7 @@ def _of_runs(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _crossing(curve: Curve) -> Iterator[str]:
-    """Yield a caveat that names the first point that uses the network."""
+    """Where the network begins: the points before it say nothing of it."""
     alone = [point.ranks for point in curve.points if point.nodes == 1]
     beyond = [point.ranks for point in curve.points if point.nodes is not None and point.nodes > 1]
     if alone and beyond:

@@ -80,7 +80,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A law's prediction for a number of ranks; `beyond` is the factor beyond the measured ones, or None."""
+    """What a law says of a number of ranks; `beyond` is how many times what was measured that is, or None."""
 
     law: str
     ranks: int
@@ -201,7 +201,7 @@ _NO_FAIR = Choice((), None, "cannot tell: all points are oversubscribed")
 
 
 def _of_all(summary: Summary) -> float:
-    """Return the factor that converts a quantity to all ranks together."""
+    """What makes a quantity that of all ranks together."""
     alone = summary.benchmark in _OF_A_RANK or summary.axes.get("scope") == "star"
     return float(summary.ranks) if alone and summary.better == "higher" else 1.0
 
@@ -215,9 +215,9 @@ def _times(summary: Summary, kind: str, rate: bool) -> Floats:
 
 
 def _speedup(base: Floats, times: Floats, more: float, first: bool, clock: str) -> tuple[Ratio, str]:
-    """Return the speedup over the smallest number of ranks, with bounds, and what the bounds mean.
+    """How many times the work of the smallest number of ranks is done in a second, and what bounds it.
 
-    `more` is the ratio of the amounts of work.
+    `more` is how many times the work there is.
     """
     value = more * float(np.median(base) / np.median(times))
     if first:

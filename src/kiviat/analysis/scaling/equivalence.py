@@ -1,6 +1,6 @@
-"""Equivalent numbers of ranks of two machines.
+"""How many ranks of one machine do as much as some number of another's.
 
-They are interpolated between measured numbers of ranks, linearly in logarithms, and never extrapolated.
+Read off between two measured numbers of ranks, along a straight line of logarithms; never beyond them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Ends = tuple[float | None, float | None]
 class Equal:
     """`ranks` of `machine` do as much in a second as `as_many` of `other`; both are labels of curves.
 
-    `ranks` is None outside the measured range; `words` is the number or the reason. `low` and `high` follow
-    from the ends of the 95 % intervals of both, and have a confidence of at least 90 %.
+    `ranks` is None where none of those measured does; `words` is the number, or why there is none. `low` and
+    `high` are from the ends of the 95 % intervals of both, and hold in 90 % of cases at least.
     """
 
     machine: str
@@ -85,7 +85,7 @@ def different(study: Study, curve: Curve, other: Curve) -> str:
 
 
 def work(study: Study, point: Point) -> tuple[float, float | None, float | None]:
-    """Return the work per second, in units of the benchmark, with its 95 % interval."""
+    """What is done in a second, in units of the benchmark, with the ends of its 95 % interval."""
     if study.rate:
         return point.value, point.low, point.high
     done = point.ranks if study.kind == "weak" else 1.0

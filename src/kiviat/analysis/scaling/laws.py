@@ -51,7 +51,7 @@ _AS_GOOD = 2.0
 _AS_NEAR, _NEAR = 3.0, 0.001
 _TOO_FAR = 0.05
 _ITERATIONS = 40
-# Relative accuracy of fits, limited by their arithmetic: six digits.
+# What two programs that agree to six digits differ in: a fit cannot be better than its arithmetic.
 _EXACT = 1e-6
 _WIDEST = 20.0  # of a band, as a power of e: what is wider says nothing
 
@@ -98,9 +98,9 @@ class Parameter:
 class Fit:
     """A law through the points. Differences are relative.
 
-    `off` is their root mean square, `worst` the largest. `held_out` is the error at the largest number of
-    ranks of the law fitted to all others. `contradicted` is True if it exceeds the spread of launches. Both
-    `contradicted` and `aicc` are None if there are too few launches.
+    `off` is the root of their mean square, `worst` the largest; `held_out` is how far the law fitted to all
+    but the largest number of ranks is off there. `contradicted` says that it is farther off than launches
+    explain, None where there are too few of them to say so. `aicc` is None where there are too few launches.
     """
 
     law: Law

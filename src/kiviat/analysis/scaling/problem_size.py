@@ -1,7 +1,7 @@
-"""Problem sizes, in total or per rank, which distinguish strong from weak scaling.
+"""How large a problem was, in all or on each rank: what tells strong scaling from weak.
 
-The size of a benchmark is a metric (`order` of HPL's matrix), an axis (`class`, `n`, `memory`, a message's
-`bytes`), or a note on its own choice (`rows`, `atoms`).
+A benchmark tells its size by a metric (`order` of HPL's matrix), by an axis (`class`, `n`, `memory`, a
+message's `bytes`), or by a note of what it chose itself (`rows`, `atoms`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SIZE_AXES = frozenset(("n", "memory", "p", "q", "nx", "ny", "nz"))
 
 @dataclass(frozen=True)
 class _Noted:
-    """The note with a benchmark's size; `power` as above. `each` is True for sizes per rank."""
+    """Where a benchmark notes its size; `power` as above. `each`: it is the size of one rank's problem."""
 
     note: str
     pattern: str
@@ -51,7 +51,7 @@ _GROWING = frozenset(("barrier", "ibarrier"))  # nothing in them but the ranks
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a case, per rank if `each`, else in total. `exact` is the name of a class of problems."""
+    """Of one case; `each`: of every rank, else of all together. `exact` is a name, of a class of problems."""
 
     value: float
     each: bool
@@ -118,7 +118,7 @@ class Kind:
 
 
 def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None]) -> Kind:
-    """Return the kind of scaling of a curve's cases on different numbers of ranks."""
+    """Of the cases of one curve, on different numbers of ranks."""
     said = {
         str(word) for point in points if (word := point.axes.get("scaling") or point.notes.get("scaling"))
     }

@@ -1,4 +1,4 @@
-"""Series of a quantity over numbers of ranks.
+"""How a benchmark scales: the same quantity on several numbers of ranks.
 
 A curve is one metric of one benchmark at one setting, of one machine; its points are numbers of ranks, from
 one run or from several. C, the work done in a second, is the rate, or 1/time for the same work in all
@@ -22,7 +22,7 @@ from kiviat.record.run import Run
 from kiviat.record.types import Row
 from kiviat.record.units import format_bytes
 
-# Preferred metrics of benchmarks that have several.
+# What counts where a benchmark has several quantities.
 _FIRST = ("rate", "time", "updates", "triad", "random_bandwidth")
 _RATES = ("flop/s", "op/s", "B/s", "1/s")
 
@@ -63,7 +63,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Asked:
-    """The user's selection: benchmarks (all if none), a metric, and the kind of scaling if unrecorded."""
+    """What the user wants: benchmarks (all if none), a metric, and the kind where records do not tell."""
 
     benchmarks: tuple[str, ...] = ()
     metric: str | None = None
@@ -80,7 +80,7 @@ class Scaling:
 
 @dataclass
 class _Found:
-    """Accumulator for curves."""
+    """Curves on the way to be studies."""
 
     studies: dict[tuple[Any, ...], list[Curve]] = field(default_factory=dict)
     why: dict[tuple[Any, ...], str] = field(default_factory=dict)

@@ -90,7 +90,7 @@ def _studentised(values: Floats, labels: NDArray[np.bool_], floor: float) -> Flo
 
 @cache
 def _relabellings(n: int, m: int) -> NDArray[np.bool_]:
-    """Return all labellings of n + m launches as a or b, one per row, the observed one first."""
+    """Which of n + m launches are called b: one row per labelling, the observed one first."""
     observed = np.arange(n + m) >= n
     if math.comb(n + m, m) <= RELABELLINGS:
         labels = np.zeros((math.comb(n + m, m), n + m), dtype=np.bool_)
