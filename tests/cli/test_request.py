@@ -51,7 +51,10 @@ COMMANDS = {name: options for name, options in commands(parser()) if name != "cc
 
 def leaves(kind: type) -> set[str]:
     """The fields of a request and of its parts."""
-    parts = [leaves(field.type) if is_dataclass(field.type) else {field.name} for field in fields(kind)]
+    parts = [
+        leaves(field.type) if isinstance(field.type, type) and is_dataclass(field.type) else {field.name}
+        for field in fields(kind)
+    ]
     return set().union(*parts)
 
 
@@ -66,7 +69,8 @@ def test_every_option_is_a_field(name: str) -> None:
 
 def test_every_request_has_a_command_and_every_command_a_module() -> None:
     assert set(REQUESTS) == set(COMMANDS)
-    for kind in (*REQUESTS.values(), CcRequest, RunProgramRequest, RunReplayRequest):
+    kinds: tuple[type[Request], ...] = (*REQUESTS.values(), CcRequest, RunProgramRequest, RunReplayRequest)
+    for kind in kinds:
         assert callable(import_module(f"kiviat.cli.{kind.module}").execute)
 
 
@@ -75,7 +79,7 @@ def test_requests_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         request.format = "json"  # type: ignore[attr-defined]
     kinds = (*REQUESTS.values(), CcRequest, RunProgramRequest, RunReplayRequest, PlanOptions, Where)
-    assert all(kind.__dataclass_params__.frozen for kind in kinds)  # type: ignore[union-attr]
+    assert all(kind.__dataclass_params__.frozen for kind in kinds)  # type: ignore[attr-defined]  # typeshed has no such name
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,9 @@ def test_no_command_of_a_run_is_executed(
         (made({"on": "slurm:export=LD_PRELOAD=/x.so"}), "--on slurm:export=LD_PRELOAD=/x.so"),
     ):
         with pytest.raises(InputError) as refused:
-            execute(parsed(["run", "--resume", str(path), *dry]))
+            request = parsed(["run", "--resume", str(path), *dry])
+            assert isinstance(request, RunRequest)
+            execute(request)
         assert "kiviat executes no command that only a run names" in str(refused.value)
         assert f"add {option} if you trust it" in str(refused.value)
     assert not (theirs.parent / "EXECUTED").exists()
@@ -108,7 +110,7 @@ def test_only_known_options_of_their_type_are_taken(where: Any, said: str, made:
 
 def test_what_the_command_line_says_again_is_taken(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    where = {"on": "slurm:partition=debug", "launcher": "srun -n {ranks}", "place": "cyclic"}
+    where: dict[str, Any] = {"on": "slurm:partition=debug", "launcher": "srun -n {ranks}", "place": "cyclic"}
     given = Where(on=where["on"], launcher=where["launcher"])
     path = made(where)
     there = where_it_began(path, given)
