@@ -126,7 +126,9 @@ def number_or_text(value: Scalar) -> Scalar:
 
 
 def shipped_benchmarks() -> list[dict[str, Any]]:
-    """What `kiviat-bench --describe` says about every benchmark, without a program that was compiled."""
+    """Return the output of `kiviat-bench --describe` for every benchmark, without a program that was
+    compiled.
+    """
     text = (files("kiviat.plan") / "benchmarks.json").read_text(encoding="utf-8")
     benchmarks: list[dict[str, Any]] = json.loads(text)
     return benchmarks

@@ -171,7 +171,7 @@ def _noise(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf)
     if worst.oversubscribed:
         detail += "With more ranks than cores this is the ranks' own doing."
     elif noisy:
-        detail += "Whoever waits for all ranks waits for the one that is disturbed: see who else runs there."
+        detail += "A collective waits for the disturbed rank: check what else runs there."
     yield Finding(
         "noise",
         0.6 if noisy else 0.3,

@@ -108,7 +108,7 @@ def _cores(
             sends = [text.link(copies)]
             half = machine.words["core.copy_duplex"] == "half"
             receives = sends if half else [text.link(copies)]
-        # What leaves the node an adapter may move, with access to memory of its own: no processor copies.
+        # With DMA, the adapter moves messages that leave the node, and no processor copies them.
         by_adapter = machine.words.get("core.copy_reach") == "node"
         far_sends, far_receives = ([], []) if by_adapter else (sends, receives)
         text.add(
