@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -97,6 +98,16 @@ def test_what_hpcc_printed_joins_the_diagram(kiviat: Kiviat, hpcc: Make, tmp_pat
     assert "elsewhere (as reported)" in done.stdout.splitlines()[0]
     assert "8.88 Gflop/s" in next(line for line in done.stdout.splitlines() if line.startswith("HPL"))
     assert "Reported by another program" in (tmp_path / "balance.html").read_text()
+
+
+def test_ratios_for_other_programs(kiviat: Kiviat, hpcc: Make) -> None:
+    hpcc()
+    done = kiviat("balance", "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = json.loads(done.stdout)
+    assert rows[0]["axis"] == "hpl" and rows[0]["value"] > 0
+    lines = kiviat("balance", "--format", "csv").stdout.splitlines()
+    assert lines[0].startswith("system,axis,title,unit,value,") and len(lines) == len(rows) + 1
 
 
 def test_energy_that_was_declared_says_so(kiviat: Kiviat, hpcc: Make, tmp_path: Path) -> None:

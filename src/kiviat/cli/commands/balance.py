@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import grids
@@ -12,7 +13,7 @@ from kiviat.analysis.hpcc.balance import AXES, Balance, balance
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
 from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import BalanceRequest
-from kiviat.cli.text.table import print_table
+from kiviat.cli.text.table import print_rows, print_table
 from kiviat.record import InputError, write_whole
 from kiviat.record.run import Run
 from kiviat.report.balance.page import render_balance
@@ -28,8 +29,11 @@ def execute(request: BalanceRequest) -> int:
     beside = _beside(request.beside, systems)
     result = balance([*systems, *beside], request.small, request.few_nodes)
     write_whole(render_balance(result, runs), Path(request.output), "report")
-    _print(result)
-    print_name(request.output)
+    if request.format == "table":
+        _print(result)
+        print_name(request.output)
+    else:
+        print_rows(_rows(result), request.format)
     return 0
 
 
@@ -75,6 +79,24 @@ def _beside(asked: Sequence[str] | None, systems: Sequence[System]) -> list[Syst
             )
         found += [system for system in matching if system not in found]
     return found
+
+
+def _rows(result: Balance) -> list[dict[str, Any]]:
+    """Return one row for each system and axis."""
+    return [
+        {
+            "system": system.name,
+            "axis": axis.id,
+            "title": axis.title,
+            "unit": axis.unit,
+            "value": cell.value,
+            "low": cell.low,
+            "high": cell.high,
+            "reason": cell.reason,
+        }
+        for system, cells in zip(result.systems, result.cells, strict=True)
+        for axis, cell in zip(AXES, cells, strict=True)
+    ]
 
 
 def _print(result: Balance) -> None:

@@ -14,7 +14,7 @@ from kiviat.cli.options.request import (
     ClusterUpRequest,
 )
 from kiviat.cli.text.hints import typeable
-from kiviat.cli.text.table import print_json, print_table
+from kiviat.cli.text.table import print_csv, print_json, print_rows, print_table
 from kiviat.launch.emulated import journal, removal
 from kiviat.launch.emulated.ceiling import highest_rate, unshaped_rates
 from kiviat.launch.emulated.cluster import Cluster
@@ -76,8 +76,8 @@ def _down(name: str | None) -> None:
 
 def _status(form: str) -> None:
     found = [_entry(noted) for noted in journal.journals()]
-    if form == "json":
-        print_json(found)
+    if form != "table":
+        print_rows(found, form)
     elif not found:
         print(typeable("no emulated cluster; `kiviat cluster up 4x2,rate=1Gbit` makes one"))
     else:
@@ -92,8 +92,9 @@ def _ceiling(form: str) -> None:
     """Brings a cluster up without a limit, and takes it down."""
     rates = unshaped_rates()
     highest = highest_rate(rates)
-    if form == "json":
-        print_json({"unshaped_bit_per_s": rates, "highest_rate_bit_per_s": highest})
+    if form != "table":
+        measured = {"unshaped_bit_per_s": rates, "highest_rate_bit_per_s": highest}
+        print_csv([measured]) if form == "csv" else print_json(measured)
         return
     gbit = [f"{rate / 1e9:.2f}" for rate in sorted(rates)]
     print(f"plain TCP between two nodes without a limit: {', '.join(gbit)} Gbit/s")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from kiviat.cli.options.request import HostRequest
-from kiviat.cli.text.table import print_json
+from kiviat.cli.text.table import print_csv, print_json
 from kiviat.machine import describe_host
 from kiviat.record.units import UNAVAILABLE, format_bytes
 
 
 def execute(request: HostRequest) -> int:
     facts = describe_host()
+    if request.format == "csv":
+        print_csv([facts])
+        return 0
     if request.format == "json":
         print_json(facts)
         return 0

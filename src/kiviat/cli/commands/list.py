@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kiviat.cli.options.native_program import known_benchmarks
 from kiviat.cli.options.request import ListRequest
 from kiviat.cli.text.hints import typeable
-from kiviat.cli.text.table import bold, print_json, print_table
+from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.launch.programs.lammps import described as of_lammps
 from kiviat.plan import Benchmark, expand_sizes, find_benchmarks
 from kiviat.record.units import format_bytes
@@ -27,9 +27,9 @@ def execute(request: ListRequest) -> int:
     known = [*known_benchmarks(request.mpi), *of_lammps()]
     benchmarks = [Benchmark.from_json(entry) for entry in known]
     chosen = find_benchmarks(benchmarks, request.benchmarks, "the command line") or benchmarks
-    if request.format == "json":
+    if request.format != "table":
         names = {benchmark.name for benchmark in chosen}
-        print_json([entry for entry in known if entry["name"] in names])
+        print_rows([entry for entry in known if entry["name"] in names], request.format)
     elif request.benchmarks:
         for benchmark in chosen:
             _print_one(benchmark)

@@ -15,7 +15,7 @@ from kiviat.cli.options.simulated_program import refuse_options_of_programs
 from kiviat.cli.options.substrate import options_of, settled_shape
 from kiviat.cli.subcommands.model_machines import shape_of
 from kiviat.cli.subcommands.run_replay import placed
-from kiviat.cli.text.table import bold, dim, print_csv, print_table
+from kiviat.cli.text.table import bold, dim, print_rows, print_table
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.replay import refuse_unplaceable, replay, speed_of
@@ -47,8 +47,8 @@ def execute(request: WhatIfRequest) -> int:
     half = len(records) // 2
     pairs = list(zip(records[:half], records[half:], strict=True))
     lines = [line for before, after in pairs for line in _lines(before, after)]
-    if request.format == "csv":
-        print_csv(lines)
+    if request.format != "table":
+        print_rows(lines, request.format)
     else:
         _print(base, changed, request.set, lines, apart)
     for before, after in pairs:

@@ -274,7 +274,7 @@ def _cc(command: argparse.ArgumentParser) -> None:
 
 def _list(command: argparse.ArgumentParser) -> None:
     command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="these in detail")
-    command.add_argument("--format", choices=("table", "json"), default="table")
+    command.add_argument("--format", choices=_FORMATS, default="table")
     _mpi(command)
 
 
@@ -420,6 +420,7 @@ def _balance(command: argparse.ArgumentParser) -> None:
         help="published systems beside them: all, none, or a part of a name, such as sx-8 "
         "(default: the largest published values where there is one run)",
     )
+    command.add_argument("--format", choices=_FORMATS, default="table")
     command.set_defaults(**dict.fromkeys(_RULES.values(), "auto"))
     command.add_argument(
         "--rules",
@@ -542,22 +543,22 @@ def _cluster(command: argparse.ArgumentParser) -> None:
     up.add_argument("spec", metavar="SPEC", help="NODESxSLOTS[,rate=…][,delay=…], such as 4x2,rate=1Gbit")
     up.add_argument("--name", help="what to call it (default: a name of its own)")
     status = actions.add_parser("status", help="show the clusters there are")
-    status.add_argument("--format", choices=("table", "json"), default="table")
+    status.add_argument("--format", choices=_FORMATS, default="table")
     down = actions.add_parser("down", help="take one down")
     down.add_argument("name", nargs="?", metavar="NAME", help="(default: the only one)")
     ceiling = actions.add_parser("ceiling", help="measure up to which rate links can be believed here")
-    ceiling.add_argument("--format", choices=("table", "json"), default="table")
+    ceiling.add_argument("--format", choices=_FORMATS, default="table")
 
 
 def _model(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
     shown = actions.add_parser("list", help="list the modelled machines")
-    shown.add_argument("--format", choices=("table", "json"), default="table")
+    shown.add_argument("--format", choices=_FORMATS, default="table")
     show = actions.add_parser("show", help="show what is known, assumed and unknown of one, and its network")
     show.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
     picture = _written("picture", "SVG", ".svg")
     show.add_argument("-o", "--output", type=picture, metavar="FILE.svg", help="draw its network instead")
-    show.add_argument("--format", choices=("table", "json"), default="table")
+    show.add_argument("--format", choices=_FORMATS, default="table")
     fit = actions.add_parser("fit", help="make a machine file of the ping-pongs of a run")
     fit.add_argument("runs", nargs="+", metavar="RUN", help=f"near and far pairs, in one run or two: {_NAME}")
     made = _written("machine file", "TOML", ".toml")
@@ -570,7 +571,7 @@ def _model(command: argparse.ArgumentParser) -> None:
     predict = actions.add_parser("predict", help="simulate the cases of a run, beside what it measured")
     predict.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
     predict.add_argument("run", nargs="?", default="last", metavar="RUN", help=_NAME)
-    predict.add_argument("--format", choices=("table", "csv"), default="table")
+    predict.add_argument("--format", choices=_FORMATS, default="table")
     check = actions.add_parser("check", help="compare a model with the rows it was fitted to")
     check.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
     validate = actions.add_parser("validate", help="compare models with all other published rows")
@@ -666,7 +667,7 @@ def _what_if(command: argparse.ArgumentParser, replays: bool) -> None:
     command.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
     command.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
     command.add_argument("--place", metavar="HOW", help="ranks to nodes: blocked, cyclic or plane:K")
-    command.add_argument("--format", choices=("table", "csv"), default="table")
+    command.add_argument("--format", choices=_FORMATS, default="table")
 
 
 def _runs(command: argparse.ArgumentParser) -> None:
@@ -674,7 +675,7 @@ def _runs(command: argparse.ArgumentParser) -> None:
 
 
 def _host(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--format", choices=("table", "json"), default="table")
+    command.add_argument("--format", choices=_FORMATS, default="table")
 
 
 def _completion(command: argparse.ArgumentParser) -> None:

@@ -100,7 +100,7 @@ class RunReplayRequest(RunRequest):
 class ListRequest(Request):
     module = "commands.list"
     benchmarks: tuple[str, ...]
-    format: Literal["table", "json"]
+    format: TableFormat
     mpi: str | None
 
 
@@ -130,6 +130,7 @@ class BalanceRequest(Request):
     beside: tuple[str, ...] | None
     small: RuleChoice
     few_nodes: RuleChoice
+    format: TableFormat
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ class ClusterUpRequest(Request):
 @dataclass(frozen=True)
 class ClusterStatusRequest(Request):
     module = "commands.cluster"
-    format: Literal["table", "json"]
+    format: TableFormat
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ class ClusterDownRequest(Request):
 @dataclass(frozen=True)
 class ClusterCeilingRequest(Request):
     module = "commands.cluster"
-    format: Literal["table", "json"]
+    format: TableFormat
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ class ModelPredictRequest(Request):
     module = "subcommands.model_predict"
     machine: str
     run: str
-    format: Literal["table", "csv"]
+    format: TableFormat
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ class ModelValidateRequest(Request):
 @dataclass(frozen=True)
 class ModelListRequest(Request):
     module = "subcommands.model_machines"
-    format: Literal["table", "json"]
+    format: TableFormat
 
 
 @dataclass(frozen=True)
@@ -263,7 +264,7 @@ class ModelShowRequest(Request):
     module = "subcommands.model_machines"
     machine: str
     output: str | None
-    format: Literal["table", "json"]
+    format: TableFormat
 
 
 @dataclass(frozen=True)
@@ -343,13 +344,13 @@ class WhatIfRequest(Request):
     ranks: str | None
     sizes: str | None
     where: Where
-    format: Literal["table", "csv"]
+    format: TableFormat
 
 
 @dataclass(frozen=True)
 class HostRequest(Request):
     module = "commands.host"
-    format: Literal["table", "json"]
+    format: TableFormat
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 from kiviat.analysis.aggregate.calibration import calibrated, in_short
 from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import ModelListRequest, ModelShowRequest
-from kiviat.cli.text.table import bold, dim, print_json, print_table
+from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_rows, print_table
 from kiviat.machine.modelled.machine import (
     LEVELS,
     Machine,
@@ -65,8 +65,8 @@ def execute(request: ModelListRequest | ModelShowRequest) -> int:
 
 def _list(request: ModelListRequest) -> int:
     found = [load_machine(path) for path in machines().values()]
-    if request.format == "json":
-        print_json([_entry(machine) for machine in found])
+    if request.format != "table":
+        print_rows([_entry(machine) for machine in found], request.format)
         return 0
     headings = ["name", "nodes × sockets × cores", "network", "calibration", "version", "machine"]
     rows = [
@@ -94,6 +94,8 @@ def _show(request: ModelShowRequest) -> int:
         _draw(machine, Path(request.output))
     elif request.format == "json":
         print_json(_whole(machine))
+    elif request.format == "csv":
+        print_csv([{"number": place, **asdict(quantity)} for place, quantity in places(machine)])
     else:
         _print(machine)
     return 0

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.cli.options.request import ModelPredictRequest
-from kiviat.cli.text.table import bold, print_csv, print_table
+from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.cli.text.values import setting
 from kiviat.launch.run.simulated_runner import Asked, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine
@@ -43,8 +43,8 @@ def execute(request: ModelPredictRequest) -> int:
     found = predict(machine, run, summarise(rows))
     if not found:
         raise InputError(f"run {run.id} has no results to compare with")
-    if request.format == "csv":
-        print_csv([_cells(one) for one in found])
+    if request.format != "table":
+        print_rows([_cells(one) for one in found], request.format)
         return 0
     print(f"{bold(machine.name)}, version {machine.version}, hash {machine.hash[:16]}, and run {run.id}")
     print_table("<>><>>>", ["benchmark", "ranks", "bytes", "", "measured", "model", "error"], _table(found))

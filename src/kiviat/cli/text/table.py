@@ -32,10 +32,19 @@ def _line(alignment: str, cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(f"{cell:{side}{width}}" for side, cell, width in columns).rstrip()
 
 
+def print_rows(rows: Sequence[Mapping[str, Any]], form: str) -> None:
+    """Print the rows for programs; `form` is "csv" or "json"."""
+    if form == "csv":
+        print_csv(rows)
+    else:
+        print_json(rows)
+
+
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     """Lists and tables within a cell are JSON; what is unavailable is empty."""
     output = sys.stdout if sys.stdout.isatty() else unfiltered(sys.stdout)
-    writer = csv.DictWriter(output, list(rows[0]) if rows else [], lineterminator="\n")
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(output, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
         writer.writerow({key: _cell(value) for key, value in row.items()})
