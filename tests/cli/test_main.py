@@ -35,7 +35,7 @@ def test_help_names_every_command_and_explains(kiviat: Kiviat) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """`kiviat --help` has 0.3 s; DuckDB, numpy and Plotly alone would take them."""
+    """`kiviat --help` has 0.15 s; DuckDB, numpy and Plotly alone would take them."""
     code = "import sys; from kiviat.cli.options.arguments import parser; parser(); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"duckdb", "numpy", "jinja2", "plotly", "tomllib"} & set(modules.split())
@@ -48,7 +48,7 @@ def test_help_is_quick(kiviat: Kiviat) -> None:
         kiviat("--help")
         return time.perf_counter() - began
 
-    assert min(seconds() for _ in range(5)) < 0.3
+    assert min(seconds() for _ in range(5)) < 0.15
 
 
 def test_version(kiviat: Kiviat) -> None:

@@ -89,10 +89,10 @@ def _ended(error: BaseException, interrupted: int | None) -> int:
     """Libraries may make another error of the one that a signal raised within them."""
     if interrupted is not None or isinstance(error, KeyboardInterrupt):
         return _interrupted(error, interrupted or signal.SIGINT)
-    from kiviat.record.errors import InputError
-
     if isinstance(error, SystemExit):
         raise error
+    from kiviat.record.errors import InputError
+
     if isinstance(error, BrokenPipeError):
         _forget_output()  # Whoever read us has gone, as `head` does.
         return 128 + signal.SIGPIPE
