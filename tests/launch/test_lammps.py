@@ -253,10 +253,13 @@ ONE_RANK = LJ_LOGS["2025"].replace("on 2 procs", "on 1 procs").replace("2 MPI ta
     ("log", "words"),
     [
         (ONE_RANK[: ONE_RANK.index("Nlocal")], "its log ends within the statistics of a run, 'Other "),
-        (ONE_RANK[: ONE_RANK.index("Loop")], "its log has no `Loop time`: this run of LAMMPS did not end"),
+        (
+            ONE_RANK[: ONE_RANK.index("Loop")],
+            "its log has no `Loop time`: this run of LAMMPS did not finish, ",
+        ),
         (
             ONE_RANK.replace("-6.7733681", "-6.7734681"),
-            "E_pair at step 0 is -6.7734681, and must be -6.7733681",
+            "E_pair at step 0 is -6.7734681, expected -6.7733681 ",
         ),
         (
             ONE_RANK.replace("32000 atoms", "31999 atoms"),
