@@ -39,6 +39,7 @@ test-full: ## the tests and their long matrices
 lint: ## ruff, mypy, the import contract, where clocks and <mpi.h> may stand
 	@tools/setup lint
 	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
 	@tools/check-sources

@@ -29,9 +29,9 @@ def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
     took: dict[str, list[float]] = {"full": [], "quick": []}
     found: dict[str, list[float]] = {"full": [], "quick": []}
     for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {mpi.name}"):
-        for version in took:
+        for version, times in took.items():
             events = mpi.measure([f"{version} b_eff version={version}"], timeout_s=5 * _NOMINAL_S)
-            took[version].append(events.results[version]["elapsed_s"])
+            times.append(events.results[version]["elapsed_s"])
             found[version].append(events.metric(version, "b_eff")["p50"])
     full_s, quick_s = median(took["full"]), median(took["quick"])
     difference = median(q / f - 1 for q, f in zip(found["quick"], found["full"], strict=True))

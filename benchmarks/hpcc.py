@@ -243,8 +243,8 @@ def _large(mpi: Mpi, setting: Setting) -> Finding:
     events: Events
     for _ in setting.progress(range(setting.times(3, least=1)), f"{ROW}: order {order}, {mpi.name}"):
         events = mpi.measure(cases, RANKS, _TIMEOUT_S)
-        for name in rates:
-            rates[name].append(events.metric(name, "rate")["p50"])
+        for name, measured in rates.items():
+            measured.append(events.metric(name, "rate")["p50"])
     share = median(rates["hpl"]) / (RANKS * median(rates["dgemm"]))
     return Finding(
         ROW,

@@ -26,7 +26,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 FOLDERS = dict.fromkeys(("XDG_CACHE_HOME", "XDG_STATE_HOME"), str(CHECKOUT / "build" / "cache"))
 
 
-class Failed(Exception):
+class BuildError(Exception):
     """What the compiler said."""
 
 
@@ -57,7 +57,7 @@ def compiled(folder: Path, target: str) -> None:
 def _done(command: list[str]) -> None:
     done = children.run(command)
     if done.returncode != 0:
-        raise Failed(f"{' '.join(command)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}")
+        raise BuildError(f"{' '.join(command)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}")
 
 
 def _take_for_built(toolchain: Toolchain, program: Path) -> None:
@@ -76,7 +76,7 @@ def everything() -> None:
             build(simulator, product=product)
     # The second MPI's native tests are among those of `make test-full`.
     for name, target in (("openmpi", "all"), ("mpich", PROGRAM)):
-        with suppress(InputError, Failed):
+        with suppress(InputError, BuildError):
             toolchain = find_toolchain(name)
             native(toolchain, target)
             for product in (PROGRAM, PROFILER, RECORDER):

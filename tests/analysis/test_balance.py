@@ -279,7 +279,19 @@ def grid(name: str, unit: str, kernels: tuple[str, ...], values: list[list[float
     (found,) = grids(
         [
             TableRow(
-                *("run-a", 0, "wall", case, case.split("/")[0], 4, None, {}, "ok", "passed", False),
+                *(
+                    "run-a",
+                    0,
+                    "wall",
+                    case,
+                    case.split("/", maxsplit=1)[0],
+                    4,
+                    None,
+                    {},
+                    "ok",
+                    "passed",
+                    False,
+                ),
                 table=Table(
                     name,
                     unit,

@@ -184,7 +184,7 @@ def test_the_null_distribution_by_enumeration(n: int, m: int) -> None:
 def test_coverage_of_the_shift(n: int, m: int) -> None:
     rng = np.random.default_rng(9)
     draws: tuple[Callable[[tuple[int, int]], Floats], ...] = (
-        lambda size: rng.standard_normal(size),
+        rng.standard_normal,
         lambda size: rng.exponential(size=size),
     )
     for draw in draws:

@@ -134,7 +134,7 @@ class Native:
 def _build(toolchain: Toolchain) -> Native:
     try:
         return Native(toolchain, builds.native(toolchain, PROGRAM))
-    except builds.Failed as failure:
+    except builds.BuildError as failure:
         pytest.fail(str(failure), pytrace=False)
 
 
@@ -142,7 +142,7 @@ def _build(toolchain: Toolchain) -> Native:
 def _built(folder: Path, target: str) -> None:
     try:
         builds.compiled(folder, target)
-    except builds.Failed as failure:
+    except builds.BuildError as failure:
         pytest.fail(str(failure), pytrace=False)
 
 

@@ -28,7 +28,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
 
     def program(toolchain: Toolchain, source: str, *options: str) -> Path:
         compiler = "mpicc" if source.endswith(".c") else "mpif90"
-        built = folder / "-".join([source.split(".")[0], toolchain.family, *options])
+        built = folder / "-".join([source.split(".", maxsplit=1)[0], toolchain.family, *options])
         if not built.exists():
             wrapper = toolchain.mpicxx.with_name(toolchain.mpicxx.name.replace("mpicxx", compiler))
             words: list[str | Path] = [wrapper, "-w", PROGRAMS / source, *options, "-o", built]

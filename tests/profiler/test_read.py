@@ -54,10 +54,11 @@ def write_first_version(path: Path, mpi_ns: int, **changes: object) -> None:
         numbers += [place - before, int(words[place])]
         before = place
     for number in numbers:
-        while number >= 0x80:
-            octets.append(number & 0x7F | 0x80)
-            number >>= 7
-        octets.append(number)
+        rest = number
+        while rest >= 0x80:
+            octets.append(rest & 0x7F | 0x80)
+            rest >>= 7
+        octets.append(rest)
     second = {"ranks": 1, "bytes": len(octets), "adler32": zlib.adler32(octets)}
     path.write_bytes(
         b"\n".join((json.dumps(layout, separators=(",", ":")).encode(), json.dumps(second).encode(), octets))

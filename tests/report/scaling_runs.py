@@ -114,7 +114,9 @@ def modelled(
     """Predictions of a program on the model of a paper's machine: sockets of six cores, or of one."""
     cores, watts = (6, 15.0) if name == SICORTEX else (1, 115.0)
     named = [{"machine": name, "mode": ""}]
-    run = simulated_run_json(name, name=name.split()[0], cores=cores, nodes=72 // cores, published=named)
+    run = simulated_run_json(
+        name, name=name.split(maxsplit=1)[0], cores=cores, nodes=72 // cores, published=named
+    )
     declared = {"value": watts, "per": "node", "source": "machine file"}
     launches = [
         {**run["launches"][0], "index": at, "world": count, "ranks": []}

@@ -47,7 +47,7 @@ def study_rows(run: str = "run-a", launches: int = 6, speed: float = 1.0, **chan
     rows: list[Row] = []
 
     def add(case: str, bytes_: int | None, metrics: dict[str, tuple[str, float]]) -> None:
-        fields = {"case": case, "benchmark": case.split("/")[0], "ranks": RANKS, "bytes": bytes_}
+        fields = {"case": case, "benchmark": case.split("/", maxsplit=1)[0], "ranks": RANKS, "bytes": bytes_}
         fields |= {"sync": "barrier", "stopped_by": "fixed", **changes}
         for launch, (name, (unit, value)) in product(range(launches), metrics.items()):
             rng = random.Random(f"{case} {name} {launch} {run}")
@@ -265,5 +265,11 @@ def table_row(
     }
     fields = defaults | changes
     return TableRow(
-        run=run, launch=launch, case=case, benchmark=case.split("/")[0], bytes=bytes_, table=table, **fields
+        run=run,
+        launch=launch,
+        case=case,
+        benchmark=case.split("/", maxsplit=1)[0],
+        bytes=bytes_,
+        table=table,
+        **fields,
     )

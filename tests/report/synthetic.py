@@ -205,7 +205,7 @@ def failed(run: str, case: str, reason: str, outcome: str = "failed", **fields: 
         None,
         None,
         case=case,
-        benchmark=case.split("/")[0],
+        benchmark=case.split("/", maxsplit=1)[0],
         outcome=outcome,
         phase="setup" if outcome == "skipped" else "watchdog",
         reason=reason,

@@ -39,11 +39,12 @@ def numbers_of(stream: bytes) -> list[int]:
 
 def stream_of(numbers: list[int]) -> bytes:
     octets = bytearray()
-    for value in numbers:
-        while value >= 0x80:
-            octets.append(value & 0x7F | 0x80)
-            value >>= 7
-        octets.append(value)
+    for number in numbers:
+        rest = number
+        while rest >= 0x80:
+            octets.append(rest & 0x7F | 0x80)
+            rest >>= 7
+        octets.append(rest)
     return bytes(octets)
 
 

@@ -124,7 +124,7 @@ def _forget_output() -> None:
 
 def _say(message: str, status: int) -> int:
     if os.environ.get("KIVIAT_DEBUG"):
-        raise
+        raise  # noqa: PLE0704 (every caller handles an exception)
     from kiviat.cli.text.hints import typeable
 
     with suppress(OSError):

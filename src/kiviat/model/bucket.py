@@ -52,15 +52,15 @@ def without(bucket: Bucket, points: Sequence[Summary], rate: float) -> list[Unai
     """
     corrected = []
     for point in points:
-        size, seen_s = size_of(point), point.median
+        size, seen_s, low_s, high_s = size_of(point), point.median, point.low, point.high
         link_s, every_s = size / rate / 2, 2 * seen_s
         if link_s > _DECIDED * seen_s:
             if point.minimum is None or point.minimum > _AT_ONCE * link_s:
                 continue
             seen_s, every_s = point.minimum, math.inf
-            point = replace(point, low=None, high=None)
+            low_s = high_s = None
         more_s = bucket.at_once(size, every_s, rate) / rate
-        low = None if point.low is None else point.low + more_s
-        high = None if point.high is None else point.high + more_s
+        low = None if low_s is None else low_s + more_s
+        high = None if high_s is None else high_s + more_s
         corrected.append(Unaided(replace(point, median=seen_s + more_s, low=low, high=high), seen_s))
     return corrected

@@ -41,7 +41,7 @@ def emit(layout: Layout, family: str, version: str) -> Emitted:
         raise InputError(
             f"--place supports the launchers of {', '.join(emitters)}, not of {family}; leave it out"
         )
-    return emitters[family](layout, int(version.split(".")[0]))
+    return emitters[family](layout, int(version.split(".", maxsplit=1)[0]))
 
 
 def _openmpi(layout: Layout, major: int) -> Emitted:

@@ -309,7 +309,7 @@ def _calls(
         longest_s=np.nan_to_num(table[:, after + 1] * tick_s[owner]),
         sizes=table[:, after + 2 : after + 2 + layout.size_classes],
     )
-    of_files = np.char.startswith(every.name, _FILE) if len(names) else np.zeros(0, dtype=np.bool_)
+    of_files = np.char.startswith(every.name, _FILE) if names else np.zeros(0, dtype=np.bool_)
     return _chosen(every, ~of_files), _chosen(every, of_files)
 
 

@@ -115,7 +115,7 @@ class Sentinel:
 
     def dismiss(self) -> None:
         """Also of one whose beginning was cut off."""
-        global _to_sentinel
+        global _to_sentinel  # noqa: PLW0603 (there is one sentinel for the process)
         _tell_sentinel(".")
         if _to_sentinel is not None:
             os.close(_to_sentinel)

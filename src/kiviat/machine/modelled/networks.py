@@ -51,7 +51,7 @@ class Network:
     def switch(self, divisor: int = 1) -> int:
         """Add a switch and return its vertex number."""
         if len(self.divisors) == _MOST:
-            raise _TooLarge
+            raise _TooLargeError
         self.divisors.append(divisor)
         return self.vertices - 1
 
@@ -62,7 +62,7 @@ class Network:
     def connect(self, a: int, b: int, width: int = 1) -> None:
         """Add a cable between two vertices: an arc in each direction."""
         if len(self.arcs) >= _MOST_ARCS:
-            raise _TooLarge
+            raise _TooLargeError
         self.arcs += [Arc(a, b, width), Arc(b, a, width)]
 
     def long_cable(self, a: int, b: int, width: int = 1) -> None:
@@ -97,7 +97,7 @@ _MOST, _MOST_ARCS = 1_000_000, 8_000_000  # nodes, and as many switches; arcs
 _LISTED = {("fat-tree", "down"), ("fat-tree", "up"), ("fat-tree", "cables"), ("torus", "dimensions")}
 
 
-class _TooLarge(Exception):
+class _TooLargeError(Exception):
     pass
 
 
@@ -130,7 +130,7 @@ def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
         raise too_large
     try:
         network = builder(nodes, parameters, where)
-    except _TooLarge:
+    except _TooLargeError:
         raise too_large from None
     for arc in network.arcs:
         if arc.start == arc.end:
@@ -165,7 +165,7 @@ def _crossbar(nodes: int, parameters: Parameters, where: str) -> Network:
 
 def _full_mesh(nodes: int, parameters: Parameters, where: str) -> Network:
     if nodes * (nodes - 1) > _MOST_ARCS:
-        raise _TooLarge
+        raise _TooLargeError
     network = Network(nodes, node_divisor=0)
     network.arcs = [Arc(start, end) for start in range(nodes) for end in range(nodes) if start != end]
     return network
@@ -181,7 +181,7 @@ def _kautz(nodes: int, parameters: Parameters, where: str) -> Network:
     _require_nodes(nodes, _kautz_nodes(parameters), "kautz", where)
     degree = parameters["degree"][0]
     if nodes * degree > _MOST_ARCS:
-        raise _TooLarge
+        raise _TooLargeError
     network = Network(nodes, node_divisor=0)
     network.arcs = [Arc(x, (-degree * x - j) % nodes) for x in range(nodes) for j in range(1, degree + 1)]
     return network
