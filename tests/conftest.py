@@ -128,6 +128,7 @@ class Ahead:
 def pytest_configure(config: pytest.Config) -> None:
     # A shell starts what it leaves in the background deaf to Ctrl-C, and all that is started from there.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup make test`
     config.pluginmanager.register(Ahead())
 
 
