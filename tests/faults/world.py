@@ -53,7 +53,7 @@ def enter(keep: Iterable[Path]) -> None:
     mount("-t", "tmpfs", "-o", "size=256M", "none", "/tmp")
     mount("-t", "tmpfs", "-o", "size=256M", "none", "/dev/shm")
     for path, descriptor in kept:
-        path.mkdir(parents=True)
+        path.mkdir(parents=True, exist_ok=True)  # .venv is in the checkout
         mount("--no-canonicalize", "--bind", f"/proc/{os.getpid()}/fd/{descriptor}", str(path))
         os.close(descriptor)
     DISK.mkdir(parents=True)
