@@ -22,7 +22,7 @@ PLAN = """
 schema = "kiviat.plan/1"
 name = "tiny"
 launches = 1
-controls = { budget_s = 0.1, min_samples = 5 }
+controls = { budget_s = 0.5, min_samples = 5 }
 [[cases]]
 benchmarks = ["pingpong", "allreduce"]
 bytes = [8, 65536]
