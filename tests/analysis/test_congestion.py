@@ -56,17 +56,17 @@ def test_impacts_are_read_off_the_table() -> None:
         (
             [2, 3],
             BLOCKED,
-            "They share no node with those that congest: what they share is links and switches",
+            "They share no node with the congesting ranks, only links and switches",
         ),
         ([2, 4], BLOCKED, "cannot be told"),
         ([2, 6], CYCLIC, "They share no node"),
         ([2, 3], ONE_NODE, "All ranks are on one node"),
-        ([2, 3], None, "not known which ranks share a node"),
+        ([2, 3], None, "Which ranks share a node is unknown"),
     ],
 )
 def test_what_victims_share_with_congestors(victims: list[int], of: Sequence[int] | None, why: str) -> None:
     finding = told(6.0, victims, of)
-    assert finding.headline == "Beside an incast of other ranks, an allreduce takes 6.00 times as long"
+    assert finding.headline == "During an incast of other ranks, an allreduce takes 6.00 times as long"
     assert "99th percentile takes 18.0 times" in finding.detail and why in finding.detail
 
 
@@ -83,5 +83,5 @@ def test_a_network_that_keeps_traffic_apart() -> None:
     )
     whole = study("congestion", "impact", 1.02, "1")
     (finding,) = findings([whole], calm, partial(nodes_of, run(BLOCKED)))
-    assert finding.headline == "Traffic of other ranks hardly disturbs"
-    assert "a short message takes 1.02 times as long beside an alltoall" in finding.detail
+    assert finding.headline == "Traffic of other ranks hardly matters"
+    assert "a short message takes 1.02 times as long during an alltoall" in finding.detail

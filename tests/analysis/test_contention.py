@@ -81,7 +81,7 @@ def test_made_up_machines_are_diagnosed(
 
 def test_nothing_is_claimed_without_ground() -> None:
     for nodes, oversubscribed, why in [
-        (None, False, "not known which ranks share a node"),
+        (None, False, "Which ranks share a node is unknown"),
         (Nodes(BLOCKED), True, "more ranks than cores"),
     ]:
         verdict = shared(0.5, far_pairs(8), nodes, oversubscribed)
@@ -111,7 +111,7 @@ def test_no_network_is_blamed_on_one_node() -> None:
         assert "NIC" not in text and "switch" not in text and "link" not in text
     assert "points to the memory of the nodes" in found[0].headline
     assert "contention factor 8.00" in found[1].headline and "its memory" in found[1].detail
-    assert "no network takes part" in found[2].detail and "no network takes part" in found[3].detail
+    assert "no network is involved" in found[2].detail and "no network is involved" in found[3].detail
 
 
 def test_the_factor_is_of_one_case() -> None:
@@ -137,13 +137,13 @@ def test_contention_between_nodes_is_traced_to_what_pairs_show() -> None:
         study("b_eff", "pingpong_bandwidth", 8e9),
     ]
     (alone,) = told(loaded, OWN_NODES, "contention")
-    assert "cannot be told whether NIC, link or switch" in alone.detail
+    assert "cannot be told whether NIC, links or switches" in alone.detail
     pairs = study("dense_cumulative", "last_to_first", 0.5, "1", bytes=1 << 20)
     (finding,) = told([*loaded, pairs], BLOCKED, "contention")
     assert "contention factor 32.0" in finding.headline
     assert "Ranks 0 and 1 share a node" in finding.detail and "point to the NIC" in finding.detail
     (unknown,) = told([*loaded, pairs], None, "contention")
-    assert "not known which ranks share a node" in unknown.detail and "NIC" not in unknown.detail
+    assert "Which ranks share a node is unknown" in unknown.detail and "NIC" not in unknown.detail
     crowded = [study("b_eff", s.metric, s.median, oversubscribed=True) for s in loaded]
     (crowd,) = told(crowded, BLOCKED, "contention")
     assert "contention factor 32.0" in crowd.headline and "more ranks than cores" in crowd.detail
@@ -169,7 +169,7 @@ def test_streams_of_all_against_those_of_one() -> None:
         study("streaming", "pair_bandwidth", 2e9, case=ALONE, axes={"pairs": "alone"}),
     ]
     (share,) = told(summaries, BLOCKED, "shared-resource")
-    assert "keep 50 % each" in share.headline and "points to the NIC" in share.headline
+    assert "keep 50 % of" in share.headline and "points to the NIC" in share.headline
     assert len(share.evidence) == 2
 
 
@@ -197,7 +197,7 @@ def test_an_interval_that_reaches_enough_is_no_contention() -> None:
         ),
         (CYCLIC, 0.4, "crossing nodes does not explain"),
         (CYCLIC, 1.6, "100 % of the messages leave their node in rank order"),
-        (ONE_NODE, 0.4, "no network takes part"),
+        (ONE_NODE, 0.4, "no network is involved"),
         (None, 0.4, "cannot be told"),
     ],
 )

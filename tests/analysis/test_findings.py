@@ -49,7 +49,7 @@ def test_nothing_measured_nothing_told() -> None:
 
 def test_bandwidth_that_falls_again_is_told() -> None:
     falling = curve((size, time * (1 + size / 2e6)) for size, time in LINE)
-    assert "At 4 MiB the bandwidth is down to" in found(falling, "headline")[0].detail
+    assert "At 4 MiB the bandwidth drops to" in found(falling, "headline")[0].detail
 
 
 def test_protocol_switch() -> None:
@@ -63,10 +63,10 @@ def test_messages_both_ways() -> None:
     exchange = curve([(8, 4.2e-6)], "exchange")
     told = found([*PINGPONG, *pingping, *exchange], "both-ways")
     assert (
-        "pingping: messages both ways at once take up to 2.00 times as long as one way (64 KiB)"
+        "pingping: simultaneous messages both ways take up to 2.00 times as long as one way (64 KiB)"
         in told[0].headline
     )
-    assert "exchange: messages both ways at once take up to 1.05 times" in told[1].headline
+    assert "exchange: simultaneous messages both ways take up to 1.05 times" in told[1].headline
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_slow_collectives(benchmark: str, messages: int) -> None:
     assert not found([*PINGPONG, collective(benchmark, 2.9 * messages * one, 4)], "slow-collective")
     (finding,) = found([*PINGPONG, collective(benchmark, 6 * messages * one, 4)], "slow-collective")
     assert f"{benchmark} of 8 B on 4 ranks takes 6.00 times as long" in finding.headline
-    assert f"the {messages} messages" in finding.detail
+    assert f"the {messages} successive messages" in finding.detail
     assert finding.severity == "warning"
 
 
@@ -142,14 +142,14 @@ def test_instability() -> None:
 
 def test_cases_that_did_not_converge() -> None:
     (finding,) = found([*PINGPONG, case([1e-6] * 5, stopped_by="budget")], "not-converged")
-    assert finding.headline == "The median is less certain than wanted in 1 of 24 cases"
+    assert finding.headline == "The median misses its target precision in 1 of 24 cases"
     assert not found([case([1e-6] * 5, stopped_by="budget", mode="fixed")], "not-converged")
     assert not found([case([1e-6] * 5, stopped_by=None, clock="reported")], "not-converged")
 
 
 def test_too_few_launches() -> None:
     (finding,) = found([case([1e-6] * 4), *PINGPONG], "too-few-launches")
-    assert finding.headline == "Fewer than 5 launches, thus no interval, in 1 of 24 cases"
+    assert finding.headline == "Fewer than 5 launches, so no interval, in 1 of 24 cases"
     assert not found([case([1e-6], clock="simulated")], "too-few-launches")
     study = [
         case([1e9] * 2, case="ring", benchmark="ring", metric=metric) for metric in ("natural", "random")

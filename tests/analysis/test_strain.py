@@ -39,12 +39,12 @@ def distance(near_s: float, far_s: float) -> list[Summary]:
 @pytest.mark.parametrize(
     ("of", "why"),
     [
-        (BLOCKED, "the difference is the network"),
-        (OWN_NODES, "Already ranks 0 and 1 are on different nodes"),
-        (ONE_NODE, "no network takes part"),
+        (BLOCKED, "the network causes the difference"),
+        (OWN_NODES, "Ranks 0 and 1 are on different nodes, too"),
+        (ONE_NODE, "All ranks are on one node: no network is involved"),
         (CYCLIC, "The farthest rank shares the node of rank 0, rank 1 does not"),
-        ((0, 0, 1, 1, 0, 2, 3, 3), "this is no distance in the network"),
-        (None, "not known which of them share a node"),
+        ((0, 0, 1, 1, 0, 2, 3, 3), "Rank 0 and the farthest share a node"),
+        (None, "Which ranks share a node is unknown"),
     ],
 )
 def test_distance_is_told_with_the_nodes(of: Sequence[int] | None, why: str) -> None:
@@ -55,7 +55,7 @@ def test_distance_is_told_with_the_nodes(of: Sequence[int] | None, why: str) -> 
 
 def test_ranks_that_are_all_as_near() -> None:
     (finding,) = told(distance(1e-6, 1.02e-6), ONE_NODE)
-    assert "as near as the nearest" in finding.headline
+    assert "as long to the farthest rank as to the nearest" in finding.headline
 
 
 def test_what_is_left_for_work() -> None:
@@ -67,11 +67,11 @@ def test_what_is_left_for_work() -> None:
     (finding,) = told(summaries)
     assert (
         finding.headline
-        == "Of the time of a 4 MiB message 97.0 % when sending and 4.00 % when receiving is left for work"
+        == "Available for computation during a 4 MiB message: 97.0 % when sending and 4.00 % when receiving"
     )
-    assert "this cannot tell" in finding.detail
+    assert "cannot distinguish the two" in finding.detail
     (good,) = told(summaries[:1])
-    assert "costs little" in good.detail
+    assert "cost computation little" in good.detail
     (crowded,) = told([study("hpo_recv", "availability", 4.0, "%", bytes=8, oversubscribed=True)])
     assert "how processes share processors" in crowded.detail and crowded.importance < finding.importance
 
@@ -79,9 +79,9 @@ def test_what_is_left_for_work() -> None:
 def test_messages_that_cost_more_than_their_time() -> None:
     """The story: eight ranks on two cores that looked like eight; -160 % of the time were left for work."""
     (none,) = told([study("hpo_recv", "availability", -12.0, "%", bytes=1 << 20)])
-    assert "1 MiB message nothing when receiving is left" in none.headline and "hides little" in none.detail
+    assert "1 MiB message: nothing when receiving" in none.headline and "hides little" in none.detail
     (lost,) = told([study("hpo_recv", "availability", -160.0, "%", bytes=1 << 20)])
-    assert "2.60 times what it takes alone" in lost.detail and lost.importance < none.importance
+    assert "2.60 times as long as alone" in lost.detail and lost.importance < none.importance
 
 
 def test_threads() -> None:
@@ -90,7 +90,7 @@ def test_threads() -> None:
     two = times("latency_mt", 6e-6, case="latency_mt")
     several, locks = told([single, two, one])[::-1]
     assert "MPI_THREAD_MULTIPLE makes a short message 1.50 times as slow" in locks.headline
-    assert "latency 4.00 times that of one" in several.headline
+    assert "4.00 times the latency of one" in several.headline
     assert told([single, times("latency_mt", 1.05e-6, axes={"threads": 1})]) == []
     assert told([times("pingpong", 1e-6, bytes=64), one]) == []  # sizes differ: nothing to compare
 
@@ -110,12 +110,12 @@ def noise(mean: float, worst: float, of_ranks: Sequence[float], **changes: objec
 
 def test_noise_names_the_core_that_is_disturbed() -> None:
     loud = noise(0.6, 4.1, [0.1, 0.1, 0.1, 4.1])
-    assert loud.headline == "The system takes 0.600 % of the processors' time, 4.10 % of the worst"
+    assert loud.headline == "System noise takes 0.600 % of the processors' time, 4.10 % of the worst"
     assert loud.severity == "warning" and "rank 3 (n1): 4.10 %" in loud.detail and "4.00 ms" in loud.detail
     even = noise(0.3, 0.4, [0.3, 0.3, 0.3, 0.4])
-    assert even.severity == "info" and "Most of all" not in even.detail
+    assert even.severity == "info" and "Worst:" not in even.detail
     crowded = noise(50.0, 60.0, [50.0, 50.0, 50.0, 60.0], oversubscribed=True)
-    assert crowded.severity == "info" and "the ranks' own doing" in crowded.detail
+    assert crowded.severity == "info" and "the ranks cause it themselves" in crowded.detail
 
 
 def sickness(*named: tuple[list[str], list[int]], oversubscribed: bool = False) -> list[Finding]:

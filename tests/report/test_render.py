@@ -203,7 +203,7 @@ def test_placement_is_told_with_what_was_observed_instead() -> None:
     differing = {**placement, "differences": ["ranks 0 and 1 share a node"]}
     text = words(render([make_run(launch={"placement": differing})], []))
     assert "cyclic, bound as core; but ranks 0 and 1 share a node" in text
-    assert "Ranks were not where they were asked to be in 6 of 6 launches" in text
+    assert "Ranks were not at their requested places in 6 of 6 launches" in text
 
 
 def test_data_cannot_end_its_script() -> None:

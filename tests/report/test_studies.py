@@ -301,7 +301,7 @@ def test_congestion_as_shaded_table(open_page: Open) -> None:
     beside = format_value(*value(rows, "congestion/ranks=8", "latency_incast"))
     assert f"median beside it {beside}; " in (table.locator("td").nth(2).get_attribute("title") or "")
     finding = page.locator("#all-findings li", has=page.get_by_text("an allreduce takes 14.0 times as long"))
-    assert "They share no node with those that congest" in finding.inner_text()
+    assert "They share no node with the congesting ranks" in finding.inner_text()
 
 
 def test_slow_ranks_and_links_and_quantities(open_page: Open) -> None:

@@ -1,4 +1,4 @@
-"""What is worth telling about a run: how fast the machine is, where it is odd, whether to trust it."""
+"""All findings about runs: performance, anomalies, data quality."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kiviat.record.types import Row
 
 __all__ = ["Finding", "findings", "top"]
 
-_RATIOS = ("s", "B/s")  # units of quantities that findings divide by
+_RATIOS = ("s", "B/s")  # units of metrics that findings divide by
 
 
 def findings(
@@ -25,10 +25,10 @@ def findings(
     rows: Iterable[Row] = (),
     grids: Sequence[Grid] = (),
 ) -> list[Finding]:
-    """All findings, the most important first; `runs` are the contents of run.json, `grids` tables of studies.
+    """Return all findings, the most important first; `grids` are the tables of studies.
 
-    Summaries know only what went well: failures and skips are found in `rows` (all of them, or only those
-    that are not ok). With several runs each headline begins with its run.
+    Summaries contain only successful cases; failures and skips come from `rows` (all rows, or only those that
+    are not ok). With several runs, each headline starts with its run.
     """
     failed = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
     found: list[Finding] = []
@@ -50,10 +50,10 @@ def findings(
 
 
 def _has_ratios(summary: Summary) -> bool:
-    """Whether it may stand below a fraction line; a clock too coarse for a call says that it took 0 s."""
+    """Return whether its values can be divisors: a coarse clock may report 0 s."""
     return summary.unit not in _RATIOS or min(summary.launch_medians) > 0
 
 
 def top(found: Iterable[Finding], count: int) -> list[Finding]:
-    """The `count` most important findings."""
+    """Return the `count` most important findings."""
     return sorted(found, key=lambda finding: -finding.importance)[:count]

@@ -1,4 +1,4 @@
-"""What traffic of other ranks does to some: impact factors, and a finding that says what they share."""
+"""Impact of other ranks' traffic: factors, and a finding that names the shared resource."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kiviat.analysis.findings.contention import NodesOf, chosen, evidence
 from kiviat.analysis.findings.finding import Finding
 from kiviat.record.units import three_digits
 
-# Less is no impact worth telling.
+# Impact factors below this are not reported.
 _IMPACT = 1.15
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """How many times as long a victim's calls take beside a congestor: mean and 99th percentile.
+    """Slowdown of a victim's calls by a congestor's traffic: mean and 99th percentile, as factors.
 
-    `low` and `high` bound the mean at 95 %; None where there are too few launches.
+    `low` and `high` are the 95 % interval of the mean; None with too few launches.
     """
 
     victim: str
@@ -33,7 +33,7 @@ class Impact:
 
 
 def impacts(grid: Grid) -> list[Impact]:
-    """The values of an "impact" table, victim by victim; those that are absent are left out."""
+    """Return the values of an "impact" table, victim by victim, without missing ones."""
     (_, victims), (_, congestors), (_, of) = grid.dimensions
     mean, p99 = of.index("mean"), of.index("P99")
     found = []
@@ -50,7 +50,7 @@ def impacts(grid: Grid) -> list[Impact]:
 
 
 def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf) -> Iterator[Finding]:
-    """The worst impact of one run, and what victims and congestors share."""
+    """Return the worst impact of one run, and what victims and congestors share."""
     whole = chosen(summaries, "congestion", "impact")
     if whole is None:
         return
@@ -63,11 +63,11 @@ def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: Node
     felt = worst.mean > _IMPACT and (worst.low is None or worst.low > 1)
     times = f"{three_digits(worst.mean)} times as long"
     if felt:
-        headline = f"Beside {_words(worst.congestor)} of other ranks, {_CALLS[worst.victim]} takes {times}"
+        headline = f"During {_words(worst.congestor)} of other ranks, {_CALLS[worst.victim]} takes {times}"
         detail = f"Mean of calls; the 99th percentile takes {three_digits(worst.p99)} times as long. {shared}"
     else:
-        headline = "Traffic of other ranks hardly disturbs"
-        detail = f"The worst: {_CALLS[worst.victim]} takes {times} beside {_words(worst.congestor)}. {shared}"
+        headline = "Traffic of other ranks hardly matters"
+        detail = f"At worst, {_CALLS[worst.victim]} takes {times} during {_words(worst.congestor)}. {shared}"
     importance = 0.45 + 0.25 * min(1.0, (worst.mean - 1) / 9) if felt and certain else 0.4
     yield Finding("congestion", importance, headline, detail, evidence(whole))
 
@@ -81,19 +81,19 @@ def _words(congestor: str) -> str:
 
 
 def _shared(whole: Summary, roles: Grid | None, nodes_of: NodesOf) -> tuple[str, bool]:
-    """What victims and congestors share, and whether that can be said."""
+    """Return the resource that victims and congestors share, in words, and whether that is certain."""
     if whole.oversubscribed:
-        return "With more ranks than cores they share processors too, so it cannot be told why.", False
+        return "With more ranks than cores they also share processors, so the cause cannot be told.", False
     nodes = nodes_of(whole.ranks)
     if nodes is None or roles is None or np.isnan(roles.median).any():
-        return "It is not known which ranks share a node, so it cannot be told what they share.", False
+        return "Which ranks share a node is unknown, so the shared resource cannot be told.", False
     of_victims = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 1}
     of_others = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 0}
     if nodes.count(whole.ranks) == 1:
-        return "All ranks are on one node: what they share is its memory and its caches, no network.", True
+        return "All ranks are on one node: they share its memory and its caches, no network.", True
     if of_victims & of_others:
         return (
-            "Some share a node with those that congest, so NIC and memory may be short as well as links and "
-            "switches: which it is cannot be told."
+            "Some victims share a node with congesting ranks, so the limit may be NIC, memory, links or "
+            "switches: which one cannot be told."
         ), False
-    return "They share no node with those that congest: what they share is links and switches.", True
+    return "They share no node with the congesting ranks, only links and switches.", True

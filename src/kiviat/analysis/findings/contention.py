@@ -1,7 +1,7 @@
-"""Findings about what happens when all ranks communicate at once: factors in words, and what is shared.
+"""Findings about simultaneous communication of all ranks: factors in words, and the shared resource.
 
-Ping-pong of one pair tells nothing of this. Nothing is claimed that the placement of the ranks does not
-show: on one node no network takes part, and of oversubscribed ranks nothing is said but the factor.
+A ping-pong of one pair cannot show contention. Causes follow from the observed placement only: on one node no
+network is involved, and oversubscribed ranks get a factor without a cause.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.analysis.findings.shared_resource import ENOUGH, Verdict, far_pairs, near_pairs, shared
 from kiviat.record.units import format_bytes, format_value, three_digits
 
-NodesOf = Callable[[int], Nodes | None]  # of the first ranks of the run
+NodesOf = Callable[[int], Nodes | None]  # number of ranks to the nodes of these first ranks
 
 _B_EFF = ("at_lmax_per_process", "pingpong_bandwidth", "b_eff_per_process")
 
-# Factors within this of 1 are no difference worth telling.
+# Factors within this of 1 are not reported as differences.
 _ALIKE = 1.15
 _RESOURCES = {
     "memory": "the memory of the nodes",
@@ -29,7 +29,7 @@ _RESOURCES = {
 
 
 def findings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
-    """All findings about one run's contention; `nodes_of` tells where its ranks were."""
+    """Return all findings about contention in one run; `nodes_of` returns the nodes of its ranks."""
     sharing = list(_sharing(summaries, nodes_of))
     yield from map(_shared, sharing)
     yield from _b_eff(summaries, nodes_of, sharing)
@@ -39,7 +39,7 @@ def findings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Findin
 
 
 def chosen(summaries: Sequence[Summary], benchmark: str, metric: str, **axes: str) -> Summary | None:
-    """The metric where it tells most: of most ranks and the largest size, with these axes and no others."""
+    """Return the metric at the most ranks and the largest size, with exactly these axes; None if missing."""
     found = [
         summary
         for summary in summaries
@@ -52,7 +52,7 @@ def chosen(summaries: Sequence[Summary], benchmark: str, metric: str, **axes: st
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Pairs that communicate at once: what each keeps of the bandwidth of one alone, and the verdict."""
+    """Simultaneous pairs: the share of one pair's bandwidth that each keeps, and the verdict."""
 
     what: str
     ranks: int
@@ -62,7 +62,7 @@ class Sharing:
 
 
 def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharing]:
-    """From one pair after the other, and from streams of one pair and of all."""
+    """Yield shares of cumulative pairs, and of streams of all pairs."""
     for matching, pairs in (("far", far_pairs), ("near", near_pairs)):
         axes = {} if matching == "far" else {"matching": matching}
         ratio = chosen(summaries, "dense_cumulative", "last_to_first", **axes)
@@ -90,13 +90,13 @@ def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharin
 
 
 def _best_case(ratio: Summary) -> float:
-    """The median, or 1 where the interval does not exclude that nothing is short."""
+    """Return the median, or 1 if the interval includes no contention."""
     return 1.0 if ratio.high is not None and ratio.high >= ENOUGH else ratio.median
 
 
 def _shared(sharing: Sharing) -> Finding:
     resource = sharing.verdict.resource
-    keeps = f"{sharing.what} at once keep {_percent(sharing.share)} each of what one has alone"
+    keeps = f"{sharing.what} at once keep {_percent(sharing.share)} of the bandwidth of one alone"
     if resource == "none":
         return Finding(
             "shared-resource", 0.35, f"No contention: {keeps}", sharing.verdict.reason, sharing.evidence
@@ -109,7 +109,7 @@ def _shared(sharing: Sharing) -> Finding:
 
 
 def _b_eff(summaries: Sequence[Summary], nodes_of: NodesOf, sharing: Sequence[Sharing]) -> Iterator[Finding]:
-    """b_eff per process at the largest message against the ping-pong of ranks 0 and 1: equal sizes."""
+    """Compare b_eff per process with the ping-pong of ranks 0 and 1, at the largest message of b_eff."""
     cases: dict[str, dict[str, Summary]] = {}
     for summary in summaries:
         if summary.benchmark == "b_eff" and summary.ranks > 2 and summary.metric in _B_EFF:
@@ -127,8 +127,8 @@ def _b_eff(summaries: Sequence[Summary], nodes_of: NodesOf, sharing: Sequence[Sh
         f"{_rate(alone)}: contention factor {three_digits(factor)}"
     )
     detail = (
-        f"b_eff at its largest message, per process, against ranks 0 and 1 alone. Over all sizes b_eff is "
-        f"{_rate(whole)} per process. {_why(factor, loaded, nodes_of(loaded.ranks), sharing)}"
+        f"b_eff per process at its largest message, compared with ranks 0 and 1 alone. Over all sizes "
+        f"b_eff is {_rate(whole)} per process. {_why(factor, loaded, nodes_of(loaded.ranks), sharing)}"
     )
     importance = 0.45 + 0.25 * min(1.0, max(0.0, factor - 1) / 4)
     yield Finding("contention", importance, headline, detail, evidence(loaded, alone, whole))
@@ -136,20 +136,20 @@ def _b_eff(summaries: Sequence[Summary], nodes_of: NodesOf, sharing: Sequence[Sh
 
 def _why(factor: float, loaded: Summary, nodes: Nodes | None, sharing: Sequence[Sharing]) -> str:
     if factor < 1 / ENOUGH:
-        return "Nothing that they share is short."
+        return "No shared resource limits them."
     if loaded.oversubscribed:
-        return "There are more ranks than cores: they share processors too, so it cannot be told why."
+        return "With more ranks than cores they also share processors, so the cause cannot be told."
     if nodes is None:
-        return "It is not known which ranks share a node, so it cannot be told what they share."
+        return "Which ranks share a node is unknown, so the shared resource cannot be told."
     if nodes.count(loaded.ranks) == 1:
-        return "All ranks are on one node: what they share is its memory and its caches, no network."
+        return "All ranks are on one node: they share its memory and its caches, no network."
     same = [one for one in sharing if one.ranks == loaded.ranks and one.verdict.resource in _RESOURCES]
     words = " and ".join(dict.fromkeys(_RESOURCES[one.verdict.resource] for one in same))
-    told = f"Pairs that communicate at once point to {words}." if words else ""
+    told = f"Simultaneous pairs point to {words}." if words else ""
     if nodes.near(0, 1):
         near = "Ranks 0 and 1 share a node, and not all neighbours do: part of the factor is distance."
         return f"{near} {told}".strip()
-    return told or "From b_eff alone it cannot be told whether NIC, link or switch is short."
+    return told or "From b_eff alone it cannot be told whether NIC, links or switches are the limit."
 
 
 def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
@@ -175,11 +175,11 @@ def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]
 def _crossing_of_rings(natural: Summary, nodes: Nodes | None, ratio: float) -> str:
     ranks = natural.ranks
     if nodes is None:
-        return "It is not known which ranks share a node, so it cannot be told what that means."
+        return "Which ranks share a node is unknown, so the cause cannot be told."
     if nodes.count(ranks) == 1:
         return (
-            "All ranks are on one node: no network takes part, and neighbours in a random order are only "
-            "farther apart within it."
+            "All ranks are on one node: no network is involved; neighbours in random order are only farther "
+            "apart within the node."
         )
     in_order = nodes.crossing([(rank, (rank + 1) % ranks) for rank in range(ranks)])
     at_random = nodes.crossing([(a, b) for a in range(ranks) for b in range(a)])
@@ -188,16 +188,16 @@ def _crossing_of_rings(natural: Summary, nodes: Nodes | None, ratio: float) -> s
         "average in random order"
     )
     if natural.oversubscribed:
-        return f"{words}; with more ranks than cores it cannot be told what that costs."
+        return f"{words}; with more ranks than cores its cost cannot be told."
     if ratio == 1.0:
         return f"{words}."
     if (ratio < 1) == (at_random > in_order * _ALIKE) and abs(at_random - in_order) > 0.1:
-        return f"{words}: this is what it costs to cross nodes."
+        return f"{words}: this is the cost of crossing nodes."
     return f"{words}: crossing nodes does not explain the difference."
 
 
 def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
-    """The middle phases have the farthest partners, the first one the nearest."""
+    """Compare the middle phases, which have the farthest partners, with the first, which has the nearest."""
     for benchmark in ("dense_total_exchange", "dense_pairwise"):
         ratio = chosen(summaries, benchmark, "middle_to_first")
         if ratio is None:
@@ -210,7 +210,7 @@ def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding
             f"{name}: phases with the farthest partners get {three_digits(ratio.median)} times the "
             f"bandwidth of the first ({format_bytes(ratio.bytes)})"
             if differ
-            else f"{name}: far partners cost nothing ({format_bytes(ratio.bytes)})"
+            else f"{name}: far partners cost nothing extra ({format_bytes(ratio.bytes)})"
         )
         importance = 0.4 + 0.25 * min(1.0, abs(1 - ratio.median)) if differ else 0.25
         yield Finding(
@@ -225,9 +225,9 @@ def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding
 def _crossing_of_phases(ratio: Summary, nodes: Nodes | None) -> str:
     ranks = ratio.ranks
     if nodes is None:
-        return f"On {ranks} ranks; it is not known which of them share a node."
+        return f"On {ranks} ranks; which of them share a node is unknown."
     if nodes.count(ranks) == 1:
-        return f"All {ranks} ranks are on one node: no network takes part."
+        return f"All {ranks} ranks are on one node: no network is involved."
     first, middle = (
         nodes.crossing([(rank, (rank + distance) % ranks) for rank in range(ranks)])
         for distance in (1, ranks // 2)
@@ -248,19 +248,20 @@ def _halves(summaries: Sequence[Summary]) -> Iterator[Finding]:
     yield Finding(
         "bisection",
         0.45,
-        f"It depends on who is in which half: {_rate(worst)} to {_rate(best)} between random halves",
-        f"Both directions, {worst.ranks} ranks. Random halves differ in how many pairs leave their node and "
-        "in the links that they cross; which of both it is, the sums alone cannot tell.",
+        f"Bisection bandwidth depends on the halves: {_rate(worst)} to {_rate(best)} between random halves",
+        f"Both directions, {worst.ranks} ranks. Random halves differ in the number of pairs that leave their "
+        "node and in the links that they cross; the totals alone cannot tell which of the two matters.",
         evidence(worst, best),
     )
 
 
 def apart(lower: Summary, higher: Summary) -> bool:
-    """Whether the intervals, as far as there are any, leave a gap."""
+    """Return whether the intervals do not overlap; missing intervals count as disjoint."""
     return lower.high is None or higher.low is None or lower.high < higher.low
 
 
 def evidence(*summaries: Summary) -> Evidence:
+    """Return the cases and metrics of these summaries, each once."""
     return tuple(dict.fromkeys((summary.case, summary.metric) for summary in summaries))
 
 

@@ -1,4 +1,4 @@
-"""Findings about the measurement: what failed, what is unstable, what not to publish, and what to do."""
+"""Findings about the measurement: failures, instability, results unfit for publication, and remedies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODES_APART = 1.4
 
 
 def findings(summaries: Sequence[Summary], run: Run, failed: Sequence[Row]) -> Iterator[Finding]:
-    """All findings about one run's trustworthiness; `failed` are its rows that are not ok."""
+    """Return all findings about the data quality of one run; `failed` are its rows that are not ok."""
     launches: Sequence[Launch] = run.launches
     yield from _simulated(run)
     yield from _failures(failed)
@@ -56,7 +56,7 @@ def _failures(failed: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _simulated(run: Run) -> Iterator[Finding]:
-    """What a reader has to know before believing a prediction."""
+    """Report what qualifies a prediction: model, calibration, losses."""
     model = run.machine.model
     if model is None:
         return
@@ -74,7 +74,7 @@ def _simulated(run: Run) -> Iterator[Finding]:
             "uncalibrated",
             0.9,
             "The network of the model is uncalibrated",
-            f"{_sentence(model.uncalibrated)} What it predicts between nodes rests on vendors' "
+            f"{_sentence(model.uncalibrated)} Its predictions between nodes rest on vendors' "
             "figures and assumptions.",
             (),
             "warning",
@@ -84,7 +84,7 @@ def _simulated(run: Run) -> Iterator[Finding]:
         yield Finding(
             "model-losses",
             0.55,
-            f"The model is known to leave {count} out",
+            f"The model omits {count}",
             " ".join(map(_sentence, losses)),
             (),
         )
@@ -101,7 +101,7 @@ def _launches(launches: Sequence[Launch]) -> Iterator[Finding]:
             "failed-launches",
             0.88,
             f"{len(failed)} of {len(launches)} launches failed",
-            f"{failed[0].reason or 'No reason given'}. What they had measured before counts.",
+            f"{failed[0].reason or 'No reason given'}. Their earlier results are kept.",
             (),
             "warning",
         )
@@ -113,7 +113,7 @@ def _tcp(launches: Sequence[Launch]) -> Iterator[Finding]:
         yield Finding(
             "tcp-fallback",
             0.95,
-            "The MPI fell back to TCP: these figures are not those of the interconnect",
+            "The MPI fell back to TCP: these results are not those of the interconnect",
             f"{fallen[0].evidence or 'No evidence recorded'}. Check that the MPI was built for the "
             "network and that its libraries are found on all nodes.",
             (),
@@ -129,7 +129,7 @@ def _embedded(launches: Sequence[Launch]) -> Iterator[Finding]:
             0.65,
             f"Embedded {', '.join(sorted(libraries))}: not for publication",
             "It comes from a Python wheel, built for all machines and tuned for none. "
-            "Use the MPI of the machine for figures that others will read.",
+            "Use the machine's own MPI for results that you publish.",
             (),
             "warning",
         )
@@ -142,8 +142,8 @@ def _misplaced(launches: Sequence[Launch]) -> Iterator[Finding]:
         yield Finding(
             "misplaced",
             0.87,
-            f"Ranks were not where they were asked to be in {len(elsewhere)} of {len(launches)} launches",
-            f"{'; '.join(elsewhere[0])}. Results tell of the placement that was observed.",
+            f"Ranks were not at their requested places in {len(elsewhere)} of {len(launches)} launches",
+            f"{'; '.join(elsewhere[0])}. Results belong to the observed placement.",
             (),
             "warning",
         )
@@ -157,7 +157,7 @@ def _oversubscribed(summaries: Sequence[Summary]) -> Iterator[Finding]:
             "oversubscribed",
             0.6 + 0.25 * share,
             f"{100 * share:.0f} % of the results are oversubscribed: more ranks than cores",
-            "They tell how well the system switches between processes, not how fast messages are, and get no "
+            "They measure how the system switches between processes, not how fast messages are, and get no "
             "verdict. Use fewer ranks.",
             _evidence(crowded),
             "warning",
@@ -165,7 +165,7 @@ def _oversubscribed(summaries: Sequence[Summary]) -> Iterator[Finding]:
 
 
 def _first_of_studies(measured: Sequence[Summary]) -> list[Summary]:
-    """The quantity that stands for each case that has no time."""
+    """Return the first metric of each case without a time."""
     of_studies = studies(measured)
     first: dict[str, Summary] = {}
     for summary in measured:
@@ -181,15 +181,15 @@ def _too_few_launches(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "too-few-launches",
             0.5,
-            f"Fewer than {MIN_LAUNCHES} launches, thus no interval, in {len(lacking)} of {len(times)} cases",
-            "Launches differ more than samples within one. Use at least five; eight or more to compare runs.",
+            f"Fewer than {MIN_LAUNCHES} launches, so no interval, in {len(lacking)} of {len(times)} cases",
+            "Launches differ more than samples within one. Use at least five, or eight to compare runs.",
             _evidence(lacking),
             "warning",
         )
 
 
 def _modes(launch_medians: Sequence[float]) -> tuple[int, float] | None:
-    """How many launches are in the fast one of two modes, and how many times as fast; None if not two.
+    """Return the launches in the faster of two modes and the ratio of the gap, or None without two modes.
 
     Two modes are two groups, each narrower than half the gap between them (in logarithms).
     """
@@ -202,7 +202,7 @@ def _modes(launch_medians: Sequence[float]) -> tuple[int, float] | None:
 
 
 def _apart(fast: int, launches: int, factor: float) -> str:
-    """Which launches are the odd ones, told from the side of the majority."""
+    """Describe the minority of the launches relative to the majority."""
     odd, how = (fast, "as fast") if 2 * fast <= launches else (launches - fast, "as slow")
     verb = "is" if odd == 1 else "are"
     return f"{odd} of {launches} launches {verb} {three_digits(factor)} times {how} as the others"
@@ -218,8 +218,8 @@ def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
         "two-modes",
         min(0.85, 0.7 + 0.15 * len(found) / len(times)),
         f"{_apart(fast, worst.launches, factor)}: {named(worst)}",
-        f"Launches stand apart in {len(found)} of {len(times)} cases. Often it is chance where ranks land: "
-        "pin them with `kiviat run --bind`. Or others were at work here: keep the machine to yourself.",
+        f"Launches form two groups in {len(found)} of {len(times)} cases. Often ranks land on different "
+        "cores: bind them with `kiviat run --bind`. Or other programs ran: use the machine alone.",
         _evidence([summary for _, summary in found]),
         "warning",
     )
@@ -238,8 +238,8 @@ def _unstable(times: Sequence[Summary]) -> Iterator[Finding]:
         "unstable",
         0.45 + 0.3 * len(unstable) / len(times),
         f"Launches differ by more than {100 * _SPREAD:.0f} % in {len(unstable)} of {len(times)} cases",
-        f"Most of all {named(worst)}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
-        "Pin the ranks (`kiviat run --bind`), keep the machine to yourself, fix its frequency, or use more "
+        f"The worst is {named(worst)}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
+        "Bind the ranks (`kiviat run --bind`), use the machine alone, fix its frequency, or use more "
         "launches.",
         _evidence(unstable),
         "warning",
@@ -253,9 +253,9 @@ def _not_converged(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "not-converged",
             0.3 + 0.3 * len(short) / len(adaptive),
-            f"The median is less certain than wanted in {len(short)} of {len(adaptive)} cases",
-            "Their time or their number of samples ran out in some launch. Give them more (`budget_s`, "
-            "`max_samples`) or a quieter machine; if launches differ more than that anyway, more launches.",
+            f"The median misses its target precision in {len(short)} of {len(adaptive)} cases",
+            "They reached their limit of time or samples in some launch. Raise it (`budget_s`, "
+            "`max_samples`), use a quieter machine or, if launches differ more than that, more launches.",
             _evidence(short),
             "warning",
         )

@@ -1,4 +1,4 @@
-"""What a finding is."""
+"""The type of findings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Evidence = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something worth telling about a run, in words with numbers and units.
+    """A noteworthy result of a run, in words with numbers and units.
 
-    `importance` orders findings, from 0 to 1. `evidence` names the cases and metrics behind it.
+    `importance` orders findings, from 0 to 1. `evidence` names its cases and metrics.
     `severity` is "info", or "warning" where results or the machine need attention.
     """
 
@@ -27,7 +27,7 @@ class Finding:
 
 
 def named(summary: Summary) -> str:
-    """A case in words: "exchange of 2 KiB on 2 ranks, cache off"."""
+    """Return a case in words: "exchange of 2 KiB on 2 ranks, cache off"."""
     size = "" if summary.bytes is None else f" of {format_bytes(summary.bytes)}"
     axes = "".join(f", {axis} {value}" for axis, value in sorted(summary.axes.items()))
     return f"{summary.benchmark}{size} on {counted(summary.ranks, 'rank')}{axes}"

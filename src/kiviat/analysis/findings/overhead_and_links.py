@@ -1,4 +1,4 @@
-"""Findings about distance, threads, the processor's part in messages, and ranks or links that are slow."""
+"""Findings about distance, threads, host overhead, noise, and slow ranks or links."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from kiviat.analysis.findings.contention import NodesOf, apart, chosen, evidence
 from kiviat.analysis.findings.finding import Finding
 from kiviat.record.units import format_bytes, format_value, three_digits
 
-HostOf = Callable[[int], str | None]  # of a rank
+HostOf = Callable[[int], str | None]  # rank to host name
 
-# Less than this of a message's time left for work is worth a warning of what does not overlap.
+# Availability in percent below which communication does not overlap with computation.
 _LITTLE_LEFT = 50.0
-# Beside work messages may be a little slower; so much slower they are where somebody else has the processor.
+# Availability in percent below which other processes must have used the processor.
 _DISTURBED = -20.0
 _ALIKE = 1.15
-# Per cent of a processor's time; more is worth a warning.
+# Percent of a processor's time above which noise is a warning.
 _NOISY = 2.0
 
 
 def findings(
     summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf, host_of: HostOf
 ) -> Iterator[Finding]:
-    """All findings of this kind about one run."""
+    """Return all findings of this kind about one run."""
     yield from _sick(summaries, grids, host_of)
     yield from _distance(summaries, nodes_of)
     yield from _overhead(summaries)
@@ -41,16 +41,16 @@ def _sick(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf) 
         return
     named = sick([grid for grid in grids if grid.case == worst.case])
     measured = chosen(summaries, "sick_links", "pairs_measured")
-    share = f" of the {measured.median:.0f} % of pairs that were measured" if measured else ""
+    share = f" among the {measured.median:.0f} % of pairs measured" if measured else ""
     if not named:
         headline = f"No slow rank or link among {worst.ranks} ranks"
-        yield Finding("sick-links", 0.2, headline, f"None stands out{share}.", evidence(worst))
+        yield Finding("sick-links", 0.2, headline, f"No outlier{share}.", evidence(worst))
         return
     first, more = named[0], len(named) - 1
     others = f", and {more} more" if more else ""
     told = "; ".join(_one_sick(one, host_of) for one in named[:5])
     certain = 2 * first.found > first.launches and not worst.oversubscribed
-    crowded = " With more ranks than cores this may be chance." if worst.oversubscribed else ""
+    crowded = " With more ranks than cores, this may be chance." if worst.oversubscribed else ""
     yield Finding(
         "sick-links",
         0.86 if certain else 0.5,
@@ -71,7 +71,7 @@ def _one_sick(one: Sick, host_of: HostOf) -> str:
 
 
 def _with_hosts(what: str, host_of: HostOf) -> str:
-    """ "rank 5 (n2)", "link 2-6 (n1, n3)"; without hosts where they are not known."""
+    """Return "rank 5 (n2)" or "link 2-6 (n1, n3)", without hosts if unknown."""
     ranks = what.partition(" ")[2].split("-")
     hosts = [host_of(int(rank)) for rank in ranks if rank.isdecimal()]
     known = [host for host in hosts if host]
@@ -86,9 +86,9 @@ def _distance(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Findi
         return
     factor = far.median / near.median
     if 1 / _ALIKE < factor < _ALIKE or not apart(*sorted((near, far), key=lambda each: each.median)):
-        headline, importance = "The farthest rank is as near as the nearest, for short messages", 0.25
+        headline, importance = "Short messages take as long to the farthest rank as to the nearest", 0.25
     else:
-        headline = f"The farthest rank answers in {three_digits(factor)} times the time of the nearest"
+        headline = f"The farthest rank has {three_digits(factor)} times the latency of the nearest"
         importance = 0.4 + 0.2 * min(1.0, abs(factor - 1) / 5)
     headline += ", oversubscribed" if near.oversubscribed else ""
     detail = f"{_value(near)} from rank 0 to rank 1, {_value(far)} to the farthest, 8 B"
@@ -102,20 +102,22 @@ def _distance(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Findi
 def _where(nodes_of: NodesOf, ranks: int) -> str:
     nodes = nodes_of(ranks)
     if nodes is None:
-        return "It is not known which of them share a node."
+        return "Which ranks share a node is unknown."
     if nodes.count(ranks) == 1:
-        return "All ranks are on one node: this is distance within it, no network takes part."
+        return "All ranks are on one node: no network is involved."
     if nodes.near(0, 1):
         if nodes.near(0, ranks // 2):
-            return "Ranks 0 and the farthest share a node, so that this is no distance in the network."
-        return "Ranks 0 and 1 share a node, the farthest is on another: the difference is the network."
+            return "Rank 0 and the farthest share a node: no network is involved."
+        return "Ranks 0 and 1 share a node, the farthest is on another: the network causes the difference."
     if nodes.near(0, ranks // 2):
-        return "The farthest rank shares the node of rank 0, rank 1 does not: the difference is the network."
-    return "Already ranks 0 and 1 are on different nodes: the difference is the way through the network."
+        return (
+            "The farthest rank shares the node of rank 0, rank 1 does not: the network causes the difference."
+        )
+    return "Ranks 0 and 1 are on different nodes, too: the path through the network causes the difference."
 
 
 def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    """What is left for work at the largest size, where most is at stake."""
+    """Report availability at the largest size."""
     left = {
         side: available
         for side, benchmark in (("sending", "hpo_send"), ("receiving", "hpo_recv"))
@@ -129,29 +131,29 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
     )
     least = min(left.values(), key=lambda available: available.median)
     size = format_bytes(least.bytes)
-    detail = "The barrier's bias of the method is corrected. "
+    detail = "Corrected for the bias of the method's barrier. "
     disturbed = least.median < _DISTURBED
     if least.oversubscribed:
-        detail += "With more ranks than cores this tells how processes share processors."
+        detail += "With more ranks than cores, this measures how processes share processors."
     elif disturbed:
         detail += (
-            f"Beside work a message costs {three_digits(1 - least.median / 100)} times what it takes alone: "
-            "others want these processors, and what a message costs them cannot be told. Measure where each "
-            "rank has one for itself."
+            f"During computation a message takes {three_digits(1 - least.median / 100)} times as long as "
+            "alone: other processes use these processors, so the overhead cannot be told. Measure with a "
+            "processor for each rank."
         )
     elif (least.high if least.high is not None else least.median) < _LITTLE_LEFT:
         detail += (
-            "Either the processor moves the data, or messages get on only within calls of MPI: which it is, "
-            "this cannot tell. Computation hides little of such communication."
+            "Either the processor moves the data, or messages progress only within MPI calls; this benchmark "
+            "cannot distinguish the two. Computation hides little of such communication."
         )
     else:
-        detail += "Computation beside such messages costs little."
+        detail += "Such messages cost computation little."
     told = not (least.oversubscribed or disturbed)
     importance = 0.35 + 0.25 * min(1.0, max(0.0, 1 - least.median / 100)) * told
     yield Finding(
         "availability",
         importance,
-        f"Of the time of a {size} message {words} is left for work",
+        f"Available for computation during a {size} message: {words}",
         detail,
         evidence(*left.values()),
     )
@@ -163,19 +165,19 @@ def _noise(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf)
         return
     noisy = worst.median > _NOISY and not worst.oversubscribed
     longest = chosen(summaries, "noise", "detour_worst")
-    detail = f"Mean over {worst.ranks} ranks of a fixed quantum of work over the least that it took"
+    detail = f"Time of a fixed amount of work over its minimum, mean over {worst.ranks} ranks"
     detail += f"; the longest interruption lasts {_value(longest)}. " if longest else ". "
     if most := _noisiest(grids, worst):
         rank, share = most
-        detail += f"Most of all {_with_hosts(f'rank {rank}', host_of)}: {format_value(share, '%')}. "
+        detail += f"Worst: {_with_hosts(f'rank {rank}', host_of)}: {format_value(share, '%')}. "
     if worst.oversubscribed:
-        detail += "With more ranks than cores this is the ranks' own doing."
+        detail += "With more ranks than cores, the ranks cause it themselves."
     elif noisy:
-        detail += "A collective waits for the disturbed rank: check what else runs there."
+        detail += "Collectives wait for the disturbed rank: check what else runs there."
     yield Finding(
         "noise",
         0.6 if noisy else 0.3,
-        f"The system takes {_value(mean)} of the processors' time, {_value(worst)} of the worst",
+        f"System noise takes {_value(mean)} of the processors' time, {_value(worst)} of the worst",
         detail.strip(),
         evidence(mean, worst),
         "warning" if noisy else "info",
@@ -183,7 +185,7 @@ def _noise(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf)
 
 
 def _noisiest(grids: Sequence[Grid], worst: Summary) -> tuple[str, float] | None:
-    """The rank that stands out, if one does."""
+    """Return the noisiest rank and its percentage, or None without an outlier."""
     for grid in grids:
         if (grid.case, grid.name) == (worst.case, "noise"):
             place = int(np.nanargmax(grid.median))
@@ -194,7 +196,7 @@ def _noisiest(grids: Sequence[Grid], worst: Summary) -> tuple[str, float] | None
 
 
 def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    """Threads that communicate at once against one, and one against a program without threads."""
+    """Compare simultaneous threads with one thread, and one thread with a program without threads."""
     one = _smallest(summaries, "latency_mt", "time", {"threads": "1"})
     several = _smallest(summaries, "latency_mt", "time", {})
     single = _smallest(summaries, "pingpong", "time", {})
@@ -205,7 +207,7 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
                 "threads",
                 0.3 + 0.2 * min(1.0, factor - 1),
                 f"MPI_THREAD_MULTIPLE makes a short message {three_digits(factor)} times as slow",
-                f"{_value(one)} with one thread, against {_value(single)} where MPI need not expect any "
+                f"{_value(one)} with one thread, {_value(single)} without MPI_THREAD_MULTIPLE "
                 f"({format_bytes(one.bytes)}).",
                 evidence(one, single),
             )
@@ -215,8 +217,8 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
             yield Finding(
                 "threads",
                 0.35 + 0.2 * min(1.0, (factor - 1) / 4),
-                f"Threads of a rank wait for each other: latency {three_digits(factor)} times that of one",
-                f"{_value(several)} for each of the threads at once, {_value(one)} for one alone "
+                f"Threads of a rank wait for each other: {three_digits(factor)} times the latency of one",
+                f"{_value(several)} per thread for all at once, {_value(one)} for one alone "
                 f"({format_bytes(one.bytes)}).",
                 evidence(several, one),
             )
@@ -225,7 +227,7 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
 def _smallest(
     summaries: Sequence[Summary], benchmark: str, metric: str, axes: dict[str, str]
 ) -> Summary | None:
-    """At the smallest size that has bytes, on the fewest ranks."""
+    """Return the summary of the fewest ranks and the smallest size above 0."""
     found = [
         summary
         for summary in summaries

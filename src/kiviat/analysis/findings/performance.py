@@ -1,6 +1,6 @@
-"""Findings about the machine: latency, bandwidth, protocols, oncoming messages, collectives.
+"""Findings about the machine: latency, bandwidth, protocols, bidirectional messages, collectives.
 
-Oversubscribed results are left out, but for the headline, which says so.
+Oversubscribed results are excluded, except from the headline, which mentions them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from kiviat.analysis.findings.finding import Finding, named
 from kiviat.analysis.loggp import protocol_switches
 from kiviat.record.units import counted, format_bytes, format_value, three_digits
 
-# A collective is told of if it takes this many times the messages of its textbook algorithm: the model
-# knows neither contention nor arithmetic, so a factor of two proves nothing.
+# A collective is reported if it takes this many times the messages of its textbook algorithm: the estimate
+# ignores contention and arithmetic, so a factor of two proves nothing.
 _SLOW_COLLECTIVE = 3.0
 _ODD_RANKS = 1.3
 
-# Benchmarks whose ranks send and receive at once, with the messages that each rank sends.
+# Benchmarks whose ranks send and receive simultaneously: messages that each rank sends.
 _BOTH_WAYS = {"pingping": 1, "sendrecv": 1, "exchange": 2}
 
 
 def findings(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    """All findings about one run's machine."""
+    """Return all findings about the machine of one run."""
     yield from _headline(curve(summaries, "pingpong"))
     fair = [summary for summary in summaries if not summary.oversubscribed]
     pingpong = curve(fair, "pingpong")
@@ -50,10 +50,10 @@ def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
     if not predicted:
         detail += f"; median of {smallest.launches} launches"
     if smallest.low is not None:
-        detail += f", which put the latency between {_time(smallest.low)} and {_time(smallest.high)}"
+        detail += f", interval {_time(smallest.low)} to {_time(smallest.high)}"
     last = points[-1]
     if best is not last and bandwidth(last) < 0.9 * bandwidth(best):
-        detail += f". At {format_bytes(last.bytes)} the bandwidth is down to {_rate(last)}"
+        detail += f". At {format_bytes(last.bytes)} the bandwidth drops to {_rate(last)}"
     yield Finding("headline", 0.8, headline, detail + ".", _evidence(smallest, best))
 
 
@@ -65,7 +65,7 @@ def _half_bandwidth(points: Sequence[Summary]) -> Iterator[Finding]:
             "half-bandwidth",
             0.4,
             f"Half of the peak bandwidth needs messages of {format_bytes(round(half))}",
-            f"n½ of the ping-pong, whose peak is {_rate(best)}; smaller messages are better sent together.",
+            f"n½ of the ping-pong, whose peak is {_rate(best)}. Combine smaller messages where possible.",
             _evidence(best),
         )
 
@@ -78,14 +78,15 @@ def _switches(points: Sequence[Summary]) -> Iterator[Finding]:
             headline = f"Protocol switch {where}: messages take {_times(switch.factor)} as long"
             detail = (
                 f"At {format_bytes(switch.above)}, {_time(at[switch.above].median)} is off the line of the "
-                "smaller sizes. If your messages are of that size, try another eager limit of the MPI."
+                "smaller sizes. If your messages have that size, try another eager limit of the MPI."
             )
         else:
             headline = (
                 f"Each byte costs {_times(switch.factor)} as much from about {format_bytes(switch.above)} on"
             )
             detail = (
-                f"The slope of the ping-pong's time changes {where}: another protocol, or a cache outgrown."
+                f"The slope of the ping-pong's time changes {where}: another protocol, or messages that "
+                "exceed a cache."
             )
         importance = min(0.75, 0.45 + 0.3 * abs(math.log(switch.factor))) if switch.kind == "jump" else 0.35
         yield Finding(
@@ -107,16 +108,17 @@ def _both_ways(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Ite
         yield Finding(
             "both-ways",
             0.35 + 0.15 * min(1.0, max(0.0, cost(worst) - 1)),
-            f"{benchmark}: messages both ways at once take up to {_times(cost(worst))} as long as one way "
-            f"({format_bytes(worst.bytes)})",
+            f"{benchmark}: simultaneous messages both ways take up to {_times(cost(worst))} as long as one "
+            f"way ({format_bytes(worst.bytes)})",
             f"{_time(worst.median)} for {messages} each way on {worst.ranks} ranks, against "
-            f"{_time(alone[size_of(worst)].median)} for one in the ping-pong. 1 is full duplex, 2 none.",
+            f"{_time(alone[size_of(worst)].median)} for one in the ping-pong. 1 means full duplex, 2 half "
+            "duplex.",
             _evidence(worst, alone[size_of(worst)]),
         )
 
 
 def _messages(benchmark: str, ranks: int) -> int | None:
-    """Messages that follow one another in a textbook algorithm; a non-blocking variant counts as its twin."""
+    """Return the successive messages of a textbook algorithm; non-blocking forms count as blocking."""
     rounds = math.ceil(math.log2(ranks)) if ranks > 1 else 0
     steps = dict.fromkeys(("barrier", "bcast", "reduce"), rounds)
     steps |= dict.fromkeys(("allreduce", "reduce_scatter"), 2 * rounds)
@@ -143,9 +145,9 @@ def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) 
         "slow-collective",
         min(0.75, 0.5 + 0.1 * math.log2(factor / _SLOW_COLLECTIVE)),
         f"{named(worst)} takes {_times(factor)} as long as the ping-pong suggests",
-        f"{_time(worst.median)} {_how(worst)}; the {messages} messages of a textbook algorithm in a row "
-        f"would take {_time(messages * one)}. {counted(len(slow), 'case')} beyond "
-        f"{_times(_SLOW_COLLECTIVE)}. The model knows no contention and no arithmetic; try another algorithm "
+        f"{_time(worst.median)} {_how(worst)}; the {messages} successive messages of a textbook algorithm "
+        f"would take {_time(messages * one)}. {counted(len(slow), 'case')} above "
+        f"{_times(_SLOW_COLLECTIVE)}. The estimate ignores contention and arithmetic; try another algorithm "
         "or another binding.",
         _evidence(*(entry[1] for entry in slow)),
         "warning",
@@ -153,7 +155,7 @@ def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) 
 
 
 def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    """Collectives that are slower on some number of ranks than on the powers of two around it."""
+    """Report collectives that are slower on some number of ranks than on the powers of two around it."""
     sweeps: dict[tuple[str, int | None], dict[int, Summary]] = {}
     for summary in summaries:
         if summary.metric == "time" and not summary.axes and _messages(summary.benchmark, 2):
@@ -175,14 +177,14 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
         "power-of-two",
         min(0.7, 0.4 + 0.2 * math.log2(factor)),
         f"{named(worst)} takes {_times(factor)} as long as on {power.ranks}",
-        f"{_time(worst.median)} against {_time(power.median)}: its algorithm prefers powers of two. "
-        f"{counted(len(odd), 'case')} of this kind.",
+        f"{_time(worst.median)} against {_time(power.median)}: its algorithm favours powers of two. "
+        f"{counted(len(odd), 'such case')}.",
         _evidence(*(entry[1] for entry in odd)),
     )
 
 
 def _apart(lower: Summary, higher: Summary) -> bool:
-    """Whether the intervals, as far as there are any, leave a gap."""
+    """Return whether the intervals do not overlap; missing intervals count as disjoint."""
     return lower.high is None or higher.low is None or lower.high < higher.low
 
 

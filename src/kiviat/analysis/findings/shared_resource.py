@@ -1,9 +1,9 @@
-"""Which shared resource makes pairs slower that communicate at once: pure functions.
+"""Identifies the shared resource that limits simultaneous pairs: pure functions.
 
-The evidence is one number, the bandwidth of each pair while all communicate over that of one pair alone,
-and who was on which node. Pairs on one node share its memory. Pairs between nodes share the way of a node
-into the network, as many as have an end there: if that is what they share, they get together what one gets
-alone. If they get less, something is short that one pair did not notice, beyond the nodes.
+The evidence is the bandwidth of each pair while all communicate over that of one pair alone, and the node of
+each rank. Pairs on one node share its memory. Pairs between nodes share the NIC of a node if they have an end
+there: if the NIC is the limit, together they get what one pair gets alone. If they get less, the limit is
+beyond the nodes.
 """
 
 from __future__ import annotations
@@ -14,56 +14,56 @@ from dataclasses import dataclass
 from kiviat.analysis.aggregate.nodes import Nodes, Pair
 from kiviat.record.units import three_digits
 
-# Pairs that keep this share of what one has alone do not lack anything worth telling.
+# Pairs that keep this share of the bandwidth of one alone are not limited.
 ENOUGH = 0.8
-# What all pairs of a node get together, over what one gets alone: from here to there they share one thing.
+# Range of the bandwidth of all pairs of a node over that of one alone in which they share the NIC.
 _ONE = (0.75, 1.33)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`resource` is "none", "memory", "NIC", "network" or "unknown"; `reason` is a sentence that says why."""
+    """`resource` is "none", "memory", "NIC", "network" or "unknown"; `reason` explains it in a sentence."""
 
     resource: str
     reason: str
 
 
 def far_pairs(ranks: int) -> list[Pair]:
-    """Rank r of the first half with r + P/2 of the second."""
+    """Return the pairs of rank r of the first half and r + P/2 of the second."""
     return [(rank, rank + ranks // 2) for rank in range(ranks // 2)]
 
 
 def near_pairs(ranks: int) -> list[Pair]:
-    """Neighbours 2r and 2r + 1."""
+    """Return the pairs of neighbours 2r and 2r + 1."""
     return [(2 * pair, 2 * pair + 1) for pair in range(ranks // 2)]
 
 
 def shared(share: float, pairs: Sequence[Pair], nodes: Nodes | None, oversubscribed: bool) -> Verdict:
-    """What `pairs` share, each of which has `share` of the bandwidth of one alone while all communicate."""
+    """Return what limits `pairs`, each with `share` of the bandwidth of one alone while all communicate."""
     if share >= ENOUGH:
-        return Verdict("none", "Nothing that they share is short.")
+        return Verdict("none", "No shared resource limits them.")
     if oversubscribed:
         return Verdict(
-            "unknown", "There are more ranks than cores: they share processors too, so it cannot be told."
+            "unknown", "With more ranks than cores they also share processors, so the limit cannot be told."
         )
     if nodes is None:
         return Verdict(
-            "unknown", "It is not known which ranks share a node, so it cannot be told what they share."
+            "unknown", "Which ranks share a node is unknown, so the shared resource cannot be told."
         )
     crossing = nodes.crossing(pairs)
     together = nodes.busiest(pairs)
     if crossing == 0:
         if together == 1:
             return Verdict(
-                "unknown", "No two pairs share a node and none leaves its own, so it cannot be told why."
+                "unknown", "No two pairs share a node and none leaves its own, so the limit cannot be told."
             )
         return Verdict(
-            "memory", "No message leaves its node: what they share is the memory of the node, and its caches."
+            "memory", "No message leaves its node: they share the memory of the node, and its caches."
         )
     if crossing < 1:
         return Verdict(
             "unknown",
-            "Some pairs are within a node and some between nodes, so it cannot be told what is short.",
+            "Some pairs are within a node and some between nodes, so the limit cannot be told.",
         )
     return _between_nodes(share, together)
 
@@ -72,15 +72,15 @@ def _between_nodes(share: float, together: int) -> Verdict:
     if together == 1:
         return Verdict(
             "network",
-            "No two pairs share a node, so neither memory nor NIC is what they share: links or switches "
+            "No two pairs share a node, so they share neither memory nor NIC: links or switches "
             "between the nodes carry less than all pairs could send.",
         )
     of_one = share * together
-    got = f"The {together} pairs of a node get together {three_digits(of_one)} times what one gets alone"
+    got = f"Together, the {together} pairs of a node get {three_digits(of_one)} times what one gets alone"
     if of_one < _ONE[0]:
         return Verdict(
             "network", f"{got}: the NIC can do more, so links or switches beyond it carry less than that."
         )
     if of_one <= _ONE[1]:
         return Verdict("NIC", f"{got}: they share the NIC of the node, or its link.")
-    return Verdict("unknown", f"{got}: one pair did not fill the NIC, and it cannot be told what stops them.")
+    return Verdict("unknown", f"{got}: one pair did not fill the NIC, so the limit cannot be told.")
