@@ -54,7 +54,7 @@ def test_each_arrangement_is_a_run_and_one_report_compares_them(kiviat: Kiviat, 
     assert placed == [[0, 1, 2, 3], [0, 1, 0, 1], [0, 0, 1, 1]]
     assert "\n8x1\nleft out: " in done.stdout
     page = (plan.parent / "all.html").read_text()
-    assert "Ranks arranged differently on nodes: small, class S" in page
+    assert "Placements of ranks on nodes: small, class S" in page
     heads = ("4×1", '2×2<span class="below">cyclic, co-processor</span>', "Bytes between nodes")
     assert all(head in page for head in heads)
 

@@ -279,7 +279,7 @@ def test_congestion_as_shaded_table(open_page: Open) -> None:
     page = open_page(page_of_one())
     table = page.locator("table.impact")
     heads = table.locator("thead th").all_inner_texts()
-    assert heads == ["Victim", "Alone", "Beside alltoall", "Beside incast", "Beside broadcast"]
+    assert heads == ["Victim", "Alone", "During alltoall", "During incast", "During broadcast"]
     shades = []
     for victim in ("latency", "bandwidth", "allreduce"):
         cells = table.locator("tr", has=page.get_by_text(victim, exact=True)).locator("td")
