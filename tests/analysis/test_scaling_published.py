@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.published.scaling import Judged, judged
+from kiviat.analysis.published.scaling import ClaimVerdict, claim_verdicts
 from kiviat.analysis.scaling.series import Asked, Source, scaling
 from kiviat.record import schema
 from kiviat.record.published import papers
@@ -27,9 +27,9 @@ from tests.report.scaling_runs import (
 RANKS = (1, 8, 64)
 
 
-def asked_of(*sources: Source) -> dict[tuple[str, str], Judged]:
+def asked_of(*sources: Source) -> dict[tuple[str, str], ClaimVerdict]:
     """By row and by what is asked of it."""
-    found = judged(scaling(sources, Asked()).studies, sources)
+    found = claim_verdicts(scaling(sources, Asked()).studies, sources)
     assert len({(one.row.id, one.claim.asks) for one in found}) == len(found)
     return {(one.row.id, one.claim.asks): one for one in found}
 
@@ -38,7 +38,7 @@ def test_a_machine_that_is_always_quicker_is_what_was_published() -> None:
     found = asked_of(modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 1 + p / 64))
     one = found["S-021", "quicker"]
     assert (one.verdict, one.predicted) == ("agrees", True)
-    assert one.words == "2.00 to 3.94 times as much in a second, on 1 to 64 ranks"
+    assert one.words == "2.00 to 3.94 times as much per second, on 1 to 64 ranks"
     assert one.study is not None and one.study.benchmark == "hpccg"
 
 
@@ -53,7 +53,7 @@ def test_one_number_of_ranks_on_which_it_is_slower_contradicts() -> None:
     [
         (1.2, RANKS, "agrees", "4.00 times as long on 1 rank, 1.20 on 64 ranks"),
         (1.3, RANKS, "disagrees", "4.00 times as long on 1 rank, 1.30 on 64 ranks"),
-        (1.2, (1, 8), "cannot tell", "nothing on 32 ranks or more of both"),
+        (1.2, (1, 8), "cannot tell", "no common result on 32 or more ranks"),
     ],
 )
 def test_who_nearly_catches_up(at_64: float, ranks: tuple[int, ...], verdict: str, words: str) -> None:
@@ -98,8 +98,8 @@ def test_sockets_watts_and_peaks_of_a_machine() -> None:
     sockets = found["S-039", "sockets"]
     assert (sockets.verdict, sockets.words) == ("agrees", "11 sockets for 64 ranks")
     for row, asks, words in (
-        ("S-031", "watts", "165 W of 11 sockets, declared and not measured"),
-        ("S-033", "socket_watts", "15.0 W a socket, declared and not measured"),
+        ("S-031", "watts", "165 W for 11 sockets, declared, not measured"),
+        ("S-033", "socket_watts", "15.0 W per socket, declared, not measured"),
     ):
         assert (found[row, asks].verdict, found[row, asks].words) == ("cannot tell", words)
     assert (found["S-036", "peak"].verdict, too_quick["S-036", "peak"].verdict) == ("agrees", "disagrees")
@@ -159,7 +159,7 @@ def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: s
     )
     found = asked_of(Source(SICORTEX, (run,), rows, [power]))
     assert (found["S-031", "watts"].verdict, found["S-033", "socket_watts"].verdict) == (system, socket)
-    assert found["S-031", "watts"].words == f"{16 * node_w:.0f} W of 32 sockets, measured"
+    assert found["S-031", "watts"].words == f"{16 * node_w:.0f} W for 32 sockets, measured"
 
 
 def test_all_that_files_ask_can_be_asked() -> None:

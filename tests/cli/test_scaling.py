@@ -85,7 +85,7 @@ def test_a_run_with_several_numbers_of_ranks(kiviat: Kiviat, make: Make, tmp_pat
     (law,) = [line for line in lines if line.startswith("  Amdahl: σ = 0.0")]
     assert "measured to 32 ranks" in law
     (prediction,) = [line for line in lines if line.startswith("  at 128 ranks")]
-    assert prediction.endswith("by Amdahl: extrapolated, 4.00 times the most that was measured")
+    assert prediction.endswith("by Amdahl: extrapolated, 4.00 times the most measured")
     assert "energy: unavailable: neither meters nor declared watts" in lines
     assert lines[-1] == "scaling.html"
     assert (tmp_path / "scaling.html").read_text().startswith("<!doctype html>")
@@ -209,7 +209,7 @@ def test_one_to_sixteen_simulated_ranks(kiviat: Kiviat) -> None:
     told = kiviat("scaling", "last").stdout
     assert (
         "  Martin et al., section 8 (S-035): power, power per socket incl. NIC and 4 DIMMs: ~ 115 W\n"
-        "    cannot tell: 115 W a socket, declared and not measured\n"
+        "    cannot tell: 115 W per socket, declared, not measured\n"
     ) in told
     assert "(S-021): HPCCG, ordering of MFLOPS: Opteron cluster > SC072\n" in told
 

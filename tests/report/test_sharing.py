@@ -8,7 +8,7 @@ from typing import Any
 from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import grids
-from kiviat.analysis.published.arrangements import judged
+from kiviat.analysis.published.arrangements import compared
 from kiviat.record import Table, TableRow
 from kiviat.record.run import Model, Run
 from kiviat.report.study.network_sharing import Cell, Sharing, sharings
@@ -164,9 +164,9 @@ def test_rates_of_ranks_that_wait_for_processors_answer_no_claim() -> None:
 
 
 def test_bounds_of_the_paper_hold_or_do_not() -> None:
-    assert judged("<=", 27, 26.9) is True and judged("<=", 27, 27.1) is False
-    assert judged(">=", 27, 27.1) is True and judged(">=", 27, 26.9) is False
-    assert judged("=", 17, 20) == 3
+    assert compared("<=", 27, 26.9) is True and compared("<=", 27, 27.1) is False
+    assert compared(">=", 27, 27.1) is True and compared(">=", 27, 26.9) is False
+    assert compared("=", 17, 20) == 3
 
 
 def test_network_time_and_that_within_nodes_stand_beside_those_of_the_first() -> None:

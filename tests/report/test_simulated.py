@@ -76,7 +76,7 @@ def test_findings_say_what_a_prediction_rests_on() -> None:
     )
     assert told["uncalibrated"].severity == "warning"
     assert told["uncalibrated"].detail.startswith("Nobody published one. ")
-    assert "leave 2 effects out" in told["model-losses"].headline
+    assert "omits 2 effects" in told["model-losses"].headline
     assert told["model-losses"].detail == "One. Two of them."
     assert told["headline"].headline.startswith("Predicted latency")
     measured = findings(summarise(make_rows(sizes=SIZES)), [make_run()])

@@ -1,1 +1,1 @@
-"""Statements of papers, held against results."""
+"""Published claims compared with results."""

@@ -1,13 +1,12 @@
-"""What Narayanaswamy, Balaji and Feng say of NAS programs whose ranks share a node's network.
+"""Claims of Narayanaswamy, Balaji and Feng about NAS programs whose ranks share a node's network.
 
 "Impact of Network Sharing in Multi-core Architectures" (2008), sections 4.3 and 4.4: class B of seven
-programs on 16 ranks with one, two or four of them a node, and on 64 ranks with four. Ranks go to nodes
-cyclically unless the row says blocked; two ranks of a node have a socket each unless it says virtual
-(processor).
+programs on 16 ranks with one, two or four per node, and on 64 ranks with four. Ranks are placed cyclically
+unless the row says blocked; two ranks of a node have a socket each unless it says virtual (processor).
 
-Performance is the program's rate. A loss is 1 less the quotient of the rates, a gain the quotient less 1; of
-a loss that the paper gives for the worst program the worst of ours counts, whichever that is. Network bytes
-are those of all messages between different nodes, also inside collectives.
+Performance is the program's rate. A loss is 1 minus the quotient of the rates, a gain the quotient minus 1;
+a loss that the paper states for its worst program is compared with the worst here. Network bytes are those of
+all messages between nodes, including collectives.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Quantity = Literal["rate", "network bytes"]
 
 @dataclass(frozen=True)
 class Arrangement:
-    """So many nodes with so many ranks each, as the paper writes them: 16X1, 8X2, 4X4, 16X4."""
+    """A number of nodes and of ranks per node, in the paper 16X1, 8X2, 4X4, 16X4."""
 
     nodes: int
     per_node: int
@@ -53,9 +52,9 @@ BLOCKED = Arrangement(16, 4, place="blocked")
 
 @dataclass(frozen=True)
 class Claim:
-    """Of each program the quantity in every later arrangement over that in the first; `answer` gets them all.
+    """A claim about quotients: for each program, the quantity in later arrangements over that in the first.
 
-    The answer is a number in the paper's unit, or whether a statement holds.
+    `answer` maps all quotients to a number in the paper's unit, or to whether a statement holds.
     """
 
     quantity: Quantity
@@ -64,7 +63,7 @@ class Claim:
     answer: Callable[[Sequence[float]], float | bool]
 
     def answered(self, value: Callable[[str, Arrangement], float | None]) -> float | bool | None:
-        """None where a value is unknown: a part of the programs is no answer."""
+        """Return the answer, or None if any value is unknown."""
         quotients = []
         for program in self.programs:
             found = [value(program, where) for where in self.arrangements]
@@ -75,8 +74,8 @@ class Claim:
         return self.answer(quotients)
 
 
-def judged(relation: str, published: float, answer: float) -> bool | float:
-    """Whether a bound of the paper holds; of a value how much more there is here, in its unit."""
+def compared(relation: str, published: float, answer: float) -> bool | float:
+    """Return whether a published bound holds; for a value, answer minus published, in its unit."""
     kept = keeps_bound(relation, published, answer)
     return answer - published if kept is None else kept
 

@@ -1,6 +1,6 @@
-"""What papers say of how programs scale, held against runs on the machines that they speak of.
+"""Compares published claims about scaling with runs on the machines concerned.
 
-Which row claims what stands in published/ (record.published.Claim). What is ours in it are the bounds below.
+The rows of published/ define the claims (record.published.Claim). The bounds below are Kiviat's.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ from kiviat.record.published import Claim, Fact, Paper, Statement, System, keeps
 from kiviat.record.run import Run
 from kiviat.record.units import counted, format_value, three_digits
 
-LARGE = 32  # ranks: a "large count" is so many and more
-POOR = 0.5  # of the work that so many ranks could do
-NEARLY = 1.25  # times as long
+LARGE = 32  # ranks: the least of a "large count"
+POOR = 0.5  # parallel efficiency
+NEARLY = 1.25  # ratio of times
 ABOUT = 0.1
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
 
 Row = Fact | Statement
-Machines = Mapping[str, frozenset[str]]  # what papers call the machine of a curve's label
-# A verdict, the numbers behind it or why there is none, and whether it rests on predictions.
+Machines = Mapping[str, frozenset[str]]  # a curve's label to the published names of its machine
+# A verdict, its numbers or the reason why it cannot be told, and whether it rests on predictions.
 Answer = tuple[str, str, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A published row held against runs. `study` is what it was held against, None where that was no study
-    or none was there; `verdict` one of the above, `words` what it rests on or why it cannot be told;
-    `predicted` whether that is of a model and was never measured.
+class ClaimVerdict:
+    """A published claim and its verdict.
+
+    `study` is the study compared, None for claims about a machine or without a run; `verdict` is AGREES,
+    DISAGREES or CANNOT_TELL; `words` are its numbers or the reason; `predicted` says whether it rests on a model.
     """
 
     paper: Paper
@@ -46,25 +47,25 @@ class Judged:
     predicted: bool
 
 
-def judged(studies: Sequence[Study], sources: Sequence[Source]) -> list[Judged]:
-    """All claims of each paper that speaks of one of the machines; nothing where none does."""
+def claim_verdicts(studies: Sequence[Study], sources: Sequence[Source]) -> list[ClaimVerdict]:
+    """Return the verdicts on all claims of each paper that concerns one of the machines."""
     machines = {source.label: _published(source.runs[0]) for source in sources}
     here = {name for names in machines.values() for name in names}
-    found: dict[object, Judged] = {}
+    found: dict[object, ClaimVerdict] = {}
     for paper in papers():
         claims = list(_claims(paper))
         if any(here & {_machine(system, claim), claim.than} for system, _, claim in claims):
             for system, row, claim in claims:
                 for study, verdict, words, predicted in _of(system, row, claim, studies, machines):
-                    # A row that claims two things is not told twice that its machines are not here.
+                    # A row with two claims reports missing machines only once.
                     key = row.id, claim if study else "", id(study), words
-                    one = Judged(paper, row, claim, study, verdict, words, predicted)
+                    one = ClaimVerdict(paper, row, claim, study, verdict, words, predicted)
                     found.setdefault(key, one)
     return list(found.values())
 
 
 def _published(run: Run) -> frozenset[str]:
-    """Names in papers: those of the model, or of a real machine that was given one of them (--machine)."""
+    """Return published names of a machine: those of its model, or its own name (--machine)."""
     model = run.machine.model
     return frozenset((run.machine.name, *(one.machine for one in (model.published if model else ()))))
 
@@ -84,7 +85,7 @@ def _machine(system: System, claim: Claim) -> str:
 def _of(
     system: System, row: Row, claim: Claim, studies: Sequence[Study], machines: Machines
 ) -> Iterator[tuple[Study | None, str, str, bool]]:
-    """The answers of all studies that the claim is of, or the one of its machine; else why there is none."""
+    """Yield the answer of each study concerned, or of the machine, or the reason why it cannot be told."""
     name = _machine(system, claim)
     here = {name for names in machines.values() for name in names}
     wanted = dict.fromkeys((name, *([claim.than] if claim.than else ())))
@@ -116,7 +117,7 @@ def _of(
 
 
 def _curves(study: Study, name: str, claim: Claim, machines: Machines) -> Iterator[tuple[Curve, ...]]:
-    """Those of the machine, with those of the other one that it is compared with."""
+    """Yield curves of the machine, each with those of the machine it is compared with."""
     fitting = [curve for curve in study.curves if claim.size is None or _is_of_size(curve, claim.size)]
     for curve in fitting:
         if name in machines[curve.label] and not claim.than:
@@ -130,7 +131,7 @@ def _is_of_size(curve: Curve, size: int) -> bool:
     return first.size is not None and first.size.total(first.ranks) == size
 
 
-# ---- Of a program on machines
+# ---- Claims about a program on machines
 
 
 def _quicker(study: Study, curve: Curve, other: Curve) -> Answer:
@@ -139,19 +140,19 @@ def _quicker(study: Study, curve: Curve, other: Curve) -> Answer:
         return CANNOT_TELL, reason, predicted
     pairs = _common(curve, other)
     if not pairs:
-        return CANNOT_TELL, "no number of ranks that both have, without oversubscription", predicted
+        return CANNOT_TELL, "no common number of ranks without oversubscription", predicted
     ratios = [work(study, one)[0] / work(study, two)[0] for one, two in pairs]
-    words = f"{_span(ratios)} times as much in a second, {_on(pairs)}"
+    words = f"{_span(ratios)} times as much per second, {_on(pairs)}"
     slower = [one.ranks for one, two in pairs if _most(study, curve, one) < _least(study, other, two)]
     if slower:
         return DISAGREES, f"{words}; less on {listed(list(map(str, slower)))}", predicted
     if all(_least(study, curve, one) > _most(study, other, two) for one, two in pairs):
         return AGREES, words, predicted
-    return CANNOT_TELL, f"{words}, within what launches scatter", predicted
+    return CANNOT_TELL, f"{words}, within the variation between launches", predicted
 
 
 def _least(study: Study, curve: Curve, point: Point) -> float:
-    """The lower end of what is done in a second; of a prediction, which does not scatter, that itself."""
+    """Return the lower end of the interval of work per second; for predictions, the value."""
     value, low, _ = work(study, point)
     return value if curve.clock == "simulated" else 0.0 if low is None else low
 
@@ -162,13 +163,13 @@ def _most(study: Study, curve: Curve, point: Point) -> float:
 
 
 def _nearly(study: Study, curve: Curve, other: Curve) -> Answer:
-    """At the largest number of ranks that both have, nearly as quick, and nearer than at the fewest."""
+    """Test whether it is nearly as fast on the most common ranks, and closer than on the fewest."""
     predicted = _predicted(curve, other)
     if reason := different(study, curve, other):
         return CANNOT_TELL, reason, predicted
     pairs = _common(curve, other)
     if not pairs or pairs[-1][0].ranks < LARGE:
-        return CANNOT_TELL, f"nothing on {LARGE} ranks or more of both", predicted
+        return CANNOT_TELL, f"no common result on {LARGE} or more ranks", predicted
     first, last = (work(study, two)[0] / work(study, one)[0] for one, two in (pairs[0], pairs[-1]))
     few, many = (counted(one.ranks, "rank") for one, _ in (pairs[0], pairs[-1]))
     words = f"{three_digits(first)} times as long on {few}, {three_digits(last)} on {many}"
@@ -179,7 +180,7 @@ def _poor(study: Study, curve: Curve) -> Answer:
     fair = [point for point in curve.points if not point.oversubscribed]
     predicted = _predicted(curve)
     if not fair or fair[-1].ranks < LARGE:
-        return CANNOT_TELL, f"nothing on {LARGE} ranks or more", predicted
+        return CANNOT_TELL, f"no result on {LARGE} or more ranks", predicted
     last = fair[-1]
     efficiency = three_digits(100 * last.efficiency.value)
     words = f"parallel efficiency {efficiency} % on {counted(last.ranks, 'rank')}"
@@ -209,7 +210,7 @@ def _on(pairs: Sequence[tuple[Point, Point]]) -> str:
     return f"on {first} to {counted(last, 'rank')}" if first < last else f"on {counted(last, 'rank')}"
 
 
-# ---- Of a machine, whatever runs there
+# ---- Claims about a machine
 
 Points = Sequence[tuple[Study, Curve, Point]]
 
@@ -219,26 +220,26 @@ def _sockets(points: Points, fact: Fact, claim: Claim) -> Answer:
         if point.ranks == claim.ranks and point.sockets is not None:
             words = f"{point.sockets} sockets for {point.ranks} ranks"
             return _held(point.sockets, fact), words, _predicted(curve)
-    return CANNOT_TELL, f"nothing on {claim.ranks} ranks", False
+    return CANNOT_TELL, f"no result on {claim.ranks} ranks", False
 
 
 def _watts(points: Points, fact: Fact, claim: Claim) -> Answer:
-    """Of all sockets that the most ranks are on, or of each. Watts that were declared confirm nothing."""
+    """Compare the power of all sockets in use, or of each, at the most ranks; declared power is no evidence."""
     known = [(point, curve) for _, curve, point in points if None not in (point.power.watts, point.sockets)]
     if not known:
-        return CANNOT_TELL, "the watts of these runs are not known", False
+        return CANNOT_TELL, "the power of these runs is unknown", False
     point, curve = max(known, key=lambda one: one[0].ranks)
     assert point.power.watts is not None and point.sockets is not None
     each = claim.asks == "socket_watts"
     watts = point.power.watts / point.sockets if each else point.power.watts
-    words = f"{format_value(watts, 'W')} {'a socket' if each else f'of {point.sockets} sockets'}"
+    words = f"{format_value(watts, 'W')} {'per socket' if each else f'for {point.sockets} sockets'}"
     if point.power.origin != "measured":
-        return CANNOT_TELL, f"{words}, declared and not measured", _predicted(curve)
+        return CANNOT_TELL, f"{words}, declared, not measured", _predicted(curve)
     return _held(watts, fact), f"{words}, measured", _predicted(curve)
 
 
 def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
-    """A rate in flop/s, or that over watts, which no program may exceed."""
+    """Test a rate in flop/s, or per watt, that no program may exceed."""
     per_watt = fact.unit == "flop/J"
     rates = [
         (value, study, curve, point)
@@ -246,7 +247,7 @@ def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
         if study.unit == "flop/s" and (value := point.power.per_watt if per_watt else point.value) is not None
     ]
     if not rates:
-        return CANNOT_TELL, "nothing in flop/s here", False
+        return CANNOT_TELL, "no rate in flop/s here", False
     value, study, curve, point = max(rates, key=lambda one: one[0])
     most = format_value(value, "flop/s") + (" per W" if per_watt else "")
     words = f"{most} at most: {study.title}, {study.kind}, on {counted(point.ranks, 'rank')}"
@@ -254,7 +255,7 @@ def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
 
 
 def _held(value: float, fact: Fact) -> str:
-    """By the fact's relation; about is within a tenth."""
+    """Return the verdict by the fact's relation; "about" means within a tenth."""
     kept = keeps_bound(fact.relation, fact.value, value)
     if kept is None:
         kept = abs(value - fact.value) <= (ABOUT * fact.value if fact.relation == "~" else 0)

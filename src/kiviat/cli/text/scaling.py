@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from kiviat.analysis.published.scaling import Judged
+from kiviat.analysis.published.scaling import ClaimVerdict
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.laws import Fit
 from kiviat.analysis.scaling.reading import Reading
@@ -32,7 +32,7 @@ from kiviat.report.scaling.text import (
 _MAX_SIZES = 6
 
 
-def print_readings(found: Sequence[Reading], published: Sequence[Judged]) -> None:
+def print_readings(found: Sequence[Reading], published: Sequence[ClaimVerdict]) -> None:
     shown = _few(found)
     for place, reading in enumerate(shown):
         if place:
@@ -45,7 +45,7 @@ def print_readings(found: Sequence[Reading], published: Sequence[Judged]) -> Non
         _print_published(of_no_study)
 
 
-def _print_published(found: Sequence[Judged]) -> None:
+def _print_published(found: Sequence[ClaimVerdict]) -> None:
     """Two lines for each: what is published, and what these results say to it."""
     print("as published")
     for one in found:
@@ -67,7 +67,7 @@ def _few(found: Sequence[Reading]) -> list[Reading]:
     ]
 
 
-def _print(reading: Reading, published: Sequence[Judged]) -> None:
+def _print(reading: Reading, published: Sequence[ClaimVerdict]) -> None:
     study = reading.study
     print(f"{bold(study.title)}: {kind_text(study)}\n")
     for place, curve in enumerate(study.curves):
@@ -132,7 +132,7 @@ def _remarks(curve: Curve, point: Point) -> str:
     return ", ".join(words)
 
 
-def as_json(reading: Reading, published: Sequence[Judged]) -> dict[str, Any]:
+def as_json(reading: Reading, published: Sequence[ClaimVerdict]) -> dict[str, Any]:
     study = reading.study
     return {
         **{name: getattr(study, name) for name in ("benchmark", "metric", "unit", "better", "kind", "why")},
@@ -160,7 +160,7 @@ def as_json(reading: Reading, published: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def published_json(one: Judged) -> dict[str, Any]:
+def published_json(one: ClaimVerdict) -> dict[str, Any]:
     return {
         "id": one.row.id,
         "paper": one.paper.citation,

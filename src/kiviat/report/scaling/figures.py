@@ -1,4 +1,4 @@
-"""The figures of the scaling page: raw values, normalised ones, efficiency, what a watt does, and energy."""
+"""The charts of the scaling page: values, speedup, efficiency, performance per watt, and energy."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kiviat.record.units import format_value, three_digits
 from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel
 
 _STEPS = 48  # of a law's curve
-_SAYS_NOTHING = 10.0  # a band from low to so many times that
+_SAYS_NOTHING = 10.0  # a band wider than this factor is not drawn
 _LABELS = Mapping[str, tuple[int, RunLabel]]
 
-Bounded = tuple[float, tuple[float, float] | None]  # a value, and what bounds it
+Bounded = tuple[float, tuple[float, float] | None]  # a value and its interval
 
 
 def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list[Figure]:
-    """Those of one benchmark, metric and kind; a panel for each size or setting."""
+    """Return the charts of one benchmark, metric and kind, with a panel for each size or setting."""
     study = group[0].study
     metric = study.metric.replace("_", " ")
     scaled = "scaled speedup" if study.kind == "weak" else "speedup"
@@ -33,7 +33,7 @@ def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list
             group,
             "value",
             f"{single}: {metric} against ranks",
-            "bars: least to most sample" if any(map(_extremes, points)) else "",
+            "bars: minimum to maximum sample" if any(map(_extremes, points)) else "",
             study.unit,
             True,
             lambda one: _values(one, labels, machines),
@@ -41,7 +41,7 @@ def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list
         _figure(
             group,
             "normalised",
-            f"{single}: over its own on the fewest ranks",
+            f"{single}: relative to its own on the fewest ranks",
             scaled,
             "1",
             True,
@@ -51,7 +51,7 @@ def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list
             group,
             "efficiency",
             f"{single}: parallel efficiency",
-            "100 %: nothing is lost",
+            "100 %: ideal",
             "%",
             False,
             lambda one: _ratios(one, labels, machines, lambda point: point.efficiency, 100.0),
@@ -69,8 +69,8 @@ def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list
             x="sockets",
         )
         for name, title, conditions, unit, of in (
-            ("watt", f"{metric} for each watt, by sockets used", "", study.unit, _per_watt),
-            ("joules", "energy of one solution, by sockets used", "", "J", _joules),
+            ("watt", f"{metric} per watt against sockets in use", "", study.unit, _per_watt),
+            ("joules", "energy to solution against sockets in use", "", "J", _joules),
         )
         if any(of(point) is not None for point in points)
     ]
@@ -103,15 +103,15 @@ def _colour(label: RunLabel, machines: int) -> Colour:
 
 
 def _values(one: Reading, labels: _LABELS, machines: int) -> tuple[Line, ...]:
-    """Medians with their bars, and what the law says of the range that was measured, and beyond if asked."""
+    """Return medians with their bars, and the law in the measured range, and beyond on request."""
     lines = []
     for curve, predictions in zip(one.study.curves, one.predictions, strict=True):
         points = [(point.ranks, (point.value, _extremes(point))) for point in curve.points]
         fit = curve.choice.chosen
-        # Where neither a law nor a bar is drawn, a line leads the eye from mark to mark.
+        # Without law and bars, a line connects the marks.
         bare = fit is None and not any(map(_extremes, curve.points))
         mode = "lines+markers" if bare else "markers"
-        lines.append(_marks(curve, labels, machines, points, "least to most sample", mode))
+        lines.append(_marks(curve, labels, machines, points, "minimum to maximum sample", mode))
         if fit:
             asked = max((prediction.ranks for prediction in predictions), default=0)
             lines += _law(curve, fit, _colour(labels[curve.label][1], machines), asked)
@@ -158,7 +158,7 @@ def _law(curve: Curve, fit: Fit, colour: Colour, asked: int) -> Iterator[Line]:
 def _smooth(
     curve: Curve, fit: Fit, name: str, ends: tuple[int, int], dash: str, colour: Colour
 ) -> Iterator[Line]:
-    """A law as a line with its band; not where that spans so much that the line would say nothing."""
+    """Yield a law as a line with its band, except where the band is too wide to mean anything."""
     found = [(float(at), curve.predicted(fit, float(at))) for at in np.geomspace(*ends, _STEPS)]
     known = [
         (at, value, None if low is None or high is None else (low, high))
@@ -204,12 +204,12 @@ def _scaled(ratio: Ratio, factor: float) -> Bounded:
 
 
 def _ideal(study: Study) -> list[Line]:
-    """As many times the work as ranks, from the fewest ranks of each machine."""
+    """Return ideal speedup, from the fewest ranks of each machine."""
     starts = dict.fromkeys(curve.points[0].ranks for curve in study.curves)
     most = max(curve.largest for curve in study.curves)
     return [
         Line(
-            name="nothing lost" if len(starts) == 1 else f"nothing lost, from {start}",
+            name="ideal" if len(starts) == 1 else f"ideal, from {start}",
             mode="lines",
             colour=("categorical", 5, 8),
             symbol=0,

@@ -1,16 +1,16 @@
-"""The page about scaling: curves with their bars, efficiency, laws with their bands, and energy."""
+"""Render the page about scaling: curves, efficiency, laws with their bands, energy, published claims."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kiviat.analysis.published.scaling import AGREES, DISAGREES, Judged
+from kiviat.analysis.published.scaling import AGREES, DISAGREES, ClaimVerdict
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.reading import Reading
 from kiviat.analysis.scaling.series import Source, Study
 from kiviat.record.units import counted, format_range, format_value
-from kiviat.report.facts import runs as told
+from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import Figure, RunLabel, numbered
 from kiviat.report.html.shell import figure_data, page
 from kiviat.report.scaling.figures import figures_of
@@ -33,7 +33,7 @@ from kiviat.report.scaling.text import (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One number of ranks; `power` is empty where nobody tells the watts."""
+    """The row of one number of ranks; `power` is empty if the power is unknown."""
 
     cells: tuple[str, ...]
     power: tuple[str, ...]
@@ -55,7 +55,7 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A curve in tables and words; `place` is that of its label."""
+    """A curve in tables and words; `place` is the index of its label."""
 
     place: int
     name: str
@@ -70,20 +70,20 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a paper says, and whether it is so here; `about` names the study where it is one of several."""
+class ClaimLine:
+    """A published claim and its verdict; `about` names the study if the section has several."""
 
     statement: str
     place: str
     about: str
     verdict: str
-    mood: str  # "good", "bad" or "" where nothing can be told
+    mood: str  # "good", "bad" or "" if the claim cannot be judged
     words: str
     predicted: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StudyTables:
     """A study in tables."""
 
     title: str
@@ -93,25 +93,25 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A study, or those of a benchmark that differ in message size: figures have a panel for each."""
+    """A study, or those of a benchmark that differ in message size only: figures have a panel for each."""
 
     id: str
     title: str
     lead: str
     figures: list[Figure]
-    published: list[Said]
-    studies: list[Told]
+    published: list[ClaimLine]
+    studies: list[StudyTables]
 
 
 def render_scaling(
     readings: Sequence[Reading],
     sources: Sequence[Source],
     left_out: Sequence[str],
-    published: Sequence[Judged] = (),
+    published: Sequence[ClaimVerdict] = (),
 ) -> str:
-    """The page; `sources` are where the curves come from, `left_out` what has no curve, and why."""
+    """Return the page as HTML; `sources` are those of the curves, `left_out` reasons for missing curves."""
     first = [source.runs[0] for source in sources]
-    labels = told.labels(first)
+    labels = run_facts.labels(first)
     by_label = {label.label: (place, label) for place, label in enumerate(labels)}
     groups: dict[tuple[str, ...], list[Reading]] = {}
     for one in readings:
@@ -122,7 +122,7 @@ def render_scaling(
         _section(number, group, by_label, len(labels), published)
         for number, group in enumerate(groups.values(), 1)
     ]
-    of_no_study = [_said(one, "") for one in published if one.study is None]
+    of_no_study = [_claim_line(one, "") for one in published if one.study is None]
     clocks = {label.clock for label in labels}
     return page(
         "scaling.html.j2",
@@ -132,20 +132,20 @@ def render_scaling(
             "figures": {figure.id: figure_data(figure) for section in sections for figure in section.figures},
         },
         styles=("scaling.css",),
-        title=f"Scaling of {told.title(first)}",
+        title=f"Scaling of {run_facts.title(first)}",
         labels=labels,
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
         contents=[
             *((section.id, section.title) for section in sections),
-            *([("published", "As published")] if of_no_study else []),
+            *([("published", "Published claims")] if of_no_study else []),
             ("reading", "Reading"),
         ],
         machines=[
             {
                 "name": label.label,
                 "clock": label.clock,
-                "facts": told.facts(source.runs[0]),
-                "badges": told.badges(source.runs[0]),
+                "facts": run_facts.facts(source.runs[0]),
+                "badges": run_facts.badges(source.runs[0]),
                 "runs": ", ".join(run.id for run in source.runs),
             }
             for source, label in zip(sources, labels, strict=True)
@@ -162,7 +162,7 @@ def _section(
     group: Sequence[Reading],
     labels: Mapping[str, tuple[int, RunLabel]],
     machines: int,
-    published: Sequence[Judged],
+    published: Sequence[ClaimVerdict],
 ) -> Section:
     study = group[0].study
     reasons = {one.study.why for one in group}
@@ -174,16 +174,16 @@ def _section(
         lead=f"{lead[:1].upper()}{lead[1:]}.",
         figures=numbered(figures_of(group, labels, machines), f"fig-{number}"),
         published=[
-            _said(one, one.study.title if len(group) > 1 else "")
+            _claim_line(one, one.study.title if len(group) > 1 else "")
             for one in published
             if one.study is not None and any(one.study is reading.study for reading in group)
         ],
-        studies=[_told(one, labels) for one in group],
+        studies=[_study_tables(one, labels) for one in group],
     )
 
 
-def _said(one: Judged, about: str) -> Said:
-    return Said(
+def _claim_line(one: ClaimVerdict, about: str) -> ClaimLine:
+    return ClaimLine(
         statement=statement_text(one),
         place=place_text(one),
         about=about,
@@ -194,10 +194,10 @@ def _said(one: Judged, about: str) -> Said:
     )
 
 
-def _told(one: Reading, labels: Mapping[str, tuple[int, RunLabel]]) -> Told:
+def _study_tables(one: Reading, labels: Mapping[str, tuple[int, RunLabel]]) -> StudyTables:
     study = one.study
     entries = zip(study.curves, one.predictions, one.doubts, strict=True)
-    return Told(
+    return StudyTables(
         title=study.title,
         machines=[
             Machine(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from kiviat.analysis.hpcc.bottlenecks import listed
-from kiviat.analysis.published.scaling import CANNOT_TELL, Judged
+from kiviat.analysis.published.scaling import CANNOT_TELL, ClaimVerdict
 from kiviat.analysis.scaling.curve import Curve, Prediction, Ratio
 from kiviat.analysis.scaling.energy import Power
 from kiviat.analysis.scaling.equivalence import Equal
@@ -15,7 +15,7 @@ from kiviat.analysis.scaling.series import Study
 from kiviat.record.published import Fact
 from kiviat.record.units import UNAVAILABLE, counted, format_range, format_value, three_digits
 
-_FAR = 100  # what a law says of so many times the ranks that were measured is not worth a word
+_FAR = 100  # limits beyond this many times the measured number of ranks are omitted
 
 
 def _how(curve: Curve) -> str:
@@ -23,17 +23,17 @@ def _how(curve: Curve) -> str:
 
 
 def energy_text(power: Power) -> str:
-    """How the watts are known, or why they are not."""
+    """Return the origin of the power, or why it is unavailable."""
     return f"unavailable: {power.words}" if power.origin == "unavailable" else power.words
 
 
 def kind_text(study: Study) -> str:
-    """ "strong scaling of rate; class A on all"."""
+    """Return "strong scaling of rate; class A on all"."""
     return f"{study.kind} scaling of {study.metric.replace('_', ' ')}{_problem(study)}; {study.why}"
 
 
 def _problem(study: Study) -> str:
-    """ ", 32,000 atoms in all", where neither the title nor how the kind was told has it."""
+    """Return ", 32,000 atoms in all", or nothing if the title or the reason of the kind contains it."""
     first = study.curves[0].points[0]
     size = first.size
     if size is None or study.bytes is not None or size.exact or size.words in study.why:
@@ -44,7 +44,7 @@ def _problem(study: Study) -> str:
 
 
 def ratio_text(ratio: Ratio, unit: str = "1") -> str:
-    """ "3.85 (3.80 – 3.91)"; with "%" as per cent."""
+    """Return "3.85 (3.80 – 3.91)"; in percent for unit "%"."""
     if unit == "%":
         bounds = (
             ""
@@ -65,13 +65,13 @@ def _percent(share: float) -> str:
 
 
 def law_text(study: Study, curve: Curve, fit: Fit) -> str:
-    """A law with its parameters, how far off it is, and what it says of where a machine stops to gain."""
+    """Return a law with its parameters, its error, and its limits."""
     name = f"{fit.name}: {parameters_text(study, curve, fit)}" if fit.parameters else fit.name
     return "; ".join([name, off_text(curve, fit), *limits_text(curve, fit)])
 
 
 def parameters_text(study: Study, curve: Curve, fit: Fit) -> str:
-    """ "σ = 0.0300 (0.0295 – 0.0305)"; of rates, times are shares of the law's time on the fewest ranks."""
+    """Return "σ = 0.0300 (0.0295 – 0.0305)"; for rates, times are shares of the time on the fewest ranks."""
     first = curve.points[0].ranks
     shares = study.unit != "s" and any(one.seconds for one in fit.parameters)
     words = ", ".join(_parameter(one, study.unit, fit.time(first)[0]) for one in fit.parameters)
@@ -81,7 +81,7 @@ def parameters_text(study: Study, curve: Curve, fit: Fit) -> str:
 def _parameter(one: Parameter, unit: str, time: float) -> str:
     unit, factor = ("s", 1.0) if one.seconds and unit == "s" else ("1", 1 / time if one.seconds else 1.0)
     if one.value is None:
-        return f"{one.name} unavailable, as one rank takes no time by this law"
+        return f"{one.name} unavailable: one rank takes no time by this law"
     value = f"{one.name} = {format_value(one.value * factor, unit)}"
     if one.low is None or one.high is None:
         return value
@@ -99,7 +99,7 @@ def off_text(curve: Curve, fit: Fit) -> str:
 
 
 def limits_text(curve: Curve, fit: Fit) -> list[str]:
-    """What follows for numbers of ranks that were not measured, and how far away these are."""
+    """Return the limits that follow from a law, and how far they are extrapolated."""
     last = max(point.ranks for point in curve.points if not point.oversubscribed)
     shares = {one.name: one.value for one in fit.parameters}
     if fit.name == "Amdahl" and (least := shares["σ"]) is not None and least * _FAR * last > 1:
@@ -109,32 +109,32 @@ def limits_text(curve: Curve, fit: Fit) -> list[str]:
             ends = f" (at least {three_digits(1 / serial.high)}" + (
                 f", at most {three_digits(1 / serial.low)})" if serial.low > 0 else ")"
             )
-        most = f"never more than {three_digits(1 / least)} times one rank{ends}"
+        most = f"at most {three_digits(1 / least)} times one rank{ends}"
         return [f"{most}, by the law; {_how(curve)} to {counted(last, 'rank')}"]
     if fit.name == "USL" and (waits := shares["σ"]) is not None and (agrees := shares["κ"]) is not None:
         peak = ((1 - waits) / agrees) ** 0.5 if agrees > 0 and waits < 1 else math.inf
         if peak > _FAR * last:
             return []
-        where = f", {three_digits(peak / last)} times the most that was {_how(curve)}" if peak > last else ""
-        return [f"most is done by {three_digits(peak)} ranks{where}"]
+        where = f", {three_digits(peak / last)} times the most {_how(curve)}" if peak > last else ""
+        return [f"maximum at {three_digits(peak)} ranks{where}"]
     return []
 
 
 def prediction_text(study: Study, curve: Curve, one: Prediction) -> str:
-    """A prediction never stands without how far beyond the measurements it is."""
+    """Return a prediction, always with its distance from the measured range."""
     value = format_value(one.value, study.unit)
     if one.low is not None and one.high is not None:
         value += f" (95 %: {format_range(one.low, one.high, study.unit)})"
     if one.beyond is None:
-        where = "within what was measured"
+        where = "within the measured range"
     else:
         side = "the most" if one.ranks > curve.points[0].ranks else "below the fewest"
-        where = f"extrapolated, {three_digits(one.beyond)} times {side} that was {_how(curve)}"
+        where = f"extrapolated, {three_digits(one.beyond)} times {side} {_how(curve)}"
     return f"at {counted(one.ranks, 'rank')} {value} by {one.law}: {where}"
 
 
 def equals_text(found: Sequence[Equal]) -> list[str]:
-    """A line for each two machines: "as much as A takes of B: 1 → 4.12, 2 → 8.32; 16 and 32: beyond …"."""
+    """Return a line for each pair of machines: "ranks of B → as many of A: 1 → 4.12, 2 → 8.32"."""
     pairs: dict[tuple[str, str], list[Equal]] = {}
     for one in found:
         pairs.setdefault((one.machine, one.other), []).append(one)
@@ -156,8 +156,8 @@ def _equal(one: Equal) -> str:
     return f"{one.words} ({three_digits(one.low)} – {three_digits(one.high)})"
 
 
-def statement_text(one: Judged) -> str:
-    """What the paper says: "HPCCG, ordering of MFLOPS: Opteron cluster > SC072"."""
+def statement_text(one: ClaimVerdict) -> str:
+    """Return the published statement: "HPCCG, ordering of MFLOPS: Opteron cluster > SC072"."""
     row = one.row
     said = _fact_text(row) if isinstance(row, Fact) else row.says
     return f"{row.benchmark}, {row.metric}" + (f": {said}" if said else "")
@@ -172,14 +172,14 @@ def _fact_text(fact: Fact) -> str:
     return relation + format_value(fact.value, fact.unit)
 
 
-def place_text(one: Judged) -> str:
-    """Where it stands: "Martin et al., section 7.1 / Fig 9 (S-021)"."""
+def place_text(one: ClaimVerdict) -> str:
+    """Return its place: "Martin et al., section 7.1 / Fig 9 (S-021)"."""
     where = one.row.location
     return f"{one.paper.short}, {'section ' if where[:1].isdigit() else ''}{where} ({one.row.id})"
 
 
-def verdict_text(one: Judged) -> str:
-    """ "agrees", by what was measured; what a model says never stands without that word."""
+def verdict_text(one: ClaimVerdict) -> str:
+    """Return "agrees", or "agrees, predicted" for a model."""
     return one.verdict + (", predicted" if one.predicted and one.verdict != CANNOT_TELL else "")
 
 
@@ -188,7 +188,7 @@ def known_text(count: int | None) -> str:
 
 
 def per_watt_text(study: Study, power: Power) -> str:
-    """ "12.3 Mflop/s per W"; of a time there is only the energy."""
+    """Return "12.3 Mflop/s per W"; a dash for times, which have energy only."""
     if power.per_watt is None:
         return "–" if power.watts is not None else UNAVAILABLE
     return f"{format_value(power.per_watt, study.unit)} per W"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kiviat.analysis.aggregate.nodes import Nodes
-from kiviat.analysis.published.arrangements import CLAIMS, Arrangement, Quantity, judged
+from kiviat.analysis.published.arrangements import CLAIMS, Arrangement, Quantity, compared
 from kiviat.record.published import Fact, Statement, System, papers
 from kiviat.record.run import Run
 from kiviat.record.units import format_value, three_digits
@@ -88,7 +88,7 @@ def _here(fact: Fact | Statement, answer: float | bool | None) -> str:
 def _verdict(fact: Fact | Statement, answer: float | bool | None) -> str:
     if answer is None or isinstance(fact, Statement):
         return _here(fact, answer)
-    found = judged(fact.relation, fact.value, answer)
+    found = compared(fact.relation, fact.value, answer)
     if isinstance(found, bool):
         return "holds" if found else "does not hold"
     off = _rounded(abs(found), fact)
