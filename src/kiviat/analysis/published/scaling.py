@@ -35,7 +35,8 @@ class ClaimVerdict:
     """A published claim and its verdict.
 
     `study` is the study compared, None for claims about a machine or without a run; `verdict` is AGREES,
-    DISAGREES or CANNOT_TELL; `words` are its numbers or the reason; `predicted` says whether it rests on a model.
+    DISAGREES or CANNOT_TELL; `words` are its numbers or the reason; `predicted` says whether it rests on a
+    model.
     """
 
     paper: Paper
@@ -224,7 +225,7 @@ def _sockets(points: Points, fact: Fact, claim: Claim) -> Answer:
 
 
 def _watts(points: Points, fact: Fact, claim: Claim) -> Answer:
-    """Compare the power of all sockets in use, or of each, at the most ranks; declared power is no evidence."""
+    """Compare the power of all used sockets, or of each, at the most ranks; declared power proves nothing."""
     known = [(point, curve) for _, curve, point in points if None not in (point.power.watts, point.sockets)]
     if not known:
         return CANNOT_TELL, "the power of these runs is unknown", False
