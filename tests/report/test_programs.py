@@ -9,8 +9,9 @@ from playwright.sync_api import expect
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import grids
 from kiviat.record import Row, Table, TableRow
+from kiviat.record.traits import earlier_traits
 from kiviat.report import render
-from kiviat.report.study.programs import APPLICATIONS, programs
+from kiviat.report.study.programs import programs
 
 from .conftest import Open
 from .studies import table_row
@@ -45,7 +46,7 @@ def tables(run: str = "run-a", launches: int = 5) -> list[TableRow]:
 
 
 def test_a_program_s_time_is_shared_out_to_its_phases() -> None:
-    (cg,) = programs(summarise(rows()), grids(tables()), ["run-a"])
+    (cg,) = programs(summarise(rows()), grids(tables()), ["run-a"], earlier_traits(), "programs")
     assert (cg.name, cg.conditions, cg.rate, cg.per_rank, cg.time) == (
         *("CG", "class W, 4 ranks"),
         *("8.00 Gop/s", "2.00 Gop/s", "10.0 s"),
@@ -61,15 +62,15 @@ def test_a_program_s_time_is_shared_out_to_its_phases() -> None:
 
 
 def test_without_phases_nothing_is_made_up() -> None:
-    (cg,) = programs(summarise(rows()), [], ["run-a"])
+    (cg,) = programs(summarise(rows()), [], ["run-a"], earlier_traits(), "programs")
     assert (cg.communication, cg.shares) == ("–", [])
 
 
 def test_hpccg_says_how_large_it_is() -> None:
     def conditions(axes: dict[str, Any]) -> str:
         table = summarise(rows(benchmark="hpccg", case=f"hpccg/{axes}", axes=axes))
-        assert programs(table, [], ["run-a"]) == []
-        (hpccg,) = programs(table, [], ["run-a"], APPLICATIONS)
+        assert programs(table, [], ["run-a"], earlier_traits(), "programs") == []
+        (hpccg,) = programs(table, [], ["run-a"], earlier_traits(), "applications")
         return hpccg.conditions
 
     assert conditions({}) == "64 × 64 × 64 on each rank, 4 ranks"
@@ -80,7 +81,7 @@ def test_hpccg_says_how_large_it_is() -> None:
 def test_gears_are_counted() -> None:
     axes = {"i": 2, "scaling": "strong"}
     table = summarise(rows(benchmark="gears", case="gears/i=2", axes=axes, notes={"gears": "128"}))
-    (gears,) = programs(table, [], ["run-a"], APPLICATIONS)
+    (gears,) = programs(table, [], ["run-a"], earlier_traits(), "applications")
     assert gears.conditions == "128 gears, 4 ranks"
 
 

@@ -11,6 +11,7 @@ from kiviat.analysis.aggregate.tables import grids
 from kiviat.analysis.published.arrangements import compared
 from kiviat.record import Table, TableRow
 from kiviat.record.run import Model, Run
+from kiviat.record.traits import earlier_traits
 from kiviat.report.study.network_sharing import Cell, Sharing, sharings
 
 from .modelled import model
@@ -54,6 +55,7 @@ def _shared(*names: str, **changes: Any) -> list[Sharing]:
         summarise([one for name in names for one in _rows(name, rates[name])]),
         grids([one for name in names for one in _tables(name, {"alone": 1.0}.get(name, 3.0))]),
         lambda run, ranks: NODES[run],
+        earlier_traits(),
     )
 
 
@@ -93,7 +95,7 @@ def test_what_a_paper_says_of_the_machine_stands_below() -> None:
     known = Model.from_json(model(published=[mode]))
     runs = [replace(run, machine=replace(run.machine, model=known)) for run in _runs("alone", "cyclic")]
     table = summarise([one for name in ("alone", "cyclic") for one in _rows(name, 1e9)])
-    (shared,) = sharings(runs, table, [], lambda run, ranks: NODES[run])
+    (shared,) = sharings(runs, table, [], lambda run, ranks: NODES[run], earlier_traits())
     ((citation, claims),) = shared.published
     assert "Narayanaswamy" in citation
     claim = f"{mode['mode']}, NPB CG class B, performance improvement with blocked"
@@ -128,7 +130,11 @@ def test_claims_of_the_paper_are_answered_on_other_machines_too() -> None:
     runs, rows, tables = _study()
     nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
     (shared,) = sharings(
-        runs, summarise(rows), grids(tables), lambda run, ranks: Nodes(tuple(nodes[run][:ranks]))
+        runs,
+        summarise(rows),
+        grids(tables),
+        lambda run, ranks: Nodes(tuple(nodes[run][:ranks])),
+        earlier_traits(),
     )
     ((_, claims),) = shared.published
     assert [(place, *said) for place, _, *said in claims] == [
@@ -145,7 +151,9 @@ def test_where_interfaces_count_the_bytes_between_nodes_are_theirs() -> None:
     for place, sent in (("cyclic", 2100.0), ("blocked", 1050.0)):
         rows += [row(place, "interface_bytes", "B", "lower", sent, launch=at, **fields) for at in range(5)]
     nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
-    (shared,) = sharings(runs, summarise(rows), [], lambda run, ranks: Nodes(tuple(nodes[run][:ranks])))
+    (shared,) = sharings(
+        runs, summarise(rows), [], lambda run, ranks: Nodes(tuple(nodes[run][:ranks])), earlier_traits()
+    )
     assert shared.quantities[-1].title == "Bytes that interfaces of nodes sent, headers included"
     assert shared.quantities[-1].lines == [("CG", [Cell("2.05 KiB", ""), Cell("1.03 KiB", "-50.0 %")])]
     ((_, claims),) = shared.published
@@ -157,7 +165,11 @@ def test_rates_of_ranks_that_wait_for_processors_answer_no_claim() -> None:
     rows = [replace(one, oversubscribed=True) for one in rows]
     nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
     (shared,) = sharings(
-        runs, summarise(rows), grids(tables), lambda run, ranks: Nodes(tuple(nodes[run][:ranks]))
+        runs,
+        summarise(rows),
+        grids(tables),
+        lambda run, ranks: Nodes(tuple(nodes[run][:ranks])),
+        earlier_traits(),
     )
     ((_, claims),) = shared.published
     assert [place for place, *_ in claims] == ["4.4 / Fig 8"]
@@ -177,7 +189,7 @@ def test_network_time_and_that_within_nodes_stand_beside_those_of_the_first() ->
         rows += _rows(run, 1e9)
         rows += [row(run, name, "s", "lower", value, **fields) for name, value in times.items()]
     runs = _runs("alone", "cyclic", "blocked")
-    (shared,) = sharings(runs, summarise(rows), [], lambda run, ranks: NODES[run])
+    (shared,) = sharings(runs, summarise(rows), [], lambda run, ranks: NODES[run], earlier_traits())
     network, within = shared.quantities[1:]
     assert network.title.startswith("Network time") and within.title.startswith("Time within nodes")
     assert network.lines == [

@@ -61,7 +61,8 @@ class Axis:
 @dataclass(frozen=True)
 class Benchmark:
     """`sizes` are those that it brings, "" where the plan's are meant. `options` are those of the command
-    line, such as "-m", that change what it measures or how.
+    line, such as "-m", that change what it measures or how. `report` is what reports need to know of it, as
+    run.json keeps it; None where the program does not say.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Benchmark:
     threads: bool
     options: tuple[str, ...]
     program: str = ""
+    report: Mapping[str, Any] | None = None
 
     @property
     def takes(self) -> str:
@@ -88,7 +90,7 @@ class Benchmark:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Benchmark:
-        axes = (
+        axes = [
             Axis(
                 axis["name"],
                 number_or_text(axis["default"]),
@@ -96,7 +98,8 @@ class Benchmark:
                 axis.get("help", ""),
             )
             for axis in data.get("axes", [])
-        )
+        ]
+        defaults = {axis.name: axis.default for axis in axes}
         rule = data.get("ranks", {})
         return cls(
             name=data["name"],
@@ -117,6 +120,7 @@ class Benchmark:
             threads=data.get("threads", False),
             options=tuple(data.get("options", ())),
             program=data.get("program", ""),
+            report={**data["report"], "defaults": defaults} if "report" in data else None,
         )
 
 

@@ -131,6 +131,7 @@ def _expand_all(
     if not cases:
         reason = next(iter(left_out), "it names no benchmark")
         raise InputError(f"{where} has no case for -n {ranks}: {reason}; give another number")
+    named = {case.benchmark for case in cases.values()}
     return Plan(
         name=data["name"],
         launches=_launches(data, overrides, where),
@@ -138,6 +139,7 @@ def _expand_all(
         cases=tuple(cases.values()),
         definition={**data, "command_line": {"ranks_available": ranks} | overrides.to_json()},
         left_out=tuple(left_out),
+        benchmarks={one.name: one.report for one in known if one.report and one.name in named},
     )
 
 

@@ -17,6 +17,7 @@ class Plan:
     """A plan with its cases.
 
     `definition` includes the command line; `left_out` has reasons for omitted cases.
+    `benchmarks` has what reports need to know of those that it names, by name.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Plan:
     cases: tuple[Case, ...]
     definition: Mapping[str, Any]
     left_out: tuple[str, ...] = ()
+    benchmarks: Mapping[str, Any] = field(default_factory=dict)
     hash: str = field(init=False)
 
     def __post_init__(self) -> None:

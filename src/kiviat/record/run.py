@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+from kiviat.record.traits import Traits
+
 _T = TypeVar("_T")
 
 
@@ -234,7 +236,7 @@ class Run:
     """What run.json says; times are ISO 8601 in UTC.
 
     `plan` is None of an ingested run. `where` has place, placement and binding as the command line asked for
-    them, empty in runs of versions that did not keep them. `unverified` is the number of records without a
+    them, empty in runs of versions that did not keep them, as is `benchmarks`. `unverified` is the number of records without a
     checksum, which only reading the records tells.
     """
 
@@ -250,6 +252,7 @@ class Run:
     machine: Machine
     launches: tuple[Launch, ...]
     where: Mapping[str, str | int | None] = field(default_factory=dict)
+    benchmarks: Mapping[str, Traits] = field(default_factory=dict)
     unverified: int = 0
 
     @property
@@ -286,6 +289,7 @@ class Run:
             plan=None if plan is None else _made(PlanOfRun, plan),
             machine=Machine.from_json(data["machine"]),
             launches=tuple(map(Launch.from_json, data["launches"])),
+            benchmarks={name: Traits.from_json(one) for name, one in data.get("benchmarks", {}).items()},
         )
 
 

@@ -51,6 +51,7 @@ class RunDirectory:
         substrate: str = "native",
         clock: str = "wall",
         where: Mapping[str, Any] | None = None,
+        benchmarks: Mapping[str, Any] | None = None,
     ) -> RunDirectory:
         """A new run below `home`; its identifier is the time and `name`."""
         now = datetime.now(UTC)
@@ -67,6 +68,7 @@ class RunDirectory:
             "where": dict(where or {}),
             "plan": plan,
             "machine": machine,
+            "benchmarks": dict(benchmarks or {}),
             "launches": [],
         }
         try:

@@ -274,7 +274,9 @@ def _directory(planned: _Planned) -> RunDirectory:
         "cases": len(plan.cases),
     }
     name = "-".join(filter(None, (plan.name, planned.request.arrangement)))
-    return new_run(planned.request, name, substrate, plan=about, watts=planned.watts)
+    return new_run(
+        planned.request, name, substrate, plan=about, watts=planned.watts, benchmarks=plan.benchmarks
+    )
 
 
 def _announce(planned: _Planned) -> None:

@@ -25,8 +25,9 @@ def new_run(
     *,
     plan: Mapping[str, Any] | None = None,
     watts: Mapping[str, Any] | None = None,
+    benchmarks: Mapping[str, Any] | None = None,
 ) -> RunDirectory:
-    """`plan` and `watts`, declared ones, are as run.json holds them."""
+    """`plan`, `watts`, declared ones, and `benchmarks` are as run.json holds them."""
     return RunDirectory.create(
         home_of(request.output),
         name,
@@ -34,6 +35,7 @@ def new_run(
         plan=plan,
         substrate=substrate.kind,
         clock=substrate.clock,
+        benchmarks=benchmarks,
         where=asdict(request.where),
     )
 

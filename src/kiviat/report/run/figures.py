@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import format_value
 from kiviat.report.html.figure import Figure, Line, Look, Panel, RunLabel, Trace, numbered
 from kiviat.report.html.panels import Key, common, evenly, looks, panels, word
@@ -17,11 +18,13 @@ from kiviat.report.html.panels import Key, common, evenly, looks, panels, word
 MAX_SIZES = 6  # curves against the number of ranks
 
 SECTIONS = ("pt2pt", "onesided", "collective", "rate", "overlap")
-_ONESIDED = ("put", "get", "accumulate")
 
 
 def figures(
-    table: Sequence[Summary], runs: Sequence[RunLabel], without: Collection[str] = ()
+    table: Sequence[Summary],
+    runs: Sequence[RunLabel],
+    traits: TraitsByName,
+    without: Collection[str] = (),
 ) -> list[Figure]:
     """The figures of all benchmarks but those in `without`, in the order of the page."""
     benchmarks: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -29,14 +32,18 @@ def figures(
         if summary.benchmark not in without:
             benchmarks[summary.benchmark][summary.metric].append(place)
     result = []
-    for benchmark in sorted(benchmarks, key=lambda name: (name != "pingpong", name)):
+    for benchmark in sorted(benchmarks, key=lambda name: (not _leads(traits[name]), name)):
         metrics = benchmarks[benchmark]
         for metric, places in metrics.items():
-            if section := _section(benchmark, metric, metrics):
+            if section := _section(traits[benchmark], metric, metrics):
                 for x in _abscissae(section, [table[place] for place in places]):
                     result.append(curves_of(table, runs, section, x, places))
     result.sort(key=lambda figure: SECTIONS.index(figure.section))
     return numbered(result)
+
+
+def _leads(traits: Traits) -> bool:
+    return any(headline.place == 1 for headline in traits.headlines)
 
 
 def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Figure:
@@ -69,11 +76,11 @@ def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Fi
     )
 
 
-def _section(benchmark: str, metric: str, metrics: Iterable[str]) -> str | None:
+def _section(traits: Traits, metric: str, metrics: Iterable[str]) -> str | None:
     """Where a metric is shown, by what its benchmark measures; None if in tables only."""
     if metric.startswith("time_"):
         return None
-    if benchmark in _ONESIDED:
+    if traits.section == "onesided":
         return "onesided"
     if "overlap" in metrics:
         return "overlap"

@@ -10,6 +10,7 @@ from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.all import Finding, findings
 from kiviat.record import Row
 from kiviat.record.run import Run
+from kiviat.record.traits import traits_of
 from kiviat.report.facts import runs as described
 from kiviat.report.facts.simulated_machines import modelled
 from kiviat.report.html.figure import RunLabel
@@ -51,10 +52,10 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     left_out = LEFT_OUT if len(summaries) > MAX_SUMMARIES else ()
     summaries = [summary for summary in summaries if summary.metric not in left_out]
     table = sorted(summaries, key=_order)
-    labels = described.labels(runs)
+    labels, traits = described.labels(runs), traits_of(run.benchmarks for run in runs)
     names = {label.run: label.label for label in labels}
     by_run = {run: [summary for summary in table if summary.run == run] for run in names}
-    headlines = tables.headlines(by_run)
+    headlines = tables.headlines(by_run, traits)
     fitted, model_figures = models(by_run, labels)
     measured = {
         place: summary
@@ -65,8 +66,8 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     stability_figures = [launch_figure(measured, labels)] if measured else []
     clocks = {label.clock for label in labels}
     machines = modelled(runs, labels)
-    drawn = figures(table, labels, without=studies(table))
-    studied = study_sections(runs, table, by_run, grids, labels)
+    drawn = figures(table, labels, traits, without=studies(table))
+    studied = study_sections(runs, table, by_run, grids, labels, traits)
     sections = [
         (name, *_SECTION_TEXTS[name], of_section)
         for name in SECTIONS

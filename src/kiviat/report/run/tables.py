@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Finding
 from kiviat.record import Row
+from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_bytes, format_range
 from kiviat.report.html.figure import Figure
 from kiviat.report.study.sections import StudySection
@@ -23,47 +24,28 @@ class Headline:
     values: dict[int, Summary]
 
 
-def _of_size(count: int) -> Callable[[Summary], bool]:
-    return lambda summary: summary.bytes == count
-
-
-def _of_any_size(summary: Summary) -> bool:
-    return True
-
-
-# Title, benchmark, metric, and which cases count.
-_HEADLINES: Sequence[tuple[str, str, str, Callable[[Summary], bool]]] = (
-    ("Latency, 1 B", "pingpong", "time", _of_size(1)),
-    ("Latency, 8 B", "pingpong", "time", _of_size(8)),
-    ("Peak bandwidth, ping-pong", "pingpong", "bandwidth", _of_any_size),
-    ("Peak bandwidth, one way", "uniband", "bandwidth", _of_any_size),
-    ("Peak bandwidth, both ways", "biband", "bandwidth", _of_any_size),
-    ("Peak message rate", "uniband", "message_rate", _of_any_size),
-    ("Barrier", "barrier", "time", _of_any_size),
-    ("Allreduce, 8 B", "allreduce", "time", _of_size(8)),
-    ("Alltoall, 1 KiB", "alltoall", "time", _of_size(1024)),
-    ("Effective bandwidth, per process", "b_eff", "b_eff_per_process", _of_any_size),
-    ("Random rings, per process", "ring", "random_bandwidth", _of_any_size),
-    ("Random rings, 8 B", "ring", "random_latency", _of_any_size),
-    ("Bisection, both ways", "bisection", "bandwidth", _of_any_size),
-)
-
-
-def headlines(by_run: Mapping[str, Iterable[Summary]]) -> list[Headline]:
+def headlines(by_run: Mapping[str, Iterable[Summary]], traits: TraitsByName) -> list[Headline]:
     """The figures one asks for first; those that no run has are left out."""
     groups: dict[tuple[str, str, str], list[Summary]] = defaultdict(list)
     for run, summaries in by_run.items():
         for summary in summaries:
             groups[summary.benchmark, summary.metric, run].append(summary)
+    asked = [(one, benchmark) for benchmark, its in traits.items() for one in its.headlines]
     found = []
-    for title, benchmark, metric, counts in _HEADLINES:
+    for one, benchmark in sorted(asked, key=lambda each: (each[0].place, each[1])):
         values = {
             place: _best(candidates)
             for place, run in enumerate(by_run)
-            if (candidates := [each for each in groups.get((benchmark, metric, run), ()) if counts(each)])
+            if (
+                candidates := [
+                    each
+                    for each in groups.get((benchmark, one.metric, run), ())
+                    if one.bytes is None or each.bytes == one.bytes
+                ]
+            )
         }
         if values:
-            found.append(Headline(title, values))
+            found.append(Headline(one.title, values))
     return found
 
 

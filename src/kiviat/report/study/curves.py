@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.pair_matrices import Curve, b_eff_curves, curve_of, curves_of
 from kiviat.analysis.aggregate.tables import Grid
+from kiviat.record.traits import TraitsByName
 from kiviat.record.units import format_value
 from kiviat.report.html.figure import Figure, Line, Panel, RunLabel, numbered
 from kiviat.report.html.panels import MAX_TRACES, Key, common, evenly, looks, panels
@@ -22,7 +23,6 @@ class Drawing:
 
     benchmark: str
     tables: tuple[tuple[str, str], ...]
-    section: str
     title: str
     x: str
     curves: Callable[[Grid], Iterable[Curve]] = lambda grid: [curve_of(grid)]
@@ -34,37 +34,37 @@ _DRAWINGS = (
     Drawing(
         "b_eff",
         (("bandwidth", ""),),
-        "effective",
         "b_eff: bandwidth per process",
         "bytes",
         b_eff_curves,
         ("rings", "random order", "worst order"),
     ),
-    Drawing("dense_total_exchange", _PHASES, "dense", "Total exchange: bandwidth by phase", "phase"),
-    Drawing("dense_pairwise", _PHASES, "dense", "Pairs at growing distance: bandwidth by phase", "phase"),
-    Drawing("dense_cumulative", _PHASES, "dense", "More and more pairs: bandwidth by phase", "phase"),
-    Drawing("dense_random", _PHASES, "dense", "Random pairs: bandwidth by phase", "phase"),
-    Drawing(
-        "noise", (("noise", ""),), "overhead", "Noise: what the system takes from each rank’s core", "rank"
-    ),
-    Drawing(
-        "noise", (("quantum", ""),), "overhead", "Noise: time of a fixed quantum of work", "rank", curves_of
-    ),
-    Drawing("distance", (("latency", ""),), "pairs", "Latency against distance in ranks", "distance"),
-    Drawing("distance", (("bandwidth", ""),), "pairs", "Bandwidth against distance in ranks", "distance"),
+    Drawing("dense_total_exchange", _PHASES, "Total exchange: bandwidth by phase", "phase"),
+    Drawing("dense_pairwise", _PHASES, "Pairs at growing distance: bandwidth by phase", "phase"),
+    Drawing("dense_cumulative", _PHASES, "More and more pairs: bandwidth by phase", "phase"),
+    Drawing("dense_random", _PHASES, "Random pairs: bandwidth by phase", "phase"),
+    Drawing("noise", (("noise", ""),), "Noise: what the system takes from each rank’s core", "rank"),
+    Drawing("noise", (("quantum", ""),), "Noise: time of a fixed quantum of work", "rank", curves_of),
+    Drawing("distance", (("latency", ""),), "Latency against distance in ranks", "distance"),
+    Drawing("distance", (("bandwidth", ""),), "Bandwidth against distance in ranks", "distance"),
 )
 
 
-def study_figures(grids: Sequence[Grid], runs: Sequence[RunLabel]) -> list[Figure]:
-    """All figures of curves from tables."""
+def study_figures(grids: Sequence[Grid], runs: Sequence[RunLabel], traits: TraitsByName) -> list[Figure]:
+    """All figures of curves from tables, each in the section of its benchmark."""
     drawn = (
-        _figure(drawing, [grid for grid in grids if grid.benchmark == drawing.benchmark], runs)
+        _figure(
+            drawing,
+            [grid for grid in grids if grid.benchmark == drawing.benchmark],
+            runs,
+            traits[drawing.benchmark].section,
+        )
         for drawing in _DRAWINGS
     )
     return numbered((figure for figure in drawn if figure), "study")
 
 
-def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel]) -> Figure | None:
+def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel], section: str) -> Figure | None:
     shown: list[Panel] = []
     conditions = unit = ""
     for table, label in drawing.tables:
@@ -79,7 +79,7 @@ def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel]) -
         return None
     return Figure(
         id=f"{drawing.benchmark}-{drawing.tables[-1][0]}",
-        section=drawing.section,
+        section=section,
         title=drawing.title,
         conditions=conditions,
         x=drawing.x,

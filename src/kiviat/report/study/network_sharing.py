@@ -20,9 +20,10 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.arrangements import Quantity
 from kiviat.record.run import Run
+from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import format_value, three_digits
 from kiviat.report.study.network_sharing_claims import Said, said_of_programs
-from kiviat.report.study.programs import DEFAULT_CLASS, PROGRAMS, communicating
+from kiviat.report.study.programs import communicating
 
 # What is so much more is told in times, not in percent.
 _TIMES = 9.0
@@ -79,7 +80,11 @@ class _Held:
 
 
 def sharings(
-    runs: Sequence[Run], table: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf
+    runs: Sequence[Run],
+    table: Sequence[Summary],
+    grids: Sequence[Grid],
+    nodes_of: NodesOf,
+    traits: TraitsByName,
 ) -> list[Sharing]:
     """One for each machine, class and clock of which there are several arrangements."""
     held: dict[tuple[str, str, str], dict[str, dict[str, _Held]]] = {}
@@ -88,13 +93,14 @@ def sharings(
     medians = {(one.run, one.case, one.metric): one.median for one in table}
     ranks: dict[str, int] = {}
     for rate in table:
-        if rate.benchmark not in PROGRAMS or rate.metric != "rate" or rate.median is None:
+        own = traits[rate.benchmark]
+        if own.section != "programs" or rate.metric != "rate" or rate.median is None:
             continue
         run = by_id[rate.run]
-        group = run.machine.name, rate.clock, str(rate.axes.get("class", DEFAULT_CLASS))
+        group = run.machine.name, rate.clock, str(rate.axes.get("class", own.defaults.get("class", "")))
         if ranks.setdefault(rate.run, rate.ranks) == rate.ranks:
             held.setdefault(group, {}).setdefault(rate.run, {})[rate.benchmark] = _held(
-                rate, medians, found_grids, nodes_of(rate.run, rate.ranks)
+                rate, medians, found_grids, nodes_of(rate.run, rate.ranks), own
             )
     return [
         _sharing(group, [by_id[run] for run in of_group], of_group, ranks, nodes_of)
@@ -108,9 +114,10 @@ def _held(
     medians: Mapping[tuple[str, str, str], float | None],
     grids: Mapping[tuple[str, str, str], Grid],
     nodes: Nodes | None,
+    traits: Traits,
 ) -> _Held:
     phases = grids.get((rate.run, rate.case, "phase_time"))
-    share = None if phases is None else communicating(phases, rate.notes.get("communication", ""))
+    share = None if phases is None else communicating(phases, traits)
     between, within = _bytes(rate, grids, nodes)
     time_s, network_s, node_s, by_interfaces = (
         medians.get((rate.run, rate.case, metric))
@@ -158,7 +165,7 @@ def _sharing(
     machine, clock, problem = group
     order = sorted(runs, key=lambda run: ranks[run.id])
     first = [next(run.id for run in order if ranks[run.id] == ranks[one.id]) for one in order]
-    programs = [name for name in PROGRAMS if any(name in of_run for of_run in held.values())]
+    programs = sorted({name for of_run in held.values() for name in of_run})
 
     def block(
         title: str, cell: Callable[[_Held, _Held], Cell | None], references: Sequence[str | None] = first

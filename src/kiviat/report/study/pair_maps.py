@@ -11,10 +11,10 @@ from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.aggregate.pair_matrices import matrix_of
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.statistics.intervals import Floats
+from kiviat.record.traits import TraitsByName
 from kiviat.record.units import format_value
 from kiviat.report.html.figure import Cells, HeatMap, RunLabel, numbered
 from kiviat.report.html.panels import Key, common, word
-from kiviat.report.study.programs import APPLICATIONS, PROGRAMS
 
 # Of more ranks in a row the page holds values without their bounds, to stay below 8 MB.
 _MOST_WITH_BOUNDS = 96
@@ -25,22 +25,29 @@ NodesOf = Callable[[str, int], Nodes | None]  # of the first ranks of a run
 _QUANTITIES = {"latency": "Latency", "bandwidth": "Bandwidth"}
 
 
-def heat_maps(grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf) -> list[HeatMap]:
+def heat_maps(
+    grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf, traits: TraitsByName
+) -> list[HeatMap]:
     """Latency and bandwidth between all pairs, and what programs send from rank to rank.
 
     A panel for each run, number of ranks and setting.
     """
     maps = []
-    for name, title in _QUANTITIES.items():
-        chosen = [grid for grid in grids if grid.benchmark == "all_pairs" and grid.name == name]
+
+    def of_table(table: str) -> list[str]:
+        """The benchmarks that have such a table, in the order of the page."""
+        names = {grid.benchmark for grid in grids if grid.name == table and traits[grid.benchmark].section}
+        return sorted(names, key=lambda name: (traits[name].section != "programs", traits[name].place, name))
+
+    for table, title in _QUANTITIES.items():
+        chosen = [grid for grid in grids if grid.benchmark == "all_pairs" and grid.name == table]
         if chosen:
-            maps.append(_heat_map(f"{title} between all pairs of ranks", "pairs", chosen, runs, nodes_of))
-    for name in (*PROGRAMS, *APPLICATIONS):
+            section = traits[chosen[0].benchmark].section
+            maps.append(_heat_map(f"{title} between all pairs of ranks", section, chosen, runs, nodes_of))
+    for name in of_table(_SENT):
         chosen = [_of_first_kernel(grid) for grid in grids if (grid.benchmark, grid.name) == (name, _SENT)]
-        if chosen:
-            title = f"{name.upper()}: bytes that each rank (row) sends to each (column)"
-            section = "applications" if name in APPLICATIONS else "programs"
-            maps.append(_heat_map(title, section, chosen, runs, nodes_of))
+        title = f"{name.upper()}: bytes that each rank (row) sends to each (column)"
+        maps.append(_heat_map(title, traits[name].section, chosen, runs, nodes_of))
     return numbered(maps, "map")
 
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
+from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import counted, format_range, format_value
 
-PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
-DEFAULT_CLASS = "A"
-APPLICATIONS = ("hpccg", "gears", "lj", "lammps-lj", "lammps-rhodo")
-_POINTS = {"nx": "64", "ny": "64", "nz": "64"}
+_POINTS = ("nx", "ny", "nz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +41,26 @@ class Program:
 
 
 def programs(
-    table: Sequence[Summary], grids: Sequence[Grid], runs: Sequence[str], names: Sequence[str] = PROGRAMS
+    table: Sequence[Summary], grids: Sequence[Grid], runs: Sequence[str], traits: TraitsByName, section: str
 ) -> list[Program]:
-    """A line for each case of each run, by program of `names`; `runs` are in the order of the page."""
+    """A line for each case of a program of `section`, of each run; `runs` are in the order of the page."""
     values: dict[tuple[str, str], dict[str, Summary]] = {}
     for summary in table:
-        if summary.benchmark in names:
+        if traits[summary.benchmark].phases and traits[summary.benchmark].section == section:
             values.setdefault((summary.run, summary.case), {})[summary.metric] = summary
     phases = {(grid.run, grid.case): grid for grid in grids if grid.name == "phase_time"}
     cases = [key for key, found in values.items() if "rate" in found]
     cases.sort(key=lambda key: (values[key]["rate"].benchmark, runs.index(key[0])))
-    return [_program(values[key], phases.get(key), runs.index(key[0])) for key in cases]
+    return [
+        _program(values[key], phases.get(key), runs.index(key[0]), traits[values[key]["rate"].benchmark])
+        for key in cases
+    ]
 
 
-def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Program:
+def _program(values: Mapping[str, Summary], phases: Grid | None, run: int, traits: Traits) -> Program:
     rate, time = values["rate"], values.get("time")
-    shares = [] if phases is None else _shares(phases, rate.notes.get("communication", ""))
-    words = [_problem(rate), counted(rate.ranks, "rank")]
+    shares = [] if phases is None else _shares(phases, traits.communicating)
+    words = [_problem(rate, traits), counted(rate.ranks, "rank")]
     told = {"class", "scaling", "cells", *_POINTS, *"ijk"}
     words += [f"{axis} {value}" for axis, value in sorted(rate.axes.items()) if axis not in told]
     communication = sum(share.percent for share in shares if share.communicates)
@@ -79,32 +80,32 @@ def _program(values: Mapping[str, Summary], phases: Grid | None, run: int) -> Pr
     )
 
 
-def _problem(rate: Summary) -> str:
+def _problem(rate: Summary, traits: Traits) -> str:
     """How large it is: a class, atoms, gears, or points in each direction."""
     if atoms := rate.notes.get("atoms"):
         return f"{int(atoms):,} atoms{' in all' if rate.axes.get('scaling') == 'strong' else ''}"
-    if rate.benchmark not in APPLICATIONS:
-        return f"class {rate.axes.get('class', DEFAULT_CLASS)}"
-    if rate.benchmark == "gears":
-        return f"{rate.notes.get('gears', 'some')} gears"
-    points = " × ".join(str(rate.axes.get(axis, usual)) for axis, usual in _POINTS.items())
-    return f"{points} {'in all' if rate.axes.get('scaling') == 'strong' else 'on each rank'}"
+    axes = {**traits.defaults, **rate.axes}
+    if "class" in axes:
+        return f"class {axes['class']}"
+    if gears := rate.notes.get("gears"):
+        return f"{gears} gears"
+    points = " × ".join(str(axes[axis]) for axis in _POINTS if axis in axes)
+    return f"{points} {'in all' if axes.get('scaling') == 'strong' else 'on each rank'}" if points else ""
 
 
-def communicating(phases: Grid, communication: str) -> float | None:
+def communicating(phases: Grid, traits: Traits) -> float | None:
     """The part of the time of an average rank that is in phases which communicate, 0 to 1."""
-    shares = _shares(phases, communication)
+    shares = _shares(phases, traits.communicating)
     return sum(share.percent for share in shares if share.communicates) / 100 if shares else None
 
 
-def _shares(phases: Grid, communication: str) -> list[Share]:
+def _shares(phases: Grid, of_messages: frozenset[str]) -> list[Share]:
     """Of the means over ranks; phases that nobody spends time in are left out."""
     statistics = phases.values_of("statistic")
     mean, least, most = (phases.median[:, statistics.index(name)] for name in ("mean", "min", "max"))
     whole = float(mean.sum())
     if not math.isfinite(whole) or whole <= 0:
         return []
-    of_messages = set(communication.split("; "))
     return [
         Share(
             phase,

@@ -10,13 +10,14 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.record.published import Paper, papers
 from kiviat.record.run import Run
+from kiviat.record.traits import TraitsByName
 from kiviat.report.html.figure import Figure, HeatMap, RunLabel
 from kiviat.report.study import effective_bandwidth as effective
 from kiviat.report.study.curves import study_figures
 from kiviat.report.study.network_sharing import Sharing, sharings
 from kiviat.report.study.overhead import overhead_figures
 from kiviat.report.study.pair_maps import heat_maps
-from kiviat.report.study.programs import APPLICATIONS, PROGRAMS, Program, programs
+from kiviat.report.study.programs import Program, programs
 from kiviat.report.study.tables import Congestion, Quantities, Sickness, congestion, quantities, sickness
 
 
@@ -48,6 +49,7 @@ class StudySection:
     sharing: list[Sharing] = field(default_factory=list)
 
 
+# Which benchmarks stand in a section, they say themselves.
 _SECTIONS = (
     (
         "effective",
@@ -55,14 +57,12 @@ _SECTIONS = (
         "Effective bandwidth",
         "All ranks communicate at once. b_eff averages what the network carries over message sizes, and over "
         "rings and random patterns; Lmax is the largest message.",
-        ("b_eff", "ring"),
     ),
     (
         "dense",
         "Dense",
         "Dense communication",
         "Everybody talks to everybody, phase by phase, each with other partners: what a process sends.",
-        ("dense_total_exchange", "dense_pairwise", "dense_cumulative", "dense_random"),
     ),
     (
         "pairs",
@@ -70,7 +70,6 @@ _SECTIONS = (
         "Distance, pairs and links",
         "Who is far from whom, what a bisection carries, and which ranks and links are slow. In the maps "
         "blue is the best pair, and lines stand between nodes.",
-        ("distance", "all_pairs", "streaming", "bisection", "sick_links"),
     ),
     (
         "overhead",
@@ -78,7 +77,6 @@ _SECTIONS = (
         "What messages and the system cost the processor",
         "Overhead is the processor time that a message costs; availability is the share of the message’s "
         "time that is left for work. Noise is what the system takes from cores that only compute.",
-        ("hpo_send", "hpo_recv", "noise"),
     ),
     (
         "congestion",
@@ -86,7 +84,6 @@ _SECTIONS = (
         "Congestion by other ranks",
         "Some ranks are victims, the others congest the network meanwhile: how many times as long the "
         "victims’ calls take. Mean of all calls, below it the 99th percentile.",
-        ("congestion",),
     ),
     (
         "programs",
@@ -94,7 +91,6 @@ _SECTIONS = (
         "NAS Parallel Benchmarks",
         "Eight programs that load processor, memory and network in eight ways. The bar is the time of an "
         "average rank, phase by phase: computation, then messages and waiting for them.",
-        PROGRAMS,
     ),
     (
         "applications",
@@ -105,7 +101,6 @@ _SECTIONS = (
         "Gears finds which faces of turning gears are near each other, wherever they are. LJ "
         "is a liquid of atoms with short forces: rates are steps of an atom, and neighbours along three "
         "sides exchange positions and forces.",
-        APPLICATIONS,
     ),
     (
         "replay",
@@ -113,11 +108,10 @@ _SECTIONS = (
         "Recorded programs, replayed",
         "The same calls on a modelled machine, and computation as its cores would do it. Communication is "
         "all that is not computation: messages, and waiting for others.",
-        ("replay",),
     ),
 )
-# Studies whose quantities are few and drawn nowhere.
-_IN_NUMBERS = ("ring", "streaming", "bisection", "sick_links", "noise", "replay", *APPLICATIONS)
+# Sections of figures of messages, which report.run.page draws.
+_OF_MESSAGES = frozenset(("", "pt2pt", "onesided", "collective", "overlap"))
 
 
 def study_sections(
@@ -126,22 +120,30 @@ def study_sections(
     by_run: Mapping[str, Sequence[Summary]],
     grids: Sequence[Grid],
     labels: Sequence[RunLabel],
+    traits: TraitsByName,
 ) -> list[StudySection]:
-    """All sections that have something to show. `table` is the page's."""
+    """All sections that have something to show. `table` is the page's.
+
+    A section that is not ours, but a benchmark's own, comes last under its name.
+    """
     by_id = {run.id: run for run in runs}
 
     def nodes(run: str, ranks: int) -> Nodes | None:
         return nodes_of(by_id[run], ranks)
 
-    drawn = [*overhead_figures(table, labels), *study_figures(grids, labels)]
-    maps = heat_maps(grids, labels, nodes)
-    held = {summary.benchmark for summary in table}
+    drawn = [*overhead_figures(table, labels), *study_figures(grids, labels, traits)]
+    maps = heat_maps(grids, labels, nodes, traits)
+    held: dict[str, list[str]] = {}
+    for name in sorted({one.benchmark for one in table}, key=lambda name: (traits[name].place, name)):
+        held.setdefault(traits[name].section, []).append(name)
+    ours = {id_ for id_, *_ in _SECTIONS} | _OF_MESSAGES
+    own = [(id_, id_.capitalize(), id_.capitalize(), "") for id_ in sorted(set(held) - ours)]
     found = []
-    for id_, short, title, lead, benchmarks in _SECTIONS:
-        if held & set(benchmarks):
+    for id_, short, title, lead in (*_SECTIONS, *own):
+        if benchmarks := tuple(held.get(id_, ())):
             figures: list[Figure | HeatMap] = [f for f in drawn if f.section == id_]
             figures += [heat_map for heat_map in maps if heat_map.section == id_]
-            numbers = quantities(table, [name for name in benchmarks if name in _IN_NUMBERS])
+            numbers = quantities(table, [name for name in benchmarks if traits[name].tabled])
             found.append(StudySection(id_, short, title, lead, benchmarks, figures, quantities=numbers))
     names = {label.run: label.label for label in labels}
     for section in found:
@@ -153,10 +155,8 @@ def study_sections(
         if section.id == "congestion":
             section.congestion = congestion(grids, table, names)
         if section.id == "programs":
-            section.programs = programs(table, grids, list(names))
-            section.sharing = sharings(runs, table, grids, nodes)
-        if section.id == "applications":
-            section.programs = programs(table, grids, list(names), APPLICATIONS)
+            section.sharing = sharings(runs, table, grids, nodes, traits)
+        section.programs = programs(table, grids, list(names), traits, section.id)
     return found
 
 
