@@ -41,7 +41,7 @@ def test_bounds_by_hand() -> None:
     assert bound(found, "RandomAccess", MEMORY) == pytest.approx(16 * 8e6)
     assert bound(found, "RandomAccess", LATENCY) == pytest.approx(16 * 1024 / 5e-6)
     assert bound(found, "RandomAccess", BANDWIDTH) == pytest.approx(16 * 0.5e9 / 8 * 16 / 15)
-    noted = {key: replace(value, notes={"n": "65536 x 65536"}) for key, value in found.quantities.items()}
+    noted = {key: replace(value, numbers={"n": 2.0**32}) for key, value in found.quantities.items()}
     found = replace(found, quantities=noted)
     assert bound(found, "FFT", BANDWIDTH) == pytest.approx(5 * 32 * 16 * 0.5e9 / (48 * 15 / 16))
     assert bound(found, "FFT", PROCESSOR) == pytest.approx(16 * 1e9)  # 5 flop/B are above the ridge
@@ -133,7 +133,7 @@ def test_hpl_faster_than_dgemm_is_a_mistake() -> None:
 
 def test_the_grid_is_what_hpl_says() -> None:
     found = size()
-    hpl = replace(found.quantities["hpl"], notes={"grid": "2 x 8"})
+    hpl = replace(found.quantities["hpl"], numbers={"grid_rows": 2, "grid_columns": 8})
     found = replace(found, quantities={**found.quantities, "hpl": hpl})
     seconds = 4 * 1e8 * (7 / 16 + 2 * 1 / 16) / 0.5e9
     assert bound(found, "HPL", BANDWIDTH) == pytest.approx((2 / 3 * 1e12 + 1.5e8) / seconds)
@@ -166,11 +166,11 @@ def test_the_roofline_of_a_node_by_hand() -> None:
     }
 
 
-def test_sizes_come_from_notes_where_the_benchmark_chose_them() -> None:
+def test_sizes_come_from_numbers_where_the_benchmark_chose_them() -> None:
     found = size(nodes=2, ranks=4)
-    notes = {"hpl": {"block": "128"}, "dgemm": {"order": "1600"}, "fft_star": {"n": "1024 x 2048"}}
+    numbers = {"hpl": {"block": 128.0}, "dgemm": {"order": 1600.0}, "fft_star": {"n": 2.0**21}}
     quantities = {
-        key: replace(value, axes={}, notes=notes.get(key, {})) for key, value in found.quantities.items()
+        key: replace(value, axes={}, numbers=numbers.get(key, {})) for key, value in found.quantities.items()
     }
     placed = points(roofline(replace(found, quantities=quantities)))
     assert (placed["HPL"][0], placed["DGEMM"][0]) == (16, 100)

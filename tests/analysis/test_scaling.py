@@ -24,6 +24,7 @@ from kiviat.record.run import Run
 from tests.report.modelled import model
 from tests.report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, scaling_run_json, source
 from tests.report.synthetic import failed
+from kiviat.record.traits import earlier_traits
 
 ALL = Asked()
 SERIAL = 0.03
@@ -245,7 +246,7 @@ def test_sizes_in_notes_tell_too() -> None:
 )
 def test_notes_of_kernels_tell_their_size(benchmark: str, note: dict[str, str], total: float) -> None:
     rows = scaling_rows("run-a", amdahl(0.1), benchmark=benchmark, axes={}, ranks=(4,), repeats=1)
-    size = size_of(summarise([replace(row, notes=note) for row in rows])[0], {})
+    size = size_of(summarise([replace(row, notes=note) for row in rows])[0], {}, earlier_traits()[benchmark])
     assert size is not None and size.total(4) == total
 
 

@@ -128,12 +128,14 @@ class Record:
     metrics: tuple[Metric, ...]
     tables: tuple[Table, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
         refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMA)
-        values = {field.name: data[field.name] for field in fields(cls) if field.name != "notes"}
-        values["notes"] = data.get("notes", {})  # records of the first versions have none
+        later = {"notes", "numbers"}  # records of earlier versions have none
+        values = {field.name: data[field.name] for field in fields(cls) if field.name not in later}
+        values |= {name: data.get(name, {}) for name in later}
         values["metrics"] = tuple(Metric.from_json(metric) for metric in data["metrics"])
         values["tables"] = tuple(Table.from_json(table) for table in data["tables"])
         return cls(**values)
@@ -142,6 +144,7 @@ class Record:
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["axes"] = dict(self.axes)
         data["notes"] = dict(self.notes)
+        data["numbers"] = dict(self.numbers)
         data["metrics"] = [metric.to_json() for metric in self.metrics]
         data["tables"] = [table.to_json() for table in self.tables]
         return data
@@ -191,6 +194,7 @@ class Row:
     ci_low: float | None
     ci_high: float | None
     notes: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

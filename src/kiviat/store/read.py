@@ -88,7 +88,7 @@ def read_lines(*names: str) -> str:
     return f"read_ndjson_objects([{files}], maximum_object_size={LARGEST_LINE_BYTES})"
 
 
-# What a Row has of its record, and what of its metric: in that order, and the notes last.
+# What a Row has of its record, and what of its metric: in that order, and notes and numbers last.
 _NAMES = [field.name for field in fields(Row)]
 _OF_RECORD = _NAMES[: _NAMES.index("metric")]
 _OF_METRIC = _NAMES[_NAMES.index("metric") : _NAMES.index("notes")]
@@ -110,13 +110,13 @@ def _rows(readable: Path, records: Path) -> list[Row]:
     if suspect and (bad := first_bad_line(readable, records)):
         raise InputError(bad)
     place, rows, metrics = _OF_RECORD.index("axes"), [], iter(of_metrics)
-    for *identity, notes, count in of_records:
+    for *identity, notes, numbers, count in of_records:
         identity[place] = _axes(identity[place])
-        said = _notes(notes)
+        said = _notes(notes), _numbers(numbers)
         if not count:
-            rows.append(Row(*[*identity, *_NO_METRIC, said]))
+            rows.append(Row(*[*identity, *_NO_METRIC, *said]))
         for values in islice(metrics, count):
-            rows.append(Row(*[*identity, *values, said]))
+            rows.append(Row(*[*identity, *values, *said]))
     return rows
 
 
@@ -153,7 +153,7 @@ def _small(*names: str) -> str:
 
 def _of_records() -> str:
     selected = ", ".join(f'"{name}"' for name in _OF_RECORD)
-    return f"SELECT {selected}, notes, coalesce(len(metrics), 0) FROM records"
+    return f"SELECT {selected}, notes, numbers, coalesce(len(metrics), 0) FROM records"
 
 
 def _of_metrics() -> str:
@@ -172,3 +172,9 @@ def _axes(text: str) -> dict[str, Scalar]:
 def _notes(text: str | None) -> dict[str, str]:
     notes: dict[str, str] = json.loads(text or "{}")
     return notes
+
+
+@lru_cache(maxsize=4096)
+def _numbers(text: str | None) -> dict[str, float]:
+    numbers: dict[str, float] = json.loads(text or "{}")
+    return numbers

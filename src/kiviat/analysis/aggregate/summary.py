@@ -10,6 +10,7 @@ from operator import attrgetter
 import numpy as np
 
 from kiviat.analysis.statistics.intervals import Floats, median_intervals
+from kiviat.record.earlier_numbers import earlier_numbers
 from kiviat.record.errors import InputError
 from kiviat.record.types import Row, Scalar
 
@@ -21,7 +22,7 @@ class Summary:
     `median` is the median of the launch medians; `low` and `high` bound it at 95 % where there are
     enough launches (None otherwise). `within` is the relative half width of the interval within a
     launch (median over launches), `spread` the relative range of the launch medians. `notes` has what
-    launches said in different words one after the other.
+    launches said in different words one after the other, `numbers` those of the first launch.
     """
 
     run: str
@@ -51,6 +52,7 @@ class Summary:
     converged: bool
     launch_medians: tuple[float, ...]
     notes: Mapping[str, str]
+    numbers: Mapping[str, float]
 
 
 Key = tuple[str, str, str]
@@ -144,6 +146,7 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
             converged=_ENDED_WELL.issuperset(stopped_by),
             launch_medians=tuple(values[i].tolist()),
             notes=_notes(notes),
+            numbers=first.numbers or earlier_numbers(first.benchmark, first.notes),
         )
     return summaries
 

@@ -8,7 +8,6 @@ time shares can add up to more than 1. The resource with the largest share limit
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -212,8 +211,8 @@ def _hpl_network(size: Size) -> Bound | str:
 
 def _grid(size: Size) -> tuple[int, int]:
     hpl, processes = size.quantities["hpl"], size.processes or 1
-    if noted := re.fullmatch(r"(\d+) x (\d+)", hpl.notes.get("grid", "")):
-        return int(noted[1]), int(noted[2])
+    if {"grid_rows", "grid_columns"} <= set(hpl.numbers):
+        return int(hpl.numbers["grid_rows"]), int(hpl.numbers["grid_columns"])
     p, q = hpl.axes.get("p"), hpl.axes.get("q")
     if isinstance(p, int) and 0 < p <= processes:
         return p, processes // p

@@ -19,6 +19,7 @@ from kiviat.analysis.hpcc.extrapolation import Extrapolated, extrapolated
 from kiviat.record.published import Fact, Paper, papers
 from kiviat.record.published import System as PublishedSystem
 from kiviat.record.run import Run
+from kiviat.record.traits import earlier_traits
 from kiviat.record.types import Row, Scalar
 
 
@@ -34,12 +35,14 @@ class Source:
     @property
     def kernel(self) -> str:
         """What to run for it, as one types it."""
-        plain = self.scope is None or self.scope == _DEFAULT_SCOPE.get(self.benchmark, "star")
+        plain = self.scope is None or self.scope == _usual_scope(self.benchmark)
         return self.benchmark if plain else f"{self.benchmark} with scope={self.scope}"
 
 
-# The scope of a case that names none (native/bench/hpcc/scope.hpp).
-_DEFAULT_SCOPE = {"fft": "global", "random_access": "global"}
+def _usual_scope(benchmark: str) -> str:
+    """The scope of a case that names none."""
+    return str(earlier_traits()[benchmark].defaults.get("scope", "star"))
+
 
 QUANTITIES: Mapping[str, Source] = {
     "hpl": Source("hpl", "rate"),
@@ -81,19 +84,17 @@ class Quantity:
     case: str = ""
     axes: Mapping[str, Scalar] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
     relation: str = "="
     upper: float | None = None
     extrapolated: str = ""
     watts: float | None = None  # of all nodes together, while it ran
     joules: float | None = None  # of one repetition, likewise
 
-    def number(self, axis: str, note: str = "") -> float | None:
-        """What the problem's size was, as given or as the benchmark notes it: "192" or "512 x 1024"."""
+    def number(self, axis: str, chosen: str = "") -> float | None:
+        """What the problem's size was: as the axis gives it, or as the benchmark chose it."""
         given = self.axes.get(axis)
-        if isinstance(given, int | float):
-            return float(given)
-        factors = re.fullmatch(r"(\d+)(?: [x×] (\d+))?", self.notes.get(note or axis, ""))
-        return None if factors is None else float(factors[1]) * float(factors[2] or 1)
+        return float(given) if isinstance(given, int | float) else self.numbers.get(chosen or axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def measured_system(
 
 
 def _key(benchmark: str, metric: str, axes: Mapping[str, Scalar]) -> str | None:
-    scope = axes.get("scope", _DEFAULT_SCOPE.get(benchmark, "star"))
+    scope = axes.get("scope", _usual_scope(benchmark))
     for key, source in QUANTITIES.items():
         if (benchmark, metric) == (source.benchmark, source.metric) and source.scope in (None, scope):
             return key
@@ -219,6 +220,7 @@ def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quant
         case=summary.case,
         axes=summary.axes,
         notes=summary.notes,
+        numbers=summary.numbers,
         watts=of_all_nodes(tables.get((summary.case, "power")), kernel),
         joules=of_all_nodes(tables.get((summary.case, "energy")), kernel),
     )

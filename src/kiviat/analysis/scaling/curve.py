@@ -29,10 +29,8 @@ from kiviat.analysis.scaling.problem_size import Size
 from kiviat.analysis.statistics.intervals import Floats
 from kiviat.analysis.statistics.rank_tests import shifts
 from kiviat.record.run import Run
+from kiviat.record.traits import Traits
 from kiviat.record.types import Row
-
-# Rates that are those of one rank: their sum is the machine's.
-_OF_A_RANK = frozenset(("dgemm", "stream", "ring"))
 
 Extremes = Mapping[tuple[str, str, str], tuple[float, float]]
 
@@ -141,6 +139,7 @@ def curve_of(
     label: str,
     runs: Mapping[str, Run],
     summaries: Sequence[Summary],
+    traits: Traits,
     sizes: Sequence[Size | None],
     kind: str,
     rows: Sequence[Row],
@@ -151,14 +150,14 @@ def curve_of(
     """The curve through `summaries`, which go by ranks; `seconds` are the times of cases that have one."""
     first = summaries[0]
     rate, simulated = first.better == "higher", first.clock == "simulated"
-    base = _times(first, kind, rate)
+    base = _times(first, kind, rate, _of_all(first, traits))
     points = []
     for one, size in zip(summaries, sizes, strict=True):
-        times = _times(one, kind, rate)
+        factor = _of_all(one, traits)
+        times = _times(one, kind, rate, factor)
         k = one.ranks / first.ranks
         # In T: strong scaling divides it, weak scaling keeps it.
         speedup, meaning = _speedup(base, times, k if kind == "weak" else 1.0, one is first, one.clock)
-        factor = _of_all(one)
         low, high = (None, None) if simulated else extremes.get((one.run, one.case, one.metric), (None, None))
         points.append(
             Point(
@@ -200,18 +199,18 @@ def curve_of(
 _NO_FAIR = Choice((), None, "cannot tell: all points are oversubscribed")
 
 
-def _of_all(summary: Summary) -> float:
+def _of_all(summary: Summary, traits: Traits) -> float:
     """What makes a quantity that of all ranks together."""
-    alone = summary.benchmark in _OF_A_RANK or summary.axes.get("scope") == "star"
+    alone = traits.per_rank or summary.axes.get("scope") == "star"
     return float(summary.ranks) if alone and summary.better == "higher" else 1.0
 
 
-def _times(summary: Summary, kind: str, rate: bool) -> Floats:
+def _times(summary: Summary, kind: str, rate: bool, factor: float) -> Floats:
     """T of each launch: the time for as much work, in all or on each rank."""
     values = np.array(summary.launch_medians, dtype=np.float64)
     if not rate:
         return values
-    return (summary.ranks if kind == "weak" else 1.0) / (values * _of_all(summary))
+    return (summary.ranks if kind == "weak" else 1.0) / (values * factor)
 
 
 def _speedup(base: Floats, times: Floats, more: float, first: bool, clock: str) -> tuple[Ratio, str]:

@@ -19,11 +19,10 @@ from kiviat.analysis.scaling.curve import Curve, curve_of, extremes_of
 from kiviat.analysis.scaling.problem_size import SIZE_AXES, Kind, kind_of, setting, size_of
 from kiviat.record.errors import InputError
 from kiviat.record.run import Run
+from kiviat.record.traits import traits_of
 from kiviat.record.types import Row
 from kiviat.record.units import format_bytes
 
-# What counts where a benchmark has several quantities.
-_FIRST = ("rate", "time", "updates", "triad", "random_bandwidth")
 _RATES = ("flop/s", "op/s", "B/s", "1/s")
 
 
@@ -178,18 +177,21 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Asked, found
         values[one.case][one.metric] = one.median
     extremes = extremes_of(source.rows)
     runs = {run.id: run for run in source.runs}
+    traits = traits_of(run.benchmarks for run in source.runs)
     seconds = {case: metrics["time"] for case, metrics in values.items() if "time" in metrics}
     for benchmark in dict.fromkeys(one.benchmark for one in summaries):
         own = [one for one in summaries if one.benchmark == benchmark]
-        metric = _metric(own, asked.metric)
+        metric = _metric(own, asked.metric, traits[benchmark].scales)
         if metric is None:
             if asked.metric:
                 have = ", ".join(dict.fromkeys(one.metric for one in own if _scales(one)))
                 found.leave_out(f"{benchmark} has no {asked.metric} that scales; it has {have or 'none'}")
             continue
         for points in _curves([one for one in own if one.metric == metric]):
-            sizes = [size_of(point, values[point.case]) for point in points]
-            kind = Kind(asked.kind, "as asked for") if asked.kind else kind_of(points, sizes)
+            sizes = [size_of(point, values[point.case], traits[benchmark]) for point in points]
+            kind = (
+                Kind(asked.kind, "as asked for") if asked.kind else kind_of(points, sizes, traits[benchmark])
+            )
             axes = points[0].axes
             varying = {axis for axis in SIZE_AXES if len({point.axes.get(axis) for point in points}) > 1}
             words = setting(axes, frozenset({*varying, "scaling"}))
@@ -203,7 +205,16 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Asked, found
             first = points[0]
             key = (benchmark, metric, first.unit, first.better, kind.name, words, first.bytes)
             curve = curve_of(
-                source.label, runs, points, sizes, kind.name, source.rows, source.grids, extremes, seconds
+                source.label,
+                runs,
+                points,
+                traits[benchmark],
+                sizes,
+                kind.name,
+                source.rows,
+                source.grids,
+                extremes,
+                seconds,
             )
             found.studies.setdefault(key, []).append(curve)
             found.why.setdefault(key, kind.why)
@@ -215,11 +226,11 @@ def _scales(summary: Summary) -> bool:
     return lasting or (summary.bytes is None and summary.unit in _RATES and summary.better == "higher")
 
 
-def _metric(summaries: Sequence[Summary], asked: str | None) -> str | None:
+def _metric(summaries: Sequence[Summary], asked: str | None, scales: str) -> str | None:
     names = list(dict.fromkeys(one.metric for one in summaries if _scales(one)))
     if asked is not None:
         return asked if asked in names else None
-    return next((name for name in _FIRST if name in names), names[0] if names else None)
+    return scales if scales in names else names[0] if names else None
 
 
 def _curves(summaries: Iterable[Summary]) -> list[list[Summary]]:

@@ -29,6 +29,7 @@ class Records:
         return Record.from_json(
             {
                 **{name: event[name] for name in _FROM_EVENT},
+                "numbers": event.get("numbers", {}),
                 "oversubscribed": self.spec.oversubscribed or event["oversubscribed"],
                 "metrics": [{"from": None, "samples": None, **metric} for metric in event["metrics"]],
                 "tables": event["tables"],
