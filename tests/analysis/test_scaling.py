@@ -21,10 +21,10 @@ from kiviat.analysis.scaling.reading import readings
 from kiviat.analysis.scaling.series import Asked, Source, Study, joined, scaling
 from kiviat.record import InputError, Row
 from kiviat.record.run import Run
+from kiviat.record.traits import earlier_traits
 from tests.report.modelled import model
 from tests.report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, scaling_run_json, source
 from tests.report.synthetic import failed
-from kiviat.record.traits import earlier_traits
 
 ALL = Asked()
 SERIAL = 0.03

@@ -236,8 +236,8 @@ class Run:
     """What run.json says; times are ISO 8601 in UTC.
 
     `plan` is None of an ingested run. `where` has place, placement and binding as the command line asked for
-    them, empty in runs of versions that did not keep them, as is `benchmarks`. `unverified` is the number of records without a
-    checksum, which only reading the records tells.
+    them; it and `benchmarks`, by name, are empty in runs of versions that did not keep them. `unverified` is
+    the number of records without a checksum, which only reading the records tells.
     """
 
     schema: str
