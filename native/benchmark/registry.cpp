@@ -115,6 +115,13 @@ std::vector<std::string> Benchmark::options() const {
   return used;
 }
 
+std::string Benchmark::section() const {
+  if (!traits.section.empty() || traits.sampling == Sampling::study) return traits.section;
+  if (traits.sampling == Sampling::overlapped) return "overlap";
+  const std::string folder = file.substr(0, file.find('/'));
+  return folder == "onesided" || folder == "collective" ? folder : "pt2pt";
+}
+
 std::string Benchmark::describe() const {
   const auto text = [](const std::string& s) { return json::quoted(s); };
   const char* sampling[] = {"batched", "per_call", "round_trips", "overlapped", "study"};
@@ -122,6 +129,31 @@ std::string Benchmark::describe() const {
   rule.field("min", traits.ranks.min);
   traits.ranks.max ? rule.field("max", traits.ranks.max) : rule.field("max", nullptr);
   rule.field("multiple", traits.ranks.multiple);
+  const std::vector<Quantity> metrics = metrics_of(traits);
+  const std::string headline = !traits.headline.empty() ? traits.headline : metrics.empty() ? "" : metrics.front().name;
+  json::Object report;
+  report.field("section", section()).field("place", traits.place);
+  report.field("tabled", traits.sampling == Sampling::study && !traits.section.empty() && traits.tabled);
+  report.field("headline", headline).field("scales", traits.scales.empty() ? headline : traits.scales);
+  report.raw("headlines", json::array(traits.headlines, [](const Headline& one) {
+               json::Object object;
+               object.field("title", one.title).field("metric", one.metric).field("bytes", one.bytes);
+               return object.field("place", one.place).text();
+             }));
+  report.field("per_rank", traits.per_rank);
+  if (const auto& problem = traits.problem) {
+    json::Object object;
+    object.field("counts", problem->counts).field("words", problem->words);
+    object.field("power", problem->power).field("each", problem->each);
+    report.raw("problem", object.text());
+  } else {
+    report.field("problem", nullptr);
+  }
+  std::vector<std::string> phases;
+  for (const auto& [names, role] : {std::pair(&traits.phases.computation, "computation"),
+                                    std::pair(&traits.phases.communication, "communication")})
+    for (const std::string& phase : *names) phases.push_back(json::Object().field("name", phase).field("role", role).text());
+  report.raw("phases", json::array(phases, [](const std::string& phase) { return phase; }));
   const char* numbers[] = {"any", "powers_of_two", "squares"};
   rule.field("numbers", numbers[static_cast<int>(traits.ranks.numbers)]);
   return json::Object()
@@ -147,7 +179,7 @@ std::string Benchmark::describe() const {
                                                      : object.raw("values", json::array(axis.values, text));
                                  return object.text();
                                }))
-      .raw("metrics", json::array(metrics_of(traits),
+      .raw("metrics", json::array(metrics,
                                   [](const Quantity& metric) {
                                     return json::Object()
                                         .field("name", metric.name)
@@ -156,6 +188,7 @@ std::string Benchmark::describe() const {
                                         .field("help", metric.help)
                                         .text();
                                   }))
+      .raw("report", report.text())
       .text();
 }
 

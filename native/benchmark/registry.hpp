@@ -3,6 +3,7 @@
 //     BENCHMARK(pingpong, .summary = "...", .ranks = exactly(2));
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,26 @@ struct Quantity {
   std::string name, unit, better, help = {};
 };
 
+// A figure of the head of a report: a metric of messages of `bytes`, or of the best case. Lower places come first.
+struct Headline {
+  std::string title, metric;
+  std::optional<std::int64_t> bytes = {};
+  int place = 99;
+};
+
+// How the size of a problem is counted, which tells strong scaling from weak: by a number of Trial::number, a metric or an
+// axis. "class" is an axis that names it; "ranks": there is nothing in it but these.
+struct ProblemSize {
+  std::string counts, words = {};  // words say it in a report: {} is the number, {,} has commas
+  double power = 1;                // of the number, that memory grows with
+  bool each = false;               // of one rank's problem, not of all ranks' together
+};
+
+// Of programs whose time is told phase by phase, in the order of their tables.
+struct PhaseNames {
+  std::vector<std::string> computation, communication;
+};
+
 // Of studies that have a message size: short, medium and long ones.
 constexpr const char* study_sizes = "1024,65536,1048576";
 
@@ -58,6 +79,17 @@ struct Traits {
   std::vector<Quantity> reports = {};  // of a study; the first one stands for it
   double nominal_s = 0;                // of a study: about how long it takes
   std::vector<Axis> axes = {};
+  // Where reports show it. Sections are those of src/kiviat/report/study/sections.py, or a new one; empty: that of timed
+  // messages, and none of a study.
+  std::string section = {};
+  int place = 0;        // among the benchmarks of the section; 0: after the others, by name
+  bool tabled = true;   // of a study: a table of the section has its quantities, as no figure does
+  std::string headline = {};  // the metric that stands for it; empty: the first
+  std::string scales = {};    // the metric that speedup is of; empty: the headline
+  std::vector<Headline> headlines = {};
+  bool per_rank = false;  // rates are of one rank
+  std::optional<ProblemSize> problem = {};
+  PhaseNames phases = {};
 };
 
 struct Benchmark {
@@ -69,7 +101,8 @@ struct Benchmark {
   std::optional<Axis> axis(std::string_view name) const;
   // Options of the command line, such as "-m", that change what it measures or how.
   std::vector<std::string> options() const;
-  std::string describe() const;                   // JSON
+  std::string section() const;   // of the report; empty: none
+  std::string describe() const;  // JSON
 };
 
 // All benchmarks by name. Complete, and only read, once main has started.

@@ -119,6 +119,9 @@ class Trial {
   // A fact in words: which library, what was chosen automatically, why something is unavailable. Counts on rank 0
   // of all members; the last words of a name do.
   void note(std::string_view name, std::string words) { result_.note(name, std::move(words)); }
+  // A number that reports count with, such as the size of the problem (Traits::problem). Counts on rank 0 of all members.
+  template <class T>
+  void number(std::string_view name, T value) { result_.number(name, static_cast<double>(value)); }
   // Within a study: whether the payload of `operation` arrives, given what sends() and expects() said since
   // the last call of forget_payload(). The verdict goes into the result. Collective.
   bool verify(const Operation& operation);

@@ -67,6 +67,7 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
       .raw("metrics", result.metrics_json(true))
       .raw("tables", result.tables_json())
       .raw("notes", result.notes_json())
+      .raw("numbers", result.numbers_json())
       .text();
 }
 

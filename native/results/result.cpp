@@ -95,10 +95,26 @@ std::string Result::notes_json() const {
   return object.text();
 }
 
-void Result::note(std::string_view name, std::string words) {
-  const auto found = std::ranges::find(notes, name, &std::pair<std::string, std::string>::first);
-  if (found != notes.end()) found->second = std::move(words);
-  else notes.emplace_back(name, std::move(words));
+std::string Result::numbers_json() const {
+  json::Object object;
+  for (const auto& [name, value] : numbers) object.field(name, value);
+  return object.text();
 }
+
+namespace {
+
+// The entry `name` becomes `value`.
+template <class T>
+void put(std::vector<std::pair<std::string, T>>& entries, std::string_view name, T value) {
+  const auto found = std::ranges::find(entries, name, &std::pair<std::string, T>::first);
+  if (found != entries.end()) found->second = std::move(value);
+  else entries.emplace_back(name, std::move(value));
+}
+
+}  // namespace
+
+void Result::note(std::string_view name, std::string words) { put(notes, name, std::move(words)); }
+
+void Result::number(std::string_view name, double value) { put(numbers, name, value); }
 
 }  // namespace kiviat

@@ -44,6 +44,7 @@ struct Result {
   std::vector<Metric> metrics;
   std::vector<Table> tables;
   std::vector<std::pair<std::string, std::string>> notes;  // name and words, each name once
+  std::vector<std::pair<std::string, double>> numbers;     // likewise, those that others count with
   std::string mode = "adaptive", sync = "batched", outcome = "ok", check = "not run";
   std::optional<std::string> phase, reason, check_reason, stopped_by;
   std::optional<long> batch, missed_windows;
@@ -55,8 +56,10 @@ struct Result {
   std::string metrics_json(bool with_samples) const;
   std::string tables_json() const;
   std::string notes_json() const;
+  std::string numbers_json() const;
   // What was said under that name before is replaced.
   void note(std::string_view name, std::string words);
+  void number(std::string_view name, double value);
 };
 
 }  // namespace kiviat

@@ -71,7 +71,7 @@ RANKED_TEST(waves_of_every_direction_fade_as_they_should, 1, 2, 4) {
   const std::int64_t nz = world.size == 4 ? 2 : 4;
   const FourierShape shape(nx, ny, nz, world.size);
   EXPECT((shape.across > 1) == (world.size == 4));
-  Phases phases({"transforms"}, {"exchange"});
+  Phases phases(PhaseNames{{"transforms"}, {"exchange"}});
   Fourier3d fourier(world.comm, shape, phases, {0, 1});
   std::vector<Complex> memory(static_cast<std::size_t>(fourier.elements()));
   fourier.prepare(memory.data(), fftw, Planning::estimated);
@@ -106,7 +106,7 @@ RANKED_TEST(messages_that_are_cut_bring_the_same, 2) {
   EXPECT(fftw != nullptr);
   if (!fftw) return;
   const FourierShape shape(256, 64, 16, world.size);
-  Phases phases({"transforms"}, {"exchange"});
+  Phases phases(PhaseNames{{"transforms"}, {"exchange"}});
   Fourier3d fourier(world.comm, shape, phases, {0, 1});
   EXPECT(fourier.chunks() > 1);
   std::vector<Complex> memory(static_cast<std::size_t>(fourier.elements()));

@@ -105,7 +105,7 @@ RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
     const auto grid = ProcessGrid::of(ranks, crystal.cells, false);
     const std::size_t longest = std::ranges::max_element(crystal.cells) - crystal.cells.begin();
     EXPECT((ranks == 4 || grid->ranks[longest] == ranks));
-    npb::Phases phases = Liquid::phases();
+    npb::Phases phases(Liquid::phase_names());
     Liquid liquid(comm, crystal, Subdomain(crystal, *grid, world.rank), phases);
     for (const int steps : {0, 60}) {
       if (steps == 0) liquid.begin();
@@ -120,7 +120,7 @@ RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
 
 RANKED_TEST(forces_are_the_slope_of_the_energy, 1, 2, 4) {
   const Crystal crystal{{4, 4, 5}};
-  npb::Phases phases = Liquid::phases();
+  npb::Phases phases(Liquid::phase_names());
   Liquid liquid(world.comm, crystal, Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank), phases);
   liquid.begin();
   liquid.run(40);
@@ -146,7 +146,7 @@ RANKED_TEST(forces_are_the_slope_of_the_energy, 1, 2, 4) {
 // 12 nearest neighbours, 6, 24, 12, 24 within the cutoff: with what is known of the face-centred cubic lattice.
 RANKED_TEST(a_crystal_begins_with_the_sums_over_its_lattice, 1, 2, 4) {
   const Crystal crystal{{4, 5, 4}};
-  npb::Phases phases = Liquid::phases();
+  npb::Phases phases(Liquid::phase_names());
   Liquid liquid(world.comm, crystal, Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank), phases);
   liquid.begin();
   const Thermodynamics found = liquid.thermodynamics(), expected = Thermodynamics::at_start(crystal);

@@ -72,6 +72,7 @@ Train train_of(const Trial& t) {
 
 class Program {
  public:
+  static PhaseNames phase_names() { return {{"rotation", "diffusion", "search"}, {"refresh", "exchange", "sharing"}}; }
   explicit Program(Trial& t)
       : t_(t), train_(train_of(t)), steps_(static_cast<int>(bounded(t, "steps", 3, 10'000))), computed_(host::carries_payload()),
         ranks_(static_cast<std::size_t>(t.ranks())), post_(t.comm(), computed_) {
@@ -520,6 +521,7 @@ class Program {
     repeated_ = all[0] == all[2] && all[1] == all[3];
     t_.note("gears", std::to_string(train_.gears()));
     t_.note("train", std::to_string(train_.i) + " x " + std::to_string(train_.j) + " x " + std::to_string(train_.k));
+    t_.number("faces", train_.faces());
     t_.note("faces", std::to_string(train_.faces()));
     t_.note("elements", std::to_string(train_.elements()));
     t_.note("contacts", std::to_string(contacts) + " in " + std::to_string(steps_) + " steps");
@@ -645,7 +647,7 @@ class Program {
   std::size_t moving_bytes_ = 0;  // at most, in the rebalance
   bool repeated_ = false;
   double initial_s_ = 0, rebalance_s_ = 0, imbalance_ = 1;
-  npb::Phases phases_{{"rotation", "diffusion", "search"}, {"refresh", "exchange", "sharing"}};
+  npb::Phases phases_{phase_names()};
 };
 
 }  // namespace
@@ -683,4 +685,8 @@ BENCHMARK(gears,
                     "distance: faces are near if their boxes are at most `within` apart along each side; share: if they overlap "
                     "once each is larger by so much of its longest side, as phdMesh has it",
                     {"distance", "share"}},
-                   {"within", "250", "1/1000", "how near: of a length, or of a side"}});
+                   {"within", "250", "1/1000", "how near: of a length, or of a side"}},
+          .section = "applications",
+          .place = 2,
+          .problem = ProblemSize{.counts = "faces", .words = "{,} faces"},
+          .phases = Program::phase_names());

@@ -50,6 +50,7 @@ struct Sum {
 
 class Program {
  public:
+  static PhaseNames phase_names() { return {{"waxpby", "ddot", "sparsemv"}, {"halo", "allreduce"}}; }
   explicit Program(Trial& t)
       : t_(t), steps_(static_cast<int>(bounded(t, "steps", 1, 10'000))), chimney_(chimney_of(t, t.rank())),
         rows_(chimney_.rows()), plane_(chimney_.plane()), computed_(host::carries_payload()) {
@@ -190,6 +191,7 @@ class Program {
 
   void tell_size() const {
     const std::int64_t rows = chimney_.all_rows(), nonzeros = chimney_.all_nonzeros();
+    t_.number("rows", rows);
     t_.note("rows", std::to_string(rows));
     t_.note("nonzeros", std::to_string(nonzeros));
     t_.note("steps", std::to_string(done_));
@@ -336,7 +338,7 @@ class Program {
   std::optional<RunMatrix> matrix_;
   std::vector<Sum> sums_;                    // r·r and p·Ap in turns
   const std::vector<Sum>* known_ = nullptr;  // what is not to be summed again
-  npb::Phases phases_{{"waxpby", "ddot", "sparsemv"}, {"halo", "allreduce"}};
+  npb::Phases phases_{phase_names()};
 };
 
 }  // namespace
@@ -369,4 +371,8 @@ BENCHMARK(hpccg,
                    {"ny", "64", "points", "along y"},
                    {"nz", "64", "points", "along z: on each rank, or of all ranks where scaling=strong"},
                    {"scaling", "weak", "", "weak: nx x ny x nz on each rank; strong: on all together", {"weak", "strong"}},
-                   {"steps", "149", "steps", "of the method; 149 are what HPCCG makes of its bound of 150"}});
+                   {"steps", "149", "steps", "of the method; 149 are what HPCCG makes of its bound of 150"}},
+          .section = "applications",
+          .place = 1,
+          .problem = ProblemSize{.counts = "rows", .words = "{,} rows"},
+          .phases = Program::phase_names());

@@ -63,7 +63,7 @@ static void accelerate(double* position, double* velocity, double* force, std::i
 class Liquid {
  public:
   enum Phase { pair, neighbour, integration, ghosts, migration };
-  static npb::Phases phases() { return {{"pair", "neighbour", "integration"}, {"ghosts", "migration"}}; }
+  static PhaseNames phase_names() { return {{"pair", "neighbour", "integration"}, {"ghosts", "migration"}}; }
 
   static constexpr double skin = 0.3, reach = LennardJones::cutoff + skin, time_step = 0.005;
   static constexpr int rebuilt_every = 20;

@@ -86,6 +86,7 @@ class Program {
     t_.report("neighbour_time", seconds[Liquid::neighbour]);
     t_.report("communication_time", seconds[Liquid::ghosts] + seconds[Liquid::migration]);
     t_.report("other_time", seconds[Liquid::integration]);
+    t_.number("atoms", shape_.crystal.atoms());
     t_.note("atoms", std::to_string(shape_.crystal.atoms()));
     const auto& [nx, ny, nz] = shape_.crystal.cells;
     t_.note("cells", std::to_string(nx) + " x " + std::to_string(ny) + " x " + std::to_string(nz));
@@ -197,7 +198,7 @@ class Program {
   int steps_;
   Shape shape_;
   bool computed_ = host::carries_payload();
-  npb::Phases phases_ = Liquid::phases();
+  npb::Phases phases_{Liquid::phase_names()};
   Liquid liquid_;
   double worst_ = 0;
   bool good_ = true;
@@ -233,4 +234,8 @@ BENCHMARK(lj,
                    {"ny", "20", "cells", "along y"},
                    {"nz", "20", "cells", "along z"},
                    {"scaling", "weak", "", "weak: nx x ny x nz cells on each rank; strong: on all together", {"weak", "strong"}},
-                   {"steps", "100", "steps", "of 0.005 tau"}});
+                   {"steps", "100", "steps", "of 0.005 tau"}},
+          .section = "applications",
+          .place = 3,
+          .problem = ProblemSize{.counts = "atoms", .words = "{,} atoms"},
+          .phases = Liquid::phase_names());

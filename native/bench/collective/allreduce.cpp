@@ -15,4 +15,5 @@ BENCHMARK(allreduce,
           .source = "Intel MPI Benchmarks, Allreduce; OSU micro-benchmarks, osu_allreduce",
           .aka = {"Allreduce", "osu_allreduce"},
           .sampling = Sampling::per_call,
-          .element_bytes = sizeof(float));
+          .element_bytes = sizeof(float),
+          .headlines = {{.title = "Allreduce, 8 B", .metric = "time", .bytes = 8, .place = 8}});

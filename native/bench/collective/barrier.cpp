@@ -14,4 +14,6 @@ BENCHMARK(barrier,
           .aka = {"Barrier", "osu_barrier"},
           .sampling = Sampling::per_call,
           .sized = false,
-          .buffers = false);
+          .buffers = false,
+          .headlines = {{.title = "Barrier", .metric = "time", .place = 7}},
+          .problem = ProblemSize{.counts = "ranks", .each = true});

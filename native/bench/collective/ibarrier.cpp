@@ -25,4 +25,5 @@ BENCHMARK(ibarrier,
           .sampling = Sampling::overlapped,
           .sized = false,
           .buffers = false,
-          .axes = {progress_axis()});
+          .axes = {progress_axis()},
+          .problem = ProblemSize{.counts = "ranks", .each = true});

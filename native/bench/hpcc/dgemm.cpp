@@ -29,6 +29,7 @@ class Study {
     refuse_more_than_available(t, "n=" + std::to_string(order_), static_cast<double>(bytes));
     memory_ = pages_of(t, computes(t, scope_) ? static_cast<std::size_t>(bytes) : 1);
     t.uses_threads(threads_);
+    t.number("order", order_);
     t.note("order", std::to_string(order_));
   }
 
@@ -127,4 +128,6 @@ BENCHMARK(dgemm,
           .nominal_s = 20,
           .axes = {scope_axis(false), memory_axis(),
                    {"n", "auto", "rows", "order of the matrices; auto: what memory holds, and if that is auto too, what takes about 20 s"},
-                   {"threads", "1", "threads", "of a rank's BLAS"}});
+                   {"threads", "1", "threads", "of a rank's BLAS"}},
+          .per_rank = true,
+          .problem = ProblemSize{.counts = "order", .words = "order {}", .power = 2, .each = true});

@@ -34,6 +34,7 @@ class Study {
       }
     if (fftw)
       if (const std::string reason = first_said(t_.assembly().comm(), wrong); !reason.empty()) throw Skip(reason);
+    t_.number("n", shape_.n());
     t_.note("n", std::to_string(shape_.n()) + " = " + std::to_string(shape_.n1) + " x " + std::to_string(shape_.n2) + ", " +
                      std::to_string(tuning_.columns * tuning_.blocks) + " columns at once");
     if (fftw) t_.note("fft", fftw->name() + "; plans measured, at most " + std::to_string(fft_planning_s) + " s each, not timed");
@@ -148,4 +149,5 @@ BENCHMARK(fft,
           .reports = {{"rate", "flop/s", "higher", "5 n log2 n over the time of a forward transform; scope global: of all ranks, else of a rank"},
                       {"residual", "1", "lower", "largest deviation after transforming forth and back, over ln n eps: less than 16 passes"}},
           .nominal_s = 5,
-          .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows"}});
+          .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows"}},
+          .problem = ProblemSize{.counts = "n", .words = "n {}"});

@@ -26,6 +26,9 @@ class Study {
     received_ = &t.buffer(sample_bytes_ * std::max(plan_.grid.columns, 2 * plan_.grid.rows * plan_.grid.rows));
     t.uses_threads(plan_.threads);
     t.note("block", std::to_string(plan_.block));
+    t.number("block", plan_.block);
+    t.number("grid_rows", plan_.grid.rows);
+    t.number("grid_columns", plan_.grid.columns);
     t.note("grid", std::to_string(plan_.grid.rows) + " x " + std::to_string(plan_.grid.columns));
     t.note("bcast", route_names[static_cast<std::size_t>(plan_.route)]);
     t.note("swap", swap_names[static_cast<std::size_t>(plan_.swap)]);
@@ -172,4 +175,5 @@ BENCHMARK(hpl,
                    {"threads", "1", "threads", "of a rank, the BLAS's among them"},
                    {"bcast", "auto", "", "how a panel gets along a row of the grid; auto: ring_first", with_auto(route_names)},
                    {"swap", "auto", "", "how rows change places within a column of the grid; auto: roll", with_auto(swap_names)},
-                   {"depth", "1", "panels", "factored before the rest of the matrix has been updated, 0 or 1"}});
+                   {"depth", "1", "panels", "factored before the rest of the matrix has been updated, 0 or 1"}},
+          .problem = ProblemSize{.counts = "order", .words = "order {}", .power = 2});

@@ -29,6 +29,7 @@ class Study {
     }
     const double order = static_cast<double>(matrix_.order);
     t_.report("rate", sizeof(double) * order * order / best_s);
+    t_.number("order", matrix_.order);
     t_.note("matrix", "order " + std::to_string(matrix_.order) + ", blocks of " + std::to_string(matrix_.block));
     t_.note("grid", std::to_string(matrix_.grid.rows) + " x " + std::to_string(matrix_.grid.columns));
     check(times);
@@ -130,4 +131,5 @@ BENCHMARK(ptrans,
                    {"n", "auto", "", "order of the matrices; auto: from memory"},
                    {"nb", "auto", "", "order of the blocks; auto: 128, less for small matrices"},
                    grid_rows_axis(),
-                   grid_columns_axis()});
+                   grid_columns_axis()},
+          .problem = ProblemSize{.counts = "order", .words = "matrix order {}", .power = 2});

@@ -51,6 +51,7 @@ class Study {
     const double rate = idle_ ? 0 : own_updates / (scope_ == Scope::global ? slowest_s : own_s);
     const double all_rates = sum(rate);
     t_.report("updates", scope_ == Scope::star ? all_rates / t_.ranks() : all_rates);
+    t_.number("words", std::int64_t{1} << share_.bits);
     t_.note("table", "2^" + std::to_string(share_.bits) + " words" + (scope_ == Scope::star ? " on each rank" : ""));
     if (batches_ < all_batches)
       t_.note("updates", std::to_string(batches_ * batch) + " on each rank of " + std::to_string(all_batches * batch) +
@@ -147,4 +148,5 @@ BENCHMARK(random_access,
                       {"errors", "%", "lower", "words that are wrong after a replay; HPC Challenge allows 1 %, "
                                                "here there must be none"}},
           .nominal_s = 40,
-          .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "no more updates than about this takes"}});
+          .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "no more updates than about this takes"}},
+          .problem = ProblemSize{.counts = "words", .words = "table {} words"});

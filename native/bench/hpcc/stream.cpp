@@ -94,6 +94,7 @@ class Study {
     std::string arrays = "3 of " + std::to_string(array_bytes) + " B on each rank";
     if (array_bytes < least_bytes)
       arrays += ", less than 4 times the last-level cache (" + std::to_string(least_bytes) + " B): rates are in part the cache's";
+    t_.number("array_bytes", array_bytes);
     t_.note("arrays", arrays);
     if (t_.deterministic()) return;
     std::string stores;
@@ -142,4 +143,6 @@ BENCHMARK(stream,
                       {"scale", "B/s", "higher", "b = 3 c, 16 B per element"},
                       {"add", "B/s", "higher", "c = a + b, 24 B per element"}},
           .nominal_s = 20,
-          .axes = {scope_axis(false), memory_axis(), {"threads", "1", "threads", "threads of each rank"}});
+          .axes = {scope_axis(false), memory_axis(), {"threads", "1", "threads", "threads of each rank"}},
+          .per_rank = true,
+          .problem = ProblemSize{.counts = "array_bytes", .words = "arrays of {} B on each rank", .each = true});

@@ -139,4 +139,6 @@ BENCHMARK(noise,
           .nominal_s = 1.1,
           .axes = {{"quantum_us", "100", "us", "the quantum of work"},
                    {"time_ms", "1000", "ms", "how long the quantum is repeated"},
-                   {"threshold_us", "5", "us", "quanta that take this much longer than the least one count as detours"}});
+                   {"threshold_us", "5", "us", "quanta that take this much longer than the least one count as detours"}},
+          .section = "overhead",
+          .place = 3);

@@ -232,4 +232,9 @@ BENCHMARK(bt,
           .buffers = false,
           .reports = quantities(),
           .nominal_s = 20,
-          .axes = {class_axis()});
+          .axes = {class_axis()},
+          .section = "programs",
+          .place = 1,
+          .tabled = false,
+          .problem = ProblemSize{.counts = "class", .words = "class {}"},
+          .phases = FlowSteps::phase_names());

@@ -89,6 +89,7 @@ KIVIAT_EVERY_WIDTH void add(const double* more, double* sum, std::int64_t count)
 
 class Program {
  public:
+  static PhaseNames phase_names() { return {{"matrix-vector", "vectors"}, {"sums", "exchange"}}; }
   explicit Program(Trial& t)
       : t_(t), problem_(of_class(t, problems)), grid_(problem_.order, t.ranks(), t.rank()), rows_(grid_.row_block()),
         count_(grid_.column_block().size()), partners_(grid_.sum_partners()) {
@@ -233,7 +234,7 @@ class Program {
   double *x_, *z_, *p_, *q_, *r_, *partial_, *incoming_;
   std::optional<SlicedMatrix> matrix_;
   double zeta_ = 0;
-  Phases phases_{{"matrix-vector", "vectors"}, {"sums", "exchange"}};
+  Phases phases_{phase_names()};
 };
 
 }  // namespace
@@ -253,4 +254,9 @@ BENCHMARK(cg,
           .buffers = false,
           .reports = quantities(),
           .nominal_s = 2,
-          .axes = {class_axis()});
+          .axes = {class_axis()},
+          .section = "programs",
+          .place = 2,
+          .tabled = false,
+          .problem = ProblemSize{.counts = "class", .words = "class {}"},
+          .phases = Program::phase_names());

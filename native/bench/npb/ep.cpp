@@ -95,6 +95,7 @@ void add_pairs(std::int64_t first, std::int64_t count, Sums& sums) {
 
 class Program {
  public:
+  static PhaseNames phase_names() { return {{"pairs"}, {"sums"}}; }
   explicit Program(Trial& t) : t_(t) {
     const std::int64_t pieces = (std::int64_t{1} << of_class(t, log2_pairs)) / pairs_at_once;
     first_ = pieces * t.rank() / t.ranks() * pairs_at_once;
@@ -127,7 +128,7 @@ class Program {
   Trial& t_;
   std::int64_t first_, count_;
   Sums sums_;
-  Phases phases_{{"pairs"}, {"sums"}};
+  Phases phases_{phase_names()};
 };
 
 }  // namespace
@@ -147,4 +148,9 @@ BENCHMARK(ep,
           .buffers = false,
           .reports = quantities(),
           .nominal_s = 5,
-          .axes = {class_axis()});
+          .axes = {class_axis()},
+          .section = "programs",
+          .place = 3,
+          .tabled = false,
+          .problem = ProblemSize{.counts = "class", .words = "class {}"},
+          .phases = Program::phase_names());

@@ -25,6 +25,7 @@ FlowProgram sp_program(const Trial& t);
 
 class FlowSteps {
  public:
+  static PhaseNames phase_names() { return {{"right-hand side", "x", "y", "z"}, {"exchange", "pipeline"}}; }
   // Collective.
   FlowSteps(Trial& t, const FlowProgram& program)
       : t_(t), problem_(program.problem), operations_(program.operations), parts_(t.ranks(), t.rank(), fitting(t, problem_)),
@@ -122,7 +123,7 @@ class FlowSteps {
   FlowHalo halo_;
   RightHandSide rhs_;
   Sweeps sweeps_;
-  Phases phases_{{"right-hand side", "x", "y", "z"}, {"exchange", "pipeline"}};
+  Phases phases_{phase_names()};
 };
 
 }  // namespace kiviat::npb

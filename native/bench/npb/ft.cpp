@@ -45,6 +45,7 @@ constexpr PerClass<Checksums> published = {{
 
 class Program {
  public:
+  static PhaseNames phase_names() { return {{"initial values", "transforms"}, {"exchange", "sums"}}; }
   explicit Program(Trial& t)
       : t_(t), size_(of_class(t, sizes)), shape_(size_.nx, size_.ny, size_.nz, t.ranks()),
         fourier_(t.comm(), checked(), phases_, {transforms, exchange}) {}
@@ -131,7 +132,7 @@ class Program {
 
   Trial& t_;
   Size size_;
-  Phases phases_{{"initial values", "transforms"}, {"exchange", "sums"}};
+  Phases phases_{phase_names()};
   FourierShape shape_;
   Fourier3d fourier_;
   std::vector<std::int64_t> summands_;
@@ -155,4 +156,9 @@ BENCHMARK(ft,
           .buffers = false,
           .reports = quantities(),
           .nominal_s = 10,
-          .axes = {class_axis()});
+          .axes = {class_axis()},
+          .section = "programs",
+          .place = 4,
+          .tabled = false,
+          .problem = ProblemSize{.counts = "class", .words = "class {}"},
+          .phases = Program::phase_names());

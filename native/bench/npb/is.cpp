@@ -96,6 +96,7 @@ KIVIAT_HOT std::int64_t count_keys_that_came(const Key* __restrict keys, std::in
 
 class Program {
  public:
+  static PhaseNames phase_names() { return {{"into buckets", "ranking"}, {"totals", "exchange"}}; }
   explicit Program(Trial& t)
       : t_(t), problem_(of_class(t, problems)), all_keys_(std::int64_t{1} << problem_.log2_keys),
         different_(std::int64_t{1} << problem_.log2_greatest), shift_(problem_.log2_greatest - log2_buckets),
@@ -279,7 +280,7 @@ class Program {
   std::int64_t range_ = 0, before_ = 0, own_ = 0, own_begin_ = 0, come_count_ = 0, expected_ = 0, strayed_ = 0;
   std::array<std::int32_t, tests> tested_{};
   std::array<std::array<std::int64_t, tests>, iterations> found_{};
-  Phases phases_{{"into buckets", "ranking"}, {"totals", "exchange"}};
+  Phases phases_{phase_names()};
 };
 
 }  // namespace
@@ -299,4 +300,9 @@ BENCHMARK(is,
           .buffers = false,
           .reports = quantities(),
           .nominal_s = 1,
-          .axes = {class_axis()});
+          .axes = {class_axis()},
+          .section = "programs",
+          .place = 5,
+          .tabled = false,
+          .problem = ProblemSize{.counts = "class", .words = "class {}"},
+          .phases = Program::phase_names());

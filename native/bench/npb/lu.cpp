@@ -115,4 +115,9 @@ BENCHMARK(lu,
           .sized = false,
           .reports = quantities(),
           .nominal_s = 10,
-          .axes = {class_axis()});
+          .axes = {class_axis()},
+          .section = "programs",
+          .place = 6,
+          .tabled = false,
+          .problem = ProblemSize{.counts = "class", .words = "class {}"},
+          .phases = ssor::Solver::phase_names());

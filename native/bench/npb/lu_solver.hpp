@@ -18,6 +18,7 @@ namespace kiviat::npb::ssor {
 
 class Solver {
  public:
+  static PhaseNames phase_names() { return {{"right-hand side", "lower sweep", "upper sweep"}, {"edges", "faces"}}; }
   // Doubles for the state, what remains of it, the forcing and the planes between them.
   static std::int64_t elements(const Part& part) {
     const std::int64_t plane = part.shape().size();
@@ -275,7 +276,7 @@ class Solver {
   double *state_, *rest_, *forcing_, *before_, *beside_;
   Edge edge_x_, edge_y_;
   RightHandSide right_;
-  Phases phases_{{"right-hand side", "lower sweep", "upper sweep"}, {"edges", "faces"}};
+  Phases phases_{phase_names()};
 };
 
 }  // namespace kiviat::npb::ssor

@@ -38,6 +38,7 @@ constexpr double apply_flops = 18, restrict_flops = 3.5, interpolate_flops = 4;
 
 class Program {
  public:
+  static PhaseNames phase_names() { return {{"finest grid", "coarser grids"}, {"exchange, finest grid", "exchange, coarser grids"}}; }
   explicit Program(Trial& t)
       : t_(t), size_(of_class(t, sizes)), smoother_(of_class(t, smoothers)), ranks_(t.ranks()),
         halo_(t.comm(), ranks_, t.rank()) {
@@ -289,7 +290,7 @@ class Program {
   std::size_t top_ = 0;
   std::vector<double*> solution_, right_;  // of each level, at point (0, 0, 0)
   double* residual_ = nullptr;             // memory of it
-  Phases phases_{{"finest grid", "coarser grids"}, {"exchange, finest grid", "exchange, coarser grids"}};
+  Phases phases_{phase_names()};
 };
 
 }  // namespace
@@ -309,4 +310,9 @@ BENCHMARK(mg,
           .buffers = false,
           .reports = quantities(),
           .nominal_s = 3,
-          .axes = {class_axis()});
+          .axes = {class_axis()},
+          .section = "programs",
+          .place = 7,
+          .tabled = false,
+          .problem = ProblemSize{.counts = "class", .words = "class {}"},
+          .phases = Program::phase_names());

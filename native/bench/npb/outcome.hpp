@@ -56,10 +56,10 @@ class Verification {
 // and waits for messages.
 class Phases {
  public:
-  Phases(std::vector<std::string> computing, std::vector<std::string> communicating) : names_(std::move(computing)) {
-    for (std::string& name : communicating) {
+  explicit Phases(const PhaseNames& names) : names_(names.computation) {
+    for (const std::string& name : names.communication) {
       communication_ += (communication_.empty() ? "" : "; ") + name;
-      names_.push_back(std::move(name));
+      names_.push_back(name);
     }
     seconds_.resize(names_.size());
   }

@@ -221,4 +221,9 @@ BENCHMARK(sp,
           .buffers = false,
           .reports = quantities(),
           .nominal_s = 15,
-          .axes = {class_axis()});
+          .axes = {class_axis()},
+          .section = "programs",
+          .place = 8,
+          .tabled = false,
+          .problem = ProblemSize{.counts = "class", .words = "class {}"},
+          .phases = FlowSteps::phase_names());

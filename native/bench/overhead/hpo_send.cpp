@@ -14,4 +14,7 @@ BENCHMARK(hpo_send,
           .sizes = study_sizes,
           .reports = overhead_reports(),
           .nominal_s = 0.5,
-          .axes = overhead_axes());
+          .axes = overhead_axes(),
+          .section = "overhead",
+          .place = 1,
+          .tabled = false);

@@ -99,4 +99,7 @@ BENCHMARK(all_pairs,
           .nominal_s = 1,
           .axes = {{"concurrent", "0", "", "0: one pair after the other, the other ranks asleep; 1: rounds of disjoint pairs", {"0", "1"}},
                    {"pair_ms", "2", "ms", "time for each pair"},
-                   long_axis("262144")});
+                   long_axis("262144")},
+          .section = "pairs",
+          .place = 2,
+          .tabled = false);

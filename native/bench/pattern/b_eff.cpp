@@ -212,4 +212,8 @@ BENCHMARK(b_eff,
           .axes = {{"version", "full", "", "quick: 5 random patterns instead of 30, every second size, one repetition",
                     {"full", "quick"}},
                    {"loop_ms", "4", "ms", "how long a loop of messages lasts, the mean of all patterns; 0: 300 messages or fewer, as in b_eff 3.1"},
-                   {"lmax", "1048576", "B", "largest message; 0: 1/128 of a rank's memory, 128 MiB at most"}});
+                   {"lmax", "1048576", "B", "largest message; 0: 1/128 of a rank's memory, 128 MiB at most"}},
+          .section = "effective",
+          .place = 1,
+          .tabled = false,
+          .headlines = {{.title = "Effective bandwidth, per process", .metric = "b_eff_per_process", .place = 10}});

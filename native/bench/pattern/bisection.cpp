@@ -41,4 +41,7 @@ BENCHMARK(bisection,
                       {"worst_half", "B/s", "higher", "both directions, the worst of the random halves"},
                       {"best_half", "B/s", "higher", "likewise the best"}},
           .nominal_s = 4,
-          .axes = {{"halves", "8", "halves", "random halves, seeded"}, time_axis("250"), long_axis("1048576")});
+          .axes = {{"halves", "8", "halves", "random halves, seeded"}, time_axis("250"), long_axis("1048576")},
+          .section = "pairs",
+          .place = 4,
+          .headlines = {{.title = "Bisection, both ways", .metric = "bandwidth", .place = 13}});

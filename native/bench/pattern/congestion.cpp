@@ -224,4 +224,7 @@ BENCHMARK(congestion,
                    {"load", "65536", "B", "message size of the congestors"},
                    long_axis("131072"),
                    {"phase_ms", "100", "ms", "time for each victim beside each congestor"},
-                   {"repetitions", "3", "", "times that all is gone through"}});
+                   {"repetitions", "3", "", "times that all is gone through"}},
+          .section = "congestion",
+          .place = 1,
+          .tabled = false);

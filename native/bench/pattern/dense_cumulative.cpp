@@ -22,4 +22,7 @@ BENCHMARK(dense_cumulative,
           .sizes = study_sizes,
           .reports = dense_reports({{"last_to_first", "1", "higher", "bandwidth per process with all pairs over that of one alone"}}),
           .nominal_s = 1,
-          .axes = dense_axes({{"matching", "far", "", "far: rank r with r + P/2; near: 2r with 2r + 1", {"far", "near"}}}));
+          .axes = dense_axes({{"matching", "far", "", "far: rank r with r + P/2; near: 2r with 2r + 1", {"far", "near"}}}),
+          .section = "dense",
+          .place = 3,
+          .tabled = false);

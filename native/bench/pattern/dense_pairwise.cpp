@@ -25,4 +25,7 @@ BENCHMARK(dense_pairwise,
           .axes = dense_axes({{"matching", "disjoint", "",
                                "disjoint: pairs that share no rank where there are such, else two half-phases; halves: "
                                "always two half-phases, one with either partner; both: with both partners at once",
-                               {"disjoint", "halves", "both"}}}));
+                               {"disjoint", "halves", "both"}}}),
+          .section = "dense",
+          .place = 2,
+          .tabled = false);

@@ -19,4 +19,7 @@ BENCHMARK(dense_random,
           .sizes = study_sizes,
           .reports = dense_reports(),
           .nominal_s = 1,
-          .axes = dense_axes({{"phases", "16", "phases", "shuffles"}}));
+          .axes = dense_axes({{"phases", "16", "phases", "shuffles"}}),
+          .section = "dense",
+          .place = 4,
+          .tabled = false);

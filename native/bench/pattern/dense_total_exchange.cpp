@@ -20,4 +20,7 @@ BENCHMARK(dense_total_exchange,
           .sizes = study_sizes,
           .reports = dense_reports({middle_to_first()}),
           .nominal_s = 1,
-          .axes = dense_axes());
+          .axes = dense_axes(),
+          .section = "dense",
+          .place = 1,
+          .tabled = false);

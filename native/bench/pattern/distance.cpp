@@ -89,4 +89,7 @@ BENCHMARK(distance,
           .nominal_s = 1,
           .axes = {{"distances", "doubling", "", "doubling: 1, 2, 4 … and P/2; all: 1 to P - 1", {"doubling", "all"}},
                    {"pair_ms", "50", "ms", "time for each distance and size"},
-                   long_axis("1048576")});
+                   long_axis("1048576")},
+          .section = "pairs",
+          .place = 1,
+          .tabled = false);

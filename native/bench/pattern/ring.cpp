@@ -86,4 +86,9 @@ BENCHMARK(ring,
           .nominal_s = 2,
           .axes = {{"latency_rings", "30", "rings", "random rings for the latency"},
                    {"bandwidth_rings", "10", "rings", "random rings for the bandwidth"},
-                   {"long", "2000000", "B", "message size for the bandwidth"}});
+                   {"long", "2000000", "B", "message size for the bandwidth"}},
+          .section = "effective",
+          .place = 2,
+          .headlines = {{.title = "Random rings, per process", .metric = "random_bandwidth", .place = 11},
+                        {.title = "Random rings, 8 B", .metric = "random_latency", .place = 12}},
+          .per_rank = true);

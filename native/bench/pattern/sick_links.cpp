@@ -236,4 +236,6 @@ BENCHMARK(sick_links,
                     {"log", "sqrt", "all"}},
                    {"slower_by", "20", "%", "less than this is no sickness"},
                    {"pair_ms", "10", "ms", "time for each pair"},
-                   long_axis("262144")});
+                   long_axis("262144")},
+          .section = "pairs",
+          .place = 5);

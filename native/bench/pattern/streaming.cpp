@@ -49,4 +49,6 @@ BENCHMARK(streaming,
           .axes = {{"pairs", "together", "", "all pairs at once, or each alone, one after the other", {"together", "alone"}},
                    {"ways", "both", "", "both: MPI_Sendrecv; one: from the lower rank to the higher", {"both", "one"}},
                    time_axis("1000"),
-                   long_axis("1048576")});
+                   long_axis("1048576")},
+          .section = "pairs",
+          .place = 3);

@@ -29,4 +29,5 @@ BENCHMARK(biband,
           .ranks = pairs(),
           .bandwidth = true,
           .message_rate = true,
-          .axes = {window_axis()});
+          .axes = {window_axis()},
+          .headlines = {{.title = "Peak bandwidth, both ways", .metric = "bandwidth", .place = 5}});

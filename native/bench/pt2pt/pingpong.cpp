@@ -27,4 +27,7 @@ BENCHMARK(pingpong,
           .aka = {"PingPong", "osu_latency"},
           .ranks = exactly(2),
           .bandwidth = true,
-          .axes = {distance_axis()});
+          .axes = {distance_axis()},
+          .headlines = {{.title = "Latency, 1 B", .metric = "time", .bytes = 1, .place = 1},
+                        {.title = "Latency, 8 B", .metric = "time", .bytes = 8, .place = 2},
+                        {.title = "Peak bandwidth, ping-pong", .metric = "bandwidth", .place = 3}});

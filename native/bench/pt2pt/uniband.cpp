@@ -37,4 +37,6 @@ BENCHMARK(uniband,
           .ranks = pairs(),
           .bandwidth = true,
           .message_rate = true,
-          .axes = {window_axis()});
+          .axes = {window_axis()},
+          .headlines = {{.title = "Peak bandwidth, one way", .metric = "bandwidth", .place = 4},
+                        {.title = "Peak message rate", .metric = "message_rate", .place = 6}});
