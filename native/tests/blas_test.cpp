@@ -102,8 +102,8 @@ RANKED_TEST(rates_are_per_rank, 1, 2) {
     EXPECT(result.check == "passed");
     if (world.rank != 0) continue;
     const auto value = [&](const char* name) { return result.summary(*result.metric(name)).max.value_or(NAN); };
-    EXPECT(value("rate_least") > 0);
-    EXPECT(value("rate_least") <= value("rate"));
-    if (std::string(scope) == "single") EXPECT(value("rate_least") == value("rate"));
+    EXPECT(value("rate_min") > 0);
+    EXPECT(value("rate_min") <= value("rate"));
+    if (std::string(scope) == "single") EXPECT(value("rate_min") == value("rate"));
   }
 }

@@ -225,10 +225,13 @@ def test_phases_tell_how_many_messages_cross() -> None:
 
 
 def test_halves_that_differ() -> None:
-    halves = [study("bisection", "worst_half", 1e9), study("bisection", "best_half", 3e9)]
+    halves = [
+        study("bisection", "random_bandwidth_min", 1e9),
+        study("bisection", "random_bandwidth_max", 3e9),
+    ]
     (finding,) = told(halves, BLOCKED, "bisection")
     assert "1.00 GB/s to 3.00 GB/s" in finding.headline and "cannot tell" in finding.detail
-    assert not told([halves[0], study("bisection", "best_half", 1.05e9)], BLOCKED, "bisection")
+    assert not told([halves[0], study("bisection", "random_bandwidth_max", 1.05e9)], BLOCKED, "bisection")
 
 
 def test_the_busiest_node() -> None:

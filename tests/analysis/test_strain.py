@@ -101,8 +101,8 @@ def noise(mean: float, worst: float, of_ranks: Sequence[float], **changes: objec
     tables = grids(table_row(launch, of_ranks, **fields) for launch in range(5))
     summaries = [
         study("noise", "noise", mean, "%", **changes),
-        study("noise", "noise_worst", worst, "%", **changes),
-        study("noise", "detour_worst", 4e-3, "s", **changes),
+        study("noise", "noise_max", worst, "%", **changes),
+        study("noise", "detour_max", 4e-3, "s", **changes),
     ]
     (finding,) = told(summaries, tables=tables)
     return finding
@@ -122,7 +122,7 @@ def sickness(*named: tuple[list[str], list[int]], oversubscribed: bool = False) 
     tables = grids(row for launch, each in enumerate(named) for row in sick_tables(launch, *each))
     changes = {"case": "sick_links/ranks=4", "ranks": 4, "oversubscribed": oversubscribed}
     summaries = [
-        study("sick_links", "worst_factor", 3.0, "1", **changes),
+        study("sick_links", "slowdown_max", 3.0, "1", **changes),
         study("sick_links", "pairs_measured", 80.0, "%", **changes),
     ]
     return told(summaries, tables=tables)

@@ -20,7 +20,7 @@ from kiviat.cli.main import main
 from kiviat.ingest import parse
 from kiviat.plan import load_plan, plan_benchmarks
 from kiviat.plan.load import load_arrangements
-from kiviat.record import OLDER_RECORD_SCHEMA, InputError, data_path, published
+from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, data_path, published
 from tests.fuzz.mutate import change, change_bytes, change_lines, to_json, to_toml
 from tests.ingest import lammps_logs, test_hpcc, test_imb, test_osu
 from tests.plan.conftest import benchmark
@@ -103,7 +103,7 @@ def runs() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
             substrate=run["substrate"],
             clock=run["clock"],
         )
-        yield run, made.to_json() | {"schema": OLDER_RECORD_SCHEMA}
+        yield run, made.to_json() | {"schema": UNSEALED_RECORD_SCHEMA}
 
 
 @pytest.mark.parametrize("which", ["run.json", "records.jsonl"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kiviat.record import OLDER_RECORD_SCHEMA, schema
+from kiviat.record import UNSEALED_RECORD_SCHEMA, schema
 from kiviat.record.valid import first_wrong, parse_json
 from tests.fuzz.mutate import change, to_json
 from tests.report.modelled import simulated_run_json
@@ -24,7 +24,7 @@ TREES: dict[str, list[dict[str, Any]]] = {
     "run": [study_run_json(launches=1), simulated_run_json()],
     "record": [
         record("run-a", tables=(study_tables(launches=1)[0].table,), notes={"blas": "x"}).to_json()
-        | {"schema": OLDER_RECORD_SCHEMA}
+        | {"schema": UNSEALED_RECORD_SCHEMA}
     ],
 }
 

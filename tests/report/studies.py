@@ -84,7 +84,7 @@ def study_rows(run: str = "run-a", launches: int = 6, speed: float = 1.0, **chan
         most = FAR[1] * size / (size + 8192)
         for name in ("total_exchange", "pairwise", "cumulative", "random"):
             metrics = {"bandwidth": ("B/s", most), "total_bandwidth": ("B/s", 8 * most)}
-            metrics |= {"slowest_phase": ("B/s", 0.6 * most), "quickest_phase": ("B/s", 2 * most)}
+            metrics |= {"bandwidth_min": ("B/s", 0.6 * most), "bandwidth_max": ("B/s", 2 * most)}
             if name == "cumulative":
                 metrics["last_to_first"] = ("1", 0.5)
             elif name != "random":
@@ -105,20 +105,24 @@ def study_rows(run: str = "run-a", launches: int = 6, speed: float = 1.0, **chan
     add(
         "bisection/ranks=8",
         None,
-        {"bandwidth": ("B/s", 3e9), "worst_half": ("B/s", 2.8e9), "best_half": ("B/s", 6e9)},
+        {
+            "bandwidth": ("B/s", 3e9),
+            "random_bandwidth_min": ("B/s", 2.8e9),
+            "random_bandwidth_max": ("B/s", 6e9),
+        },
     )
     add(
         "sick_links/ranks=8",
         None,
-        {"worst_factor": ("1", 1.8), "slow_ranks": ("1", 1.0), "slow_links": ("1", 1.0)},
+        {"slowdown_max": ("1", 1.8), "slow_ranks": ("1", 1.0), "slow_links": ("1", 1.0)},
     )
     add(
         "noise/ranks=8",
         None,
         {
             "noise": ("%", 0.6),
-            "noise_worst": ("%", 3.1),
-            "detour_worst": ("s", 800e-6),
+            "noise_max": ("%", 3.1),
+            "detour_max": ("s", 800e-6),
             "detour_rate": ("1/s", 90.0),
         },
     )

@@ -13,6 +13,7 @@ import pytest
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import schema
 from kiviat.record.run import Run
+from kiviat.record.traits import earlier_traits
 from kiviat.report import render
 from kiviat.report.facts.runs import labels
 from kiviat.report.html.panels import MAX_TRACES
@@ -163,7 +164,7 @@ def test_no_panel_holds_more_curves_than_can_be_told_apart() -> None:
             for distance in range(1, 20) for buffer in ("alloc", "ordinary") for size in (1, 2)
         ),
     ]  # fmt: skip
-    drawn = figures(summarise(rows), labels([make_run()]))
+    drawn = figures(summarise(rows), labels([make_run()]), earlier_traits())
     assert all(len(panel.traces) <= MAX_TRACES for figure in drawn for panel in figure.panels)
     assert len({figure.id for figure in drawn}) == len(drawn)
     (distances,) = (figure for figure in drawn if figure.title == "pingpong: time against message size")

@@ -314,7 +314,10 @@ def test_slow_ranks_and_links_and_quantities(open_page: Open) -> None:
         ["8 ranks", "rank 5", "bandwidth", "1.30", "99.5 %", "6 of 6"],
     ]
     text = section.get_by_role("region", name="Quantities").inner_text()
-    for case, metric in (("bisection/ranks=8", "worst_half"), ("streaming/ranks=8", "total_bandwidth")):
+    for case, metric in (
+        ("bisection/ranks=8", "random_bandwidth_min"),
+        ("streaming/ranks=8", "total_bandwidth"),
+    ):
         assert f"{metric.replace('_', ' ')}\t{format_value(*value(rows, case, metric))}" in text
 
 

@@ -106,7 +106,7 @@ def test_an_older_run_is_read_and_called_unverified(finished: RunDirectory) -> N
 def test_a_line_without_checksum_is_no_older_one(finished: RunDirectory) -> None:
     records = finished.path / "records.jsonl"
     made_older(finished)
-    records.write_text(records.read_text().replace("record/1", "record/2", 1))
+    records.write_text(records.read_text().replace("record/1", "record/3", 1))
     with pytest.raises(InputError, match="line 1: its checksum is missing"):
         load(finished.path)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.record import OLDER_RECORD_SCHEMA, InputError, Record, Row
+from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record, Row
 from kiviat.store import RunDirectory
 from kiviat.store.checksum import seal
 from kiviat.store.columns import columns
@@ -128,11 +128,11 @@ def test_only_a_torn_first_line(run: RunDirectory) -> None:
         ("[1, 2]", "line 5: list instead of a record"),
         (
             '{"other": "tool"}',
-            "line 5: it names no schema, where 'kiviat.record/2' is expected: kiviat did not write it",
+            "line 5: it names no schema, where 'kiviat.record/3' is expected: kiviat did not write it",
         ),
         (
-            '{"schema": "kiviat.record/3"}',
-            "line 5: schema 'kiviat.record/3' cannot be read: .* reads 'kiviat.record/2'",
+            '{"schema": "kiviat.record/4"}',
+            "line 5: schema 'kiviat.record/4' cannot be read: .* reads 'kiviat.record/3'",
         ),
         ('{"schema": "kiviat.record/1"}', "line 5: lacks 'run'; the file is damaged or not ours"),
     ],
@@ -233,7 +233,7 @@ def test_what_the_schema_does_not_allow_is_named(
     path = finished.path / "records.jsonl"
     first, second, *others = path.read_text().splitlines(keepends=True)
     data = {key: value for key, value in json.loads(second).items() if key != "crc32"}
-    changed = json.dumps(data | changes | {"schema": OLDER_RECORD_SCHEMA}, separators=(",", ":"))
+    changed = json.dumps(data | changes | {"schema": UNSEALED_RECORD_SCHEMA}, separators=(",", ":"))
     path.write_text("".join([first, changed + "\n", *others]))
     for read in (lambda: load(finished.path), lambda: connect([finished.path]).__enter__()):
         with pytest.raises(InputError, match=f"records.jsonl line 2: {says}"):

@@ -90,7 +90,7 @@ class Study {
     double sums[] = {mine, busy ? 1.0 : 0.0};
     MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, t_.comm());
     t_.report("rate", sums[0] / sums[1]);
-    t_.report("rate_least", -t_.worst(busy ? -mine : -INFINITY));
+    t_.report("rate_min", -t_.worst(busy ? -mine : -INFINITY));
   }
 
   bool check(double residual) {
@@ -123,7 +123,7 @@ BENCHMARK(dgemm,
           .sized = false,
           .buffers = false,
           .reports = {{"rate", "flop/s", "higher", "2 n^3 / time of a rank: mean over the ranks that compute"},
-                      {"rate_least", "flop/s", "higher", "the same of the slowest of them"},
+                      {"rate_min", "flop/s", "higher", "the same of the slowest of them"},
                       {"residual", "1", "lower", "|(alpha A B + beta C0) x - C x| / (|C| |x| n eps), the worst rank's; below 16 it passes"}},
           .nominal_s = 20,
           .axes = {scope_axis(false), memory_axis(),

@@ -81,8 +81,8 @@ class Study {
       double all[2];
       MPI_Allreduce(sums, all, 2, MPI_DOUBLE, MPI_SUM, t_.comm());
       t_.report("noise", 100 * all[0] / t_.ranks());
-      t_.report("noise_worst", 100 * t_.worst(mine.share));
-      t_.report("detour_worst", t_.worst(mine.worst_s));
+      t_.report("noise_max", 100 * t_.worst(mine.share));
+      t_.report("detour_max", t_.worst(mine.worst_s));
       t_.report("detour_rate", all[1] / t_.ranks());
     }
   }
@@ -133,8 +133,8 @@ BENCHMARK(noise,
           .sized = false,
           .buffers = false,
           .reports = {{"noise", "%", "lower", "mean quantum over the least one of the rank, less 1: mean over ranks"},
-                      {"noise_worst", "%", "lower", "the same of the rank that is disturbed most"},
-                      {"detour_worst", "s", "lower", "the longest quantum of any rank less that rank's least one"},
+                      {"noise_max", "%", "lower", "the same of the rank that is disturbed most"},
+                      {"detour_max", "s", "lower", "the longest quantum of any rank less that rank's least one"},
                       {"detour_rate", "1/s", "lower", "detours above threshold_us per second of a rank: mean over ranks"}},
           .nominal_s = 1.1,
           .axes = {{"quantum_us", "100", "us", "the quantum of work"},

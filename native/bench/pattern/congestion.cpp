@@ -210,7 +210,7 @@ static void congestion(Trial& t) {
 
 BENCHMARK(congestion,
           .summary = "latency, bandwidth and allreduce of some ranks while the others congest the network",
-          .source = "GPCNeT: Chunduri et al., SC19; sizes, split and patterns are specified in docs/benchmarks.md",
+          .source = "GPCNeT: Chunduri et al., SC19; sizes, split and patterns are specified in docs/reference/benchmarks.md",
           .aka = {"GPCNeT"},
           .sampling = Sampling::study,
           .ranks = at_least(2 * least_of_role),

@@ -84,8 +84,8 @@ class Dense {
       all.at({row}) = total(what) / median(seconds_[phase - 1]);
       steps.at({row}) = what.steps;
     }
-    t_.report("slowest_phase", std::ranges::min(each.values));
-    t_.report("quickest_phase", std::ranges::max(each.values));
+    t_.report("bandwidth_min", std::ranges::min(each.values));
+    t_.report("bandwidth_max", std::ranges::max(each.values));
   }
 
   Trial& t_;
@@ -101,8 +101,8 @@ class Dense {
 inline std::vector<Quantity> dense_reports(std::vector<Quantity> more = {}) {
   more.insert(more.begin(), {{"bandwidth", "B/s", "higher", "what a process sends, over all phases"},
                              {"total_bandwidth", "B/s", "higher", "what all processes send, over all phases"},
-                             {"slowest_phase", "B/s", "higher", "per process"},
-                             {"quickest_phase", "B/s", "higher", "per process"}});
+                             {"bandwidth_min", "B/s", "higher", "per process, of the slowest phase"},
+                             {"bandwidth_max", "B/s", "higher", "per process, of the fastest phase"}});
   return more;
 }
 

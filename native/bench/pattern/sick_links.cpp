@@ -191,7 +191,7 @@ class Study {
       slow_links.at({i, 1}) = links[i].sickness.confidence;
       worst = std::max(worst, links[i].sickness.factor);
     }
-    t_.report("worst_factor", worst);
+    t_.report("slowdown_max", worst);
     t_.report("slow_ranks", static_cast<double>(slow.size()));
     t_.report("slow_links", static_cast<double>(links.size()));
     t_.report("pairs_measured", 100.0 * std::min(1.0, static_cast<double>(rounds_) / circle_rounds(t_.ranks())));
@@ -225,7 +225,7 @@ BENCHMARK(sick_links,
           .sampling = Sampling::study,
           .ranks = at_least(4),
           .sized = false,
-          .reports = {{"worst_factor", "1", "lower", "how much slower the slowest rank or link named is; 1 if none is"},
+          .reports = {{"slowdown_max", "1", "lower", "how much slower the slowest rank or link named is; 1 if none is"},
                       {"slow_ranks", "1", "lower", "ranks named: nodes, with one rank on each"},
                       {"slow_links", "1", "lower", "links named, of those measured"},
                       {"pairs_measured", "%", "higher", "of all pairs of ranks"},

@@ -6,7 +6,7 @@ import json
 from typing import Protocol
 
 from kiviat.ingest import hpcc, hpcg, hpl, imb, lammps, osu, stream
-from kiviat.record import OLDER_RECORD_SCHEMA, InputError, Record
+from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record
 from kiviat.record.valid import first_wrong, parse_json
 
 
@@ -49,7 +49,7 @@ def _refuse_impossible(record: Record, where: str) -> None:
     """Raise InputError for a record that is not valid: its run could not be read."""
     try:
         wrong = first_wrong(
-            parse_json(json.dumps(record.to_json() | {"schema": OLDER_RECORD_SCHEMA})), "record"
+            parse_json(json.dumps(record.to_json() | {"schema": UNSEALED_RECORD_SCHEMA})), "record"
         )
     except ValueError as error:
         wrong = str(error)

@@ -2,9 +2,10 @@
 
 from kiviat.record.errors import InputError
 from kiviat.record.schema import (
-    OLDER_RECORD_SCHEMA,
+    OLDER_RECORD_SCHEMAS,
     RECORD_SCHEMA,
     RUN_SCHEMA,
+    UNSEALED_RECORD_SCHEMA,
     data_path,
     refuse_other_version,
     schema,
@@ -13,9 +14,10 @@ from kiviat.record.types import Metric, Record, Row, Table, TableRow
 from kiviat.record.writing import is_replaced, refusing, replacing, write_whole
 
 __all__ = [
-    "OLDER_RECORD_SCHEMA",
+    "OLDER_RECORD_SCHEMAS",
     "RECORD_SCHEMA",
     "RUN_SCHEMA",
+    "UNSEALED_RECORD_SCHEMA",
     "InputError",
     "Metric",
     "Record",

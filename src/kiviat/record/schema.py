@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from kiviat.record.errors import InputError
 
-RECORD_SCHEMA = "kiviat.record/2"
-OLDER_RECORD_SCHEMA = "kiviat.record/1"  # without checksums
+RECORD_SCHEMA = "kiviat.record/3"
+UNSEALED_RECORD_SCHEMA = "kiviat.record/1"  # without checksums
+# Some of their metrics have other names (earlier_metrics.py).
+OLDER_RECORD_SCHEMAS = (UNSEALED_RECORD_SCHEMA, "kiviat.record/2")
 RUN_SCHEMA = "kiviat.run/1"
 
 
@@ -31,11 +34,11 @@ def schema(name: str) -> dict[str, Any]:
     return loaded
 
 
-def refuse_other_version(seen: object, expected: str, older: str | None = None) -> None:
-    """Raises InputError, naming both versions, unless `seen` is `expected`, or `older` where that is read."""
+def refuse_other_version(seen: object, expected: str, older: Sequence[str] = ()) -> None:
+    """Raise InputError, naming both versions, unless `seen` is `expected` or one of `older`."""
     if seen is None:
         raise InputError(f"it names no schema, where {expected!r} is expected: kiviat did not write it")
-    if seen not in (expected, older):
+    if seen not in (expected, *older):
         raise InputError(
             f"schema {seen!r} cannot be read: this version of kiviat reads {expected!r}; "
             "use the kiviat that wrote it, or export from there"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kiviat.record.schema import OLDER_RECORD_SCHEMA, RECORD_SCHEMA, refuse_other_version
+from kiviat.record.earlier_metrics import current_name
+from kiviat.record.schema import OLDER_RECORD_SCHEMAS, RECORD_SCHEMA, refuse_other_version
 
 Scalar = str | int | float | bool
 
@@ -132,11 +133,16 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMA)
+        refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMAS)
         later = {"notes", "numbers"}  # records of earlier versions have none
         values = {field.name: data[field.name] for field in fields(cls) if field.name not in later}
         values |= {name: data.get(name, {}) for name in later}
-        values["metrics"] = tuple(Metric.from_json(metric) for metric in data["metrics"])
+        values["metrics"] = tuple(
+            Metric.from_json(
+                metric | {"name": current_name(data["schema"], data["benchmark"], metric["name"])}
+            )
+            for metric in data["metrics"]
+        )
         values["tables"] = tuple(Table.from_json(table) for table in data["tables"])
         return cls(**values)
 

@@ -15,7 +15,14 @@ from typing import Any
 
 import duckdb
 
-from kiviat.record import OLDER_RECORD_SCHEMA, RECORD_SCHEMA, InputError, refuse_other_version, schema
+from kiviat.record import (
+    OLDER_RECORD_SCHEMAS,
+    RECORD_SCHEMA,
+    UNSEALED_RECORD_SCHEMA,
+    InputError,
+    refuse_other_version,
+    schema,
+)
 from kiviat.record.valid import first_wrong, parse_json
 from kiviat.store.checksum import is_intact
 
@@ -87,7 +94,7 @@ def _breaks(part: Mapping[str, Any], of: str = "") -> str:
 
 
 # How a line without checksum begins. Its content is looked at by DuckDB, which is a hundred times faster.
-_OLDER = f'{{"schema":"{OLDER_RECORD_SCHEMA}"'.encode()
+_OLDER = f'{{"schema":"{UNSEALED_RECORD_SCHEMA}"'.encode()
 
 
 def refuse_damaged(readable: Path, name: Path) -> int:
@@ -133,12 +140,12 @@ def _reason(line: bytes) -> str | None:
     if not isinstance(data, dict):
         return f"{type(data).__name__} instead of a record; the file is not ours"
     try:
-        refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMA)
+        refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMAS)
     except InputError as error:
         return str(error)
     if wrong := first_wrong(data, "record") or _misshapen(data["tables"]):
         return f"{wrong}; the file is damaged or not ours"
-    if is_intact(line) or (data["schema"] == OLDER_RECORD_SCHEMA and "crc32" not in data):
+    if is_intact(line) or (data["schema"] == UNSEALED_RECORD_SCHEMA and "crc32" not in data):
         return None
     return (
         f"its checksum is {data.get('crc32', 'missing')}, which is not that of the line: it was damaged or "

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Literal
 import duckdb
 
 from kiviat.record import InputError
+from kiviat.record.earlier_metrics import current_name_sql
 from kiviat.store.check import first_bad_line, refuse_damaged
 from kiviat.store.columns import columns
 from kiviat.store.duck import interruptible, plain_folder, plain_names
@@ -134,10 +135,12 @@ def _define(connection: duckdb.DuckDBPyConnection, sources: _Sources) -> None:
         "records": f"SELECT * EXCLUDE (metrics, tables, crc32) FROM {without}",
         "tables": f"SELECT {_IDENTITY}, unnest(t) FROM (SELECT *, unnest(tables) AS t FROM {without})",
         "metrics": (
-            f"SELECT {_IDENTITY}, outcome, unnest(m) FROM (SELECT *, unnest(metrics) AS m FROM {without})"
+            f'SELECT * EXCLUDE "schema" REPLACE ({current_name_sql("name")} AS name) FROM '
+            f'(SELECT "schema", {_IDENTITY}, outcome, unnest(m) FROM '
+            f"(SELECT *, unnest(metrics) AS m FROM {without}))"
         ),
         "samples": (
-            f"SELECT {_IDENTITY}, m.name AS metric, m.unit AS unit, "
+            f"SELECT {_IDENTITY}, {current_name_sql('m.name')} AS metric, m.unit AS unit, "
             "generate_subscripts(m.samples, 1) - 1 AS index, unnest(m.samples) AS value FROM "
             f"(SELECT *, unnest(metrics) AS m FROM {source})"
         ),

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from kiviat.record import InputError, Row
+from kiviat.record.earlier_metrics import current_name_sql
 from kiviat.record.run import Run
 from kiviat.record.types import Scalar
 from kiviat.record.units import counted
@@ -157,9 +158,11 @@ def _of_records() -> str:
 
 
 def _of_metrics() -> str:
-    known = {"metric": "m.name"} | {name: f"coalesce(m.{name}, {other})" for name, other in _UNKNOWN.items()}
+    known = {"metric": current_name_sql("m.name")} | {
+        name: f"coalesce(m.{name}, {other})" for name, other in _UNKNOWN.items()
+    }
     selected = ", ".join(known.get(name, f'm."{name}"') for name in _OF_METRIC)
-    return f"SELECT {selected} FROM (SELECT unnest(metrics) AS m FROM records)"
+    return f'SELECT {selected} FROM (SELECT "schema", benchmark, unnest(metrics) AS m FROM records)'
 
 
 @lru_cache(maxsize=4096)

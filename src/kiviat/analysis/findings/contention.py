@@ -239,8 +239,8 @@ def _crossing_of_phases(ratio: Summary, nodes: Nodes | None) -> str:
 
 
 def _halves(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    worst = chosen(summaries, "bisection", "worst_half")
-    best = chosen(summaries, "bisection", "best_half")
+    worst = chosen(summaries, "bisection", "random_bandwidth_min")
+    best = chosen(summaries, "bisection", "random_bandwidth_max")
     if not (worst and best and worst.ranks > 2) or not (
         worst.median * _ALIKE < best.median and apart(worst, best)
     ):

@@ -36,7 +36,7 @@ def findings(
 
 
 def _sick(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf) -> Iterator[Finding]:
-    worst = chosen(summaries, "sick_links", "worst_factor")
+    worst = chosen(summaries, "sick_links", "slowdown_max")
     if worst is None:
         return
     named = sick([grid for grid in grids if grid.case == worst.case])
@@ -160,11 +160,11 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
 
 
 def _noise(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf) -> Iterator[Finding]:
-    mean, worst = (chosen(summaries, "noise", metric) for metric in ("noise", "noise_worst"))
+    mean, worst = (chosen(summaries, "noise", metric) for metric in ("noise", "noise_max"))
     if not (mean and worst):
         return
     noisy = worst.median > _NOISY and not worst.oversubscribed
-    longest = chosen(summaries, "noise", "detour_worst")
+    longest = chosen(summaries, "noise", "detour_max")
     detail = f"Time of a fixed amount of work over its minimum, mean over {worst.ranks} ranks"
     detail += f"; the longest interruption lasts {_value(longest)}. " if longest else ". "
     if most := _noisiest(grids, worst):
