@@ -1,4 +1,5 @@
-// The search of Gears by an R-tree: rtree_gears I J K STEPS prints seconds for each step and the contacts of all of them.
+// The search of Gears by an R-tree: rtree_gears I J K STEPS prints seconds for each step and the contacts of all of
+// them.
 #include <boost/geometry.hpp>
 #include <boost/geometry/geometries/box.hpp>
 #include <boost/geometry/geometries/point.hpp>
@@ -21,11 +22,12 @@ using Tree = geometry::index::rtree<Entry, geometry::index::rstar<16>>;
 
 template <class Use>
 void each_that_overlaps(const Tree& tree, const TreeBox& box, Use use) {
-  tree.query(geometry::index::intersects(box), boost::make_function_output_iterator([&](const Entry& entry) { use(entry); }));
+  tree.query(geometry::index::intersects(box),
+             boost::make_function_output_iterator([&](const Entry& entry) { use(entry); }));
 }
 
-// Each pair once, for gears do not meet themselves: a tree of the faces of each gear, and one of gears, by which those are
-// found that may meet; then of two such gears the faces of the one that reach into the box of the other.
+// Each pair once, for gears do not meet themselves: a tree of the faces of each gear, and one of gears, by which those
+// are found that may meet; then of two such gears the faces of the one that reach into the box of the other.
 void search(const std::vector<std::vector<Entry>>& gears, std::vector<std::pair<std::uint32_t, std::uint32_t>>& found) {
   std::vector<Tree> trees;
   std::vector<Entry> boxes;

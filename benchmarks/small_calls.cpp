@@ -1,4 +1,5 @@
-// The cheapest calls of a rank with itself: a line for each, its name and nanoseconds of one call, the least of many blocks.
+// The cheapest calls of a rank with itself: a line for each, its name and nanoseconds of one call, the least of many
+// blocks.
 #include <mpi.h>
 
 #include <algorithm>

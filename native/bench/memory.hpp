@@ -11,19 +11,23 @@
 namespace kiviat {
 
 inline Axis memory_axis() {
-  return {"memory", "auto", "B", "memory that the problem takes on each rank; auto: half of what is available to it, on simulated machines 4 MiB; auto:BYTES: likewise, but at most so much"};
+  return {"memory", "auto", "B",
+          "memory that the problem takes on each rank; auto: half of what is available to it, on simulated machines 4 "
+          "MiB; auto:BYTES: likewise, but at most so much"};
 }
 
 // Bytes that are available to each rank: to the one that has the least. Collective.
-inline double available_to_each(const Trial& t) { return -t.worst(-static_cast<double>(t.session().memory_share_bytes)); }
+inline double available_to_each(const Trial& t) {
+  return -t.worst(-static_cast<double>(t.session().memory_share_bytes));
+}
 
 // Skips where `what` takes more bytes on a rank than there are; ranks may need unlike ones. Collective.
 inline void refuse_more_than_available(const Trial& t, const std::string& what, double own_bytes) {
   if (!host::carries_payload()) return;
   const double bytes = t.worst(own_bytes);
   if (const double share = available_to_each(t); bytes > share)
-    throw Skip(what + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " + std::to_string(std::llround(share)) +
-               " B available to each");
+    throw Skip(what + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " +
+               std::to_string(std::llround(share)) + " B available to each");
 }
 
 // Bytes on each rank, equal on all of them. Collective.
@@ -38,13 +42,15 @@ inline std::int64_t memory_of(const Trial& t) {
   std::int64_t most = std::int64_t{1} << 50;
   if (asked != "auto") {
     if (asked[4] == ':') most = to_integer(std::string_view(asked).substr(5), "memory=auto");
-    if (asked[4] != ':' || most < least) throw UsageError("memory=" + asked + ": give bytes, auto, or auto:BYTES with at least " + std::to_string(least));
+    if (asked[4] != ':' || most < least)
+      throw UsageError("memory=" + asked + ": give bytes, auto, or auto:BYTES with at least " + std::to_string(least));
   }
   if (t.deterministic()) return std::min(most, of_simulated);
   return std::min(most, static_cast<std::int64_t>(available_to_each(t) / 2));
 }
 
-// Memory of so many bytes for this rank's part of the problem; Skip on all ranks alike if one does not get it. Collective.
+// Memory of so many bytes for this rank's part of the problem; Skip on all ranks alike if one does not get it.
+// Collective.
 inline HugePages pages_of(const Trial& t, std::size_t bytes) {
   HugePages pages(bytes);
   if (const double missing = t.worst(pages ? 0 : static_cast<double>(bytes)); missing > 0)
@@ -53,7 +59,8 @@ inline HugePages pages_of(const Trial& t, std::size_t bytes) {
 }
 
 // An axis whose value is a number within bounds, or `auto`, for which `automatic` stands.
-inline std::int64_t bounded_or_auto(const Trial& t, const std::string& axis, std::int64_t least, std::int64_t most, std::int64_t automatic) {
+inline std::int64_t bounded_or_auto(const Trial& t, const std::string& axis, std::int64_t least, std::int64_t most,
+                                    std::int64_t automatic) {
   return t.text(axis) == "auto" ? automatic : bounded(t, axis, least, most);
 }
 

@@ -89,10 +89,14 @@ std::vector<Axis> Benchmark::axes() const {
   std::vector<Axis> all = traits.axes;
   all.push_back({"group", "0", "ranks", "ranks in each of several groups that run at once; 0: one group of all"});
   if (traits.sampling != Sampling::study)
-    all.push_back({"report", "worst", "", "the slowest group's time alone, or that of each group as well", {"worst", "all"}});
+    all.push_back(
+        {"report", "worst", "", "the slowest group's time alone, or that of each group as well", {"worst", "all"}});
   if (traits.buffers) {
     all.push_back({"buffer", "malloc", "", "where buffers come from", {"malloc", "alloc_mem"}});
-    all.push_back({"cache", "hot", "", "hot: one buffer again and again; off: rotate through more than the last-level cache",
+    all.push_back({"cache",
+                   "hot",
+                   "",
+                   "hot: one buffer again and again; off: rotate through more than the last-level cache",
                    {"hot", "off"}});
   }
   return all;
@@ -150,9 +154,10 @@ std::string Benchmark::describe() const {
     report.field("problem", nullptr);
   }
   std::vector<std::string> phases;
-  for (const auto& [names, role] : {std::pair(&traits.phases.computation, "computation"),
-                                    std::pair(&traits.phases.communication, "communication")})
-    for (const std::string& phase : *names) phases.push_back(json::Object().field("name", phase).field("role", role).text());
+  for (const auto& [names, role] :
+       {std::pair(&traits.phases.computation, "computation"), std::pair(&traits.phases.communication, "communication")})
+    for (const std::string& phase : *names)
+      phases.push_back(json::Object().field("name", phase).field("role", role).text());
   report.raw("phases", json::array(phases, [](const std::string& phase) { return phase; }));
   const char* numbers[] = {"any", "powers_of_two", "squares"};
   rule.field("numbers", numbers[static_cast<int>(traits.ranks.numbers)]);

@@ -48,8 +48,8 @@ struct Headline {
   int place = 99;
 };
 
-// How the size of a problem is counted, which tells strong scaling from weak: by a number of Trial::number, a metric or an
-// axis. "class" is an axis that names it; "ranks": there is nothing in it but these.
+// How the size of a problem is counted, which tells strong scaling from weak: by a number of Trial::number, a metric or
+// an axis. "class" is an axis that names it; "ranks": there is nothing in it but these.
 struct ProblemSize {
   std::string counts, words = {};  // words say it in a report: {} is the number, {,} has commas
   double power = 1;                // of the number, that memory grows with
@@ -75,15 +75,15 @@ struct Traits {
   int element_bytes = 1;   // sizes that are no multiple of it are skipped (reductions)
   bool bandwidth = false;  // reports bytes per second
   bool message_rate = false;
-  bool threads = false;  // several threads of a rank communicate: in launches with MPI_THREAD_MULTIPLE
+  bool threads = false;                // several threads of a rank communicate: in launches with MPI_THREAD_MULTIPLE
   std::vector<Quantity> reports = {};  // of a study; the first one stands for it
   double nominal_s = 0;                // of a study: about how long it takes
   std::vector<Axis> axes = {};
-  // Where reports show it. Sections are those of src/kiviat/report/study/sections.py, or a new one; empty: that of timed
-  // messages, and none of a study.
+  // Where reports show it. Sections are those of src/kiviat/report/study/sections.py, or a new one; empty: that of
+  // timed messages, and none of a study.
   std::string section = {};
-  int place = 0;        // among the benchmarks of the section; 0: after the others, by name
-  bool tabled = true;   // of a study: a table of the section has its quantities, as no figure does
+  int place = 0;              // among the benchmarks of the section; 0: after the others, by name
+  bool tabled = true;         // of a study: a table of the section has its quantities, as no figure does
   std::string headline = {};  // the metric that stands for it; empty: the first
   std::string scales = {};    // the metric that speedup is of; empty: the headline
   std::vector<Headline> headlines = {};

@@ -1,8 +1,8 @@
 #include "driver/format.hpp"
 
 #include <cinttypes>
-#include <cstdio>
 #include <cmath>
+#include <cstdio>
 
 #include "results/recorder.hpp"
 #include "support/failure.hpp"
@@ -38,7 +38,8 @@ class Tabular : public Format {
   static void study(const Case& spec, const Result& result) {
     std::printf("# %s: check %s, %.1f s\n", spec.id.c_str(), result.check.c_str(), result.elapsed_s);
     for (const Metric& metric : result.metrics)
-      std::printf("  %-40s %14.6g %s\n", metric.name.c_str(), result.summary(metric).p50.value_or(NAN), metric.unit.c_str());
+      std::printf("  %-40s %14.6g %s\n", metric.name.c_str(), result.summary(metric).p50.value_or(NAN),
+                  metric.unit.c_str());
     for (const auto& [name, words] : result.notes) std::printf("  %s: %s\n", name.c_str(), words.c_str());
   }
   static Summary summary(const Outcome& outcome, const char* metric) {
@@ -57,8 +58,8 @@ class Readable final : public Tabular {
   }
   void row(std::int64_t bytes, const Outcome& outcome) override {
     const Summary time = summary(outcome, "time");
-    std::printf("%12" PRId64 " %8zu %12.3f %10.3f %10.3f %12.3f ", bytes, time.count, micro(time.p50), micro(time.ci_low),
-                micro(time.ci_high), micro(time.min));
+    std::printf("%12" PRId64 " %8zu %12.3f %10.3f %10.3f %12.3f ", bytes, time.count, micro(time.p50),
+                micro(time.ci_low), micro(time.ci_high), micro(time.min));
     const auto rate = summary(outcome, "bandwidth").p50;
     rate ? std::printf("%12.2f", *rate / 1e6) : std::printf("%12s", "-");
     std::printf("  %s\n", outcome.result.check.c_str());
@@ -67,12 +68,12 @@ class Readable final : public Tabular {
 
 // The two columns of the OSU micro-benchmarks, means as there; `bandwidth` where they report it.
 class Osu final : public Tabular {
-  static bool rated(const Outcome& outcome) {
-    return outcome.benchmark == "uniband" || outcome.benchmark == "biband";
-  }
+  static bool rated(const Outcome& outcome) { return outcome.benchmark == "uniband" || outcome.benchmark == "biband"; }
   void head(const Outcome& outcome) override {
     std::printf("\n# Kiviat %s, %d ranks\n%-10s%20s\n", outcome.benchmark.c_str(), outcome.ranks, "# Size",
-                rated(outcome) ? "Bandwidth (MB/s)" : outcome.ranks > 2 ? "Avg Latency(us)" : "Latency (us)");
+                rated(outcome)      ? "Bandwidth (MB/s)"
+                : outcome.ranks > 2 ? "Avg Latency(us)"
+                                    : "Latency (us)");
   }
   void row(std::int64_t bytes, const Outcome& outcome) override {
     if (rated(outcome)) {
@@ -88,9 +89,10 @@ class Osu final : public Tabular {
 class Imb final : public Tabular {
   static bool collective(const Outcome& outcome) { return outcome.result.metric("time_rank_mean"); }
   void head(const Outcome& outcome) override {
-    std::printf("\n#---------------------------------------------------\n# Benchmarking %s\n# #processes = %d\n"
-                "#---------------------------------------------------\n",
-                outcome.benchmark.c_str(), outcome.ranks);
+    std::printf(
+        "\n#---------------------------------------------------\n# Benchmarking %s\n# #processes = %d\n"
+        "#---------------------------------------------------\n",
+        outcome.benchmark.c_str(), outcome.ranks);
     std::printf(collective(outcome) ? "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
                                     : "       #bytes #repetitions      t[usec]   Mbytes/sec\n");
   }
@@ -148,7 +150,9 @@ class Jsonl : public Format {
 };
 
 class JsonArray final : public Jsonl {
-  void print(const std::string& json) override { std::printf("%s%s", first_ ? "[\n" : ",\n", json.c_str()), first_ = false; }
+  void print(const std::string& json) override {
+    std::printf("%s%s", first_ ? "[\n" : ",\n", json.c_str()), first_ = false;
+  }
   void end() override { std::printf("\n]\n"); }
   bool first_ = true;
 };

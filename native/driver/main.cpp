@@ -67,7 +67,8 @@ void refuse_contradictions(const Options& options) {
       throw UsageError(std::string(option) + " " + found->second + ": " + why + "; leave it out");
   };
   if (adaptive) return without("-x", "without -i or --pallas2 a case warms up until it is warm");
-  for (const char* option : {"--target", "--budget"}) without(option, "with a fixed number of iterations a case ends after these");
+  for (const char* option : {"--target", "--budget"})
+    without(option, "with a fixed number of iterations a case ends after these");
 }
 
 // An option that does nothing is a mistake: at least one of the benchmarks has to use it.
@@ -81,8 +82,10 @@ void refuse_unused(const Options& options, const std::vector<const Benchmark*>& 
     }
     if (used) continue;
     for (const std::string& other : named.front()->options()) takes += other + ", ";
-    for (const Axis& axis : named.front()->axes()) takes += (takes.empty() || takes.ends_with(' ') ? "--set " : "/") + axis.name;
-    throw UsageError(option + (value.empty() ? "" : " " + value) + " is not used by " + names + "; " + named.front()->name + " takes " + takes);
+    for (const Axis& axis : named.front()->axes())
+      takes += (takes.empty() || takes.ends_with(' ') ? "--set " : "/") + axis.name;
+    throw UsageError(option + (value.empty() ? "" : " " + value) + " is not used by " + names + "; " +
+                     named.front()->name + " takes " + takes);
   }
 }
 
@@ -96,24 +99,42 @@ Options parse(int argc, char** argv) {
     };
     // Of an option of benchmarks.
     const auto noted = [&] { return options.given[argument] = value(); };
-    if (argument == "--list") options.list = true;
-    else if (argument == "--describe") options.describe = true;
-    else if (argument == "--info") options.info = true;
-    else if (argument == "--help" || argument == "-h") options.help = true;
-    else if (argument == "--version") options.version = true;
-    else if (argument == "--cases") options.cases = value();
-    else if (argument == "--out" || argument == "--json") options.out = value();
-    else if (argument == "--format") options.format = value();
-    else if (argument == "-m") options.sizes = noted();
-    else if (argument == "-i") options.words["iterations"] = noted(), options.words.try_emplace("mode", "fixed");
-    else if (argument == "-x") options.words["warmup"] = noted();
-    else if (argument == "--pallas2") options.words["mode"] = "pallas2", options.given[argument];
-    else if (argument == "--sync") options.words["sync"] = noted();
-    else if (argument == "--target") options.words["target"] = std::to_string(to_real(noted(), "--target") / 100);
-    else if (argument == "--budget") options.words["budget_s"] = noted();
-    else if (argument == "--ranks") options.words["ranks"] = value();
-    else if (argument == "--seed") options.words["seed"] = value();
-    else if (argument == "--threads") options.threads = value();
+    if (argument == "--list")
+      options.list = true;
+    else if (argument == "--describe")
+      options.describe = true;
+    else if (argument == "--info")
+      options.info = true;
+    else if (argument == "--help" || argument == "-h")
+      options.help = true;
+    else if (argument == "--version")
+      options.version = true;
+    else if (argument == "--cases")
+      options.cases = value();
+    else if (argument == "--out" || argument == "--json")
+      options.out = value();
+    else if (argument == "--format")
+      options.format = value();
+    else if (argument == "-m")
+      options.sizes = noted();
+    else if (argument == "-i")
+      options.words["iterations"] = noted(), options.words.try_emplace("mode", "fixed");
+    else if (argument == "-x")
+      options.words["warmup"] = noted();
+    else if (argument == "--pallas2")
+      options.words["mode"] = "pallas2", options.given[argument];
+    else if (argument == "--sync")
+      options.words["sync"] = noted();
+    else if (argument == "--target")
+      options.words["target"] = std::to_string(to_real(noted(), "--target") / 100);
+    else if (argument == "--budget")
+      options.words["budget_s"] = noted();
+    else if (argument == "--ranks")
+      options.words["ranks"] = value();
+    else if (argument == "--seed")
+      options.words["seed"] = value();
+    else if (argument == "--threads")
+      options.threads = value();
     else if (argument == "--set") {
       const std::string word = value();
       const auto equals = word.find('=');
@@ -136,8 +157,8 @@ Options parse(int argc, char** argv) {
                                                : options.words.begin()->first) +
                      " out");
   refuse_contradictions(options);
-  if (!driven && options.names.empty() && !options.list && !options.describe && !options.info &&
-      !options.help && !options.version)
+  if (!driven && options.names.empty() && !options.list && !options.describe && !options.info && !options.help &&
+      !options.version)
     throw UsageError("no benchmark given; see --help and --list");
   return options;
 }
@@ -284,8 +305,10 @@ int main(int argc, char** argv) {
   }
 
   int rank, code, provided;
-  if (options.threads == "multiple") MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  else MPI_Init(&argc, &argv);
+  if (options.threads == "multiple")
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  else
+    MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     code = run(options);

@@ -65,7 +65,8 @@ Outcome run_case(const Case& spec, Session& session) {
     const Members members = members_of(spec, benchmark, session.size);
     outcome.ranks = static_cast<int>(members.ranks);
     if (members.last() >= session.size)
-      throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, the launch has " + std::to_string(session.size));
+      throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, the launch has " +
+                 std::to_string(session.size));
     member = members.contain(session.rank);
     if (Assembly::silent() && members.ranks == session.size) {
       members_comm = session.world;

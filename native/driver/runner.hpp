@@ -9,7 +9,7 @@ namespace kiviat {
 
 struct Outcome {
   Result result;
-  int ranks = 0;         // that took part
+  int ranks = 0;  // that took part
   bool sized = true;
   std::string benchmark;  // its name, also where an alias was given
 };

@@ -15,23 +15,27 @@ namespace {
 
 constexpr const char* core_variable = "OPENBLAS_CORETYPE";
 
-// Fortran's, which every BLAS has. `Integer` is 32 bits wide but where names end in 64_. Lengths of characters come last.
+// Fortran's, which every BLAS has. `Integer` is 32 bits wide but where names end in 64_. Lengths of characters come
+// last.
 template <class Integer>
-using Gemm = void(const char*, const char*, const Integer*, const Integer*, const Integer*, const double*, const double*, const Integer*,
-                  const double*, const Integer*, const double*, double*, const Integer*, std::size_t, std::size_t);
+using Gemm = void(const char*, const char*, const Integer*, const Integer*, const Integer*, const double*,
+                  const double*, const Integer*, const double*, const Integer*, const double*, double*, const Integer*,
+                  std::size_t, std::size_t);
 template <class Integer>
-using Trsm = void(const char*, const char*, const char*, const char*, const Integer*, const Integer*, const double*, const double*,
-                  const Integer*, double*, const Integer*, std::size_t, std::size_t, std::size_t, std::size_t);
+using Trsm = void(const char*, const char*, const char*, const char*, const Integer*, const Integer*, const double*,
+                  const double*, const Integer*, double*, const Integer*, std::size_t, std::size_t, std::size_t,
+                  std::size_t);
 
 template <class Integer>
 void bind(Blas& blas, void* gemm_address, void* trsm_address) {
   auto* const gemm = reinterpret_cast<Gemm<Integer>*>(gemm_address);
   auto* const trsm = reinterpret_cast<Trsm<Integer>*>(trsm_address);
-  blas.gemm = [gemm](std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const double* a, std::int64_t lda, const double* b,
-                     std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
+  blas.gemm = [gemm](std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const double* a, std::int64_t lda,
+                     const double* b, std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
     if (m <= 0 || n <= 0) return;
     const auto rows = static_cast<Integer>(m), columns = static_cast<Integer>(n), inner = static_cast<Integer>(k);
-    const auto a_step = static_cast<Integer>(lda), b_step = static_cast<Integer>(ldb), c_step = static_cast<Integer>(ldc);
+    const auto a_step = static_cast<Integer>(lda), b_step = static_cast<Integer>(ldb),
+               c_step = static_cast<Integer>(ldc);
     gemm("N", "N", &rows, &columns, &inner, &alpha, a, &a_step, b, &b_step, &beta, c, &c_step, 1, 1);
   };
   blas.trsm = [trsm](std::int64_t m, std::int64_t n, const double* l, std::int64_t ldl, double* b, std::int64_t ldb) {
@@ -84,7 +88,8 @@ void introduce(Blas& blas, void* library, const Naming& naming) {
     words >> first >> version;
     const std::string core = core_of_openblas(library, naming);
     const std::string told = std::getenv(core_variable) ? std::string(" as ") + core_variable + " says" : "";
-    blas.name = "OpenBLAS " + (first == "OpenBLAS" ? version : "before 0.3.4") + (core.empty() ? "" : " (" + core + ")" + told);
+    blas.name =
+        "OpenBLAS " + (first == "OpenBLAS" ? version : "before 0.3.4") + (core.empty() ? "" : " (" + core + ")" + told);
     if (const auto set = function<void(int)>(library, naming.of("openblas_set_num_threads"))) blas.set_threads = set;
   } else if (const auto bli_version = function<const char*()>(library, "bli_info_get_version_str")) {
     blas.name = std::string("BLIS ") + bli_version();
@@ -110,9 +115,12 @@ bool load(const char* file, Blas& blas) {
     if (!function<void()>(library, naming.of("dgemm_")) || !function<void()>(library, naming.of("dtrsm_"))) continue;
     library = reload_if_misled(library, file, naming);
     if (!library) return false;
-    void *const gemm = dlsym(library, naming.of("dgemm_").c_str()), *const trsm = dlsym(library, naming.of("dtrsm_").c_str());
-    if (*naming.after) bind<std::int64_t>(blas, gemm, trsm);
-    else bind<std::int32_t>(blas, gemm, trsm);
+    void *const gemm = dlsym(library, naming.of("dgemm_").c_str()), *const trsm =
+                                                                        dlsym(library, naming.of("dtrsm_").c_str());
+    if (*naming.after)
+      bind<std::int64_t>(blas, gemm, trsm);
+    else
+      bind<std::int32_t>(blas, gemm, trsm);
     blas.path = path_of(gemm);
     introduce(blas, library, naming);
     return true;
@@ -125,8 +133,11 @@ bool load(const char* file, Blas& blas) {
 
 std::string better_core(const std::string& core, const std::string& flags) {
   // Those that know the instructions the others lack; Zen's kernels are Haswell's.
-  constexpr std::array modern = {"Haswell", "Zen", "Excavator", "SkylakeX", "Cooperlake", "Sapphirerapids", "SapphireRapids"};
-  const auto has = [&](const char* flag) { return (" " + flags + " ").find(std::string(" ") + flag + " ") != std::string::npos; };
+  constexpr std::array modern = {"Haswell",        "Zen",           "Excavator", "SkylakeX", "Cooperlake",
+                                 "Sapphirerapids", "SapphireRapids"};
+  const auto has = [&](const char* flag) {
+    return (" " + flags + " ").find(std::string(" ") + flag + " ") != std::string::npos;
+  };
   if (!has("avx2") || !has("fma") || std::ranges::find(modern, core) != modern.end()) return "";
   return has("avx512f") && has("avx512dq") && has("avx512vl") ? "SkylakeX" : "Haswell";
 }
@@ -136,15 +147,20 @@ Blas find_blas() {
   if (const char* given = std::getenv("KIVIAT_BLAS"); given && *given) {
     if (load(given, blas)) return blas;
     const char* why = dlerror();
-    throw Skip(std::string("KIVIAT_BLAS=") + given + " is no BLAS with dgemm and dtrsm" + (why ? std::string(": ") + why : "") +
-               "; give the path of one, or leave it out");
+    throw Skip(std::string("KIVIAT_BLAS=") + given + " is no BLAS with dgemm and dtrsm" +
+               (why ? std::string(": ") + why : "") + "; give the path of one, or leave it out");
   }
-  constexpr std::array files = {"libopenblas.so.0", "libopenblas.so", "libopenblasp.so.0", "libopenblaso.so.0", "libblis.so.4",
-                                "libblis-mt.so.4", "libblis.so.3", "libblis.so", "libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so",
-                                "/System/Library/Frameworks/Accelerate.framework/Accelerate", "libblas.so.3", "libblas.so"};
+  constexpr std::array files = {
+      "libopenblas.so.0",  "libopenblas.so", "libopenblasp.so.0",
+      "libopenblaso.so.0", "libblis.so.4",   "libblis-mt.so.4",
+      "libblis.so.3",      "libblis.so",     "libmkl_rt.so.2",
+      "libmkl_rt.so.1",    "libmkl_rt.so",   "/System/Library/Frameworks/Accelerate.framework/Accelerate",
+      "libblas.so.3",      "libblas.so"};
   for (const char* file : files)
     if (load(file, blas)) return blas;
-  throw Skip("no BLAS was found: install one (Debian and Ubuntu: apt install libopenblas0-pthread), or name one in KIVIAT_BLAS");
+  throw Skip(
+      "no BLAS was found: install one (Debian and Ubuntu: apt install libopenblas0-pthread), or name one in "
+      "KIVIAT_BLAS");
 }
 
 }  // namespace kiviat

@@ -43,38 +43,51 @@ template <Reuse reuse>
 }
 
 template <Reuse reuse>
-[[gnu::always_inline]] inline void turned(Complex* __restrict to, std::int64_t to_line, const Complex* __restrict from, std::int64_t from_line, std::int64_t count,
-                                          std::int64_t rows) {
+[[gnu::always_inline]] inline void turned(Complex* __restrict to, std::int64_t to_line, const Complex* __restrict from,
+                                          std::int64_t from_line, std::int64_t count, std::int64_t rows) {
   for (std::int64_t i = 0; i < count; ++i, to += to_line, ++from)
     for (std::int64_t r = 0; r < rows; ++r) store<reuse>(to + r, load(from + r * from_line));
 }
 
 template <Reuse reuse>
-[[gnu::always_inline]] inline void turned_times(Complex* __restrict to, const Complex* __restrict from, std::int64_t from_line, std::int64_t count,
-                                                std::int64_t rows, const Complex* __restrict coarse, const Complex* __restrict fine, std::int64_t fine_line) {
+[[gnu::always_inline]] inline void turned_times(Complex* __restrict to, const Complex* __restrict from,
+                                                std::int64_t from_line, std::int64_t count, std::int64_t rows,
+                                                const Complex* __restrict coarse, const Complex* __restrict fine,
+                                                std::int64_t fine_line) {
   for (std::int64_t i = 0; i < count; ++i, to += rows, ++from, fine += fine_line) {
     const Pair factor = load(coarse + i);
-    for (std::int64_t r = 0; r < rows; ++r) store<reuse>(to + r, product(load(from + r * from_line), product(load(fine + r), factor)));
+    for (std::int64_t r = 0; r < rows; ++r)
+      store<reuse>(to + r, product(load(from + r * from_line), product(load(fine + r), factor)));
   }
 }
 
 }  // namespace
 
-KIVIAT_COMPILED_FOR("arch=haswell", "default") void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, const Complex* next) {
+KIVIAT_COMPILED_FOR("arch=haswell", "default")
+void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, const Complex* next) {
   const std::int64_t ahead = next ? next - from : 8 * what.from_distance;
-  if (reuse == Reuse::late) copy<Reuse::late>(to, from, what, ahead);
-  else copy<Reuse::soon>(to, from, what, ahead);
+  if (reuse == Reuse::late)
+    copy<Reuse::late>(to, from, what, ahead);
+  else
+    copy<Reuse::soon>(to, from, what, ahead);
 }
 
-KIVIAT_COMPILED_FOR("arch=haswell", "default") void turn(Complex* to, std::int64_t to_line, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows, Reuse reuse) {
-  if (reuse == Reuse::late) turned<Reuse::late>(to, to_line, from, from_line, count, rows);
-  else turned<Reuse::soon>(to, to_line, from, from_line, count, rows);
+KIVIAT_COMPILED_FOR("arch=haswell", "default")
+void turn(Complex* to, std::int64_t to_line, const Complex* from, std::int64_t from_line, std::int64_t count,
+          std::int64_t rows, Reuse reuse) {
+  if (reuse == Reuse::late)
+    turned<Reuse::late>(to, to_line, from, from_line, count, rows);
+  else
+    turned<Reuse::soon>(to, to_line, from, from_line, count, rows);
 }
 
-KIVIAT_COMPILED_FOR("arch=haswell", "default") void turn_times(Complex* to, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows, const Complex* coarse,
-                                const Complex* fine, std::int64_t fine_line, Reuse reuse) {
-  if (reuse == Reuse::late) turned_times<Reuse::late>(to, from, from_line, count, rows, coarse, fine, fine_line);
-  else turned_times<Reuse::soon>(to, from, from_line, count, rows, coarse, fine, fine_line);
+KIVIAT_COMPILED_FOR("arch=haswell", "default")
+void turn_times(Complex* to, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows,
+                const Complex* coarse, const Complex* fine, std::int64_t fine_line, Reuse reuse) {
+  if (reuse == Reuse::late)
+    turned_times<Reuse::late>(to, from, from_line, count, rows, coarse, fine, fine_line);
+  else
+    turned_times<Reuse::soon>(to, from, from_line, count, rows, coarse, fine, fine_line);
 }
 
 void all_written() {

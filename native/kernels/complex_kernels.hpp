@@ -20,11 +20,12 @@ struct Runs {
 void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, const Complex* next = nullptr);
 
 // Row i of the result is column i of `from`, of `count` columns and `rows` rows.
-void turn(Complex* to, std::int64_t to_line, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows, Reuse reuse);
+void turn(Complex* to, std::int64_t to_line, const Complex* from, std::int64_t from_line, std::int64_t count,
+          std::int64_t rows, Reuse reuse);
 
 // Likewise, element (i, r) of the result, whose rows follow each other, times coarse[i] fine[i fine_line + r].
-void turn_times(Complex* to, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows, const Complex* coarse, const Complex* fine,
-                std::int64_t fine_line, Reuse reuse);
+void turn_times(Complex* to, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows,
+                const Complex* coarse, const Complex* fine, std::int64_t fine_line, Reuse reuse);
 
 // To be called before others read what was written for late reuse.
 void all_written();

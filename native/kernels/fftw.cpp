@@ -22,13 +22,16 @@ const Fftw* Fftw::find(std::string& why) {
   static const Found found = [] {
     Found it;
     const char* given = std::getenv("KIVIAT_FFTW");
-    const std::vector<std::string> names = given && *given ? std::vector<std::string>{given}
-                                                           : std::vector<std::string>{"libfftw3.so.3", "libfftw3.3.dylib", "libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so"};
+    const std::vector<std::string> names =
+        given && *given ? std::vector<std::string>{given}
+                        : std::vector<std::string>{"libfftw3.so.3", "libfftw3.3.dylib", "libmkl_rt.so.2",
+                                                   "libmkl_rt.so.1", "libmkl_rt.so"};
     for (const std::string& name : names) {
       void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (!library) continue;
       Fftw& fftw = it.fftw;
-      fftw.plan_ = look_up<Plan*(int, const Dimension*, int, const Dimension*, Complex*, Complex*, int, unsigned)>(library, "fftw_plan_guru64_dft");
+      fftw.plan_ = look_up<Plan*(int, const Dimension*, int, const Dimension*, Complex*, Complex*, int, unsigned)>(
+          library, "fftw_plan_guru64_dft");
       fftw.execute_ = look_up<void(Plan*, Complex*, Complex*)>(library, "fftw_execute_dft");
       fftw.destroy_ = look_up<void(Plan*)>(library, "fftw_destroy_plan");
       fftw.limit_time_ = look_up<void(double)>(library, "fftw_set_timelimit");
@@ -39,9 +42,12 @@ const Fftw* Fftw::find(std::string& why) {
       it.usable = true;
       return it;
     }
-    it.why = given && *given ? "KIVIAT_FFTW=" + std::string(given) + " is no FFTW 3 in double precision: name its libfftw3.so.3, or MKL's libmkl_rt.so"
-                             : "no FFTW found (libfftw3.so.3, libmkl_rt.so): install one (`apt install libfftw3-double3`, `dnf install "
-                               "fftw-libs-double`), or name its file in KIVIAT_FFTW";
+    it.why =
+        given && *given
+            ? "KIVIAT_FFTW=" + std::string(given) +
+                  " is no FFTW 3 in double precision: name its libfftw3.so.3, or MKL's libmkl_rt.so"
+            : "no FFTW found (libfftw3.so.3, libmkl_rt.so): install one (`apt install libfftw3-double3`, `dnf install "
+              "fftw-libs-double`), or name its file in KIVIAT_FFTW";
     return it;
   }();
   why = found.why;
@@ -50,8 +56,10 @@ const Fftw* Fftw::find(std::string& why) {
 
 std::string Fftw::name() const { return path_.empty() ? version_ : version_ + ", " + path_; }
 
-LocalFft::LocalFft(const Fftw& fftw, const Transforms& what, Complex* in, Complex* out, int sign, Planning planning) : fftw_(&fftw) {
-  const Fftw::Dimension line{what.n, what.in_stride, what.out_stride}, lines{what.count, what.in_distance, what.out_distance};
+LocalFft::LocalFft(const Fftw& fftw, const Transforms& what, Complex* in, Complex* out, int sign, Planning planning)
+    : fftw_(&fftw) {
+  const Fftw::Dimension line{what.n, what.in_stride, what.out_stride},
+      lines{what.count, what.in_distance, what.out_distance};
   if (fftw.limit_time_) fftw.limit_time_(fft_planning_s);
   plan_ = fftw.plan_(1, &line, 1, &lines, in, out, sign, planning == Planning::measured ? measure : estimate);
 }

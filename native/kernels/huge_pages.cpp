@@ -15,7 +15,8 @@ HugePages::HugePages(std::size_t bytes) {
     return;
   }
   const std::size_t alignment = bytes >= huge ? huge : 1, mapped = std::max<std::size_t>(bytes, 1) + alignment - 1;
-  void* memory = mapped < bytes ? MAP_FAILED : mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mapped < bytes ? MAP_FAILED : mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(memory) + alignment - 1) / alignment * alignment;
   begin_ = {reinterpret_cast<void*>(begin), Release{memory, mapped}};
@@ -25,8 +26,10 @@ HugePages::HugePages(std::size_t bytes) {
 }
 
 void HugePages::Release::operator()(void* begin) const {
-  if (mapping) munmap(mapping, mapped_bytes);
-  else host::release(begin);
+  if (mapping)
+    munmap(mapping, mapped_bytes);
+  else
+    host::release(begin);
 }
 
 }  // namespace kiviat

@@ -17,9 +17,10 @@ constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 constexpr std::size_t stretch = 32;
 
-// A shift by k moves k bits out at the top, and each comes back as x^2 + x + 1: what moved out, times that. All these are
-// known from the first number at once.
-KIVIAT_COMPILED_FOR("default", "avx2", "avx512f") void generate_stretches(std::uint64_t& state, std::uint64_t* to, std::size_t stretches) {
+// A shift by k moves k bits out at the top, and each comes back as x^2 + x + 1: what moved out, times that. All these
+// are known from the first number at once.
+KIVIAT_COMPILED_FOR("default", "avx2", "avx512f")
+void generate_stretches(std::uint64_t& state, std::uint64_t* to, std::size_t stretches) {
   std::uint64_t before = state;
   for (std::size_t s = 0; s < stretches; ++s, to += stretch) {
     for (std::size_t k = 1; k <= stretch; ++k) {
@@ -56,8 +57,10 @@ void apply(const Part& part, std::span<const std::uint64_t> updates, Tally& tall
   const auto change = [&](std::size_t i) {
     const std::uint64_t at = (updates[i] & part.mask) - part.first;
     sum += updates[i];
-    if (at < part.count) part.words[at] ^= updates[i];
-    else ++strayed;
+    if (at < part.count)
+      part.words[at] ^= updates[i];
+    else
+      ++strayed;
   };
   for (std::size_t i = 0; i < std::min(count, ahead); ++i) ask(i);
   for (std::size_t i = 0; i < prefetched; ++i) ask(i + ahead), change(i);

@@ -1,5 +1,6 @@
-// The updates of RandomAccess, as HPC Challenge defines them: numbers whose lower bits say which word of a table is to be
-// XORed with them. They are the powers x, x^2, x^3, … of a polynomial modulo x^64 + x^2 + x + 1 over the field of two elements.
+// The updates of RandomAccess, as HPC Challenge defines them: numbers whose lower bits say which word of a table is to
+// be XORed with them. They are the powers x, x^2, x^3, … of a polynomial modulo x^64 + x^2 + x + 1 over the field of
+// two elements.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ struct Part {
 
 // What was done to a part.
 struct Tally {
-  std::uint64_t sum = 0;      // of all updates that came, whether they were meant for it or not
+  std::uint64_t sum = 0;     // of all updates that came, whether they were meant for it or not
   std::int64_t strayed = 0;  // updates that were not
 };
 

@@ -17,9 +17,7 @@ class Lanes {
   static constexpr int width = 2 * register_width;
 
   Lanes() = default;
-  [[gnu::always_inline]] Lanes(double everywhere) {
-    low_ = everywhere - Register{}, high_ = everywhere - Register{};
-  }
+  [[gnu::always_inline]] Lanes(double everywhere) { low_ = everywhere - Register{}, high_ = everywhere - Register{}; }
   [[gnu::always_inline]] explicit Lanes(const double* from) {
     low_ = *reinterpret_cast<const Anywhere*>(from);
     high_ = *reinterpret_cast<const Anywhere*>(from + register_width);
@@ -47,7 +45,8 @@ class Lanes {
   }
   [[gnu::always_inline]] Lanes root() const {
     Lanes result;
-    for (int i = 0; i < register_width; ++i) result.low_[i] = __builtin_sqrt(low_[i]), result.high_[i] = __builtin_sqrt(high_[i]);
+    for (int i = 0; i < register_width; ++i)
+      result.low_[i] = __builtin_sqrt(low_[i]), result.high_[i] = __builtin_sqrt(high_[i]);
     return result;
   }
   [[gnu::always_inline]] Lanes operator-() const { return Lanes(-0.0) - *this; }

@@ -25,31 +25,34 @@ void plain_triad(double* __restrict to, const double* __restrict one, const doub
 #if defined __x86_64__
 
 // One kind: a whole cache line each time, so that the processor writes it without reading it first.
-#define KIVIAT_STREAM(name, isa, vector, width, prefix) \
-  __attribute__((target(isa))) void name##_copy(double* to, const double* from, std::size_t count) { \
-    for (std::size_t i = 0; i < count; i += 8) \
-      for (std::size_t j = i; j < i + 8; j += width) prefix##_stream_pd(to + j, prefix##_load_pd(from + j)); \
-    _mm_sfence(); \
-  } \
+#define KIVIAT_STREAM(name, isa, vector, width, prefix)                                                              \
+  __attribute__((target(isa))) void name##_copy(double* to, const double* from, std::size_t count) {                 \
+    for (std::size_t i = 0; i < count; i += 8)                                                                       \
+      for (std::size_t j = i; j < i + 8; j += width) prefix##_stream_pd(to + j, prefix##_load_pd(from + j));         \
+    _mm_sfence();                                                                                                    \
+  }                                                                                                                  \
   __attribute__((target(isa))) void name##_scale(double* to, const double* from, double factor, std::size_t count) { \
-    const vector f = prefix##_set1_pd(factor); \
-    for (std::size_t i = 0; i < count; i += 8) \
-      for (std::size_t j = i; j < i + 8; j += width) prefix##_stream_pd(to + j, prefix##_mul_pd(f, prefix##_load_pd(from + j))); \
-    _mm_sfence(); \
-  } \
-  __attribute__((target(isa))) void name##_add(double* to, const double* one, const double* other, std::size_t count) { \
-    for (std::size_t i = 0; i < count; i += 8) \
-      for (std::size_t j = i; j < i + 8; j += width) \
-        prefix##_stream_pd(to + j, prefix##_add_pd(prefix##_load_pd(one + j), prefix##_load_pd(other + j))); \
-    _mm_sfence(); \
-  } \
-  __attribute__((target(isa))) void name##_triad(double* to, const double* one, const double* other, double factor, \
-                                                 std::size_t count) { \
-    const vector f = prefix##_set1_pd(factor); \
-    for (std::size_t i = 0; i < count; i += 8) \
-      for (std::size_t j = i; j < i + 8; j += width) \
-        prefix##_stream_pd(to + j, prefix##_add_pd(prefix##_load_pd(one + j), prefix##_mul_pd(f, prefix##_load_pd(other + j)))); \
-    _mm_sfence(); \
+    const vector f = prefix##_set1_pd(factor);                                                                       \
+    for (std::size_t i = 0; i < count; i += 8)                                                                       \
+      for (std::size_t j = i; j < i + 8; j += width)                                                                 \
+        prefix##_stream_pd(to + j, prefix##_mul_pd(f, prefix##_load_pd(from + j)));                                  \
+    _mm_sfence();                                                                                                    \
+  }                                                                                                                  \
+  __attribute__((target(isa))) void name##_add(double* to, const double* one, const double* other,                   \
+                                               std::size_t count) {                                                  \
+    for (std::size_t i = 0; i < count; i += 8)                                                                       \
+      for (std::size_t j = i; j < i + 8; j += width)                                                                 \
+        prefix##_stream_pd(to + j, prefix##_add_pd(prefix##_load_pd(one + j), prefix##_load_pd(other + j)));         \
+    _mm_sfence();                                                                                                    \
+  }                                                                                                                  \
+  __attribute__((target(isa))) void name##_triad(double* to, const double* one, const double* other, double factor,  \
+                                                 std::size_t count) {                                                \
+    const vector f = prefix##_set1_pd(factor);                                                                       \
+    for (std::size_t i = 0; i < count; i += 8)                                                                       \
+      for (std::size_t j = i; j < i + 8; j += width)                                                                 \
+        prefix##_stream_pd(                                                                                          \
+            to + j, prefix##_add_pd(prefix##_load_pd(one + j), prefix##_mul_pd(f, prefix##_load_pd(other + j))));    \
+    _mm_sfence();                                                                                                    \
   }
 
 KIVIAT_STREAM(sse2, "sse2", __m128d, 2, _mm)

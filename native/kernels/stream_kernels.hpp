@@ -1,6 +1,6 @@
 // STREAM's loops, with stores of several kinds. A store that goes past the caches saves reading what it overwrites: of
-// three words that a triad moves a fourth one is not moved (J. McCalpin, "Memory bandwidth and machine balance in current
-// high performance computers", 1995, counts it not).
+// three words that a triad moves a fourth one is not moved (J. McCalpin, "Memory bandwidth and machine balance in
+// current high performance computers", 1995, counts it not).
 #pragma once
 
 #include <cstddef>

@@ -24,16 +24,18 @@ void plain_tile(double* to, std::size_t to_stride, const double* from, std::size
 
 // Four by four in registers.
 template <bool add>
-__attribute__((target("avx"))) void avx_tile(double* to, std::size_t to_stride, const double* from, std::size_t from_stride) {
+__attribute__((target("avx"))) void avx_tile(double* to, std::size_t to_stride, const double* from,
+                                             std::size_t from_stride) {
   for (std::size_t row = 0; row < tile; row += 4)
     for (std::size_t column = 0; column < tile; column += 4) {
       const double* in = from + column * from_stride + row;
-      const __m256d a = _mm256_loadu_pd(in), b = _mm256_loadu_pd(in + from_stride), c = _mm256_loadu_pd(in + 2 * from_stride),
-                    d = _mm256_loadu_pd(in + 3 * from_stride);
-      const __m256d even_low = _mm256_unpacklo_pd(a, b), odd_low = _mm256_unpackhi_pd(a, b), even_high = _mm256_unpacklo_pd(c, d),
-                    odd_high = _mm256_unpackhi_pd(c, d);
-      __m256d rows[4] = {_mm256_permute2f128_pd(even_low, even_high, 0x20), _mm256_permute2f128_pd(odd_low, odd_high, 0x20),
-                         _mm256_permute2f128_pd(even_low, even_high, 0x31), _mm256_permute2f128_pd(odd_low, odd_high, 0x31)};
+      const __m256d a = _mm256_loadu_pd(in), b = _mm256_loadu_pd(in + from_stride),
+                    c = _mm256_loadu_pd(in + 2 * from_stride), d = _mm256_loadu_pd(in + 3 * from_stride);
+      const __m256d even_low = _mm256_unpacklo_pd(a, b), odd_low = _mm256_unpackhi_pd(a, b),
+                    even_high = _mm256_unpacklo_pd(c, d), odd_high = _mm256_unpackhi_pd(c, d);
+      __m256d rows[4] = {
+          _mm256_permute2f128_pd(even_low, even_high, 0x20), _mm256_permute2f128_pd(odd_low, odd_high, 0x20),
+          _mm256_permute2f128_pd(even_low, even_high, 0x31), _mm256_permute2f128_pd(odd_low, odd_high, 0x31)};
       for (std::size_t i = 0; i < 4; ++i) {
         double* out = to + (row + i) * to_stride + column;
         if (add) rows[i] = _mm256_add_pd(_mm256_loadu_pd(out), rows[i]);
@@ -76,7 +78,8 @@ void transpose(const Columns<double>& to, const Columns<const double>& from, std
   in_tiles<false>(to, from, rows, columns);
 }
 
-void add_transpose(const Columns<double>& to, const Columns<const double>& from, std::size_t rows, std::size_t columns) {
+void add_transpose(const Columns<double>& to, const Columns<const double>& from, std::size_t rows,
+                   std::size_t columns) {
   in_tiles<true>(to, from, rows, columns);
 }
 

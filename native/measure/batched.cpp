@@ -38,7 +38,8 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
   if (result_.mode == "adaptive") {
     // A batch lasts long enough for two readings of the clock to cost < 1 % of it; finding its length
     // is the warm-up as well.
-    const double batch_s = std::max(400 * session_.clock_cost_s, how.least_s), warm_s = std::min(1e-3, limits_.budget_s / 40);
+    const double batch_s = std::max(400 * session_.clock_cost_s, how.least_s),
+                 warm_s = std::min(1e-3, limits_.budget_s / 40);
     double total_s = 0;
     // A rank that loses its processor for a moment makes any batch look long: it must be so twice in a row.
     int confirmed = 0;
@@ -52,7 +53,9 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
         sample_until_stopped(seconds, time, [&](std::int64_t block) { take(block, calls); });
         break;
       }
-      if (!long_enough) calls = std::max(calls + 1, static_cast<std::int64_t>(calls * std::min(8.0, 1.2 * batch_s / std::max(seconds, 1e-9))));
+      if (!long_enough)
+        calls = std::max(calls + 1,
+                         static_cast<std::int64_t>(calls * std::min(8.0, 1.2 * batch_s / std::max(seconds, 1e-9))));
     }
   } else if (deterministic()) {
     calls = 1;

@@ -61,26 +61,31 @@ bool Trial::payload_arrives(const Operation& operation) {
     if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not do what it is for";
   } else {
     for (const auto& buffer : buffers_) buffer->rewind();
-    for (const Sent& sent : sent_) payload::fill(sent.buffer->first().first(sent.bytes), payload_seed_, rank_, sent.offset);
+    for (const Sent& sent : sent_)
+      payload::fill(sent.buffer->first().first(sent.bytes), payload_seed_, rank_, sent.offset);
     for (const Sum& sum : contributed_) payload::fill_addends(floats(*sum.buffer, sum.elements), payload_seed_, rank_);
     for (const Expectation& e : expected_)
       for (const Piece& piece : e.pieces)
         payload::poison(e.buffer->first().subspan(piece.at, piece.length), payload_seed_, piece.sender, piece.offset);
-    for (const Sum& sum : sums_) payload::poison_sums(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
+    for (const Sum& sum : sums_)
+      payload::poison_sums(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
 
     together();
     operation(0);
 
     for (const Expectation& e : expected_)
       for (const Piece& piece : e.pieces) {
-        const auto at = payload::first_wrong(e.buffer->first().subspan(piece.at, piece.length), payload_seed_, piece.sender, piece.offset);
+        const auto at = payload::first_wrong(e.buffer->first().subspan(piece.at, piece.length), payload_seed_,
+                                             piece.sender, piece.offset);
         if (at < piece.length && wrong.tellp() == 0)
-          wrong << "rank " << all_rank_ << ": byte " << at << " of " << piece.length << " from rank " << piece.sender << " is wrong";
+          wrong << "rank " << all_rank_ << ": byte " << at << " of " << piece.length << " from rank " << piece.sender
+                << " is wrong";
       }
     for (const Sum& sum : sums_) {
       const auto at = payload::first_wrong_sum(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
       if (at < sum.elements && wrong.tellp() == 0)
-        wrong << "rank " << all_rank_ << ": element " << at << " of " << sum.elements << " is not the sum over the ranks";
+        wrong << "rank " << all_rank_ << ": element " << at << " of " << sum.elements
+              << " is not the sum over the ranks";
     }
     for (const auto& buffer : buffers_) buffer->rewind();
   }

@@ -36,7 +36,8 @@ void Trial::study(const std::function<void()>& procedure) {
 
 void Trial::report(std::string_view quantity, double value) {
   const auto found = std::ranges::find(result_.metrics, quantity, &Metric::name);
-  if (found == result_.metrics.end()) throw std::logic_error(benchmark_.name + " reports '" + std::string(quantity) + "', which it does not declare");
+  if (found == result_.metrics.end())
+    throw std::logic_error(benchmark_.name + " reports '" + std::string(quantity) + "', which it does not declare");
   if (all_rank_ == 0 && std::isfinite(value)) found->samples.add(value);
 }
 
@@ -81,7 +82,9 @@ double Trial::seconds_of(std::int64_t calls, const Operation& operation, bool id
 }
 
 double Trial::measured(std::string_view kernel, const std::function<void()>& work, bool idle) {
-  if (!kernels_) kernels_ = std::make_unique<KernelLog>(assembly_, session_.instruments, energy::parse_watts(spec_.text("watts", "")));
+  if (!kernels_)
+    kernels_ =
+        std::make_unique<KernelLog>(assembly_, session_.instruments, energy::parse_watts(spec_.text("watts", "")));
   kernels_->before(kernel);
   together();
   kernels_->count();
@@ -105,7 +108,8 @@ std::int64_t Trial::calls_lasting(double seconds, std::int64_t most, const Opera
     const double taken_s = seconds_of(calls, operation, idle);
     if (taken_s >= seconds / 2 || calls >= most)
       return std::clamp<std::int64_t>(std::llround(static_cast<double>(calls) * seconds / taken_s), 1, most);
-    calls = std::min(most, std::max(2 * calls, static_cast<std::int64_t>(static_cast<double>(calls) * std::min(16.0, 0.8 * seconds / taken_s))));
+    calls = std::min(most, std::max(2 * calls, static_cast<std::int64_t>(static_cast<double>(calls) *
+                                                                         std::min(16.0, 0.8 * seconds / taken_s))));
   }
 }
 

@@ -23,7 +23,8 @@ std::vector<std::string> gathered(const Assembly& assembly, int rank, int ranks,
   std::memcpy(padded.data(), mine.data(), mine.size());
   assembly.gather(padded.data(), longest, all.data());
   std::vector<std::string> texts;
-  for (int other = 0; rank == 0 && other < ranks; ++other) texts.emplace_back(all.data() + longest * static_cast<std::size_t>(other));
+  for (int other = 0; rank == 0 && other < ranks; ++other)
+    texts.emplace_back(all.data() + longest * static_cast<std::size_t>(other));
   return texts;
 }
 
@@ -49,7 +50,8 @@ KernelLog::KernelLog(const Assembly& assembly, Instruments& instruments, std::op
     if (std::ranges::any_of(leaders_, same)) continue;
     leads[static_cast<std::size_t>(rank)] = 1;
     std::string name = who.host;
-    for (int number = 2; std::ranges::find(nodes_, name) != nodes_.end(); ++number) name = std::string(who.host) + ' ' + std::to_string(number);
+    for (int number = 2; std::ranges::find(nodes_, name) != nodes_.end(); ++number)
+      name = std::string(who.host) + ' ' + std::to_string(number);
     leaders_.push_back(rank), nodes_.push_back(name), sockets_.push_back(who.sockets);
   }
   assembly_.tell(leads.data(), leads.size());
@@ -63,7 +65,8 @@ KernelLog::KernelLog(const Assembly& assembly, Instruments& instruments, std::op
 void KernelLog::before(std::string_view kernel) {
   const auto found = std::ranges::find(kernels_, kernel, &energy::Kernel::name);
   at_ = static_cast<std::size_t>(found - kernels_.begin());
-  if (found == kernels_.end()) kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back(), carried_.emplace_back();
+  if (found == kernels_.end())
+    kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back(), carried_.emplace_back();
   if (counts_) instruments_.counter_source().prepare();
   // What others still have to do is not of this kernel.
   if (meets_ || interfaces_.reads()) assembly_.meet();
@@ -84,8 +87,10 @@ void KernelLog::after(double slowest_s, bool idle) {
     for (std::size_t at = 0; at < sources.size(); ++at) {
       // One repetition that could not be read spoils the sum.
       const auto joules = sources[at]->joules();
-      if (joules && spent.joules[at]) *spent.joules[at] += *joules;
-      else spent.joules[at].reset();
+      if (joules && spent.joules[at])
+        *spent.joules[at] += *joules;
+      else
+        spent.joules[at].reset();
       if (!joules || *joules <= 0) spent.trouble[at] = sources[at]->trouble();
     }
   }
@@ -105,7 +110,8 @@ void KernelLog::after(double slowest_s, bool idle) {
 void KernelLog::finish(Result& result) {
   std::vector<std::string> names;
   std::vector<double> repetitions;
-  for (const auto& kernel : kernels_) names.push_back(kernel.name), repetitions.push_back(static_cast<double>(kernel.repetitions));
+  for (const auto& kernel : kernels_)
+    names.push_back(kernel.name), repetitions.push_back(static_cast<double>(kernel.repetitions));
   if (rank_ == 0) {
     Table& time = result.tables.emplace_back("kernel_time", "s", "lower", std::vector<Table::Axis>{{"kernel", names}});
     for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel)
@@ -126,11 +132,13 @@ void KernelLog::tell_energy(Result& result) {
       energy::Account& account = accounts.emplace_back();
       account.words = "declared: " + std::string(number) + " W per " + (declared_->per_socket ? "socket" : "node");
       if (declared_->per_socket && sockets_[node] == 0) {
-        account.words = "unavailable: " + std::string(number) + " W per socket are declared, but how many sockets there are is unknown; declare watts per node";
+        account.words = "unavailable: " + std::string(number) +
+                        " W per socket are declared, but how many sockets there are is unknown; declare watts per node";
         account.joules.assign(kernels_.size(), energy::Account::unknown), account.watts = account.joules;
         continue;
       }
-      if (declared_->per_socket) account.words += ", " + std::to_string(sockets_[node]) + (sockets_[node] == 1 ? " socket" : " sockets");
+      if (declared_->per_socket)
+        account.words += ", " + std::to_string(sockets_[node]) + (sockets_[node] == 1 ? " socket" : " sockets");
       for (const auto& kernel : kernels_) {
         account.watts.push_back(declared_->watts * sockets_[node]);
         account.joules.push_back(account.watts.back() * kernel.seconds / kernel.repetitions);
@@ -138,16 +146,18 @@ void KernelLog::tell_energy(Result& result) {
     }
   } else if (!meets_) {
     // Nobody has anything: what they say about it is enough.
-    const std::vector<std::string> said = gathered(assembly_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), {}, {}).words : "");
+    const std::vector<std::string> said =
+        gathered(assembly_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), {}, {}).words : "");
     for (const int leader : leaders_) {
       energy::Account& account = accounts.emplace_back();
       account.words = said[static_cast<std::size_t>(leader)];
       account.joules.assign(kernels_.size(), energy::Account::unknown), account.watts = account.joules;
     }
   } else {
-    const std::vector<std::string> said =
-        gathered(assembly_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), kernels_, spent_).text() : "");
-    for (const int leader : leaders_) accounts.push_back(energy::Account::from(said[static_cast<std::size_t>(leader)], kernels_.size()));
+    const std::vector<std::string> said = gathered(
+        assembly_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), kernels_, spent_).text() : "");
+    for (const int leader : leaders_)
+      accounts.push_back(energy::Account::from(said[static_cast<std::size_t>(leader)], kernels_.size()));
   }
   if (rank_ == 0) energy::tell(result, kernels_, nodes_, accounts);
 }
@@ -159,7 +169,9 @@ void KernelLog::tell_counters(Result& result) {
     return;
   }
   const std::size_t bytes = counted_.size() * sizeof(counters::Counted);
-  counters::Gathered all{std::vector<counters::Counted>(rank_ == 0 ? counted_.size() * static_cast<std::size_t>(ranks_) : 0), leaders_, nodes_};
+  counters::Gathered all{
+      std::vector<counters::Counted>(rank_ == 0 ? counted_.size() * static_cast<std::size_t>(ranks_) : 0), leaders_,
+      nodes_};
   assembly_.gather(counted_.data(), bytes, all.counted.data());
   if (rank_ == 0) counters::tell(result, kernels_, all, words);
 }

@@ -27,7 +27,9 @@ class KernelLog {
     if (rank_ == 0) begun_ = messages_.now();
     if (counts_) instruments_.counter_source().enable();
   }
-  void stop_counting() { if (counts_) instruments_.counter_source().disable(); }
+  void stop_counting() {
+    if (counts_) instruments_.counter_source().disable();
+  }
   void after(double slowest_s, bool idle);
 
   // Adds tables and notes to the result of rank 0. Collective.
@@ -42,10 +44,11 @@ class KernelLog {
   Instruments& instruments_;
   std::optional<energy::Watts> declared_;
   int rank_ = 0, ranks_ = 1;
-  bool leads_ = false;   // reads for its node
-  bool meets_ = false;   // somebody reads energy: nobody is to be waited for meanwhile
+  bool leads_ = false;  // reads for its node
+  bool meets_ = false;  // somebody reads energy: nobody is to be waited for meanwhile
   bool counts_ = false;
-  // On rank 0: the ranks that read, or where watts are declared one of each node; what their nodes are called, and their sockets.
+  // On rank 0: the ranks that read, or where watts are declared one of each node; what their nodes are called, and
+  // their sockets.
   std::vector<int> leaders_;
   std::vector<std::string> nodes_;
   std::vector<int> sockets_;
@@ -54,10 +57,10 @@ class KernelLog {
   std::vector<energy::Spent> spent_;        // of each kernel, on ranks that lead
   std::vector<counters::Counted> counted_;  // of each kernel
   MessageCounter messages_;
-  MessageCount begun_;                      // when the kernel that runs began
-  std::vector<MessageCount> carried_;       // of each kernel
+  MessageCount begun_;                 // when the kernel that runs began
+  std::vector<MessageCount> carried_;  // of each kernel
   InterfaceLog interfaces_;
-  std::size_t at_ = 0;                      // the kernel that runs
+  std::size_t at_ = 0;  // the kernel that runs
 };
 
 }  // namespace kiviat

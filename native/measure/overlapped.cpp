@@ -76,7 +76,8 @@ void Trial::overlapped(Start start) {
     take(1);
     result_.stopped_by = "fixed";
   } else {
-    for (std::int64_t taken = 0; taken < iterations_; taken += 256) take(std::min<std::int64_t>(iterations_ - taken, 256));
+    for (std::int64_t taken = 0; taken < iterations_; taken += 256)
+      take(std::min<std::int64_t>(iterations_ - taken, 256));
     result_.stopped_by = "fixed";
   }
   result_.sync = "barrier";

@@ -51,8 +51,12 @@ void write(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t
 }
 
 // Never 0: a contribution that is missing shows in the sum.
-float of_rank(std::uint64_t seed, int rank) { return static_cast<float>(1 + mix(seed ^ static_cast<std::uint64_t>(rank + 1) << 32) % 8); }
-float of_position(std::uint64_t seed, std::size_t position) { return static_cast<float>(spread(mix(seed) + position) % 8); }
+float of_rank(std::uint64_t seed, int rank) {
+  return static_cast<float>(1 + mix(seed ^ static_cast<std::uint64_t>(rank + 1) << 32) % 8);
+}
+float of_position(std::uint64_t seed, std::size_t position) {
+  return static_cast<float>(spread(mix(seed) + position) % 8);
+}
 
 // Calls visit(position in the buffer, expected sum) until it returns false.
 template <class Visit>

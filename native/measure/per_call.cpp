@@ -27,8 +27,8 @@ struct Starts {
   }
 };
 
-// What a rank notes of a call, on its own clock. Everything else is worked out when the block is over: what a rank does between a
-// call and the next barrier decides who leaves that one first, and so how long short calls take.
+// What a rank notes of a call, on its own clock. Everything else is worked out when the block is over: what a rank does
+// between a call and the next barrier decides who leaves that one first, and so how long short calls take.
 struct Call {
   double start_s, end_s, late_s;
 };
@@ -46,7 +46,8 @@ class Block {
   }
   void reduce(MPI_Comm comm, bool root) {
     const auto to_root = [&](std::vector<double>& values, MPI_Op op) {
-      MPI_Reduce(root ? MPI_IN_PLACE : values.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op, 0, comm);
+      MPI_Reduce(root ? MPI_IN_PLACE : values.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op, 0,
+                 comm);
     };
     to_root(most_, MPI_MAX);
     to_root(sum_, MPI_SUM);
@@ -112,7 +113,8 @@ void Trial::per_call(Operation operation, Calls how) {
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
   // Ranks that share a processor cannot all spin towards one moment.
-  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 5e-6, std::max(0.1 * call_s, 2e-7)};
+  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 5e-6,
+                std::max(0.1 * call_s, 2e-7)};
 
   const auto take = [&](std::int64_t calls) {
     const auto n = static_cast<std::size_t>(calls);

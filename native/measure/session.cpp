@@ -46,17 +46,18 @@ std::string Session::describe() const {
       .field("flags", KIVIAT_FLAGS)
       .field("clock", clock::name())
       .field("clock_cost_s", clock_cost_s)
-      .raw("ranks", json::array(places,
-                                [&](const host::Place& place) {
-                                  return json::Object()
-                                      .field("rank", index++)
-                                      .field("host", place.host)
-                                      .field("node", nodes.try_emplace(place.node, static_cast<int>(nodes.size())).first->second)
-                                      .field("pid", place.pid)
-                                      .field("cpus", place.cpus)
-                                      .field("sockets", place.sockets)
-                                      .text();
-                                }))
+      .raw("ranks",
+           json::array(places,
+                       [&](const host::Place& place) {
+                         return json::Object()
+                             .field("rank", index++)
+                             .field("host", place.host)
+                             .field("node", nodes.try_emplace(place.node, static_cast<int>(nodes.size())).first->second)
+                             .field("pid", place.pid)
+                             .field("cpus", place.cpus)
+                             .field("sockets", place.sockets)
+                             .text();
+                       }))
       .field("oversubscribed", oversubscribed)
       .text();
 }

@@ -21,11 +21,11 @@ struct Session {
   double clock_cost_s;
   GlobalClock global_clock;
   Assembly assembly;
-  double processors_per_rank;  // on the node that has the fewest
-  bool oversubscribed;         // more ranks than processors on some node
-  std::size_t cache_bytes;    // last-level cache, for off-cache buffers
+  double processors_per_rank;      // on the node that has the fewest
+  bool oversubscribed;             // more ranks than processors on some node
+  std::size_t cache_bytes;         // last-level cache, for off-cache buffers
   std::size_t memory_share_bytes;  // this rank's share of the memory available, for one buffer
-  Instruments instruments = {};  // of this rank
+  Instruments instruments = {};    // of this rank
   // Told on rank 0 of the members how much of a long case is done, 0 to 1; may be empty.
   std::function<void(double)> on_progress;
 

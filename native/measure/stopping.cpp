@@ -22,7 +22,8 @@ std::optional<const char*> stop_reason(const Limits& limits, std::span<const dou
 }
 
 std::size_t next_block(const Limits& limits, std::size_t taken, double sample_s, double elapsed_s) {
-  const std::size_t wanted = taken < limits.min_samples ? limits.min_samples - taken : std::max<std::size_t>(8, taken / 2);
+  const std::size_t wanted =
+      taken < limits.min_samples ? limits.min_samples - taken : std::max<std::size_t>(8, taken / 2);
   const double left_s = std::max(0.0, limits.budget_s - elapsed_s);
   const double affordable = sample_s > 0 ? left_s / sample_s + 1 : 1e9;
   constexpr std::size_t most = 4096;  // what a rank holds before it tells rank 0

@@ -18,8 +18,13 @@ std::int64_t default_iterations(std::int64_t bytes) {
 }  // namespace
 
 Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI_Comm members)
-    : spec_(spec), benchmark_(benchmark), session_(session), all_(members), comm_(members),
-      assembly_(members == session.world ? session.assembly : Assembly(members)), started_s_(clock::now()) {
+    : spec_(spec),
+      benchmark_(benchmark),
+      session_(session),
+      all_(members),
+      comm_(members),
+      assembly_(members == session.world ? session.assembly : Assembly(members)),
+      started_s_(clock::now()) {
   MPI_Comm_rank(all_, &all_rank_);
   MPI_Comm_size(all_, &all_ranks_);
 
@@ -37,10 +42,12 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   const std::int64_t group = integer("group");
   if (group < 0 || (group > 0 && all_ranks_ % group != 0))
     throw UsageError("group=" + std::to_string(group) + " does not divide " + std::to_string(all_ranks_) + " ranks");
-  if (group == 0 && spec.text("report", "worst") == "all") throw UsageError("report=all tells of groups: give group=RANKS");
+  if (group == 0 && spec.text("report", "worst") == "all")
+    throw UsageError("report=all tells of groups: give group=RANKS");
   const int group_ranks = group ? static_cast<int>(group) : all_ranks_;
   if (!benchmark.traits.ranks.allows(group_ranks))
-    throw Skip(benchmark.name + " needs " + benchmark.traits.ranks.text() + " ranks, not " + std::to_string(group_ranks));
+    throw Skip(benchmark.name + " needs " + benchmark.traits.ranks.text() + " ranks, not " +
+               std::to_string(group_ranks));
   if (benchmark.traits.threads) refuse_fewer_threads();
   bytes_ = benchmark.traits.sized ? spec.integer("bytes", 0) : 0;
   if (bytes_ < 0) throw UsageError("bytes=" + std::to_string(bytes_) + " is negative");
@@ -83,7 +90,8 @@ void Trial::refuse_fewer_threads() const {
   int level;
   MPI_Query_thread(&level);
   if (worst(level < MPI_THREAD_MULTIPLE) > 0)
-    throw Skip(benchmark_.name + " needs MPI_THREAD_MULTIPLE: start kiviat-bench with --threads multiple, and an MPI that provides it");
+    throw Skip(benchmark_.name +
+               " needs MPI_THREAD_MULTIPLE: start kiviat-bench with --threads multiple, and an MPI that provides it");
 }
 
 Trial::~Trial() {
@@ -104,7 +112,8 @@ std::int64_t Trial::integer(std::string_view axis) const { return to_integer(tex
 std::string Trial::text(std::string_view axis) const { return spec_.text(axis, benchmark_.axis(axis)->fallback); }
 
 Buffer& Trial::buffer(std::size_t bytes) {
-  if (!benchmark_.traits.buffers) throw std::logic_error(benchmark_.name + " asks for a buffer, and declares that it has none");
+  if (!benchmark_.traits.buffers)
+    throw std::logic_error(benchmark_.name + " asks for a buffer, and declares that it has none");
   const auto source = text("buffer") == "alloc_mem" ? Buffer::Source::alloc_mem : Buffer::Source::malloc;
   const std::size_t rotate = text("cache") == "off" ? 2 * session_.cache_bytes : 0;
   std::size_t left = session_.memory_share_bytes;
@@ -162,12 +171,14 @@ void Trial::add_group_times(std::span<const double> mine, const std::vector<bool
   if (integer("group") == 0 || text("report") != "all") return;
   const std::size_t samples = mine.size();
   std::vector<double> all(all_rank_ == 0 ? samples * static_cast<std::size_t>(all_ranks_) : 0);
-  MPI_Gather(mine.data(), static_cast<int>(samples), MPI_DOUBLE, all.data(), static_cast<int>(samples), MPI_DOUBLE, 0, all_);
+  MPI_Gather(mine.data(), static_cast<int>(samples), MPI_DOUBLE, all.data(), static_cast<int>(samples), MPI_DOUBLE, 0,
+             all_);
   if (all_rank_ != 0) return;
   for (int group = 0; group < all_ranks_ / ranks_; ++group) {
     const std::string name = "time_group_" + std::to_string(group);
     auto found = std::ranges::find(result_.metrics, name, &Metric::name);
-    Metric& time = found != result_.metrics.end() ? *found : add_metric(name, "s", "lower", result_.metrics.front().per_call);
+    Metric& time =
+        found != result_.metrics.end() ? *found : add_metric(name, "s", "lower", result_.metrics.front().per_call);
     for (std::size_t i = 0; i < samples; ++i) {
       if (!counts[i]) continue;
       double slowest = 0;

@@ -23,14 +23,16 @@ namespace kiviat {
 
 // The axis of all non-blocking benchmarks.
 inline Axis progress_axis() {
-  return {"progress", "0", "calls", "calls of MPI_Test during the computation, for libraries that progress in calls only"};
+  return {"progress", "0", "calls",
+          "calls of MPI_Test during the computation, for libraries that progress in calls only"};
 }
 
 // The axes of all benchmarks with a root, before `more` of their own: see Trial::root_of.
 inline std::vector<Axis> root_axes(std::vector<Axis> more = {}) {
   more.insert(more.begin(), {{"root", "0", "rank", "root of the first call"},
-                             {"shift", "0", "ranks", "root of call i is root + shift * i, modulo the ranks; in mode pallas2 "
-                                                     "1 unless given, as Pallas 2.2.1 rotated"}});
+                             {"shift", "0", "ranks",
+                              "root of call i is root + shift * i, modulo the ranks; in mode pallas2 "
+                              "1 unless given, as Pallas 2.2.1 rotated"}});
   return more;
 }
 
@@ -71,8 +73,8 @@ class Trial {
   void sends(Buffer& buffer) { sends(buffer, buffer.first().size()); }
   // Its first bytes are filled with this rank's payload, or with what stands at `offset` of that.
   void sends(Buffer& buffer, std::size_t bytes, std::size_t offset = 0);
-  void expects(Buffer& buffer, std::vector<Piece> pieces);     // received bytes
-  void contributes(Buffer& buffer, std::size_t elements);      // floats to be summed
+  void expects(Buffer& buffer, std::vector<Piece> pieces);  // received bytes
+  void contributes(Buffer& buffer, std::size_t elements);   // floats to be summed
   void expects_sum(Buffer& buffer, std::size_t elements, std::size_t first = 0);
   // For operations without payload: a check of its own, true if all is well. Collective.
   void check_by(std::function<bool()> check) { custom_check_ = std::move(check); }
@@ -83,17 +85,19 @@ class Trial {
   using Operation = std::function<void(std::int64_t call)>;
 
   struct Batch {
-    double divisor = 1;       // operations in one call: time = elapsed / divisor
-    double messages = 0;      // bandwidth = messages * bytes / time, message rate = messages / time
-    bool initiator = false;   // rank 0's clock alone (a round trip synchronises itself)
-    double least_s = 20e-6;   // of a batch
+    double divisor = 1;      // operations in one call: time = elapsed / divisor
+    double messages = 0;     // bandwidth = messages * bytes / time, message rate = messages / time
+    bool initiator = false;  // rank 0's clock alone (a round trip synchronises itself)
+    double least_s = 20e-6;  // of a batch
   };
   // Times loops of `operation` long enough that the clock costs < 1 %.
   template <class Op>
   void batched(Op operation, Batch how = {}) {
-    batched_loops([&](std::int64_t first, std::int64_t calls) {
-      for (std::int64_t i = first; i < first + calls; ++i) operation(i);
-    }, how);
+    batched_loops(
+        [&](std::int64_t first, std::int64_t calls) {
+          for (std::int64_t i = first; i < first + calls; ++i) operation(i);
+        },
+        how);
   }
   // Likewise, where the benchmark has loops of its own.
   using Loop = std::function<void(std::int64_t first, std::int64_t calls)>;
@@ -119,30 +123,35 @@ class Trial {
   // A fact in words: which library, what was chosen automatically, why something is unavailable. Counts on rank 0
   // of all members; the last words of a name do.
   void note(std::string_view name, std::string words) { result_.note(name, std::move(words)); }
-  // A number that reports count with, such as the size of the problem (Traits::problem). Counts on rank 0 of all members.
+  // A number that reports count with, such as the size of the problem (Traits::problem). Counts on rank 0 of all
+  // members.
   template <class T>
-  void number(std::string_view name, T value) { result_.number(name, static_cast<double>(value)); }
+  void number(std::string_view name, T value) {
+    result_.number(name, static_cast<double>(value));
+  }
   // Within a study: whether the payload of `operation` arrives, given what sends() and expects() said since
   // the last call of forget_payload(). The verdict goes into the result. Collective.
   bool verify(const Operation& operation);
   void forget_payload();
-  // Within a study: the verdict of a check of its own, which every rank has for itself and says in words where it is bad.
-  // The first rank's words that are go into the result. Collective; true if all is well everywhere.
+  // Within a study: the verdict of a check of its own, which every rank has for itself and says in words where it is
+  // bad. The first rank's words that are go into the result. Collective; true if all is well everywhere.
   bool confirm(bool good, const std::string& reason);
   // Whether every call takes as long as the next, so that one is enough (mode once).
   bool deterministic() const { return result_.mode == "once"; }
   // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Ranks
   // whose operation does nothing are `idle` and sleep meanwhile. Collective.
   double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
-  // Within a study: likewise of one kernel of it, and its energy and counters, wherever there are any. Repetitions of one
-  // name are of one kernel: the result has the mean of them.
+  // Within a study: likewise of one kernel of it, and its energy and counters, wherever there are any. Repetitions of
+  // one name are of one kernel: the result has the mean of them.
   double measured(std::string_view kernel, const std::function<void()>& work, bool idle = false);
   // Calls that take about `seconds`, from 1 to `most`, found by timing; known on all ranks. Collective.
   std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);
   double worst(double value) const { return assembly_.most(value); }  // maximum over all members
   const Assembly& assembly() const { return assembly_; }
-  void together() { assembly_.meet(); }                               // barrier over all members
-  void together(bool idle) { assembly_.meet(idle); }  // likewise; idle ranks sleep and leave processor and memory to the others
+  void together() { assembly_.meet(); }  // barrier over all members
+  void together(bool idle) {
+    assembly_.meet(idle);
+  }  // likewise; idle ranks sleep and leave processor and memory to the others
   std::uint64_t seed() const { return seed_; }  // of the case; differs between groups
   const Session& session() const { return session_; }
   void progressed(double share) const;  // sign of life of a long study

@@ -22,7 +22,9 @@ double Counted::mean(std::size_t name) const { return times[name] ? sums[name] /
 
 void tell(Result& result, const std::vector<energy::Kernel>& kernels, const Gathered& gathered, std::string words) {
   const std::size_t ranks = gathered.counted.size() / kernels.size();
-  const auto of = [&](std::size_t rank, std::size_t kernel) -> const Counted& { return gathered.counted[rank * kernels.size() + kernel]; };
+  const auto of = [&](std::size_t rank, std::size_t kernel) -> const Counted& {
+    return gathered.counted[rank * kernels.size() + kernel];
+  };
   std::vector<std::string> rows, names, numbers;
   std::vector<std::size_t> counted;
   for (const auto& kernel : kernels) rows.push_back(kernel.name);
@@ -46,15 +48,18 @@ void tell(Result& result, const std::vector<energy::Kernel>& kernels, const Gath
           if (std::isfinite(value)) least = std::min(least, value), most = std::max(most, value), sum += value, ++known;
         }
         if (!known) continue;
-        all.at({kernel, at, 0}) = least, all.at({kernel, at, 1}) = sum / static_cast<double>(known), all.at({kernel, at, 2}) = most;
+        all.at({kernel, at, 0}) = least, all.at({kernel, at, 1}) = sum / static_cast<double>(known),
+                            all.at({kernel, at, 2}) = most;
       }
     if (least_share < 0.995)
-      words += "; they took turns, each counted at least " + std::to_string(std::lround(100 * least_share)) + " % of the time and is scaled";
+      words += "; they took turns, each counted at least " + std::to_string(std::lround(100 * least_share)) +
+               " % of the time and is scaled";
     result.tables.push_back(std::move(all));
     if (ranks <= most_ranks) result.tables.push_back(std::move(each));
   }
 
-  Table traffic("memory_traffic", "B", "lower", {{"kernel", rows}, {"node", gathered.nodes}, {"direction", {"read", "write"}}});
+  Table traffic("memory_traffic", "B", "lower",
+                {{"kernel", rows}, {"node", gathered.nodes}, {"direction", {"read", "write"}}});
   bool any = false;
   for (std::size_t node = 0; node < gathered.readers.size(); ++node)
     for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {

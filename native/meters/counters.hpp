@@ -27,8 +27,8 @@ struct Counted {
 // What rank 0 has of all ranks: for each rank its kernels, one after the other.
 struct Gathered {
   std::vector<Counted> counted;
-  std::vector<int> readers;         // the ranks that read for a node, and
-  std::vector<std::string> nodes;   // the names of those
+  std::vector<int> readers;        // the ranks that read for a node, and
+  std::vector<std::string> nodes;  // the names of those
 };
 
 // Adds the tables `counters`, `counters_by_rank` and `memory_traffic`, and the note `counters`.

@@ -66,7 +66,8 @@ std::vector<std::string> names(const std::vector<Kernel>& kernels) {
 }
 
 void add_table(Result& result, Table table) {
-  if (std::ranges::any_of(table.values, [](double value) { return std::isfinite(value); })) result.tables.push_back(std::move(table));
+  if (std::ranges::any_of(table.values, [](double value) { return std::isfinite(value); }))
+    result.tables.push_back(std::move(table));
 }
 
 }  // namespace
@@ -78,7 +79,8 @@ std::optional<Watts> parse_watts(std::string_view text) {
   char* end = nullptr;
   const double watts = std::strtod(number.c_str(), &end);
   if (number.empty() || *end != 0 || !std::isfinite(watts) || watts <= 0 || (of != "node" && of != "socket"))
-    throw UsageError("watts is '" + std::string(text) + "': give watts per node or per socket, such as 115/node or 95/socket");
+    throw UsageError("watts is '" + std::string(text) +
+                     "': give watts per node or per socket, such as 115/node or 95/socket");
   return Watts{watts, of == "socket"};
 }
 
@@ -167,8 +169,10 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
     }
     for (const std::string& trouble : wrong) {
       const auto known = std::ranges::find(missed, trouble, &std::pair<std::string, std::string>::first);
-      if (known == missed.end()) missed.emplace_back(trouble, kernels[k].name);
-      else known->second += ", " + kernels[k].name;
+      if (known == missed.end())
+        missed.emplace_back(trouble, kernels[k].name);
+      else
+        known->second += ", " + kernels[k].name;
     }
     any = any || std::isfinite(joules);
     found.joules.push_back(joules / kernels[k].repetitions);
@@ -207,7 +211,8 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
   return found;
 }
 
-void tell(Result& result, const std::vector<Kernel>& kernels, const std::vector<std::string>& nodes, const std::vector<Account>& accounts) {
+void tell(Result& result, const std::vector<Kernel>& kernels, const std::vector<std::string>& nodes,
+          const std::vector<Account>& accounts) {
   const std::vector<std::string> rows = names(kernels);
   Table joules("energy", "J", "lower", {{"kernel", rows}, {"node", nodes}}), watts("power", "W", "lower", joules.axes);
   std::vector<Account::Part> parts;
@@ -222,7 +227,8 @@ void tell(Result& result, const std::vector<Kernel>& kernels, const std::vector<
         continue;
       }
       for (std::size_t k = 0; k < kernels.size(); ++k)
-        if (double& sum = known->joules[k]; std::isfinite(part.joules[k])) sum = std::isfinite(sum) ? sum + part.joules[k] : part.joules[k];
+        if (double& sum = known->joules[k]; std::isfinite(part.joules[k]))
+          sum = std::isfinite(sum) ? sum + part.joules[k] : part.joules[k];
     }
   }
   add_table(result, std::move(joules));

@@ -1,4 +1,5 @@
-// The energy of kernels, node by node: read by one rank of each node, or computed from the watts that somebody declares.
+// The energy of kernels, node by node: read by one rank of each node, or computed from the watts that somebody
+// declares.
 #pragma once
 
 #include <limits>
@@ -22,8 +23,8 @@ struct Watts {
 // Nothing where `text` is empty; UsageError where it makes no sense.
 std::optional<Watts> parse_watts(std::string_view text);
 
-// Looks at the sources of a node, also between start() and stop() where they need it: a meter of watts every 50 ms, by a thread
-// that takes some 0.1 % of the time of one core.
+// Looks at the sources of a node, also between start() and stop() where they need it: a meter of watts every 50 ms, by
+// a thread that takes some 0.1 % of the time of one core.
 class Reader {
  public:
   explicit Reader(Found found) : found_(std::move(found)) {}
@@ -49,12 +50,13 @@ class Reader {
 
 // What a kernel took in all its repetitions.
 struct Spent {
-  double seconds = 0;                       // between the readings
+  double seconds = 0;                              // between the readings
   std::vector<std::optional<double>> joules = {};  // of each source
   std::vector<std::string> trouble = {};
 };
 
-// Of one node: joules and watts of each kernel (NaN where unknown), those of its sources, and how this is known, in words.
+// Of one node: joules and watts of each kernel (NaN where unknown), those of its sources, and how this is known, in
+// words.
 struct Account {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   std::string words;
@@ -78,7 +80,9 @@ struct Kernel {
 
 Account account(const Reader& reader, const std::vector<Kernel>& kernels, const std::vector<Spent>& spent);
 
-// Adds the tables `energy`, `power` and `energy_by_source`, and the note `energy`; `nodes` are named like their accounts.
-void tell(Result& result, const std::vector<Kernel>& kernels, const std::vector<std::string>& nodes, const std::vector<Account>& accounts);
+// Adds the tables `energy`, `power` and `energy_by_source`, and the note `energy`; `nodes` are named like their
+// accounts.
+void tell(Result& result, const std::vector<Kernel>& kernels, const std::vector<std::string>& nodes,
+          const std::vector<Account>& accounts);
 
 }  // namespace kiviat::energy

@@ -32,12 +32,15 @@ InterfaceLog::InterfaceLog(const Assembly& assembly) : assembly_(assembly) {
   assembly_.gather(&place, sizeof place, all.data());
   std::vector<char> read(static_cast<std::size_t>(ranks_), 0);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const auto same = [&](int other) { return std::strcmp(all[static_cast<std::size_t>(other)].node, all[rank].node) == 0; };
+    const auto same = [&](int other) {
+      return std::strcmp(all[static_cast<std::size_t>(other)].node, all[rank].node) == 0;
+    };
     if (std::ranges::any_of(readers_, same)) continue;
     readers_.push_back(static_cast<int>(rank));
     const std::string host = all[rank].host;
     std::string node = host;
-    for (int number = 2; std::ranges::find(nodes_, node) != nodes_.end(); ++number) node = host + ' ' + std::to_string(number);
+    for (int number = 2; std::ranges::find(nodes_, node) != nodes_.end(); ++number)
+      node = host + ' ' + std::to_string(number);
     nodes_.push_back(node);
   }
   // Nothing leaves the only node.
@@ -59,7 +62,8 @@ void InterfaceLog::after() {
   if (mine_) sent_[at_] += counted(path_) - begun_;
 }
 
-void InterfaceLog::finish(Result& result, const std::vector<std::string>& kernels, const std::vector<double>& repetitions) const {
+void InterfaceLog::finish(Result& result, const std::vector<std::string>& kernels,
+                          const std::vector<double>& repetitions) const {
   if (!reads_ || sent_.empty()) return;
   std::vector<double> all(rank_ == 0 ? sent_.size() * static_cast<std::size_t>(ranks_) : 0);
   assembly_.gather(sent_.data(), sent_.size() * sizeof(double), all.data());

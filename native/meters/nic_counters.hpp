@@ -10,26 +10,26 @@
 
 namespace kiviat {
 
-// Bytes of frames with their headers, as Linux counts them, whoever sent them: of messages where all that leave a node leave
-// by this interface, and nobody else uses it. That is so on emulated clusters, whose launches name theirs; elsewhere nobody
-// knows, and whoever does names it. The lowest rank of each node reads.
+// Bytes of frames with their headers, as Linux counts them, whoever sent them: of messages where all that leave a node
+// leave by this interface, and nobody else uses it. That is so on emulated clusters, whose launches name theirs;
+// elsewhere nobody knows, and whoever does names it. The lowest rank of each node reads.
 class InterfaceLog {
  public:
   explicit InterfaceLog(const Assembly& assembly);  // collective
 
   bool reads() const { return reads_; }  // somebody does; on all ranks alike
-  // Around a kernel, numbered in the order in which they are first run, on all ranks alike: once all are ready, before any
-  // begins, and once all have ended.
+  // Around a kernel, numbered in the order in which they are first run, on all ranks alike: once all are ready, before
+  // any begins, and once all have ended.
   void before(std::size_t kernel);
   void after();
-  // Adds a table of kernels and nodes, and their sum as a metric, to the result of rank 0, or a note that says why there is
-  // none; `repetitions` of each kernel. Collective.
+  // Adds a table of kernels and nodes, and their sum as a metric, to the result of rank 0, or a note that says why
+  // there is none; `repetitions` of each kernel. Collective.
   void finish(Result& result, const std::vector<std::string>& kernels, const std::vector<double>& repetitions) const;
 
  private:
   const Assembly& assembly_;
   int rank_ = 0, ranks_ = 1;
-  std::string path_;  // of the counter
+  std::string path_;                   // of the counter
   bool reads_ = false, mine_ = false;  // this rank reads
   // On rank 0: the ranks that read, and what their nodes are called.
   std::vector<int> readers_;

@@ -10,12 +10,12 @@
 
 namespace kiviat {
 
-inline constexpr std::array counter_names = {"instructions",     "cycles",     "stalled_cycles_frontend", "stalled_cycles_backend",
-                                             "llc_loads",        "llc_load_misses", "cache_references",    "cache_misses",
-                                             "l2_misses"};
+inline constexpr std::array counter_names = {"instructions",           "cycles",       "stalled_cycles_frontend",
+                                             "stalled_cycles_backend", "llc_loads",    "llc_load_misses",
+                                             "cache_references",       "cache_misses", "l2_misses"};
 
-// What was counted, and in what share of the time: where there are more counters than the processor has room for they take
-// turns, and the value is scaled to the whole time.
+// What was counted, and in what share of the time: where there are more counters than the processor has room for they
+// take turns, and the value is scaled to the whole time.
 struct Count {
   double value = NAN, share = 1;
 };
@@ -25,8 +25,8 @@ struct Traffic {
   double read_bytes = 0, written_bytes = 0;
 };
 
-// All threads of a rank are counted, in user code. Opening and reading cost time: prepare() and counts() stand outside of
-// what is timed; enable() and disable() are one system call each.
+// All threads of a rank are counted, in user code. Opening and reading cost time: prepare() and counts() stand outside
+// of what is timed; enable() and disable() are one system call each.
 class CounterSource {
  public:
   virtual ~CounterSource() = default;
@@ -35,7 +35,7 @@ class CounterSource {
   virtual void prepare() = 0;
   virtual void enable() = 0;
   virtual void disable() = 0;
-  virtual Counts counts() = 0;            // since prepare()
+  virtual Counts counts() = 0;  // since prepare()
   // From now on this rank counts for its node too.
   virtual void lead() = 0;
   virtual std::optional<Traffic> traffic() = 0;  // of the node's memory since prepare()

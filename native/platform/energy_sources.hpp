@@ -11,7 +11,8 @@
 
 namespace kiviat::energy {
 
-// Of what a source tells the energy. Parts of a node add up; what is within another one, or who knows where, stands aside.
+// Of what a source tells the energy. Parts of a node add up; what is within another one, or who knows where, stands
+// aside.
 enum class Covers { node, part, aside };
 
 class Source {
@@ -38,7 +39,8 @@ class Source {
 using Reading = std::function<std::optional<double>()>;
 
 // Counts joules, and begins again at 0 behind `range_j` (0: never does).
-std::unique_ptr<Source> counter(std::string name, std::string origin, Covers covers, double renewed_s, Reading joules, double range_j = 0);
+std::unique_ptr<Source> counter(std::string name, std::string origin, Covers covers, double renewed_s, Reading joules,
+                                double range_j = 0);
 // Tells watts, which are integrated over time.
 std::unique_ptr<Source> meter(std::string name, std::string origin, Covers covers, double renewed_s, Reading watts);
 
@@ -50,7 +52,7 @@ struct Found {
 struct Places {
   std::string root = "/";  // of /sys
   std::string nvml = "libnvidia-ml.so.1";
-  std::string file;        // that an agent of the site renews, empty: none
+  std::string file;  // that an agent of the site renews, empty: none
 };
 Places usual_places();
 

@@ -8,8 +8,8 @@
 
 namespace kiviat {
 
-// From rank r to rank s at [r * ranks + s]. How long at least one message from or to rank r was under way, in seconds: between
-// nodes at [2 * r], within its node at [2 * r + 1]. Empty where nobody counts.
+// From rank r to rank s at [r * ranks + s]. How long at least one message from or to rank r was under way, in seconds:
+// between nodes at [2 * r], within its node at [2 * r + 1]. Empty where nobody counts.
 struct MessageCount {
   std::vector<double> messages, bytes, under_way_s;
 
@@ -32,7 +32,8 @@ class MessageCounter {
 
   explicit MessageCounter(const Assembly& assembly);  // collective
 
-  // On rank 0: all that have set out so far, with those that collective operations are made of, and their times until now.
+  // On rank 0: all that have set out so far, with those that collective operations are made of, and their times until
+  // now.
   MessageCount now() const;
 
  private:

@@ -29,7 +29,8 @@ void release(void* memory);
 // Whether messages carry what was put into them. A simulator need not move them.
 bool carries_payload();
 
-// What links let pass at once, when they have been idle, is there again when this returns; a simulator needs to be told.
+// What links let pass at once, when they have been idle, is there again when this returns; a simulator needs to be
+// told.
 void rest();
 // How many calls in a row use that up, as far as short messages can; 0 where the first call is like all others.
 int settling_calls();

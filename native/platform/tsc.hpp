@@ -15,8 +15,8 @@
 
 namespace kiviat::clock {
 
-// Whether the processor's time stamp counter runs at one rate on all cores and in all states: the processor says so, and the
-// kernel has not fallen back on a clock outside of it, as it does when the cores' counters disagree.
+// Whether the processor's time stamp counter runs at one rate on all cores and in all states: the processor says so,
+// and the kernel has not fallen back on a clock outside of it, as it does when the cores' counters disagree.
 inline bool counter_is_a_clock() {
 #ifdef KIVIAT_HAS_TSC
   unsigned a = 0, b = 0, c = 0, d = 0;

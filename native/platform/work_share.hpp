@@ -14,8 +14,8 @@ namespace kiviat {
 class Pieces {
  public:
   using Progress = std::function<void(double share)>;
-  // `values` results of each of `count` pieces. Collective over those that `assembly` joins. `progressed` is told, on the
-  // first of them, of what is done elsewhere meanwhile.
+  // `values` results of each of `count` pieces. Collective over those that `assembly` joins. `progressed` is told, on
+  // the first of them, of what is done elsewhere meanwhile.
   Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress& progressed);
   ~Pieces();
   Pieces(const Pieces&) = delete;

@@ -8,15 +8,15 @@ namespace kiviat::prof {
 
 #define KIVIAT_PARAMETER(kind, name) c_##kind name
 #define KIVIAT_NAME(kind, name) name
-#define KIVIAT_WRAP(Symbol, Name, before, after, ...)                                            \
-  KIVIAT_EXPORT int MPI_##Symbol(KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__)) {                    \
-    if (!counts()) return KIVIAT_BEHIND(Symbol)(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__));              \
-    Event e(Call::Name);                                                                         \
-    KIVIAT_BEFORE(before, __VA_ARGS__);                                                           \
-    const int outcome = KIVIAT_BEHIND(Symbol)(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__));               \
-    e.over();                                                                                    \
-    KIVIAT_AFTER(after, __VA_ARGS__);                                                             \
-    return outcome;                                                                              \
+#define KIVIAT_WRAP(Symbol, Name, before, after, ...)                                   \
+  KIVIAT_EXPORT int MPI_##Symbol(KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__)) {          \
+    if (!counts()) return KIVIAT_BEHIND(Symbol)(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__)); \
+    Event e(Call::Name);                                                                \
+    KIVIAT_BEFORE(before, __VA_ARGS__);                                                 \
+    const int outcome = KIVIAT_BEHIND(Symbol)(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__)); \
+    e.over();                                                                           \
+    KIVIAT_AFTER(after, __VA_ARGS__);                                                   \
+    return outcome;                                                                     \
   }
 
 namespace plain {

@@ -4,15 +4,15 @@
 //   KIVIAT_SIZED(Name, name, before, after, parameters…)   a call that MPI 4 has with larger counts too
 //   KIVIAT_NAMED(Name, name, before, after, parameters…)   a call with a text, which is wrapped in C only
 //
-// A parameter is (kind, name); parameters.hpp says what a kind is in C and in Fortran. `before` and `after` say to the event
-// `e` (event.hpp) what the call means. A collective is taken by what its participants have to give each other:
+// A parameter is (kind, name); parameters.hpp says what a kind is in C and in Fortran. `before` and `after` say to the
+// event `e` (event.hpp) what the call means. A collective is taken by what its participants have to give each other:
 //
 //   broadcast, scatter    the root gives each other rank its part
 //   gather, reduce        each rank gives the root its part
 //   allgather, alltoall   each rank gives each other rank its part
 //   reduce_scatter        likewise, of its contribution the part that is the other's
-//   allreduce             a reduce_scatter and an allgather of equal parts: 2/n of the contribution to each other rank, the
-//                         least with which it can be done (Patarasuk, Yuan: J. Parallel Distrib. Comput. 69, 2009)
+//   allreduce             a reduce_scatter and an allgather of equal parts: 2/n of the contribution to each other rank
+//                         is the least possible (Patarasuk, Yuan: J. Parallel Distrib. Comput. 69, 2009)
 //   scan, exscan          each rank gives the next one its contribution
 //   barrier               nothing
 
@@ -20,10 +20,10 @@
 #define KIVIAT_SEND_PARAMETERS (in, buf), (count, count), (type, type), (number, dest), (number, tag), (comm, comm)
 #define KIVIAT_SENDS(Name, name) \
   KIVIAT_SIZED(Name, name, , e.send(comm, dest, e.bytes(count, type)), KIVIAT_SEND_PARAMETERS)
-#define KIVIAT_ISENDS(Name, name)                                                                           \
+#define KIVIAT_ISENDS(Name, name)                                                                                     \
   KIVIAT_SIZED(Name, name, , (e.send(comm, dest, e.bytes(count, type)), e.remember(request)), KIVIAT_SEND_PARAMETERS, \
                (request, request))
-#define KIVIAT_PERSISTENT_SENDS(Name, name)                                                                 \
+#define KIVIAT_PERSISTENT_SENDS(Name, name)                                                                \
   KIVIAT_SIZED(Name, name, , e.prepare(comm, dest, e.bytes(count, type), request), KIVIAT_SEND_PARAMETERS, \
                (request, request))
 
@@ -43,7 +43,8 @@ KIVIAT_PERSISTENT_SENDS(Rsend_init, rsend_init)
 #define KIVIAT_RECV_PARAMETERS (out, buf), (count, count), (type, type), (number, source), (number, tag), (comm, comm)
 KIVIAT_SIZED(Recv, recv, , e.receive(comm, source, status), KIVIAT_RECV_PARAMETERS, (status, status))
 KIVIAT_SIZED(Irecv, irecv, , (e.receive(comm, source), e.remember(request)), KIVIAT_RECV_PARAMETERS, (request, request))
-KIVIAT_SIZED(Recv_init, recv_init, , e.prepare_receive(comm, source, request), KIVIAT_RECV_PARAMETERS, (request, request))
+KIVIAT_SIZED(Recv_init, recv_init, , e.prepare_receive(comm, source, request), KIVIAT_RECV_PARAMETERS,
+             (request, request))
 KIVIAT_SIZED(Mrecv, mrecv, , , (out, buf), (count, count), (type, type), (message, message), (status, status))
 KIVIAT_SIZED(Imrecv, imrecv, , e.remember(request), (out, buf), (count, count), (type, type), (message, message),
              (request, request))
@@ -54,7 +55,8 @@ KIVIAT_SIZED(Sendrecv_replace, sendrecv_replace, ,
              (e.send(comm, dest, e.bytes(count, type)), e.receive(comm, source, status)), (out, buf), (count, count),
              (type, type), (number, dest), (number, sendtag), (number, source), (number, recvtag), (comm, comm),
              (status, status))
-KIVIAT_CALL(Probe, probe, , e.receive(comm, source, status), (number, source), (number, tag), (comm, comm), (status, status))
+KIVIAT_CALL(Probe, probe, , e.receive(comm, source, status), (number, source), (number, tag), (comm, comm),
+            (status, status))
 KIVIAT_CALL(Iprobe, iprobe, , e.receive(comm, source), (number, source), (number, tag), (comm, comm), (flag, flag),
             (status, status))
 KIVIAT_CALL(Mprobe, mprobe, , e.receive(comm, source, status), (number, source), (number, tag), (comm, comm),
@@ -69,8 +71,8 @@ KIVIAT_CALL(Testall, testall, e.recall(requests, count), , (number, count), (req
             (status, statuses))
 KIVIAT_CALL(Waitany, waitany, e.recall(requests, count), , (number, count), (request, requests), (flag, index),
             (status, status))
-KIVIAT_CALL(Testany, testany, e.recall(requests, count), , (number, count), (request, requests), (flag, index), (flag, flag),
-            (status, status))
+KIVIAT_CALL(Testany, testany, e.recall(requests, count), , (number, count), (request, requests), (flag, index),
+            (flag, flag), (status, status))
 KIVIAT_CALL(Waitsome, waitsome, e.recall(requests, count), , (number, count), (request, requests), (flag, outcount),
             (flag, indices), (status, statuses))
 KIVIAT_CALL(Testsome, testsome, e.recall(requests, count), , (number, count), (request, requests), (flag, outcount),
@@ -81,23 +83,25 @@ KIVIAT_CALL(Request_free, request_free, e.forget(request), , (request, request))
 KIVIAT_CALL(Cancel, cancel, , , (request, request))
 
 // --- collectives, blocking and not ----------------------------------------------------------------------
-#define KIVIAT_COLLECTIVE(Name, name, iname, after, ...)                                                   \
-  KIVIAT_SIZED(Name, name, , after, __VA_ARGS__, (comm, comm))                                                    \
+#define KIVIAT_COLLECTIVE(Name, name, iname, after, ...)       \
+  KIVIAT_SIZED(Name, name, , after, __VA_ARGS__, (comm, comm)) \
   KIVIAT_SIZED(I##name, iname, , (after, e.remember(request)), __VA_ARGS__, (comm, comm), (request, request))
 
 KIVIAT_CALL(Barrier, barrier, , e.meet(comm), (comm, comm))
 KIVIAT_CALL(Ibarrier, ibarrier, , (e.meet(comm), e.remember(request)), (comm, comm), (request, request))
 KIVIAT_COLLECTIVE(Bcast, bcast, ibcast, e.root_to_each(comm, root, e.bytes(count, type)), (out, buf), (count, count),
                   (type, type), (number, root))
-KIVIAT_COLLECTIVE(Reduce, reduce, ireduce, e.each_to_root(comm, root, e.bytes(count, type)), (in, sendbuf), (out, recvbuf),
-                  (count, count), (type, type), (op, op), (number, root))
+KIVIAT_COLLECTIVE(Reduce, reduce, ireduce, e.each_to_root(comm, root, e.bytes(count, type)), (in, sendbuf),
+                  (out, recvbuf), (count, count), (type, type), (op, op), (number, root))
 KIVIAT_COLLECTIVE(Gather, gather, igather, e.each_to_root(comm, root, e.bytes(sendcount, sendtype)), (in, sendbuf),
-                  (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype), (number, root))
+                  (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype),
+                  (number, root))
 KIVIAT_COLLECTIVE(Gatherv, gatherv, igatherv, e.each_to_root(comm, root, e.bytes(sendcount, sendtype)), (in, sendbuf),
                   (count, sendcount), (type, sendtype), (out, recvbuf), (counts, recvcounts), (displacements, displs),
                   (type, recvtype), (number, root))
 KIVIAT_COLLECTIVE(Scatter, scatter, iscatter, e.root_to_each(comm, root, e.bytes(sendcount, sendtype)), (in, sendbuf),
-                  (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype), (number, root))
+                  (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype),
+                  (number, root))
 KIVIAT_COLLECTIVE(Scatterv, scatterv, iscatterv, e.root_to(comm, root, sendcounts, sendtype), (in, sendbuf),
                   (counts, sendcounts), (displacements, displs), (type, sendtype), (out, recvbuf), (count, recvcount),
                   (type, recvtype), (number, root))
@@ -110,11 +114,13 @@ KIVIAT_COLLECTIVE(Allgatherv, allgatherv, iallgatherv, e.mine_to_each(comm, recv
 KIVIAT_COLLECTIVE(Alltoall, alltoall, ialltoall, e.each_to_each(comm, e.bytes(recvcount, recvtype)), (in, sendbuf),
                   (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype))
 KIVIAT_COLLECTIVE(Alltoallv, alltoallv, ialltoallv,
-                  (e.in_place(sendbuf) ? e.to_others(comm, recvcounts, recvtype) : e.to_others(comm, sendcounts, sendtype)),
+                  (e.in_place(sendbuf) ? e.to_others(comm, recvcounts, recvtype)
+                                       : e.to_others(comm, sendcounts, sendtype)),
                   (in, sendbuf), (counts, sendcounts), (displacements, sdispls), (type, sendtype), (out, recvbuf),
                   (counts, recvcounts), (displacements, rdispls), (type, recvtype))
 KIVIAT_COLLECTIVE(Alltoallw, alltoallw, ialltoallw,
-                  (e.in_place(sendbuf) ? e.to_others(comm, recvcounts, recvtypes) : e.to_others(comm, sendcounts, sendtypes)),
+                  (e.in_place(sendbuf) ? e.to_others(comm, recvcounts, recvtypes)
+                                       : e.to_others(comm, sendcounts, sendtypes)),
                   (in, sendbuf), (counts, sendcounts), (displacements, sdispls), (types, sendtypes), (out, recvbuf),
                   (counts, recvcounts), (displacements, rdispls), (types, recvtypes))
 KIVIAT_COLLECTIVE(Allreduce, allreduce, iallreduce, e.reduce_for_all(comm, e.bytes(count, type)), (in, sendbuf),
@@ -124,42 +130,44 @@ KIVIAT_COLLECTIVE(Reduce_scatter, reduce_scatter, ireduce_scatter, e.to_others(c
 KIVIAT_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, ireduce_scatter_block,
                   e.each_to_each(comm, e.bytes(recvcount, type)), (in, sendbuf), (out, recvbuf), (count, recvcount),
                   (type, type), (op, op))
-KIVIAT_COLLECTIVE(Scan, scan, iscan, e.to_next(comm, e.bytes(count, type)), (in, sendbuf), (out, recvbuf), (count, count),
-                  (type, type), (op, op))
+KIVIAT_COLLECTIVE(Scan, scan, iscan, e.to_next(comm, e.bytes(count, type)), (in, sendbuf), (out, recvbuf),
+                  (count, count), (type, type), (op, op))
 KIVIAT_COLLECTIVE(Exscan, exscan, iexscan, e.to_next(comm, e.bytes(count, type)), (in, sendbuf), (out, recvbuf),
                   (count, count), (type, type), (op, op))
 KIVIAT_COLLECTIVE(Neighbor_allgather, neighbor_allgather, ineighbor_allgather,
-                  e.to_neighbours(comm, e.bytes(sendcount, sendtype)), (in, sendbuf), (count, sendcount), (type, sendtype),
-                  (out, recvbuf), (count, recvcount), (type, recvtype))
+                  e.to_neighbours(comm, e.bytes(sendcount, sendtype)), (in, sendbuf), (count, sendcount),
+                  (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype))
 KIVIAT_COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, ineighbor_allgatherv,
-                  e.to_neighbours(comm, e.bytes(sendcount, sendtype)), (in, sendbuf), (count, sendcount), (type, sendtype),
-                  (out, recvbuf), (counts, recvcounts), (displacements, displs), (type, recvtype))
+                  e.to_neighbours(comm, e.bytes(sendcount, sendtype)), (in, sendbuf), (count, sendcount),
+                  (type, sendtype), (out, recvbuf), (counts, recvcounts), (displacements, displs), (type, recvtype))
 KIVIAT_COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, ineighbor_alltoall,
-                  e.to_neighbours(comm, e.bytes(sendcount, sendtype)), (in, sendbuf), (count, sendcount), (type, sendtype),
-                  (out, recvbuf), (count, recvcount), (type, recvtype))
+                  e.to_neighbours(comm, e.bytes(sendcount, sendtype)), (in, sendbuf), (count, sendcount),
+                  (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype))
 KIVIAT_COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, ineighbor_alltoallv,
-                  e.to_neighbours(comm, sendcounts, sendtype), (in, sendbuf), (counts, sendcounts), (displacements, sdispls),
-                  (type, sendtype), (out, recvbuf), (counts, recvcounts), (displacements, rdispls), (type, recvtype))
+                  e.to_neighbours(comm, sendcounts, sendtype), (in, sendbuf), (counts, sendcounts),
+                  (displacements, sdispls), (type, sendtype), (out, recvbuf), (counts, recvcounts),
+                  (displacements, rdispls), (type, recvtype))
 KIVIAT_COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, ineighbor_alltoallw,
-                  e.to_neighbours(comm, sendcounts, sendtypes), (in, sendbuf), (counts, sendcounts), (addresses, sdispls),
-                  (types, sendtypes), (out, recvbuf), (counts, recvcounts), (addresses, rdispls), (types, recvtypes))
+                  e.to_neighbours(comm, sendcounts, sendtypes), (in, sendbuf), (counts, sendcounts),
+                  (addresses, sdispls), (types, sendtypes), (out, recvbuf), (counts, recvcounts), (addresses, rdispls),
+                  (types, recvtypes))
 
 // --- one-sided ------------------------------------------------------------------------------------------
 #define KIVIAT_TARGET (number, target), (address, target_disp), (count, target_count), (type, target_type)
-KIVIAT_SIZED(Put, put, , e.put(win, target, e.bytes(count, type)), (in, origin), (count, count), (type, type), KIVIAT_TARGET,
-             (win, win))
-KIVIAT_SIZED(Get, get, , e.get(win, target, e.bytes(count, type)), (out, origin), (count, count), (type, type), KIVIAT_TARGET,
-             (win, win))
-KIVIAT_SIZED(Accumulate, accumulate, , e.put(win, target, e.bytes(count, type)), (in, origin), (count, count), (type, type),
-             KIVIAT_TARGET, (op, op), (win, win))
+KIVIAT_SIZED(Put, put, , e.put(win, target, e.bytes(count, type)), (in, origin), (count, count), (type, type),
+             KIVIAT_TARGET, (win, win))
+KIVIAT_SIZED(Get, get, , e.get(win, target, e.bytes(count, type)), (out, origin), (count, count), (type, type),
+             KIVIAT_TARGET, (win, win))
+KIVIAT_SIZED(Accumulate, accumulate, , e.put(win, target, e.bytes(count, type)), (in, origin), (count, count),
+             (type, type), KIVIAT_TARGET, (op, op), (win, win))
 KIVIAT_SIZED(Get_accumulate, get_accumulate, ,
-             (e.put(win, target, e.bytes(count, type)), e.get(win, target, e.bytes(result_count, result_type))), (in, origin),
-             (count, count), (type, type), (out, result), (count, result_count), (type, result_type), KIVIAT_TARGET, (op, op),
-             (win, win))
-KIVIAT_SIZED(Rput, rput, , (e.put(win, target, e.bytes(count, type)), e.remember(request)), (in, origin), (count, count),
-             (type, type), KIVIAT_TARGET, (win, win), (request, request))
-KIVIAT_SIZED(Rget, rget, , (e.get(win, target, e.bytes(count, type)), e.remember(request)), (out, origin), (count, count),
-             (type, type), KIVIAT_TARGET, (win, win), (request, request))
+             (e.put(win, target, e.bytes(count, type)), e.get(win, target, e.bytes(result_count, result_type))),
+             (in, origin), (count, count), (type, type), (out, result), (count, result_count), (type, result_type),
+             KIVIAT_TARGET, (op, op), (win, win))
+KIVIAT_SIZED(Rput, rput, , (e.put(win, target, e.bytes(count, type)), e.remember(request)), (in, origin),
+             (count, count), (type, type), KIVIAT_TARGET, (win, win), (request, request))
+KIVIAT_SIZED(Rget, rget, , (e.get(win, target, e.bytes(count, type)), e.remember(request)), (out, origin),
+             (count, count), (type, type), KIVIAT_TARGET, (win, win), (request, request))
 KIVIAT_SIZED(Raccumulate, raccumulate, , (e.put(win, target, e.bytes(count, type)), e.remember(request)), (in, origin),
              (count, count), (type, type), KIVIAT_TARGET, (op, op), (win, win), (request, request))
 KIVIAT_SIZED(Rget_accumulate, rget_accumulate, ,
@@ -167,12 +175,11 @@ KIVIAT_SIZED(Rget_accumulate, rget_accumulate, ,
               e.remember(request)),
              (in, origin), (count, count), (type, type), (out, result), (count, result_count), (type, result_type),
              KIVIAT_TARGET, (op, op), (win, win), (request, request))
-KIVIAT_CALL(Fetch_and_op, fetch_and_op, ,
-            (e.put(win, target, e.bytes(1, type)), e.get(win, target, e.bytes(1, type))), (in, origin), (out, result),
-            (type, type), (number, target), (address, target_disp), (op, op), (win, win))
+KIVIAT_CALL(Fetch_and_op, fetch_and_op, , (e.put(win, target, e.bytes(1, type)), e.get(win, target, e.bytes(1, type))),
+            (in, origin), (out, result), (type, type), (number, target), (address, target_disp), (op, op), (win, win))
 KIVIAT_CALL(Compare_and_swap, compare_and_swap, ,
-            (e.put(win, target, 2 * e.bytes(1, type)), e.get(win, target, e.bytes(1, type))), (in, origin), (in, compare),
-            (out, result), (type, type), (number, target), (address, target_disp), (win, win))
+            (e.put(win, target, 2 * e.bytes(1, type)), e.get(win, target, e.bytes(1, type))), (in, origin),
+            (in, compare), (out, result), (type, type), (number, target), (address, target_disp), (win, win))
 KIVIAT_CALL(Win_fence, win_fence, , e.synchronise(win), (number, assertion), (win, win))
 KIVIAT_CALL(Win_start, win_start, , e.synchronise(win), (group, group), (number, assertion), (win, win))
 KIVIAT_CALL(Win_complete, win_complete, , e.synchronise(win), (win, win))
@@ -210,55 +217,56 @@ KIVIAT_CALL(Comm_split_type, comm_split_type, , e.meet(comm), (comm, comm), (num
             (new_comm, newcomm))
 KIVIAT_CALL(Comm_free, comm_free, , , (new_comm, comm))
 KIVIAT_CALL(Comm_disconnect, comm_disconnect, , , (new_comm, comm))
-KIVIAT_CALL(Cart_create, cart_create, , e.meet(comm), (comm, comm), (number, ndims), (numbers, dims), (numbers, periods),
-            (number, reorder), (new_comm, newcomm))
+KIVIAT_CALL(Cart_create, cart_create, , e.meet(comm), (comm, comm), (number, ndims), (numbers, dims),
+            (numbers, periods), (number, reorder), (new_comm, newcomm))
 KIVIAT_CALL(Cart_sub, cart_sub, , e.meet(comm), (comm, comm), (numbers, remain), (new_comm, newcomm))
-KIVIAT_CALL(Graph_create, graph_create, , e.meet(comm), (comm, comm), (number, nodes), (numbers, index), (numbers, edges),
-            (number, reorder), (new_comm, newcomm))
+KIVIAT_CALL(Graph_create, graph_create, , e.meet(comm), (comm, comm), (number, nodes), (numbers, index),
+            (numbers, edges), (number, reorder), (new_comm, newcomm))
 KIVIAT_CALL(Dist_graph_create, dist_graph_create, , e.meet(comm), (comm, comm), (number, n), (numbers, sources),
             (numbers, degrees), (numbers, destinations), (numbers, weights), (info, info), (number, reorder),
             (new_comm, newcomm))
 KIVIAT_CALL(Dist_graph_create_adjacent, dist_graph_create_adjacent, , e.meet(comm), (comm, comm), (number, indegree),
-            (numbers, sources), (numbers, sourceweights), (number, outdegree), (numbers, destinations), (numbers, destweights),
-            (info, info), (number, reorder), (new_comm, newcomm))
+            (numbers, sources), (numbers, sourceweights), (number, outdegree), (numbers, destinations),
+            (numbers, destweights), (info, info), (number, reorder), (new_comm, newcomm))
 KIVIAT_CALL(Intercomm_create, intercomm_create, , e.meet(comm), (comm, comm), (number, local_leader), (comm, peer),
             (number, remote_leader), (number, tag), (new_comm, newcomm))
 KIVIAT_CALL(Intercomm_merge, intercomm_merge, , e.meet(comm), (comm, comm), (number, high), (new_comm, newcomm))
 
 // --- files ----------------------------------------------------------------------------------------------
-#define KIVIAT_FILES(Name, name, buffer, ...)                                                              \
+#define KIVIAT_FILES(Name, name, buffer, ...) \
   KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type))
 // Some have a status, some a request.
-#define KIVIAT_FILES_DONE(Name, name, buffer, ...)                                                         \
+#define KIVIAT_FILES_DONE(Name, name, buffer, ...)                                                                   \
   KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type), \
                (status, status))
-#define KIVIAT_FILES_BEGUN(Name, name, buffer, ...)                                                        \
-  KIVIAT_SIZED(Name, name, , (e.file(e.bytes(count, type)), e.remember(request)), __VA_ARGS__, (buffer, buf), (count, count), \
-               (type, type), (request, request))
+#define KIVIAT_FILES_BEGUN(Name, name, buffer, ...)                                                           \
+  KIVIAT_SIZED(Name, name, , (e.file(e.bytes(count, type)), e.remember(request)), __VA_ARGS__, (buffer, buf), \
+               (count, count), (type, type), (request, request))
 #define KIVIAT_FILES_END(Name, name, buffer) \
   KIVIAT_CALL(Name, name, , e.file(), (file, fh), (buffer, buf), (status, status))
 #define KIVIAT_AT (file, fh), (offset, offset)
-#define KIVIAT_READ_OR_WRITE(read, buffer)                                    \
-  KIVIAT_FILES_DONE(File_##read, file_##read, buffer, (file, fh))                   \
-  KIVIAT_FILES_DONE(File_##read##_all, file_##read##_all, buffer, (file, fh))         \
-  KIVIAT_FILES_DONE(File_##read##_at, file_##read##_at, buffer, KIVIAT_AT)            \
-  KIVIAT_FILES_DONE(File_##read##_at_all, file_##read##_at_all, buffer, KIVIAT_AT)    \
-  KIVIAT_FILES_DONE(File_##read##_shared, file_##read##_shared, buffer, (file, fh))   \
-  KIVIAT_FILES_DONE(File_##read##_ordered, file_##read##_ordered, buffer, (file, fh)) \
-  KIVIAT_FILES_BEGUN(File_i##read, file_i##read, buffer, (file, fh))                \
-  KIVIAT_FILES_BEGUN(File_i##read##_all, file_i##read##_all, buffer, (file, fh))      \
-  KIVIAT_FILES_BEGUN(File_i##read##_at, file_i##read##_at, buffer, KIVIAT_AT)         \
-  KIVIAT_FILES_BEGUN(File_i##read##_at_all, file_i##read##_at_all, buffer, KIVIAT_AT) \
-  KIVIAT_FILES_BEGUN(File_i##read##_shared, file_i##read##_shared, buffer, (file, fh)) \
-  KIVIAT_FILES(File_##read##_all_begin, file_##read##_all_begin, buffer, (file, fh))  \
-  KIVIAT_FILES_END(File_##read##_all_end, file_##read##_all_end, buffer)            \
-  KIVIAT_FILES(File_##read##_at_all_begin, file_##read##_at_all_begin, buffer, KIVIAT_AT) \
-  KIVIAT_FILES_END(File_##read##_at_all_end, file_##read##_at_all_end, buffer)      \
+#define KIVIAT_READ_OR_WRITE(read, buffer)                                                   \
+  KIVIAT_FILES_DONE(File_##read, file_##read, buffer, (file, fh))                            \
+  KIVIAT_FILES_DONE(File_##read##_all, file_##read##_all, buffer, (file, fh))                \
+  KIVIAT_FILES_DONE(File_##read##_at, file_##read##_at, buffer, KIVIAT_AT)                   \
+  KIVIAT_FILES_DONE(File_##read##_at_all, file_##read##_at_all, buffer, KIVIAT_AT)           \
+  KIVIAT_FILES_DONE(File_##read##_shared, file_##read##_shared, buffer, (file, fh))          \
+  KIVIAT_FILES_DONE(File_##read##_ordered, file_##read##_ordered, buffer, (file, fh))        \
+  KIVIAT_FILES_BEGUN(File_i##read, file_i##read, buffer, (file, fh))                         \
+  KIVIAT_FILES_BEGUN(File_i##read##_all, file_i##read##_all, buffer, (file, fh))             \
+  KIVIAT_FILES_BEGUN(File_i##read##_at, file_i##read##_at, buffer, KIVIAT_AT)                \
+  KIVIAT_FILES_BEGUN(File_i##read##_at_all, file_i##read##_at_all, buffer, KIVIAT_AT)        \
+  KIVIAT_FILES_BEGUN(File_i##read##_shared, file_i##read##_shared, buffer, (file, fh))       \
+  KIVIAT_FILES(File_##read##_all_begin, file_##read##_all_begin, buffer, (file, fh))         \
+  KIVIAT_FILES_END(File_##read##_all_end, file_##read##_all_end, buffer)                     \
+  KIVIAT_FILES(File_##read##_at_all_begin, file_##read##_at_all_begin, buffer, KIVIAT_AT)    \
+  KIVIAT_FILES_END(File_##read##_at_all_end, file_##read##_at_all_end, buffer)               \
   KIVIAT_FILES(File_##read##_ordered_begin, file_##read##_ordered_begin, buffer, (file, fh)) \
   KIVIAT_FILES_END(File_##read##_ordered_end, file_##read##_ordered_end, buffer)
 KIVIAT_READ_OR_WRITE(read, out)
 KIVIAT_READ_OR_WRITE(write, in)
-KIVIAT_NAMED(File_open, file_open, , e.file(), (comm, comm), (text, filename), (number, amode), (info, info), (new_file, fh))
+KIVIAT_NAMED(File_open, file_open, , e.file(), (comm, comm), (text, filename), (number, amode), (info, info),
+             (new_file, fh))
 KIVIAT_NAMED(File_set_view, file_set_view, , e.file(), (file, fh), (offset, disp), (type, etype), (type, filetype),
              (text, datarep), (info, info))
 KIVIAT_CALL(File_close, file_close, , e.file(), (new_file, fh))

@@ -60,8 +60,10 @@ class Event {
   }
   template <class Comm>
   void receive(Comm comm, int from) {
-    if (from >= 0) reaches(profiler().distance(members(comm)->of_world(from)));
-    else if (from == MPI_PROC_NULL) reaches(itself);
+    if (from >= 0)
+      reaches(profiler().distance(members(comm)->of_world(from)));
+    else if (from == MPI_PROC_NULL)
+      reaches(itself);
   }
   template <class Comm>
   void receive(Comm comm, int from, const MPI_Status* status) {
@@ -78,7 +80,8 @@ class Event {
   }
   template <class Requested>
   void recall(Requested requests, int count) {
-    for (int at = 0; at < count; ++at) distance_ = std::max(distance_, profiler().requests.distance(request_key(requests, at)));
+    for (int at = 0; at < count; ++at)
+      distance_ = std::max(distance_, profiler().requests.distance(request_key(requests, at)));
   }
   template <class Comm, class Requested>
   void prepare(Comm comm, int to, std::int64_t bytes, Requested requests) {
@@ -190,7 +193,8 @@ class Event {
     Members& all = neighbours(comm);
     one_of(bytes);
     reaches(all.farthest);
-    for (int at = 0; at < all.degree; ++at) give(collective, all.neighbours[at], profiler().distance(all.neighbours[at]), bytes);
+    for (int at = 0; at < all.degree; ++at)
+      give(collective, all.neighbours[at], profiler().distance(all.neighbours[at]), bytes);
   }
   template <class Comm, class Count, class Type>
   void to_neighbours(Comm comm, const Count* counts, Type types) {

@@ -7,5 +7,6 @@
 #define KIVIAT_PARENTHESES ()
 
 #define KIVIAT_EACH(macro, ...) __VA_OPT__(KIVIAT_RESCAN(KIVIAT_EACH_STEP(macro, __VA_ARGS__)))
-#define KIVIAT_EACH_STEP(macro, one, ...) macro one __VA_OPT__(, KIVIAT_EACH_AGAIN KIVIAT_PARENTHESES(macro, __VA_ARGS__))
+#define KIVIAT_EACH_STEP(macro, one, ...) \
+  macro one __VA_OPT__(, KIVIAT_EACH_AGAIN KIVIAT_PARENTHESES(macro, __VA_ARGS__))
 #define KIVIAT_EACH_AGAIN() KIVIAT_EACH_STEP

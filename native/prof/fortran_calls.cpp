@@ -1,7 +1,7 @@
-// The calls of Fortran, made of the same list: of mpif.h and `use mpi` (mpi_send_), of mpi_f08 (mpi_send_f08_), and of an
-// mpi_f08 that hands over descriptors of buffers (mpi_send_f08ts_). Each goes on to the call that it stands before: for
-// MPICH's mpi_f08 there is no profiling interface that one could name instead. Whether that one calls C's by the way is the
-// MPI's affair; calls within calls are not counted.
+// The calls of Fortran, made of the same list: of mpif.h and `use mpi` (mpi_send_), of mpi_f08 (mpi_send_f08_), and of
+// an mpi_f08 that hands over descriptors of buffers (mpi_send_f08ts_). Each goes on to the call that it stands before:
+// for MPICH's mpi_f08 there is no profiling interface that one could name instead. Whether that one calls C's by the
+// way is the MPI's affair; calls within calls are not counted.
 #include "prof/expand.hpp"
 #include "prof/parameters.hpp"
 
@@ -14,27 +14,27 @@ namespace kiviat::prof {
 #define KIVIAT_NAME(kind, name) name
 #define KIVIAT_ANY(kind, name) [[maybe_unused]] auto name
 #define KIVIAT_VALUE(kind, name) value.kind(name)
-#define KIVIAT_FORM(symbol, described, Name, ...)                                                          \
-  KIVIAT_EXPORT void symbol(KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__), MPI_Fint* error) {                  \
-    static auto* const next = reinterpret_cast<decltype(&symbol)>(real(#symbol));                          \
-    forward_##Name(next, {described}, KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__), error);                        \
+#define KIVIAT_FORM(symbol, described, Name, ...)                                          \
+  KIVIAT_EXPORT void symbol(KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__), MPI_Fint* error) { \
+    static auto* const next = reinterpret_cast<decltype(&symbol)>(real(#symbol));          \
+    forward_##Name(next, {described}, KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__), error);       \
   }
-#define KIVIAT_CALL(Name, name, before, after, ...)                                                        \
+#define KIVIAT_CALL(Name, name, before, after, ...)                                                               \
   static void forward_##Name(void (*next)(KIVIAT_EACH(KIVIAT_TYPE, __VA_ARGS__), MPI_Fint*), const Fortran value, \
-                             KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__), MPI_Fint* error) {                 \
-    if (!counts()) return next(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__), error);                               \
-    Event e(Call::Name);                                                                                  \
-    [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                             \
-      KIVIAT_BEFORE(before, __VA_ARGS__);                                                                   \
-    }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                              \
-    next(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__), error);                                                   \
-    e.over();                                                                                             \
-    [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                             \
-      KIVIAT_AFTER(after, __VA_ARGS__);                                                                     \
-    }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                              \
-  }                                                                                                       \
-  KIVIAT_FORM(mpi_##name##_, false, Name, __VA_ARGS__)                                                      \
-  KIVIAT_FORM(mpi_##name##_f08_, false, Name, __VA_ARGS__)                                                  \
+                             KIVIAT_EACH(KIVIAT_PARAMETER, __VA_ARGS__), MPI_Fint* error) {                       \
+    if (!counts()) return next(KIVIAT_EACH(KIVIAT_NAME, __VA_ARGS__), error);                                     \
+    Event e(Call::Name);                                                                                          \
+    [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                                   \
+      KIVIAT_BEFORE(before, __VA_ARGS__);                                                                         \
+    }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                                    \
+    next(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__), error);                                                         \
+    e.over();                                                                                                     \
+    [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                                   \
+      KIVIAT_AFTER(after, __VA_ARGS__);                                                                           \
+    }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                                    \
+  }                                                                                                               \
+  KIVIAT_FORM(mpi_##name##_, false, Name, __VA_ARGS__)                                                            \
+  KIVIAT_FORM(mpi_##name##_f08_, false, Name, __VA_ARGS__)                                                        \
   KIVIAT_FORM(mpi_##name##_f08ts_, true, Name, __VA_ARGS__)
 // Texts have a length that stands behind all parameters.
 #define KIVIAT_NAMED(...)
@@ -44,21 +44,22 @@ namespace kiviat::prof {
 #undef KIVIAT_SIZED
 #undef KIVIAT_NAMED
 
-#define KIVIAT_LIFE(name, parameters, arguments, before, after)                            \
-  KIVIAT_EXPORT void name parameters {                                                     \
-    static auto* const next = reinterpret_cast<decltype(&name)>(real(#name));              \
-    ++nested();                                                                            \
-    before;                                                                                \
-    next arguments;                                                                        \
-    after;                                                                                 \
-    --nested();                                                                            \
+#define KIVIAT_LIFE(name, parameters, arguments, before, after)               \
+  KIVIAT_EXPORT void name parameters {                                        \
+    static auto* const next = reinterpret_cast<decltype(&name)>(real(#name)); \
+    ++nested();                                                               \
+    before;                                                                   \
+    next arguments;                                                           \
+    after;                                                                    \
+    --nested();                                                               \
   }
 
 KIVIAT_LIFE(mpi_init_, (MPI_Fint * error), (error), , begin())
 KIVIAT_LIFE(mpi_init_f08_, (MPI_Fint * error), (error), , begin())
-KIVIAT_LIFE(mpi_init_thread_, (f_number required, MPI_Fint* provided, MPI_Fint* error), (required, provided, error), , begin())
-KIVIAT_LIFE(mpi_init_thread_f08_, (f_number required, MPI_Fint* provided, MPI_Fint* error), (required, provided, error), ,
+KIVIAT_LIFE(mpi_init_thread_, (f_number required, MPI_Fint* provided, MPI_Fint* error), (required, provided, error), ,
             begin())
+KIVIAT_LIFE(mpi_init_thread_f08_, (f_number required, MPI_Fint* provided, MPI_Fint* error), (required, provided, error),
+            , begin())
 KIVIAT_LIFE(mpi_finalize_, (MPI_Fint * error), (error), end(), )
 KIVIAT_LIFE(mpi_finalize_f08_, (MPI_Fint * error), (error), end(), )
 KIVIAT_LIFE(mpi_pcontrol_, (f_number level), (level), control(*level), )

@@ -31,7 +31,8 @@ namespace {
 // A file of its own in the folder, or memory where that cannot be: a full disk must not end a program.
 State* room(const std::string& folder, const std::string& description) {
   const std::size_t bytes = words_of(static_cast<std::size_t>(profiler().ranks)) * sizeof(Word);
-  const std::string path = folder + "/rank-" + std::to_string(profiler().rank) + "-" + std::to_string(getpid()) + ".state";
+  const std::string path =
+      folder + "/rank-" + std::to_string(profiler().rank) + "-" + std::to_string(getpid()) + ".state";
   void* memory = MAP_FAILED;
   if (const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644); file >= 0) {
     const auto end = static_cast<off_t>(bytes);
@@ -72,9 +73,9 @@ bool find_distances(const Where& mine, bool has_room) {
     all_have = all_have && all[rank].has_room;
     if (all[rank].node == own.node) {
       distance = all[rank].socket == own.socket && own.socket >= 0 ? same_socket
-                 : mine.sockets == 1                                ? same_socket
-                 : own.socket < 0 || all[rank].socket < 0           ? unknown
-                                                                    : same_node;
+                 : mine.sockets == 1                               ? same_socket
+                 : own.socket < 0 || all[rank].socket < 0          ? unknown
+                                                                   : same_node;
       if (static_cast<int>(rank) < profiler().rank) first_of_node = false;
     }
     if (static_cast<int>(rank) == profiler().rank) distance = itself;

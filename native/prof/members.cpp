@@ -64,7 +64,8 @@ Group* group_of(const Members& members) {
       group->size = static_cast<Word>(members.size);
       return group;
     }
-    if (group->size == static_cast<Word>(members.size) && group->base == members.base && group->stride == members.stride)
+    if (group->size == static_cast<Word>(members.size) && group->base == members.base &&
+        group->stride == members.stride)
       return group;
   }
   ++profiler().state->header.lost_groups;

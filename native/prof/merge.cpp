@@ -21,7 +21,8 @@ void send(const Bytes& bytes, int to, MPI_Comm comm) {
   const std::uint64_t size = bytes.size();
   KIVIAT_PMPI(Send)(&size, sizeof size, byte(), to, 0, comm);
   for (std::size_t at = 0; at < size; at += most_at_once)
-    KIVIAT_PMPI(Send)(bytes.data() + at, static_cast<int>(std::min<std::size_t>(most_at_once, size - at)), byte(), to, 0, comm);
+    KIVIAT_PMPI(Send)(bytes.data() + at, static_cast<int>(std::min<std::size_t>(most_at_once, size - at)), byte(), to,
+                      0, comm);
 }
 
 void append_from(Bytes& bytes, int from, MPI_Comm comm) {

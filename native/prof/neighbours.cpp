@@ -30,7 +30,8 @@ Neighbours neighbours_of(MPI_Comm comm) {
     KIVIAT_PMPI(Dist_graph_neighbors_count)(comm, &in, &out, &weighted);
     found.to.resize(static_cast<std::size_t>(out)), found.from.resize(static_cast<std::size_t>(in));
     std::vector<int> weights_in(found.from.size()), weights_out(found.to.size());
-    KIVIAT_PMPI(Dist_graph_neighbors)(comm, in, found.from.data(), weights_in.data(), out, found.to.data(), weights_out.data());
+    KIVIAT_PMPI(Dist_graph_neighbors)(comm, in, found.from.data(), weights_in.data(), out, found.to.data(),
+                                      weights_out.data());
   }
   return found;
 }

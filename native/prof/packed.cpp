@@ -46,7 +46,8 @@ bool write_world(const std::string& folder, const Header& header, const Bytes& b
   std::FILE* const file = std::fopen(draft.c_str(), "w");
   if (!file) return false;
   const std::string lines = description() + "{\"ranks\":" + std::to_string(header.ranks) +
-                            ",\"bytes\":" + std::to_string(bytes.size()) + ",\"adler32\":" + std::to_string(adler32(bytes)) + more + "}\n";
+                            ",\"bytes\":" + std::to_string(bytes.size()) +
+                            ",\"adler32\":" + std::to_string(adler32(bytes)) + more + "}\n";
   bool done = std::fwrite(lines.data(), 1, lines.size(), file) == lines.size() &&
               std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   done = std::fclose(file) == 0 && done;

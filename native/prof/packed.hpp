@@ -14,8 +14,8 @@ using Bytes = std::vector<unsigned char>;
 Bytes packed(const State& state, bool tells);
 // What words mean, in JSON, with a line feed at the end.
 std::string description();
-// FOLDER/world-HOST-PID.profile of what `packed` gave of each rank, in their order; `header` is anybody's. `more` is what else
-// its second line says, `,"name":value`. False where it cannot be written.
+// FOLDER/world-HOST-PID.profile of what `packed` gave of each rank, in their order; `header` is anybody's. `more` is
+// what else its second line says, `,"name":value`. False where it cannot be written.
 bool write_world(const std::string& folder, const Header& header, const Bytes& bytes, const std::string& more = "");
 
 }  // namespace kiviat::prof

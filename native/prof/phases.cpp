@@ -38,7 +38,8 @@ void Phases::leave() {
     left.counted.add(counters_->counts());
     if (const auto traffic = energy_ ? counters_->traffic() : std::nullopt) {
       left.counted.has_traffic = true;
-      left.counted.traffic.read_bytes += traffic->read_bytes, left.counted.traffic.written_bytes += traffic->written_bytes;
+      left.counted.traffic.read_bytes += traffic->read_bytes,
+          left.counted.traffic.written_bytes += traffic->written_bytes;
     }
   }
   if (!energy_) return;
@@ -66,18 +67,19 @@ std::string Phases::json() const {
   for (std::size_t name = 0; name < counter_names.size(); ++name) {
     if (std::ranges::none_of(phases_, [&](const Phase& one) { return one.counted.times[name] > 0; })) continue;
     words += std::string(any ? "," : "") + json::quoted(counter_names[name]) + ':';
-    words += json::array(phases_, [&](const Phase& one) {
-      return json::value(one.counted.times[name] ? one.counted.sums[name] : NAN);
-    });
+    words += json::array(
+        phases_, [&](const Phase& one) { return json::value(one.counted.times[name] ? one.counted.sums[name] : NAN); });
     any = true;
   }
-  words += "},\"least_share\":" + json::array(phases_, [](const Phase& one) { return json::value(one.counted.least_share); });
+  words += "},\"least_share\":" +
+           json::array(phases_, [](const Phase& one) { return json::value(one.counted.least_share); });
   const auto traffic = [&](auto bytes) {
     return json::array(phases_, [&](const Phase& one) {
       return json::value(one.counted.has_traffic ? one.counted.traffic.*bytes : NAN);
     });
   };
-  words += ",\"read_bytes\":" + traffic(&Traffic::read_bytes) + ",\"written_bytes\":" + traffic(&Traffic::written_bytes) + '}';
+  words += ",\"read_bytes\":" + traffic(&Traffic::read_bytes) +
+           ",\"written_bytes\":" + traffic(&Traffic::written_bytes) + '}';
   return words + (energy_ ? ",\"energy\":" + energy_json() : "") + '}';
 }
 

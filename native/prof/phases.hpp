@@ -1,5 +1,5 @@
-// What the machine counts phase by phase: hardware counters of this rank, and energy of its node where this rank reads it. For
-// those who ask for it (KIVIAT_COUNTERS): each MPI_Pcontrol then takes some system calls.
+// What the machine counts phase by phase: hardware counters of this rank, and energy of its node where this rank reads
+// it. For those who ask for it (KIVIAT_COUNTERS): each MPI_Pcontrol then takes some system calls.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ class Phases {
   Phases(std::unique_ptr<CounterSource> counters, std::unique_ptr<energy::Reader> energy);
   // Leaves the one before; 0 is none.
   void enter(int phase);
-  // One JSON object: `seconds`, `counters` and, where this rank reads it, `energy`; words say what is unavailable, and why.
+  // One JSON object: `seconds`, `counters` and, where this rank reads it, `energy`; words say what is unavailable, and
+  // why.
   std::string json() const;
 
  private:

@@ -39,7 +39,7 @@ std::string description() {
 #undef KIVIAT_FIELD
   words.back() = ']';
   words += ",\"texts\":{";
-#define KIVIAT_TEXT(name, bytes) \
+#define KIVIAT_TEXT(name, bytes)                                                             \
   words += "\"" #name "\":[" + std::to_string(offsetof(Header, name) / sizeof(Word)) + "," + \
            std::to_string((bytes) / sizeof(Word)) + "],";
   KIVIAT_TEXTS(KIVIAT_TEXT)
@@ -68,8 +68,8 @@ Slot& Profiler::new_slot(Call call) {
   for (int at = 0; at < most_slots; ++at) {
     Slot& slot = state->slots[at];
     Word unused = 0;
-    if (std::atomic_ref(slot.key).compare_exchange_strong(unused, at + 1 < most_slots ? key : Word{256}) || unused == key ||
-        at + 1 == most_slots) {
+    if (std::atomic_ref(slot.key).compare_exchange_strong(unused, at + 1 < most_slots ? key : Word{256}) ||
+        unused == key || at + 1 == most_slots) {
       if (at + 1 == most_slots) ++state->header.lost_slots;
       slot_of[state->header.phase][static_cast<int>(call)] = static_cast<std::uint8_t>(at + 1);
       return slot;

@@ -16,8 +16,8 @@
 
 namespace kiviat::prof {
 
-// Requests that are under way: how far their messages go. A request that found no room, or lost its own to another, is of
-// unknown distance.
+// Requests that are under way: how far their messages go. A request that found no room, or lost its own to another, is
+// of unknown distance.
 class Requests {
  public:
   void remember(std::uint64_t key, int distance) {

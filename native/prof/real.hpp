@@ -1,5 +1,5 @@
-// The MPI behind us. Nothing of it is linked: the library is preloaded into every process of a launch, and most of these,
-// launchers and shells, have no MPI.
+// The MPI behind us. Nothing of it is linked: the library is preloaded into every process of a launch, and most of
+// these, launchers and shells, have no MPI.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +8,8 @@
 
 namespace kiviat::prof {
 
-// A function of the MPI that the program has loaded, also where only a module of it has (Python); null if nobody has it.
+// A function of the MPI that the program has loaded, also where only a module of it has (Python); null if nobody has
+// it.
 void* find(const char* symbol);
 // Likewise of a variable: programs that are not position-independent have its copy, and that is the one that counts.
 void* find_variable(const char* symbol);
@@ -43,20 +44,20 @@ auto called(int (*function)(Parameters...)) {
 
 #define KIVIAT_PMPI(name) PMPI_##name
 #define KIVIAT_BEHIND(name) \
-  ::kiviat::prof::called(                 \
+  ::kiviat::prof::called(   \
       reinterpret_cast<decltype(&PMPI_##name)>(::kiviat::prof::instead_of(reinterpret_cast<void*>(&PMPI_##name))))
 #else
 // What the program's own call goes on to.
-#define KIVIAT_BEHIND(name)                                                                 \
-  ([]() -> decltype(&PMPI_##name) {                                                         \
-    static void* const found = ::kiviat::prof::behind("PMPI_" #name);                        \
-    return reinterpret_cast<decltype(&PMPI_##name)>(found);                                 \
+#define KIVIAT_BEHIND(name)                                           \
+  ([]() -> decltype(&PMPI_##name) {                                   \
+    static void* const found = ::kiviat::prof::behind("PMPI_" #name); \
+    return reinterpret_cast<decltype(&PMPI_##name)>(found);           \
   }())
 // A function of the profiling interface.
-#define KIVIAT_PMPI(name)                                                                   \
-  ([]() -> decltype(&PMPI_##name) {                                                         \
-    static void* const found = ::kiviat::prof::real("PMPI_" #name);                          \
-    return reinterpret_cast<decltype(&PMPI_##name)>(found);                                 \
+#define KIVIAT_PMPI(name)                                           \
+  ([]() -> decltype(&PMPI_##name) {                                 \
+    static void* const found = ::kiviat::prof::real("PMPI_" #name); \
+    return reinterpret_cast<decltype(&PMPI_##name)>(found);         \
   }())
 #endif
 

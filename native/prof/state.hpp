@@ -15,9 +15,9 @@ inline constexpr const char* format = "kiviat.profile/2";
 
 using Word = std::uint64_t;
 
-// How far a message goes. What a rank sends to itself, or to nobody, does not leave it, and file I/O is no message. Of ranks that
-// may run on several sockets nobody knows whether they share one.
-// The later, the farther: time goes to the farthest that a call has to do with.
+// How far a message goes. What a rank sends to itself, or to nobody, does not leave it, and file I/O is no message. Of
+// ranks that may run on several sockets nobody knows whether they share one. The later, the farther: time goes to the
+// farthest that a call has to do with.
 enum Distance : int { itself, same_socket, same_node, unknown, other_node, distances };
 // Sizes 0, 1, 2–3, 4–7, …; the last one has all that are larger.
 inline constexpr int size_classes = 36;
@@ -46,15 +46,19 @@ struct Cell {
 // `crossed` and header.crossing are for who reads what the MPI itself counted, after the program.
 enum Row : int { sent, collective, fetched, crossed, rows };
 
-// Every field, in order. Texts follow. Where calls of several threads may overlap, `other_threads` are those that called beside
-// the one that began, and `other_ticks` the sum of their times, each from its first call to the end of its last one.
+// Every field, in order. Texts follow. Where calls of several threads may overlap, `other_threads` are those that
+// called beside the one that began, and `other_ticks` the sum of their times, each from its first call to the end of
+// its last one.
+// clang-format off: a table
 #define KIVIAT_FIELDS(X)                                                                                               \
   X(magic) X(rank) X(ranks) X(stage) X(phase) X(inside) X(inside_since) X(first_ticks) X(first_ns) X(last_ticks)         \
   X(last_ns) X(started_s) X(counter) X(threads) X(socket) X(sockets) X(node) X(process) X(lost_slots) X(lost_groups)    \
   X(lost_persistent) X(unseen_sends) X(in_memory) X(interfaces) X(sent_before) X(received_before) X(sent_after)         \
   X(received_after) X(crossing) X(latest) X(resident) X(other_threads) X(other_ticks)
+// clang-format on
 
-// Name and bytes of the texts behind them. The last two are equal on all ranks, as a rule: of a merged profile rank 0 has them.
+// Name and bytes of the texts behind them. The last two are equal on all ranks, as a rule: of a merged profile rank 0
+// has them.
 #define KIVIAT_TEXTS(X) X(host, 64) X(node_name, 96) X(cpus, 96) X(library, 128) X(program, 128)
 
 enum class Stage : Word { counting = 1, ended = 2 };
@@ -79,6 +83,8 @@ struct State {
 };
 
 inline constexpr std::size_t words_without_rows = offsetof(State, row) / sizeof(Word);
-inline std::size_t words_of(std::size_t ranks) { return words_without_rows + rows * ranks * sizeof(Cell) / sizeof(Word); }
+inline std::size_t words_of(std::size_t ranks) {
+  return words_without_rows + rows * ranks * sizeof(Cell) / sizeof(Word);
+}
 
 }  // namespace kiviat::prof

@@ -46,8 +46,8 @@ std::set<int> sockets_of(const Mask& mask) {
   std::set<int> found;
   for (int processor = 0; processor < most_processors; ++processor)
     if (has(mask, processor))
-      found.insert(read_number(
-          "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/physical_package_id", -1));
+      found.insert(
+          read_number("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/physical_package_id", -1));
   return found;
 }
 

@@ -13,8 +13,7 @@ namespace kiviat {
 
 Recorder::Recorder(const std::string& path)
     : path_(path), descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0)
-    throw UsageError("cannot write '" + path + "': " + std::strerror(errno) + "; give another file");
+  if (descriptor_ < 0) throw UsageError("cannot write '" + path + "': " + std::strerror(errno) + "; give another file");
 }
 
 Recorder::~Recorder() { close(descriptor_); }

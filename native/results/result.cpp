@@ -67,7 +67,8 @@ std::string Result::metrics_json(bool with_samples) const {
     if (!with_samples) return object.field("samples", nullptr).text();
 
     const auto number = [](double sample) { return json::value(sample); };
-    if (metric.samples.count() <= most_written) return object.raw("samples", json::array(metric.samples.kept(), number)).text();
+    if (metric.samples.count() <= most_written)
+      return object.raw("samples", json::array(metric.samples.kept(), number)).text();
     std::vector<double> sorted(metric.samples.kept().begin(), metric.samples.kept().end()), quantiles;
     std::ranges::sort(sorted);
     for (std::size_t i = 0; i < most_written; ++i)
@@ -107,8 +108,10 @@ namespace {
 template <class T>
 void put(std::vector<std::pair<std::string, T>>& entries, std::string_view name, T value) {
   const auto found = std::ranges::find(entries, name, &std::pair<std::string, T>::first);
-  if (found != entries.end()) found->second = std::move(value);
-  else entries.emplace_back(name, std::move(value));
+  if (found != entries.end())
+    found->second = std::move(value);
+  else
+    entries.emplace_back(name, std::move(value));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace kiviat::sim {
 
 class Bucket {
  public:
-  // Full at first. A packet passes as a whole as soon as nothing is owed, and may itself leave something owed: the last one of
-  // a message, which may be short, does not wait for what it leaves.
+  // Full at first. A packet passes as a whole as soon as nothing is owed, and may itself leave something owed: the last
+  // one of a message, which may be short, does not wait for what it leaves.
   Bucket(double bytes, double packet_bytes, double bytes_per_s)
       : bytes_(bytes), packet_bytes_(packet_bytes), bytes_per_s_(bytes_per_s), left_(bytes) {}
 

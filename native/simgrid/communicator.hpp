@@ -1,5 +1,5 @@
-// Classes of SimGrid's MPI for which it has no header: of each the functions that are called here, or that stand for its own
-// (simgrid/smpi_overrides/leaders.cpp).
+// Classes of SimGrid's MPI for which it has no header: of each the functions that are called here, or that stand for
+// its own (simgrid/smpi_overrides/leaders.cpp).
 #pragma once
 
 #include <mpi.h>

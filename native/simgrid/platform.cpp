@@ -1,6 +1,6 @@
 // The modelled machine, as SimGrid loads it: smpirun -platform libkiviat-platform.so, with the path of a text that
-// kiviat.machine.modelled.lowering has written in KIVIAT_PLATFORM. If KIVIAT_SIMULATED_TIME names a file, the simulated time at
-// which the last rank ended is written to it, in seconds.
+// kiviat.machine.modelled.lowering has written in KIVIAT_PLATFORM. If KIVIAT_SIMULATED_TIME names a file, the simulated
+// time at which the last rank ended is written to it, in seconds.
 //
 //     link BYTES_PER_S                              links are numbered as they come
 //     node NAME DIVISOR MEMORY_PER_CORE CACHE CROSS  CROSS: links between its sockets; lists are 1,2,3 or -
@@ -12,32 +12,26 @@
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      of each node: what leaves it, and what reaches it
 //     node_aware                                    where collectives are (simgrid/smpi_overrides/node_aware.hpp)
 //
-// A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Cores that
-// get no rank are left out, and so are their links: a machine may have many more than a run takes. Messages
-// take the way of fewest arcs; where there are several, (number of the receiving node / DIVISOR) chooses among
-// them, as the D-mod-k routing of fat trees does, or always the first where DIVISOR is 0 (dimension order).
+// A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Cores
+// that get no rank are left out, and so are their links: a machine may have many more than a run takes. Messages take
+// the way of fewest arcs; where there are several, (number of the receiving node / DIVISOR) chooses among them, as the
+// D-mod-k routing of fat trees does, or always the first where DIVISOR is 0 (dimension order).
 //
 // A message of n bytes between two cores of a level (0 socket, 1 node, 2 network) that has the machine for itself takes
 //     send(n) + latency + arcs' latencies + n / rate + receive(n)
-// with the numbers of the segment that n falls into, and no faster than its links. Where a level has bytes in flight, as
-// a processor that copies from far memory can have so many loads outstanding, 1 / rate grows by a round trip over the
-// arcs for each so many bytes.
+// with the numbers of the segment that n falls into, and no faster than its links. Where a level has bytes in flight,
+// as a processor that copies from far memory can have so many loads outstanding, 1 / rate grows by a round trip over
+// the arcs for each so many bytes.
 //
-// When it has sent a message, a rank is still busy for the segment's after_s: that delays what it sends or receives next,
-// and nobody else.
+// When it has sent a message, a rank is still busy for the segment's after_s: that delays what it sends or receives
+// next, and nobody else.
 //
 // Where nodes have buckets (simgrid/bucket.hpp), what passes both at once loads no link.
 //
 // SMPI lets a rank pay receive(n) of eager messages only, and send(n) of those and of non-blocking ones. What it does
 // not charge, the message takes longer under way: the sum is that of the file, but of a rendezvous message receive(n)
 // does not keep the receiving processor busy.
-#include <simgrid/kernel/resource/Model.hpp>
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
-#include <simgrid/kernel/routing/NetPoint.hpp>
-#include <simgrid/kernel/routing/NetZoneImpl.hpp>
-#include <simgrid/s4u.hpp>
 #include <smpi/smpi.h>
-#include <xbt/config.hpp>
 
 #include <algorithm>
 #include <array>
@@ -50,12 +44,18 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <simgrid/kernel/resource/Model.hpp>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
+#include <xbt/config.hpp>
 
 #include "simgrid/bucket.hpp"
 #include "simgrid/sent.hpp"
@@ -113,9 +113,12 @@ class Machine : public routing::NetZoneImpl {
   // `wanted`: the names of the hosts that there will be; all where it is empty.
   Machine(const std::string& path, const std::set<std::string>& wanted) : NetZoneImpl("machine") { read(path, wanted); }
 
-  void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to, routing::Route* into, double* latency) override {
+  void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to, routing::Route* into,
+                       double* latency) override {
     const Core &source = cores_[from->id()], &target = cores_[to->id()];
-    const auto add = [&](const Links& links) { into->link_list_.insert(into->link_list_.end(), links.begin(), links.end()); };
+    const auto add = [&](const Links& links) {
+      into->link_list_.insert(into->link_list_.end(), links.begin(), links.end());
+    };
     const int level = level_of(source, target);
     double arcs_s = 0;
     if (from == to) {
@@ -138,9 +141,10 @@ class Machine : public routing::NetZoneImpl {
 
   static double bound_latency(double rate) { return unit_rate / rate; }
 
-  // What the latency that get_local_route() tells has to be multiplied by. SimGrid asks once for each message, when it sets
-  // out, which is counted here.
-  double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) {
+  // What the latency that get_local_route() tells has to be multiplied by. SimGrid asks once for each message, when it
+  // sets out, which is counted here.
+  double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to,
+                        const std::vector<s4u::Link*>& links) {
     if (from == to) return 0;
     const Core &source = core(from), &target = core(to);
     const int number = level_of(source, target);
@@ -159,7 +163,8 @@ class Machine : public routing::NetZoneImpl {
     if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
     if (number == 2 && nodes_[source.node].out) {
       const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes);
-      seconds += passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // slower than the link is the flow still
+      seconds +=
+          passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // slower than the link is the flow still
       // Nothing is left that latency could make up for: the envelope is not sent either.
       newest_flow().set_remains(std::max(least_bytes, wire_bytes - passed + std::min(seconds, 0.0) * flow));
     }
@@ -174,8 +179,8 @@ class Machine : public routing::NetZoneImpl {
     std::erase_if(found->second.like->moving, [&](const auto& one) { return one.second == flow; });
     under_way_.erase(found);
   }
-  // SimGrid drops some flows of short messages without a word, some nanoseconds before their end, and the receiver goes on:
-  // a message that somebody has received is there.
+  // SimGrid drops some flows of short messages without a word, some nanoseconds before their end, and the receiver goes
+  // on: a message that somebody has received is there.
   void received(double bytes, const s4u::Host* from, const s4u::Host* to) {
     const auto found = alike_.find({from, to, bytes});
     if (found == alike_.end() || found->second.received == found->second.begun) return;
@@ -198,17 +203,17 @@ class Machine : public routing::NetZoneImpl {
   }
 
  private:
-  static constexpr double unit_rate = 1e9;       // network/TCP-gamma is twice that
-  static constexpr double envelope_bytes = 16;   // SMPI adds them to every message
-  static constexpr double least_bytes = 1e-2;    // a flow of none would never end
+  static constexpr double unit_rate = 1e9;      // network/TCP-gamma is twice that
+  static constexpr double envelope_bytes = 16;  // SMPI adds them to every message
+  static constexpr double least_bytes = 1e-2;   // a flow of none would never end
 
   const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
   static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }
   const Segment& segment_of(double bytes, const s4u::Host* from, const s4u::Host* to) const {
     return levels_[level_of(core(from), core(to))].segment(bytes);
   }
-  // SimGrid tells nobody of a flow that begins, and the end of one by its address alone: that which it asks about is the last
-  // that it has made.
+  // SimGrid tells nobody of a flow that begins, and the end of one by its address alone: that which it asks about is
+  // the last that it has made.
   resource::Action& newest_flow() const {
     return dynamic_cast<resource::Model&>(*get_iface()->get_network_model()).get_started_action_set()->back();
   }
@@ -216,7 +221,7 @@ class Machine : public routing::NetZoneImpl {
     const double now_s = s4u::Engine::get_clock();
     return std::min(from.out->let_pass(bytes, now_s), to.in->let_pass(bytes, now_s));
   }
-  void sets_out(const s4u::Host* from, const s4u::Host* to, double bytes, kiviat::UnderWay kiviat::Sent::*where) {
+  void sets_out(const s4u::Host* from, const s4u::Host* to, double bytes, kiviat::UnderWay kiviat::Sent::* where) {
     const auto of_end = [&](const s4u::Host* end) { return &(end->get_data<kiviat::Sent>()->*where); };
     const std::array<kiviat::UnderWay*, 2> ends{of_end(from), of_end(to)};
     const void* flow = &newest_flow();
@@ -230,8 +235,12 @@ class Machine : public routing::NetZoneImpl {
     const auto found = busy_until_s_.find(core);
     return found == busy_until_s_.end() ? 0 : std::max(0.0, found->second - s4u::Engine::get_clock());
   }
-  static double send_s(const Segment& segment, double bytes) { return segment.send_s + bytes * segment.send_s_per_byte; }
-  static double receive_s(const Segment& segment, double bytes) { return segment.receive_s + bytes * segment.receive_s_per_byte; }
+  static double send_s(const Segment& segment, double bytes) {
+    return segment.send_s + bytes * segment.send_s_per_byte;
+  }
+  static double receive_s(const Segment& segment, double bytes) {
+    return segment.receive_s + bytes * segment.receive_s_per_byte;
+  }
   // Nobody has paid for a blocking send when it begins to move.
   double unpaid_send_s(const Segment& segment, double bytes, const s4u::Host* from, const s4u::Host* to) {
     const auto found = paid_.find({from, to, bytes});
@@ -243,7 +252,8 @@ class Machine : public routing::NetZoneImpl {
   // What a flow gets of links that nobody else uses; it may cross one several times.
   static double narrowest(const std::vector<s4u::Link*>& links) {
     double rate = INFINITY;
-    for (const s4u::Link* link : links) rate = std::min(rate, link->get_bandwidth() / static_cast<double>(std::ranges::count(links, link)));
+    for (const s4u::Link* link : links)
+      rate = std::min(rate, link->get_bandwidth() / static_cast<double>(std::ranges::count(links, link)));
     return rate;
   }
   static double rate_of(const Level& level, double arcs_s) {
@@ -259,7 +269,8 @@ class Machine : public routing::NetZoneImpl {
       const Vertex& vertex = vertices_[at];
       int choices = 0;
       for (const Arc& arc : vertex.arcs) choices += left[arc.to] < left[at];
-      if (!choices) throw std::runtime_error("no way from node " + std::to_string(from) + " to node " + std::to_string(to));
+      if (!choices)
+        throw std::runtime_error("no way from node " + std::to_string(from) + " to node " + std::to_string(to));
       long chosen = vertex.divisor ? to / vertex.divisor % choices : 0;
       for (const Arc& arc : vertex.arcs)
         if (left[arc.to] < left[at] && chosen-- == 0) {
@@ -338,7 +349,8 @@ class Machine : public routing::NetZoneImpl {
         core.self = listed(self), core.near_out = listed(near_out), core.near_in = listed(near_in);
         core.far_out = listed(far_out), core.far_in = listed(far_in);
         for (const StandardLinkImpl* one : core.self)
-          core.memory_rate = std::min(core.memory_rate, rate_of_made.at(one) / static_cast<double>(std::ranges::count(core.self, one)));
+          core.memory_rate = std::min(core.memory_rate,
+                                      rate_of_made.at(one) / static_cast<double>(std::ranges::count(core.self, one)));
         const Node& node = nodes_.at(core.node);
         s4u::Host* host = create_host(name, {speed});
         host->set_data(&sent_.emplace_back());
@@ -353,7 +365,8 @@ class Machine : public routing::NetZoneImpl {
       } else if (kind == "segment") {
         int level;
         Segment s;
-        words >> level >> s.from_bytes >> s.latency_s >> s.rate >> s.send_s >> s.send_s_per_byte >> s.receive_s >> s.receive_s_per_byte >> s.after_s;
+        words >> level >> s.from_bytes >> s.latency_s >> s.rate >> s.send_s >> s.send_s_per_byte >> s.receive_s >>
+            s.receive_s_per_byte >> s.after_s;
         levels_.at(level).segments.push_back(s);
         levels_[level].best_rate = std::max(levels_[level].best_rate, s.rate);
       } else if (kind == "in_flight") {
@@ -381,9 +394,9 @@ class Machine : public routing::NetZoneImpl {
 
   const double rendezvous_bytes_ = simgrid::config::get_value<int>("smpi/send-is-detached-thresh");
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long> paid_;  // rendezvous messages not yet moving
-  std::map<const s4u::Host*, double> busy_until_s_;  // with messages that have left
-  // Messages of one size from one core to another: how many have begun to move and have been received, and those that move,
-  // numbered, with their flows.
+  std::map<const s4u::Host*, double> busy_until_s_;                              // with messages that have left
+  // Messages of one size from one core to another: how many have begun to move and have been received, and those that
+  // move, numbered, with their flows.
   struct Sequence {
     long begun = 0, received = 0;
     std::deque<std::pair<long, const void*>> moving;
@@ -423,22 +436,26 @@ void load_platform(const s4u::Engine&) {
   auto* model = zone->get_network_model();
   using Zones = std::unordered_set<s4u::NetZone*>;
   using LinksOfFlow = std::vector<s4u::Link*>;
-  model->set_lat_factor_cb([machine](double bytes, const s4u::Host* from, const s4u::Host* to, const LinksOfFlow& links, const Zones&) {
-    return machine->latency_factor(bytes, from, to, links);
-  });
-  model->set_bw_factor_cb([](double, const s4u::Host*, const s4u::Host*, const LinksOfFlow&, const Zones&) { return 1.0; });
+  model->set_lat_factor_cb([machine](double bytes, const s4u::Host* from, const s4u::Host* to, const LinksOfFlow& links,
+                                     const Zones&) { return machine->latency_factor(bytes, from, to, links); });
+  model->set_bw_factor_cb(
+      [](double, const s4u::Host*, const s4u::Host*, const LinksOfFlow&, const Zones&) { return 1.0; });
   using State = resource::Action::State;
-  s4u::Link::on_communication_state_change_cb([machine](resource::NetworkAction& flow, State) { machine->arrives(&flow); });
+  s4u::Link::on_communication_state_change_cb(
+      [machine](resource::NetworkAction& flow, State) { machine->arrives(&flow); });
   const auto send = [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
     return machine->send_s(static_cast<double>(bytes), from, to);
   };
   smpi_register_op_cost_callback(SmpiOperation::SEND, send);
   smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
-  smpi_register_op_cost_callback(SmpiOperation::RECV, [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
-    machine->received(static_cast<double>(bytes), from, to);
-    return machine->receive_s(static_cast<double>(bytes), from, to);
-  });
+  smpi_register_op_cost_callback(SmpiOperation::RECV,
+                                 [machine](std::size_t bytes, const s4u::Host* from, const s4u::Host* to) {
+                                   machine->received(static_cast<double>(bytes), from, to);
+                                   return machine->receive_s(static_cast<double>(bytes), from, to);
+                                 });
   if (const char* told = std::getenv("KIVIAT_SIMULATED_TIME"))
-    s4u::Engine::on_simulation_end_cb([file = std::string(told)] { std::ofstream(file) << std::setprecision(12) << s4u::Engine::get_clock() << '\n'; });
+    s4u::Engine::on_simulation_end_cb([file = std::string(told)] {
+      std::ofstream(file) << std::setprecision(12) << s4u::Engine::get_clock() << '\n';
+    });
   zone->seal();
 }

@@ -1,10 +1,9 @@
-// What the ranks of a core have sent, and how long messages of theirs were under way. The platform leaves it with the core, a
-// host of SimGrid, as its data, and counts where somebody wants to know: pairs of very many cores would take more memory than all
-// the rest.
+// What the ranks of a core have sent, and how long messages of theirs were under way. The platform leaves it with the
+// core, a host of SimGrid, as its data, and counts where somebody wants to know: pairs of very many cores would take
+// more memory than all the rest.
 #pragma once
 
 #include <simgrid/s4u/Host.hpp>
-
 #include <unordered_map>
 
 namespace kiviat {

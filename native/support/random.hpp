@@ -16,7 +16,9 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 inline std::uint64_t next_random(unsigned long long& state) { return mix(state += random_step); }
 
 // Number `index` of the stream that begins at `seed`, without those before it.
-constexpr std::uint64_t random_at(std::uint64_t seed, std::uint64_t index) { return mix(seed + (index + 1) * random_step); }
+constexpr std::uint64_t random_at(std::uint64_t seed, std::uint64_t index) {
+  return mix(seed + (index + 1) * random_step);
+}
 
 // A number of [-0.5, 0.5) that a random word stands for.
 constexpr double centred(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53 - 0.5; }

@@ -1,9 +1,8 @@
 // b_eff's averages, from timings whose averages are known in closed form.
-#include "bench/pattern/b_eff_average.hpp"
-
 #include <cmath>
 #include <functional>
 
+#include "bench/pattern/b_eff_average.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;
@@ -15,14 +14,17 @@ constexpr std::int64_t largest = 1 << 20;  // sizes are then all powers of two u
 
 bool near(double value, double expected) { return std::abs(value / expected - 1) < 1e-12; }
 
-// A pattern of `messages`, each call of which takes `seconds(bytes)`; methods and repetitions but the best one are slower.
-PatternBandwidth fabricated(const BEffExtent& extent, double messages, const std::function<double(double bytes)>& seconds) {
+// A pattern of `messages`, each call of which takes `seconds(bytes)`; methods and repetitions but the best one are
+// slower.
+PatternBandwidth fabricated(const BEffExtent& extent, double messages,
+                            const std::function<double(double bytes)>& seconds) {
   const auto sizes = b_eff_sizes(largest, extent.every_size);
-  return pattern_bandwidth(sizes.size(), 3, extent.repetitions, [&](std::size_t size, std::size_t method, int repetition) {
-    const auto bytes = static_cast<double>(sizes[size]);
-    const bool best = method == size % 3 && repetition == static_cast<int>(size) % extent.repetitions;
-    return messages * bytes / seconds(bytes) * (best ? 1 : 0.7);
-  });
+  return pattern_bandwidth(
+      sizes.size(), 3, extent.repetitions, [&](std::size_t size, std::size_t method, int repetition) {
+        const auto bytes = static_cast<double>(sizes[size]);
+        const bool best = method == size % 3 && repetition == static_cast<int>(size) % extent.repetitions;
+        return messages * bytes / seconds(bytes) * (best ? 1 : 0.7);
+      });
 }
 
 // Six rings of 2^0 … 2^5 messages, random patterns of 2^10 each.

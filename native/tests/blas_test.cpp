@@ -67,11 +67,13 @@ RANKED_TEST(all_ranks_agree_on_a_library_or_skip, 2, 4) {
   Trial t(spec, find_benchmark("dgemm"), session, world.comm);
   EXPECT(agreed(t, [] { return Library{"same"}; }).name == "same");
   const auto absent_on = [&](int rank) {
-    return thrown<Skip>([&] { agreed(t, [&] { return world.rank == rank ? throw Skip("no such library") : Library{"same"}; }); });
+    return thrown<Skip>(
+        [&] { agreed(t, [&] { return world.rank == rank ? throw Skip("no such library") : Library{"same"}; }); });
   };
   EXPECT(absent_on(1) == "rank 1: no such library");
   EXPECT(absent_on(0) == "rank 0: no such library");
-  const std::string other = thrown<Skip>([&] { agreed(t, [&] { return Library{world.rank == 1 ? "theirs" : "ours"}; }); });
+  const std::string other =
+      thrown<Skip>([&] { agreed(t, [&] { return Library{world.rank == 1 ? "theirs" : "ours"}; }); });
   EXPECT(contains(other, "rank 1: has theirs where rank 0 has ours"));
 }
 

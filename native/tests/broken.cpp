@@ -1,4 +1,5 @@
-// In place of platform/native/compute.cpp and kernels/lcg.cpp: a program with broken kernels, or with other random numbers.
+// In place of platform/native/compute.cpp and kernels/lcg.cpp: a program with broken kernels, or with other random
+// numbers.
 //
 //     KIVIAT_BROKEN_KERNEL=n   every n-th kernel is not run
 //     KIVIAT_BROKEN_SEED=1     seeds are two more than they should be

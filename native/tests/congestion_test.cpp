@@ -29,7 +29,8 @@ RANKED_TEST(a_share_of_the_ranks_are_victims, 1) {
       EXPECT(*victims == *victims_of(one_node, false, share, 1));
     }
   std::set<std::vector<bool>> choices;
-  for (std::uint64_t seed = 0; seed < 50; ++seed) choices.insert(*victims_of(std::vector<int>(40, 0), false, 0.2, seed));
+  for (std::uint64_t seed = 0; seed < 50; ++seed)
+    choices.insert(*victims_of(std::vector<int>(40, 0), false, 0.2, seed));
   EXPECT(choices.size() > 45);
 }
 
@@ -51,7 +52,8 @@ RANKED_TEST(by_nodes_all_ranks_of_a_node_have_one_role, 1) {
 
 RANKED_TEST(impact_factors_are_those_of_the_times, 4) {
   Session session(world.comm);
-  const Outcome outcome = run_case({"case", "congestion", {{"repetitions", "1"}, {"phase_ms", "3"}, {"long", "5000"}}}, session);
+  const Outcome outcome =
+      run_case({"case", "congestion", {{"repetitions", "1"}, {"phase_ms", "3"}, {"long", "5000"}}}, session);
   const Result& result = outcome.result;
   EXPECT(result.outcome == "ok");
   EXPECT(result.check == "passed");
@@ -73,8 +75,10 @@ RANKED_TEST(impact_factors_are_those_of_the_times, 4) {
       const double ratio = figure(both + "_p99") / figure(victim + "_alone_p99");
       EXPECT(std::abs((victim == "bandwidth" ? 1 / ratio : ratio) / impact.at({v, c, 1}) - 1) < 1e-9);
       // A percentile of times is an undercut rate: both are the slow side.
-      if (victim == "bandwidth") EXPECT(figure(both + "_p99") <= figure(both));
-      else EXPECT(figure(both + "_p99") >= figure(both));
+      if (victim == "bandwidth")
+        EXPECT(figure(both + "_p99") <= figure(both));
+      else
+        EXPECT(figure(both + "_p99") >= figure(both));
       worst = std::max(worst, impact.at({v, c, 0}));
     }
   EXPECT(worst == figure("impact"));

@@ -55,7 +55,8 @@ RANKED_TEST(counters_are_told_by_kernel_and_rank, 1, 2, 4) {
     EXPECT((fake.enabled == 4 && fake.disabled == 4) == true);
   });
   if (world.rank != 0) return;
-  const Table *all = table_of(result, "counters"), *each = table_of(result, "counters_by_rank"), *traffic = table_of(result, "memory_traffic");
+  const Table *all = table_of(result, "counters"), *each = table_of(result, "counters_by_rank"),
+              *traffic = table_of(result, "memory_traffic");
   EXPECT((all && each && traffic) == true);
   if (!all || !each || !traffic) return;
   EXPECT(all->axes[1].values == (std::vector<std::string>{"instructions", "cycles"}));
@@ -76,7 +77,8 @@ RANKED_TEST(counters_that_take_turns_are_named, 1) {
   Session session(world.comm);
   session.instruments.counters = std::make_unique<Fake>(0, 0.25);
   const Result result = studied(session, {{"watts", "1/node"}}, [](Trial& t) { t.measured("kernel", [] {}); });
-  EXPECT(note_of(result, "counters") == "perf: made up; they took turns, each counted at least 25 % of the time and is scaled");
+  EXPECT(note_of(result, "counters") ==
+         "perf: made up; they took turns, each counted at least 25 % of the time and is scaled");
 }
 
 RANKED_TEST(counters_of_this_machine_or_why_there_are_none, 1, 2) {
@@ -93,8 +95,9 @@ RANKED_TEST(counters_of_this_machine_or_why_there_are_none, 1, 2) {
     EXPECT(value(table_of(result, "counters"), {0, 0, 1}) > 2e6);
   } else {
     EXPECT((table_of(result, "counters") == nullptr && table_of(result, "counters_by_rank") == nullptr) == true);
-    EXPECT((contains(words, "unavailable: no hardware events here") || contains(words, "unavailable: permission denied: ") ||
-           contains(words, "unavailable: the kernel has no perf_event_open")) == true);
+    EXPECT((contains(words, "unavailable: no hardware events here") ||
+            contains(words, "unavailable: permission denied: ") ||
+            contains(words, "unavailable: the kernel has no perf_event_open")) == true);
   }
 }
 
@@ -102,13 +105,16 @@ RANKED_TEST(counters_of_this_machine_or_why_there_are_none, 1, 2) {
 // events is tested where there is no PMU.
 RANKED_TEST(events_that_a_device_describes_are_counted, 1) {
   const FakeRoot root;
-  const std::string device = "sys/bus/event_source/devices/armv8_pmuv3_0/", memory = "sys/bus/event_source/devices/uncore_imc_0/";
+  const std::string device = "sys/bus/event_source/devices/armv8_pmuv3_0/",
+                    memory = "sys/bus/event_source/devices/uncore_imc_0/";
   root.write(device + "type", "1");  // PERF_TYPE_SOFTWARE
   root.write(device + "events/l2d_cache_refill", "low=0x1,high=0x0"), root.write(device + "format/low", "config:0-3");
   root.write(device + "format/high", "config:4-7,32");  // 1: PERF_COUNT_SW_TASK_CLOCK, in ns
-  root.write(memory + "type", "1"), root.write(memory + "cpumask", "0"), root.write(memory + "format/event", "config:0-7");
+  root.write(memory + "type", "1"), root.write(memory + "cpumask", "0"),
+      root.write(memory + "format/event", "config:0-7");
   root.write(memory + "events/cas_count_read", "event=0x00");  // PERF_COUNT_SW_CPU_CLOCK
-  root.write(memory + "events/cas_count_read.scale", "6.103515625e-5"), root.write(memory + "events/cas_count_read.unit", "MiB");
+  root.write(memory + "events/cas_count_read.scale", "6.103515625e-5"),
+      root.write(memory + "events/cas_count_read.unit", "MiB");
   const auto counters = open_counters(root.path);
   if (contains(counters->words(), "no perf_event_open") || contains(counters->words(), "permission denied")) return;
   counters->lead();
@@ -119,7 +125,8 @@ RANKED_TEST(events_that_a_device_describes_are_counted, 1) {
     const auto used_s = [] {
       rusage used{};
       getrusage(RUSAGE_THREAD, &used);
-      return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+      return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+             1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
     };
     const double until_s = used_s() + 0.02;
     while (used_s() < until_s) {
@@ -136,7 +143,7 @@ RANKED_TEST(events_that_a_device_describes_are_counted, 1) {
     const Count counted = counters->counts()[8];
     EXPECT((counted.value > 0.9 * 0.04e9 && counted.value < 1.3 * 0.04e9) == true);
     EXPECT(counted.share > 0.99);
-    if (const auto traffic = counters->traffic()) EXPECT((traffic->read_bytes > 0.9 * 64 * 0.04e9 && traffic->written_bytes == 0) == true);
+    if (const auto traffic = counters->traffic())
+      EXPECT((traffic->read_bytes > 0.9 * 64 * 0.04e9 && traffic->written_bytes == 0) == true);
   }
 }
-

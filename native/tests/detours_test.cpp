@@ -1,6 +1,7 @@
+#include "bench/node/detours.hpp"
+
 #include <numeric>
 
-#include "bench/node/detours.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,5 @@
-// HPL against elimination as textbooks have it, on all grids, by all routes and in all ways; and what its check notices.
+// HPL against elimination as textbooks have it, on all grids, by all routes and in all ways; and what its check
+// notices.
 #include "bench/hpcc/elimination.hpp"
 
 #include <map>
@@ -19,8 +20,8 @@ namespace {
 Blas plain_blas() {
   Blas blas;
   blas.name = "loops";
-  blas.gemm = [](std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const double* a, std::int64_t lda, const double* b,
-                 std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
+  blas.gemm = [](std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const double* a, std::int64_t lda,
+                 const double* b, std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < m; ++i) {
         double sum = 0;
@@ -94,7 +95,8 @@ bool right(const Solved& found) { return found.residual < 1 && found.error < 1e-
 
 }  // namespace
 
-// Orders and blocks that divide and that do not, blocks wider than the matrix, and than what is eliminated column by column.
+// Orders and blocks that divide and that do not, blocks wider than the matrix, and than what is eliminated column by
+// column.
 RANKED_TEST(a_system_is_solved_on_every_grid, 1, 2, 4) {
   for (const GridShape grid : grids_of(world.size))
     for (const auto& [order, block] : {std::pair{1, 1}, {2, 1}, {7, 3}, {24, 6}, {37, 5}, {30, 100}, {90, 29}})
@@ -176,8 +178,9 @@ RANKED_TEST(a_lost_panel_is_noticed, 1, 2, 4) {
 RANKED_TEST(a_blas_that_is_wrong_once_is_noticed, 1, 2) {
   Blas blas = plain_blas();
   long calls = 0;
-  blas.gemm = [right = blas.gemm, &calls](std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const double* a, std::int64_t lda,
-                                          const double* b, std::int64_t ldb, double beta, double* c, std::int64_t ldc) {
+  blas.gemm = [right = blas.gemm, &calls](std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const double* a,
+                                          std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
+                                          std::int64_t ldc) {
     right(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     if (++calls == 3 && m > 0 && n > 0) c[m - 1] *= 1 + 1e-6;
   };
@@ -235,7 +238,8 @@ RANKED_TEST(routes_reach_everybody_once, 1) {
           EXPECT(heard_from[next] == -1);
           heard_from[next] = distance;
         }
-      for (int distance = 0; distance < ranks; ++distance) EXPECT(link_of(route, distance, ranks).from == heard_from[distance]);
+      for (int distance = 0; distance < ranks; ++distance)
+        EXPECT(link_of(route, distance, ranks).from == heard_from[distance]);
     }
 }
 

@@ -20,17 +20,25 @@ namespace {
 
 // Time passes when it is told to.
 struct TurnedClock {
-  TurnedClock() { virtual_mpi() = {.seconds = [](int, int, int) { return 0.0; }}; }
+  TurnedClock() {
+    virtual_mpi() = {.seconds = [](int, int, int) { return 0.0; }};
+  }
   ~TurnedClock() { virtual_mpi() = {}; }
   static void turn(double seconds) { virtual_mpi().clock_s += seconds; }
 };
 
-energy::Places places(const FakeRoot& root, const std::string& file = "") { return {root.path, "/nonexistent/nvml.so", file}; }
+energy::Places places(const FakeRoot& root, const std::string& file = "") {
+  return {root.path, "/nonexistent/nvml.so", file};
+}
 
 std::string names(const energy::Found& found) {
   std::string text;
   for (const auto& source : found.sources)
-    text += source->name + (source->covers == Covers::node ? " (node)" : source->covers == Covers::aside ? " (aside)" : "") + ';';
+    text += source->name +
+            (source->covers == Covers::node    ? " (node)"
+             : source->covers == Covers::aside ? " (aside)"
+                                               : "") +
+            ';';
   return text;
 }
 
@@ -40,11 +48,13 @@ bool near(std::optional<double> value, double expected) { return value && near(*
 
 void rapl_zone(const FakeRoot& root, const std::string& zone, const char* name, const char* microjoules) {
   const std::string folder = "sys/class/powercap/" + zone + '/';
-  root.write(folder + "name", name), root.write(folder + "energy_uj", microjoules), root.write(folder + "max_energy_range_uj", "262143328850");
+  root.write(folder + "name", name), root.write(folder + "energy_uj", microjoules),
+      root.write(folder + "max_energy_range_uj", "262143328850");
 }
 
 // A meter that takes `watts`, and says how often it began.
-std::unique_ptr<energy::Source> constant(const char* name, Covers covers, double watts, int* begun = nullptr, double renewed_s = 1e-3) {
+std::unique_ptr<energy::Source> constant(const char* name, Covers covers, double watts, int* begun = nullptr,
+                                         double renewed_s = 1e-3) {
   bool first = true;
   return energy::counter(name, std::string("test ") + name, covers, renewed_s, [=]() mutable -> std::optional<double> {
     if (first && begun) ++*begun;
@@ -101,9 +111,11 @@ RANKED_TEST(energy_that_only_root_may_read_is_explained, 1) {
   const energy::Reader reader(energy::find_sources({"/nonexistent", "/nonexistent/nvml.so", ""}));
   std::string said;
   for (const std::string& words : found.missing) said += words + '\n';
-  EXPECT(contains(said, "permission denied: RAPL's energy_uj is readable by root only; an administrator allows it by `chmod o+r "));
-  EXPECT(energy::account(reader, {}, {}).words == "unavailable: KIVIAT_ENERGY_FILE is not set, no /sys/cray/pm_counters, no /sys/class/powercap, "
-                                                  "no sensor of energy or power in /sys/class/hwmon, no NVML (/nonexistent/nvml.so)");
+  EXPECT(contains(
+      said, "permission denied: RAPL's energy_uj is readable by root only; an administrator allows it by `chmod o+r "));
+  EXPECT(energy::account(reader, {}, {}).words ==
+         "unavailable: KIVIAT_ENERGY_FILE is not set, no /sys/cray/pm_counters, no /sys/class/powercap, "
+         "no sensor of energy or power in /sys/class/hwmon, no NVML (/nonexistent/nvml.so)");
 }
 
 RANKED_TEST(power_of_sensors_is_integrated, 1) {
@@ -114,7 +126,8 @@ RANKED_TEST(power_of_sensors_is_integrated, 1) {
   root.write("sys/class/hwmon/hwmon0/power1_input", "1");
   root.write("sys/class/hwmon/hwmon0/power1_average_interval", "1000");
   root.write("sys/class/hwmon/hwmon1/name", "ina226");
-  root.write("sys/class/hwmon/hwmon1/power1_input", "5000000"), root.write("sys/class/hwmon/hwmon1/power1_label", "VDD");
+  root.write("sys/class/hwmon/hwmon1/power1_input", "5000000"),
+      root.write("sys/class/hwmon/hwmon1/power1_label", "VDD");
   root.write("sys/class/hwmon/hwmon2/name", "coretemp"), root.write("sys/class/hwmon/hwmon2/temp1_input", "40000");
   energy::Found found = energy::find_sources(places(root));
   EXPECT(names(found) == "node (node);hwmon ina226 VDD (aside);");
@@ -155,9 +168,11 @@ RANKED_TEST(a_file_of_the_site_says_joules_or_watts, 1) {
   for (const char* text : {"some", "12", "12 kW", "nan J", "1 J 2"}) {
     const energy::Found none = said(text);
     EXPECT(none.sources.empty());
-    EXPECT(contains(none.missing.front(), "energy says '" + std::string(text) + "': it must hold a number and J or W, such as 48211.5 J"));
+    EXPECT(contains(none.missing.front(),
+                    "energy says '" + std::string(text) + "': it must hold a number and J or W, such as 48211.5 J"));
   }
-  EXPECT(contains(energy::find_sources(places(root, "/nonexistent/energy")).missing.front(), "KIVIAT_ENERGY_FILE=/nonexistent/energy: No such file"));
+  EXPECT(contains(energy::find_sources(places(root, "/nonexistent/energy")).missing.front(),
+                  "KIVIAT_ENERGY_FILE=/nonexistent/energy: No such file"));
   const auto renew = [&](const char* text, long stamp) {
     root.write("energy", text);
     const timeval times[2] = {{stamp, 0}, {stamp, 0}};
@@ -209,12 +224,14 @@ RANKED_TEST(one_rank_of_a_node_reads, 1, 2, 4) {
   const TurnedClock clock;
   Session session(world.comm);
   int begun = 0;
-  session.instruments.energy = std::make_unique<energy::Reader>(
-      found(constant("package", Covers::part, 80, &begun), constant("dram", Covers::part, 20), constant("platform", Covers::aside, 500)));
+  session.instruments.energy = std::make_unique<energy::Reader>(found(constant("package", Covers::part, 80, &begun),
+                                                                      constant("dram", Covers::part, 20),
+                                                                      constant("platform", Covers::aside, 500)));
   const Result result = studied(session, {}, two_kernels);
   EXPECT(begun == (world.rank == 0));
   if (world.rank != 0) return;
-  const Table *joules = table_of(result, "energy"), *watts = table_of(result, "power"), *parts = table_of(result, "energy_by_source");
+  const Table *joules = table_of(result, "energy"), *watts = table_of(result, "power"),
+              *parts = table_of(result, "energy_by_source");
   EXPECT((joules && watts && parts) == true);
   if (!joules || !watts || !parts) return;
   EXPECT(joules->axes[0].values == (std::vector<std::string>{"long", "short"}));
@@ -231,8 +248,8 @@ RANKED_TEST(one_rank_of_a_node_reads, 1, 2, 4) {
 RANKED_TEST(the_node_stands_for_its_parts, 1) {
   const TurnedClock clock;
   Session session(world.comm);
-  session.instruments.energy = std::make_unique<energy::Reader>(
-      found(constant("package", Covers::part, 80), constant("node", Covers::node, 300), constant("gpu", Covers::part, 50)));
+  session.instruments.energy = std::make_unique<energy::Reader>(found(
+      constant("package", Covers::part, 80), constant("node", Covers::node, 300), constant("gpu", Covers::part, 50)));
   const Result result = studied(session, {}, two_kernels);
   EXPECT(near(table_of(result, "power")->values[0], 300));
   EXPECT(note_of(result, "energy") == "measured: test node; beside it test package, test gpu");
@@ -253,9 +270,11 @@ RANKED_TEST(what_cannot_be_told_is_unavailable_and_never_0, 1, 2) {
   if (world.rank != 0) return;
   EXPECT(near(table_of(slow, "energy")->values[0], 200));
   EXPECT(std::isnan(table_of(slow, "energy")->values[1]));
-  EXPECT(note_of(slow, "energy") == "measured: test node; but test node tells nothing of what takes less than 1 s in all (short)");
+  EXPECT(note_of(slow, "energy") ==
+         "measured: test node; but test node tells nothing of what takes less than 1 s in all (short)");
   EXPECT(near(table_of(still, "power")->values[0], 100));
-  EXPECT(contains(note_of(still, "energy"), "measured: test package + test dram; but test dram did not change (long, short)"));
+  EXPECT(contains(note_of(still, "energy"),
+                  "measured: test package + test dram; but test dram did not change (long, short)"));
   EXPECT(table_of(dead, "energy") == nullptr);
   EXPECT(contains(note_of(dead, "energy"), "unavailable: test node could not be read (long, short)"));
   EXPECT((table_of(none, "energy") == nullptr && table_of(none, "power") == nullptr) == true);
@@ -291,24 +310,29 @@ RANKED_TEST(watts_are_declared_per_node_or_socket, 1, 2) {
     EXPECT(note_of(node, "energy") == "declared: 115 W per node");
     EXPECT(table_of(node, "energy_by_source") == nullptr);
     const int sockets = energy::sockets(energy::usual_places());
-    if (sockets > 0) EXPECT(near(table_of(socket, "power")->values[0], 95.5 * sockets));
-    else EXPECT(contains(note_of(socket, "energy"), "unavailable: "));
+    if (sockets > 0)
+      EXPECT(near(table_of(socket, "power")->values[0], 95.5 * sockets));
+    else
+      EXPECT(contains(note_of(socket, "energy"), "unavailable: "));
   }
   for (const char* text : {"115", "115/rack", "/node", "-5/node", "0/node", "many/node", "1e999/node", "115/"})
-    EXPECT(contains(thrown<UsageError>([&] { energy::parse_watts(text); }),
-                    "watts is '" + std::string(text) + "': give watts per node or per socket, such as 115/node or 95/socket"));
+    EXPECT(contains(
+        thrown<UsageError>([&] { energy::parse_watts(text); }),
+        "watts is '" + std::string(text) + "': give watts per node or per socket, such as 115/node or 95/socket"));
 }
 
 RANKED_TEST(sockets_are_counted, 1) {
   const FakeRoot root;
   for (int processor = 0; processor < 4; ++processor)
-    root.write("sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/physical_package_id", std::to_string(processor / 2));
+    root.write("sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/physical_package_id",
+               std::to_string(processor / 2));
   EXPECT(energy::sockets({root.path, "", ""}) == 2);
   EXPECT(energy::sockets({"/nonexistent", "", ""}) == 0);
 }
 
 RANKED_TEST(accounts_arrive_as_they_were_sent, 1) {
-  const energy::Account sent{"measured: a, b", {1.25, NAN}, {1e-30, 3e9}, {{"package", {2, NAN}}, {"hwmon x y", {NAN, 1.0 / 3}}}};
+  const energy::Account sent{
+      "measured: a, b", {1.25, NAN}, {1e-30, 3e9}, {{"package", {2, NAN}}, {"hwmon x y", {NAN, 1.0 / 3}}}};
   const energy::Account got = energy::Account::from(sent.text(), 2);
   EXPECT(got.words == sent.words);
   EXPECT(energy::Account::from("", 3).joules.size() == 3);

@@ -1,5 +1,5 @@
-// Stands for NVIDIA's library: three GPUs. The first takes 2.5 J from one answer to the next, the second 70 W; the third tells
-// nothing.
+// Stands for NVIDIA's library: three GPUs. The first takes 2.5 J from one answer to the next, the second 70 W; the
+// third tells nothing.
 #include <cstdint>
 
 extern "C" {

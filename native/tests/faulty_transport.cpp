@@ -2,8 +2,8 @@
 //
 //     mpirun -n 2 env KIVIAT_FAULT=drop LD_PRELOAD=libkiviat-faults.so kiviat-bench ...
 //
-// KIVIAT_FAULT=corrupt   one bit of what was received is another: one of the exponent, if these are doubles, for a change of
-//                        the last digit looks like rounding
+// KIVIAT_FAULT=corrupt   flips one bit of what was received: of the exponent, if these are doubles, since a change
+//                        of the last digit looks like rounding
 //              drop      what was received never arrived, though the call returns: the memory is as it
 //                        was before; a barrier returns without waiting
 //              truncate  the second half never arrived
@@ -13,8 +13,8 @@
 // Only what benchmarks send is damaged, for the core has to go on talking. Theirs are calls
 //   - on a trial's communicator, a part of a part of the world (the ranks that take part, then the
 //     groups). The core takes a part of the world once per case, and of a duplicate of it for the clock;
-//   - of MPI_BYTE or MPI_FLOAT, and sums of three doubles or more that all ranks get. The core speaks MPI_DOUBLE where it
-//     uses that communicator itself, but has no such sums.
+//   - of MPI_BYTE or MPI_FLOAT, and sums of three doubles or more that all ranks get. The core uses MPI_DOUBLE on
+//     that communicator, but has no such sums.
 // What a rank would have received from itself stays as it is: a check has to look at the others' data.
 // One-sided operations on windows of such communicators are damaged on their way into the target's memory, or into the
 // origin's, when the epoch or the flush ends.
@@ -187,8 +187,8 @@ void completed(MPI_Request request, const MPI_Status& status) {
 
 struct Exposed {
   std::vector<int> ranks_of_world;
-  std::vector<Received> got;                      // to be damaged when it is complete
-  std::vector<std::vector<std::byte>> instead;    // damaged copies of what is put
+  std::vector<Received> got;                    // to be damaged when it is complete
+  std::vector<std::vector<std::byte>> instead;  // damaged copies of what is put
 };
 std::map<MPI_Win, Exposed> windows;
 
@@ -210,7 +210,8 @@ void expose(MPI_Comm comm, MPI_Win window) {
 
 // What moves into the memory of `target`: `send` gets what goes instead of `bytes` bytes, and how many of them.
 template <class Send>
-int into(MPI_Win window, int target, const void* from, std::size_t bytes, std::size_t element, std::size_t flipped, Send send) {
+int into(MPI_Win window, int target, const void* from, std::size_t bytes, std::size_t element, std::size_t flipped,
+         Send send) {
   const auto found = windows.find(window);
   if (found == windows.end() || !on_rank(found->second.ranks_of_world[target]) || bytes == 0) return send(from, bytes);
   if (mode() == Mode::drop) return MPI_SUCCESS;
@@ -288,7 +289,8 @@ Parts blocks(void* buffer, const int* counts, const int* displacements, MPI_Data
   Parts parts;
   for (int rank = 0; rank < size_of(comm); ++rank)
     if (rank != rank_in(comm))
-      parts.push_back({static_cast<std::byte*>(buffer) + bytes_of(displacements[rank], type), bytes_of(counts[rank], type)});
+      parts.push_back(
+          {static_cast<std::byte*>(buffer) + bytes_of(displacements[rank], type), bytes_of(counts[rank], type)});
   return parts;
 }
 
@@ -363,7 +365,8 @@ int MPI_Win_free(MPI_Win* window) {
   return PMPI_Win_free(window);
 }
 
-int MPI_Put(const void* out, int out_count, MPI_Datatype out_type, int target, MPI_Aint at, int, MPI_Datatype type, MPI_Win window) {
+int MPI_Put(const void* out, int out_count, MPI_Datatype out_type, int target, MPI_Aint at, int, MPI_Datatype type,
+            MPI_Win window) {
   const std::size_t bytes = bytes_of(out_count, out_type), element = bytes_of(1, out_type);
   return into(window, target, out, bytes, element, bytes / 2, [&](const void* from, std::size_t moved) {
     const int count = static_cast<int>(moved / element);
@@ -372,26 +375,36 @@ int MPI_Put(const void* out, int out_count, MPI_Datatype out_type, int target, M
 }
 
 // A bit of an exponent: what is added would hide a change of the last digit.
-int MPI_Accumulate(const void* out, int out_count, MPI_Datatype out_type, int target, MPI_Aint at, int, MPI_Datatype type, MPI_Op op,
-                   MPI_Win window) {
+int MPI_Accumulate(const void* out, int out_count, MPI_Datatype out_type, int target, MPI_Aint at, int,
+                   MPI_Datatype type, MPI_Op op, MPI_Win window) {
   const std::size_t bytes = bytes_of(out_count, out_type), element = bytes_of(1, out_type);
-  return into(window, target, out, bytes, element, bytes / 2 / element * element + element - 1, [&](const void* from, std::size_t moved) {
-    const int count = static_cast<int>(moved / element);
-    return PMPI_Accumulate(from, count, out_type, target, at, count, type, op, window);
-  });
+  return into(window, target, out, bytes, element, bytes / 2 / element * element + element - 1,
+              [&](const void* from, std::size_t moved) {
+                const int count = static_cast<int>(moved / element);
+                return PMPI_Accumulate(from, count, out_type, target, at, count, type, op, window);
+              });
 }
 
-int MPI_Get(void* in, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count, MPI_Datatype target_type, MPI_Win window) {
+int MPI_Get(void* in, int count, MPI_Datatype type, int target, MPI_Aint at, int target_count, MPI_Datatype target_type,
+            MPI_Win window) {
   const auto found = windows.find(window);
   if (found != windows.end() && on_this_rank())
     found->second.got.emplace_back(Parts{{static_cast<std::byte*>(in), bytes_of(count, type), type == MPI_FLOAT}});
   return PMPI_Get(in, count, type, target, at, target_count, target_type, window);
 }
 
-int MPI_Win_flush(int target, MPI_Win window) { return fetching(window, [&] { return PMPI_Win_flush(target, window); }); }
-int MPI_Win_unlock(int target, MPI_Win window) { return fetching(window, [&] { return PMPI_Win_unlock(target, window); }); }
-int MPI_Win_fence(int assertion, MPI_Win window) { return fetching(window, [&] { return PMPI_Win_fence(assertion, window); }); }
-int MPI_Win_complete(MPI_Win window) { return fetching(window, [&] { return PMPI_Win_complete(window); }); }
+int MPI_Win_flush(int target, MPI_Win window) {
+  return fetching(window, [&] { return PMPI_Win_flush(target, window); });
+}
+int MPI_Win_unlock(int target, MPI_Win window) {
+  return fetching(window, [&] { return PMPI_Win_unlock(target, window); });
+}
+int MPI_Win_fence(int assertion, MPI_Win window) {
+  return fetching(window, [&] { return PMPI_Win_fence(assertion, window); });
+}
+int MPI_Win_complete(MPI_Win window) {
+  return fetching(window, [&] { return PMPI_Win_complete(window); });
+}
 
 // Completion.
 
@@ -453,56 +466,47 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 
 // The blocking and the non-blocking form: parameters, arguments, what is received from others.
 #define KIVIAT_LIST(...) __VA_ARGS__
-#define KIVIAT_BOTH(blocking_name, name, parameters, arguments, parts)                                       \
-  int MPI_##blocking_name(KIVIAT_LIST parameters) {                                                          \
-    return blocking(parts, [&] { return PMPI_##blocking_name(KIVIAT_LIST arguments); });                     \
-  }                                                                                                          \
-  int MPI_I##name(KIVIAT_LIST parameters, MPI_Request* request) {                                            \
-    return starting(parts, request, true, [&] { return PMPI_I##name(KIVIAT_LIST arguments, request); });     \
+#define KIVIAT_BOTH(blocking_name, name, parameters, arguments, parts)                                   \
+  int MPI_##blocking_name(KIVIAT_LIST parameters) {                                                      \
+    return blocking(parts, [&] { return PMPI_##blocking_name(KIVIAT_LIST arguments); });                 \
+  }                                                                                                      \
+  int MPI_I##name(KIVIAT_LIST parameters, MPI_Request* request) {                                        \
+    return starting(parts, request, true, [&] { return PMPI_I##name(KIVIAT_LIST arguments, request); }); \
   }
 
-KIVIAT_BOTH(Bcast, bcast,
-            (void* in, int count, MPI_Datatype type, int root, MPI_Comm comm),
-            (in, count, type, root, comm),
-            (except(root, in, count, type, comm)))
+KIVIAT_BOTH(Bcast, bcast, (void* in, int count, MPI_Datatype type, int root, MPI_Comm comm),
+            (in, count, type, root, comm), (except(root, in, count, type, comm)))
 
 KIVIAT_BOTH(Reduce, reduce,
             (const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
-            (out, in, count, type, op, root, comm),
-            (at(root, in, count, type, comm)))
+            (out, in, count, type, op, root, comm), (at(root, in, count, type, comm)))
 
-KIVIAT_BOTH(Allreduce, allreduce,
-            (const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-            (out, in, count, type, op, comm),
-            (all_sums(in, count, type, op, comm)))
+KIVIAT_BOTH(Allreduce, allreduce, (const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+            (out, in, count, type, op, comm), (all_sums(in, count, type, op, comm)))
 
 KIVIAT_BOTH(Reduce_scatter, reduce_scatter,
             (const void* out, void* in, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-            (out, in, counts, type, op, comm),
-            (all(in, counts[rank_in(comm)], type, comm)))
+            (out, in, counts, type, op, comm), (all(in, counts[rank_in(comm)], type, comm)))
 
 KIVIAT_BOTH(Reduce_scatter_block, reduce_scatter_block,
             (const void* out, void* in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-            (out, in, count, type, op, comm),
-            (all(in, count, type, comm)))
+            (out, in, count, type, op, comm), (all(in, count, type, comm)))
 
 KIVIAT_BOTH(Gather, gather,
-            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, int
-             root, MPI_Comm comm),
-            (out, out_count, out_type, in, count, type, root, comm),
-            (blocks_at(root, comm, in, count, type)))
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, int root,
+             MPI_Comm comm),
+            (out, out_count, out_type, in, count, type, root, comm), (blocks_at(root, comm, in, count, type)))
 
 KIVIAT_BOTH(Gatherv, gatherv,
-            (const void* out, int out_count, MPI_Datatype out_type, void* in, const int counts[], const int
-             displacements[], MPI_Datatype type, int root, MPI_Comm comm),
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, const int counts[],
+             const int displacements[], MPI_Datatype type, int root, MPI_Comm comm),
             (out, out_count, out_type, in, counts, displacements, type, root, comm),
             (blocks_at(root, comm, in, counts, displacements, type)))
 
 KIVIAT_BOTH(Scatter, scatter,
-            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, int
-             root, MPI_Comm comm),
-            (out, out_count, out_type, in, count, type, root, comm),
-            (except(root, in, count, type, comm)))
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, int root,
+             MPI_Comm comm),
+            (out, out_count, out_type, in, count, type, root, comm), (except(root, in, count, type, comm)))
 
 KIVIAT_BOTH(Scatterv, scatterv,
             (const void* out, const int out_counts[], const int displacements[], MPI_Datatype out_type, void* in,
@@ -511,26 +515,24 @@ KIVIAT_BOTH(Scatterv, scatterv,
             (except(root, in, count, type, comm)))
 
 KIVIAT_BOTH(Allgather, allgather,
-            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, MPI_Comm
-             comm),
-            (out, out_count, out_type, in, count, type, comm),
-            (blocks(in, count, type, comm)))
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type,
+             MPI_Comm comm),
+            (out, out_count, out_type, in, count, type, comm), (blocks(in, count, type, comm)))
 
 KIVIAT_BOTH(Allgatherv, allgatherv,
-            (const void* out, int out_count, MPI_Datatype out_type, void* in, const int counts[], const int
-             displacements[], MPI_Datatype type, MPI_Comm comm),
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, const int counts[],
+             const int displacements[], MPI_Datatype type, MPI_Comm comm),
             (out, out_count, out_type, in, counts, displacements, type, comm),
             (blocks(in, counts, displacements, type, comm)))
 
 KIVIAT_BOTH(Alltoall, alltoall,
-            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type, MPI_Comm
-             comm),
-            (out, out_count, out_type, in, count, type, comm),
-            (blocks(in, count, type, comm)))
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type,
+             MPI_Comm comm),
+            (out, out_count, out_type, in, count, type, comm), (blocks(in, count, type, comm)))
 
 KIVIAT_BOTH(Alltoallv, alltoallv,
-            (const void* out, const int out_counts[], const int out_displacements[], MPI_Datatype out_type, void*
-             in, const int counts[], const int displacements[], MPI_Datatype type, MPI_Comm comm),
+            (const void* out, const int out_counts[], const int out_displacements[], MPI_Datatype out_type, void* in,
+             const int counts[], const int displacements[], MPI_Datatype type, MPI_Comm comm),
             (out, out_counts, out_displacements, out_type, in, counts, displacements, type, comm),
             (blocks(in, counts, displacements, type, comm)))
 

@@ -34,7 +34,9 @@ struct Some {
 // This rank's part of a transform, or of one forth and back.
 struct Transformed {
   Transformed(MPI_Comm comm, FftShape shape, const FftTuning& tuning, bool and_back = false)
-      : forward(comm, shape, -1, tuning), back(comm, shape.swapped(), 1, tuning), data(static_cast<std::size_t>(forward.data_elements())),
+      : forward(comm, shape, -1, tuning),
+        back(comm, shape.swapped(), 1, tuning),
+        data(static_cast<std::size_t>(forward.data_elements())),
         work(static_cast<std::size_t>(std::max(forward.work_elements(), back.work_elements()))) {
     forward.prepare(data.data(), work.data(), &fftw(), Planning::estimated);
     back.prepare(data.data(), work.data(), &fftw(), Planning::estimated);
@@ -49,7 +51,9 @@ struct Transformed {
 // By the definition, one sine and one cosine for each term.
 Complex element(std::int64_t k, std::int64_t n) {
   Complex sum = 0;
-  for (std::int64_t j = 0; j < n; ++j) sum += fft_input(seed, j) * std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
+  for (std::int64_t j = 0; j < n; ++j)
+    sum += fft_input(seed, j) *
+           std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
   return sum;
 }
 
@@ -70,7 +74,8 @@ RANKED_TEST(roots_of_unity_are_right_to_the_last_digit, 1) {
   for (const std::int64_t n : {1, 2, 3, 8, 12, 360, 1000003}) {
     const Roots roots(n);
     for (std::int64_t e = 0; e < n; e += 1 + n / 500) {
-      const long double angle = 2 * std::numbers::pi_v<long double> * static_cast<long double>(e) / static_cast<long double>(n);
+      const long double angle =
+          2 * std::numbers::pi_v<long double> * static_cast<long double>(e) / static_cast<long double>(n);
       const Complex exact{static_cast<double>(std::cos(angle)), static_cast<double>(std::sin(angle))};
       EXPECT(std::abs(root_of_unity(e, n) - exact) < 1.6e-16);
       EXPECT(std::abs(roots(e) - exact) < 5e-16);
@@ -80,7 +85,8 @@ RANKED_TEST(roots_of_unity_are_right_to_the_last_digit, 1) {
 
 // Odd lengths, shares of different size, more slabs and fewer than ranks, messages of several blocks, one at a time.
 RANKED_TEST(transforms_are_those_of_the_definition, 1, 2, 4) {
-  const FftTuning tunings[] = {{}, {2, 1, 0}, {2, 2, 1, false, Reuse::soon}, {3, 4, 3}, {1, 1, 5, true, Reuse::soon}, {4, 100, 0, true}};
+  const FftTuning tunings[] = {
+      {}, {2, 1, 0}, {2, 2, 1, false, Reuse::soon}, {3, 4, 3}, {1, 1, 5, true, Reuse::soon}, {4, 100, 0, true}};
   const FftShape shapes[] = {{4, 4}, {5, 7}, {16, 12}, {9, 25}, {31, 6}};
   for (int size = 1; size <= world.size; ++size) {
     const Some some(world, size);
@@ -89,7 +95,8 @@ RANKED_TEST(transforms_are_those_of_the_definition, 1, 2, 4) {
       for (const FftTuning& tuning : tunings) {
         const Transformed t(some.comm, shape, tuning);
         const Share mine = t.forward.after();
-        for (std::int64_t k = 0; k < mine.size; ++k) EXPECT(std::abs(t.data[k] - element(mine.begin + k, shape.n())) < 1e-12);
+        for (std::int64_t k = 0; k < mine.size; ++k)
+          EXPECT(std::abs(t.data[k] - element(mine.begin + k, shape.n())) < 1e-12);
       }
   }
 }
@@ -110,7 +117,8 @@ RANKED_TEST(the_way_back_ends_at_the_input, 1, 2, 4) {
 }
 
 RANKED_TEST(the_checksum_holds_for_every_length_and_point, 1) {
-  for (const FftShape shape : {FftShape{2, 2}, FftShape{3, 5}, FftShape{40, 45}, FftShape{64, 64}, FftShape{250, 243}}) {
+  for (const FftShape shape :
+       {FftShape{2, 2}, FftShape{3, 5}, FftShape{40, 45}, FftShape{64, 64}, FftShape{250, 243}}) {
     const std::vector<Complex> all = transformed_alone(shape);
     for (std::int64_t m = 0; m < shape.n(); m += 1 + shape.n() / 7) EXPECT(checksum(all, m) < 4);
   }
@@ -131,7 +139,8 @@ RANKED_TEST(one_wrong_element_of_any_is_noticed, 1) {
   }
 }
 
-// What is wrong both ways alike, such as a wrong factor whose conjugate is taken on the way back, only the checksum finds.
+// What is wrong both ways alike, such as a wrong factor whose conjugate is taken on the way back, only the checksum
+// finds.
 RANKED_TEST(a_transform_that_is_wrong_and_can_be_undone_is_noticed, 1) {
   std::vector<Complex> wrong = transformed_alone({40, 45});
   for (std::size_t k = 0; k < wrong.size(); ++k) wrong[k] *= std::polar(1.0, 1e-8 * static_cast<double>(k));
@@ -177,7 +186,8 @@ RANKED_TEST(fft_is_checked_in_each_scope, 1, 2, 4) {
 }
 
 RANKED_TEST(what_cannot_be_transformed_is_said, 2) {
-  EXPECT(contains(study(world, {{"n", "2003"}}).reason.value_or(""), "n=2003 has no two factors of at least 2") == true);
+  EXPECT(contains(study(world, {{"n", "2003"}}).reason.value_or(""), "n=2003 has no two factors of at least 2") ==
+         true);
   EXPECT(contains(study(world, {{"n", "3"}}).reason.value_or(""), "n=3: give 4 to") == true);
   EXPECT(study(world, {{"n", "2018"}}).outcome == "ok");
 }

@@ -1,8 +1,7 @@
 // FT: how three-dimensional transforms lie on ranks, and that they are those of the definition.
-#include "bench/npb/fourier_3d.hpp"
-
 #include <string>
 
+#include "bench/npb/fourier_3d.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;
@@ -27,7 +26,8 @@ Complex root(std::int64_t n, std::int64_t k) {
 }  // namespace
 
 RANKED_TEST(every_rank_has_the_same_part_of_every_transform, 1) {
-  const std::int64_t sizes[][3] = {{64, 64, 64}, {128, 128, 32}, {256, 256, 128}, {512, 256, 256}, {512, 512, 512}, {8, 4, 2}};
+  const std::int64_t sizes[][3] = {{64, 64, 64},    {128, 128, 32},  {256, 256, 128},
+                                   {512, 256, 256}, {512, 512, 512}, {8, 4, 2}};
   for (const auto& [nx, ny, nz] : sizes)
     for (std::int64_t ranks = 1; ranks <= 1024; ranks *= 2) {
       const FourierShape shape(nx, ny, nz, ranks);
@@ -85,7 +85,8 @@ RANKED_TEST(waves_of_every_direction_fade_as_they_should, 1, 2, 4) {
       const auto for_mine = [&](Complex* elements, auto work) {
         for (std::int64_t z = 0; z < zs.size; ++z)
           for (std::int64_t y = 0; y < ys.size; ++y)
-            for (std::int64_t x = 0; x < nx; ++x) work(elements[(z * ys.size + y) * nx + x], wave(x, ys.begin + y, zs.begin + z));
+            for (std::int64_t x = 0; x < nx; ++x)
+              work(elements[(z * ys.size + y) * nx + x], wave(x, ys.begin + y, zs.begin + z));
       };
       for_mine(fourier.before(), [](Complex& element, Complex there) { element = there; });
       fourier.to_waves();
@@ -93,7 +94,8 @@ RANKED_TEST(waves_of_every_direction_fade_as_they_should, 1, 2, 4) {
       for (int repetition = 0; repetition < 2; ++repetition) {
         fourier.to_space(t);
         const double left = static_cast<double>(shape.elements()) * fade(nx, kx, t) * fade(ny, ky, t) * fade(nz, kz, t);
-        for_mine(fourier.after(), [&](Complex found, Complex there) { worst = std::max(worst, std::abs(found - left * there)); });
+        for_mine(fourier.after(),
+                 [&](Complex found, Complex there) { worst = std::max(worst, std::abs(found - left * there)); });
       }
       EXPECT(worst < 1e-10);
     }

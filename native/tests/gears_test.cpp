@@ -59,7 +59,8 @@ Pairs compared(const Faces& own, const Faces& others) {
   const auto count = static_cast<std::uint32_t>(own.size());
   for (std::uint32_t domain = 0; domain < count; ++domain) {
     for (std::uint32_t range = 0; range < count; ++range)
-      if (own_gears[domain] < own_gears[range] && own.box(domain).overlaps(own.box(range))) pairs.insert({domain, range});
+      if (own_gears[domain] < own_gears[range] && own.box(domain).overlaps(own.box(range)))
+        pairs.insert({domain, range});
     for (std::uint32_t range = 0; range < others.size(); ++range)
       if (own_gears[domain] < other_gears[range] && own.box(domain).overlaps(others.box(range)))
         pairs.insert({domain, count + range});
@@ -82,7 +83,8 @@ struct Dealt {
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<std::int64_t> elements;
       for (std::int64_t element = 0; element < train.elements(); ++element)
-        if (owner(element / Gear::elements, static_cast<int>(element % Gear::elements)) == rank) elements.push_back(element);
+        if (owner(element / Gear::elements, static_cast<int>(element % Gear::elements)) == rank)
+          elements.push_back(element);
       meshes.emplace_back(train, elements, rank, owner);
     }
   }
@@ -154,7 +156,8 @@ RANKED_TEST(elements_around_a_node_are_those_that_have_it, 1) {
     differ += found != having[node];
     Gear::each_element_near(node, 2, [&](int element) { wider.insert(element); });
     for (const int element : found)
-      for (const int other : Gear::nodes_of_element(element)) expected.insert(having[other].begin(), having[other].end());
+      for (const int other : Gear::nodes_of_element(element))
+        expected.insert(having[other].begin(), having[other].end());
     differ += wider != expected;
   }
   EXPECT(differ == 0);

@@ -70,32 +70,36 @@ double best(Attempt attempt, double good_enough) {
 
 RANKED_TEST(skewed_clocks_agree_and_go_on_agreeing, 2, 4) {
   const double tolerance_s = 5e-6 * magnified(world.size);
-  const double off_s = best([&] {
-    const double epoch = common_epoch(world.comm);
-    own = skew_of(world.rank, epoch, world.size);
-    GlobalClock clock(world.comm, 1000 + world.rank, skewed);
-    EXPECT(!clock.shared());
-    refresh_often(clock, 15);
-    const double now = disagreement(clock, skew_of(0, epoch, world.size), world.comm);
-    usleep(300'000);  // without the drift, up to 30 µs off by now
-    return std::max(now, disagreement(clock, skew_of(0, epoch, world.size), world.comm));
-  }, tolerance_s);
+  const double off_s = best(
+      [&] {
+        const double epoch = common_epoch(world.comm);
+        own = skew_of(world.rank, epoch, world.size);
+        GlobalClock clock(world.comm, 1000 + world.rank, skewed);
+        EXPECT(!clock.shared());
+        refresh_often(clock, 15);
+        const double now = disagreement(clock, skew_of(0, epoch, world.size), world.comm);
+        usleep(300'000);  // without the drift, up to 30 µs off by now
+        return std::max(now, disagreement(clock, skew_of(0, epoch, world.size), world.comm));
+      },
+      tolerance_s);
   EXPECT(off_s < tolerance_s);
 }
 
 RANKED_TEST(long_round_trips_do_not_count_as_offset, 2) {
   const double tolerance_s = 10e-6;
-  const double off_s = best([&] {
-    const double epoch = common_epoch(world.comm);
-    own = skew_of(world.rank, epoch, world.size);
-    // As over a network of 40 µs: every reading comes that much after its message.
-    GlobalClock clock(world.comm, 1000 + world.rank, [] {
-      clock::wait_until(clock::now() + 40e-6);
-      return skewed();
-    });
-    refresh_often(clock, 12);
-    return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
-  }, tolerance_s);
+  const double off_s = best(
+      [&] {
+        const double epoch = common_epoch(world.comm);
+        own = skew_of(world.rank, epoch, world.size);
+        // As over a network of 40 µs: every reading comes that much after its message.
+        GlobalClock clock(world.comm, 1000 + world.rank, [] {
+          clock::wait_until(clock::now() + 40e-6);
+          return skewed();
+        });
+        refresh_often(clock, 12);
+        return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
+      },
+      tolerance_s);
   EXPECT(off_s < tolerance_s);
 }
 
@@ -103,32 +107,36 @@ RANKED_TEST(drift_is_known_soon_after_the_start, 2, 4) {
   // The story: estimates were renewed every 2 s from the start, and drift was unknown until the second:
   // the first cases of a launch ran with clocks up to 200 µs apart.
   const double tolerance_s = 15e-6 * magnified(world.size);
-  const double off_s = best([&] {
-    const double epoch = common_epoch(world.comm);
-    own = skew_of(world.rank, epoch, world.size);
-    GlobalClock clock(world.comm, 1000 + world.rank, skewed);
-    for (int i = 0; i < 40; ++i) {  // cases of 20 ms, each with the refresh that the runner makes
-      usleep(20'000);
-      clock.refresh();
-    }
-    return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
-  }, tolerance_s);
+  const double off_s = best(
+      [&] {
+        const double epoch = common_epoch(world.comm);
+        own = skew_of(world.rank, epoch, world.size);
+        GlobalClock clock(world.comm, 1000 + world.rank, skewed);
+        for (int i = 0; i < 40; ++i) {  // cases of 20 ms, each with the refresh that the runner makes
+          usleep(20'000);
+          clock.refresh();
+        }
+        return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
+      },
+      tolerance_s);
   EXPECT(off_s < tolerance_s);
 }
 
 RANKED_TEST(estimates_follow_a_drift_that_changes, 2) {
   const double tolerance_s = 5e-6;
-  const double off_s = best([&] {
-    const double epoch = common_epoch(world.comm), turning = epoch + 0.25;
-    const auto skew = [&](int which) {
-      return Skew{epoch, 0.5 * which, drifts[which], turning, -3 * drifts[which]};
-    };
-    own = skew(world.rank);
-    GlobalClock clock(world.comm, 1000 + world.rank, skewed);
-    refresh_often(clock, 32);  // the fit remembers 16: by now nothing from before the turn
-    usleep(100'000);
-    return disagreement(clock, skew(0), world.comm);
-  }, tolerance_s);
+  const double off_s = best(
+      [&] {
+        const double epoch = common_epoch(world.comm), turning = epoch + 0.25;
+        const auto skew = [&](int which) {
+          return Skew{epoch, 0.5 * which, drifts[which], turning, -3 * drifts[which]};
+        };
+        own = skew(world.rank);
+        GlobalClock clock(world.comm, 1000 + world.rank, skewed);
+        refresh_often(clock, 32);  // the fit remembers 16: by now nothing from before the turn
+        usleep(100'000);
+        return disagreement(clock, skew(0), world.comm);
+      },
+      tolerance_s);
   EXPECT(off_s < tolerance_s);
 }
 
@@ -147,15 +155,17 @@ RANKED_TEST(ranks_of_a_domain_have_its_leaders_estimate, 4) {
   // Two nodes of two ranks, in both of the usual orders.
   for (const bool cyclic : {false, true}) {
     const int node = cyclic ? world.rank % 2 : world.rank / 2;
-    const double off_s = best([&] {
-      const double epoch = common_epoch(world.comm);
-      own = skew_of(node, epoch, world.size);
-      GlobalClock clock(world.comm, 500 - node, skewed);
-      refresh_often(clock, 12);
-      // What rank 0 and its neighbours read is the global time itself.
-      if (node == 0) EXPECT(clock.to_global(1.0) == 1.0);
-      return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
-    }, 40e-6);
+    const double off_s = best(
+        [&] {
+          const double epoch = common_epoch(world.comm);
+          own = skew_of(node, epoch, world.size);
+          GlobalClock clock(world.comm, 500 - node, skewed);
+          refresh_often(clock, 12);
+          // What rank 0 and its neighbours read is the global time itself.
+          if (node == 0) EXPECT(clock.to_global(1.0) == 1.0);
+          return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
+        },
+        40e-6);
     EXPECT(off_s < 40e-6);
   }
 }

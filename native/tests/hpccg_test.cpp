@@ -72,7 +72,8 @@ RANKED_TEST(ranks_together_have_the_matrix_of_the_definition_once, 1) {
     for (const int ranks : {1, 2, 3, 4, 7}) {
       std::vector<Chimney> weak, strong;
       for (int rank = 0; rank < ranks; ++rank)
-        weak.push_back(Chimney::weak(nx, ny, 2, ranks, rank)), strong.push_back(Chimney::strong(nx, ny, nz, ranks, rank));
+        weak.push_back(Chimney::weak(nx, ny, 2, ranks, rank)),
+            strong.push_back(Chimney::strong(nx, ny, nz, ranks, rank));
       for (const auto& parts : {weak, strong}) {
         const Elements all = definition(nx, ny, parts[0].all_z);
         bool once = true;
@@ -96,7 +97,8 @@ RANKED_TEST(a_matrix_in_runs_has_the_product_of_the_matrix, 1) {
   for (const std::int64_t rows : {1, 7, 8, 9, 100, 1003}) {
     const Irregular source{rows, rows + 5};
     const RunMatrix matrix(rows, source.columns, source, allocate);
-    std::vector<double> x(static_cast<std::size_t>(source.columns)), y(static_cast<std::size_t>(RunMatrix::padded(rows)), 99);
+    std::vector<double> x(static_cast<std::size_t>(source.columns)),
+        y(static_cast<std::size_t>(RunMatrix::padded(rows)), 99);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = centred(random_at(3, i));
     multiply(matrix, x.data(), y.data());
     double worst = 0;
@@ -117,7 +119,8 @@ RANKED_TEST(a_matrix_in_runs_has_the_product_of_the_matrix, 1) {
 RANKED_TEST(a_chimney_has_an_eighth_of_a_column_number_for_each_element, 1) {
   for (const std::int64_t nx : {16, 21}) {
     const Chimney part = Chimney::weak(nx, 16, 16, 3, 1);
-    const RunMatrix matrix(part.rows(), part.columns(), [&](std::int64_t i, auto add) { part.each_element(i, add); }, allocate);
+    const RunMatrix matrix(
+        part.rows(), part.columns(), [&](std::int64_t i, auto add) { part.each_element(i, add); }, allocate);
     const double of_row = static_cast<double>(matrix.bytes()) / static_cast<double>(part.rows());
     EXPECT(of_row < 27 * 8.5 * (nx % 8 ? 1.02 : 1) + 2);
     EXPECT(of_row > 26 * 8);

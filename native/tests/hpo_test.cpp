@@ -34,15 +34,19 @@ struct FakeMachine {
     if (++turns % every == 0) clock_s += hiccup_s;
   }
   void finish() {
-    if (!progresses) clock_s += message_s;
-    else if (!buffers) clock_s = std::max(clock_s, arrives_s);
+    if (!progresses)
+      clock_s += message_s;
+    else if (!buffers)
+      clock_s = std::max(clock_s, arrives_s);
   }
   double now() const { return clock_s; }
   double slowest(double seconds) { return loops.emplace_back(seconds); }
   double seconds_per_step() const { return step_s; }
 };
 
-bool near(double a, double b, double relative = 1e-6) { return std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)) + 1e-15; }
+bool near(double a, double b, double relative = 1e-6) {
+  return std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)) + 1e-15;
+}
 
 Overhead of(FakeMachine machine, OverheadSettings settings = {}) { return OverheadMeasurement(machine, settings)(); }
 
@@ -86,7 +90,8 @@ RANKED_TEST(the_uncorrected_availability_reads_high_as_published, 1) {
 RANKED_TEST(work_doubles_until_a_turn_is_half_as_long_again, 1) {
   for (const bool progresses : {true, false})
     for (const double stop : {0.5, 2.0}) {
-      const Overhead found = of({.message_s = 80e-6, .overhead_s = 8e-6, .barrier_s = 5e-6, .progresses = progresses}, {.stop = stop});
+      const Overhead found =
+          of({.message_s = 80e-6, .overhead_s = 8e-6, .barrier_s = 5e-6, .progresses = progresses}, {.stop = stop});
       const auto& points = found.points;
       EXPECT(points.size() >= 5);
       double sum = 0;

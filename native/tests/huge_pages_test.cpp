@@ -10,10 +10,12 @@ using namespace kiviat;
 using namespace kiviat::test;
 
 RANKED_TEST(huge_pages_are_aligned_and_zero, 1) {
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, HugePages::huge, 5 * HugePages::huge / 2 + 1}) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, HugePages::huge, 5 * HugePages::huge / 2 + 1}) {
     const HugePages pages(bytes);
     EXPECT(static_cast<bool>(pages));
-    EXPECT(reinterpret_cast<std::uintptr_t>(pages.as<char>()) % (bytes >= HugePages::huge ? HugePages::huge : 4096) == 0);
+    EXPECT(reinterpret_cast<std::uintptr_t>(pages.as<char>()) % (bytes >= HugePages::huge ? HugePages::huge : 4096) ==
+           0);
     char seen = 0;
     for (std::size_t i = 0; i < bytes; ++i) seen |= pages.as<char>()[i], pages.as<char>()[i] = 1;
     EXPECT(seen == 0);

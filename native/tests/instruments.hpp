@@ -29,10 +29,14 @@ struct FakeRoot {
 };
 
 // The result of a study that consists of `body`.
-inline Result studied(Session& session, const std::map<std::string, std::string, std::less<>>& words, const std::function<void(Trial&)>& body) {
+inline Result studied(Session& session, const std::map<std::string, std::string, std::less<>>& words,
+                      const std::function<void(Trial&)>& body) {
   const Case spec{"fabricated/case", "fabricated", words};
-  const Benchmark benchmark{"fabricated", "tests/fabricated", nullptr,
-                            {.sampling = Sampling::study, .ranks = at_least(1), .sized = false, .reports = {{"rate", "1/s", "higher"}}}};
+  const Benchmark benchmark{
+      "fabricated",
+      "tests/fabricated",
+      nullptr,
+      {.sampling = Sampling::study, .ranks = at_least(1), .sized = false, .reports = {{"rate", "1/s", "higher"}}}};
   Trial trial(spec, benchmark, session, session.world);
   trial.study([&] {
     body(trial);

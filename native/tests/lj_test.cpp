@@ -1,4 +1,5 @@
-// The Lennard-Jones liquid: who is whose neighbour, and what forces are, beside the definitions; and who has which part.
+// The Lennard-Jones liquid: who is whose neighbour, and what forces are, beside the definitions; and who has which
+// part.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -91,8 +92,8 @@ double energy_of(const Vector& box, const std::vector<Vector>& all, std::size_t 
 
 }  // namespace
 
-// Each side is divided once: seven ranks have a cell each along the longest one, which is less than cutoff and skin, so that
-// ghosts come from two ranks away.
+// Each side is divided once: seven ranks have a cell each along the longest one, which is less than cutoff and skin, so
+// that ghosts come from two ranks away.
 RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
   const Crystal along_z{{4, 5, 7}}, along_x{{7, 4, 5}}, along_y{{4, 7, 5}};
   const std::vector<std::pair<int, Crystal>> shapes = {{1, along_z}, {2, along_z}, {3, along_z}, {4, along_z},
@@ -108,8 +109,10 @@ RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
     npb::Phases phases(Liquid::phase_names());
     Liquid liquid(comm, crystal, Subdomain(crystal, *grid, world.rank), phases);
     for (const int steps : {0, 60}) {
-      if (steps == 0) liquid.begin();
-      else liquid.run(steps);
+      if (steps == 0)
+        liquid.begin();
+      else
+        liquid.run(steps);
       const std::vector<Vector> all = all_positions(comm, liquid.atoms());
       EXPECT(static_cast<std::int64_t>(all.size()) == crystal.atoms());
       EXPECT((listed(comm, liquid, all) == brute_force(liquid.domain().box, all, Liquid::reach)));
@@ -121,7 +124,8 @@ RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
 RANKED_TEST(forces_are_the_slope_of_the_energy, 1, 2, 4) {
   const Crystal crystal{{4, 4, 5}};
   npb::Phases phases(Liquid::phase_names());
-  Liquid liquid(world.comm, crystal, Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank), phases);
+  Liquid liquid(world.comm, crystal, Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank),
+                phases);
   liquid.begin();
   liquid.run(40);
   const std::vector<Vector> all = all_positions(world.comm, liquid.atoms());
@@ -147,11 +151,13 @@ RANKED_TEST(forces_are_the_slope_of_the_energy, 1, 2, 4) {
 RANKED_TEST(a_crystal_begins_with_the_sums_over_its_lattice, 1, 2, 4) {
   const Crystal crystal{{4, 5, 4}};
   npb::Phases phases(Liquid::phase_names());
-  Liquid liquid(world.comm, crystal, Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank), phases);
+  Liquid liquid(world.comm, crystal, Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank),
+                phases);
   liquid.begin();
   const Thermodynamics found = liquid.thermodynamics(), expected = Thermodynamics::at_start(crystal);
   double energy = 0;
-  const double shells[][2] = {{12, 0.5}, {6, 1}, {24, 1.5}, {12, 2}};  // and 2.5 of the squared edge of a cell is beyond
+  const double shells[][2] = {
+      {12, 0.5}, {6, 1}, {24, 1.5}, {12, 2}};  // and 2.5 of the squared edge of a cell is beyond
   for (const auto& [count, square] : shells) {
     const double distance = square * Crystal::edge_of_cell() * Crystal::edge_of_cell();
     if (distance < LennardJones::cutoff * LennardJones::cutoff) energy += count / 2 * LennardJones::of(distance).first;

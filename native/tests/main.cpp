@@ -86,7 +86,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(world.comm, &world.size);
   int ran = 0, failed = 0;
   for (const Test& each : tests) {
-    const bool named = std::any_of(argv + 1, argv + argc, [&](const char* name) { return std::strcmp(name, each.name) == 0; });
+    const bool named =
+        std::any_of(argv + 1, argv + argc, [&](const char* name) { return std::strcmp(name, each.name) == 0; });
     if (argc > 1 && !named) continue;
     if (std::ranges::find(each.ranks, world.size) == each.ranks.end()) {
       if (named && world.rank == 0) std::printf("%s is not for %d ranks\n", each.name, world.size);

@@ -115,14 +115,17 @@ RANKED_TEST(neighbours_points_arrive_on_every_grid, 1, 2, 4) {
           std::vector<double> grid = filled(level);
           if (level.active()) {
             halo.exchange(level, grid.data() + level.box.origin);
-            EXPECT(wrong_points(level, grid, {level.segments[0].first, level.segments[1].first, level.segments[2].first}) == 0);
+            EXPECT(wrong_points(level, grid,
+                                {level.segments[0].first, level.segments[1].first, level.segments[2].first}) == 0);
           }
           if (i + 1 == levels.size() || !levels[i + 1].active()) continue;
-          // Those that have none of their own get what lies around them: coarse points are 2c + 1, theirs is an even one.
+          // Those that have none of their own get what lies around them: coarse points are 2c + 1, theirs is an even
+          // one.
           halo.spread(levels[i + 1], level, grid.data() + level.box.origin);
           std::array<int, 3> first{};
           for (std::size_t side = 0; side < 3; ++side)
-            first[side] = level.segments[side].points > 0 ? level.segments[side].first : levels[i + 1].segments[side].first / 2;
+            first[side] =
+                level.segments[side].points > 0 ? level.segments[side].first : levels[i + 1].segments[side].first / 2;
           EXPECT(wrong_points(level, grid, first) == 0);
         }
       }
@@ -140,7 +143,8 @@ RANKED_TEST(a_plane_that_is_its_own_neighbour_is_closed, 1) {
   EXPECT(wrong_points(level, other, {0, 0, 0}) == 0);
 }
 
-// No plane lies where another one is that is still needed: the lowest and highest two, those beside them, four in a row.
+// No plane lies where another one is that is still needed: the lowest and highest two, those beside them, four in a
+// row.
 RANKED_TEST(planes_that_pass_do_not_meet, 1) {
   for (int n = Planes::least_for_some; n <= 32; n *= 2) {
     const Box box({n, n, n});
@@ -170,7 +174,8 @@ RANKED_TEST(charges_are_where_one_rank_alone_puts_them, 1, 2, 4) {
       place(extremes, level, grid.data() + level.box.origin);
       return grid;
     };
-    const std::vector<double> all = places(whole, extremes_of(whole)), mine = places(part, of_all(extremes_of(part), world.comm));
+    const std::vector<double> all = places(whole, extremes_of(whole)),
+                              mine = places(part, of_all(extremes_of(part), world.comm));
     const auto& [xs, ys, zs] = part.segments;
     int wrong = 0;
     double charged = 0;

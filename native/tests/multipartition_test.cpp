@@ -19,7 +19,8 @@ RANKED_TEST(cells_cover_the_cube_once, 1) {
           for (int z = 0; z < cell.points[2]; ++z)
             for (int y = 0; y < cell.points[1]; ++y)
               for (int x = 0; x < cell.points[0]; ++x)
-                ++owners[static_cast<std::size_t>(((cell.first[2] + z) * n + cell.first[1] + y) * n + cell.first[0] + x)];
+                ++owners[static_cast<std::size_t>(((cell.first[2] + z) * n + cell.first[1] + y) * n + cell.first[0] +
+                                                  x)];
       }
       EXPECT(std::set<int>(owners.begin(), owners.end()) == std::set<int>{1});
     }
@@ -39,7 +40,8 @@ RANKED_TEST(every_layer_has_a_cell_of_every_rank_and_the_next_is_the_neighbours,
             if (next < 0 || next == sections) continue;
             const Multipartition other(sections * sections, mine.neighbour(axis, step), 24);
             const auto& beside = other.cells()[other.cell_at(axis, next)];
-            for (std::size_t across = 0; across < 3; ++across) EXPECT((across == axis || beside.at[across] == cell.at[across]));
+            for (std::size_t across = 0; across < 3; ++across)
+              EXPECT((across == axis || beside.at[across] == cell.at[across]));
           }
         }
     }

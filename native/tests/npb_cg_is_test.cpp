@@ -41,8 +41,8 @@ RANKED_TEST(blocks_of_a_grid_cover_the_matrix_once, 1) {
   }
 }
 
-// Two that add what they send each other keep different halves, or the same rows; and across the diagonal each has what the
-// other one wants.
+// Two that add what they send each other keep different halves, or the same rows; and across the diagonal each has what
+// the other one wants.
 RANKED_TEST(partners_in_a_grid_fit_each_other, 1) {
   for (int ranks = 1; ranks <= 64; ranks *= 2)
     for (int rank = 0; rank < ranks; ++rank) {
@@ -53,8 +53,10 @@ RANKED_TEST(partners_in_a_grid_fit_each_other, 1) {
         const MatrixGrid other(61, ranks, partners[i]);
         EXPECT(other.sum_partners()[i] == rank);
         EXPECT((other.row_block() == grid.row_block()));
-        if (i > 0 || grid.square()) EXPECT((other.kept() == grid.kept()));
-        else EXPECT((grid.kept().end == other.kept().begin || other.kept().end == grid.kept().begin));
+        if (i > 0 || grid.square())
+          EXPECT((other.kept() == grid.kept()));
+        else
+          EXPECT((grid.kept().end == other.kept().begin || other.kept().end == grid.kept().begin));
       }
       const MatrixGrid across(61, ranks, grid.transposed());
       EXPECT(across.transposed() == rank);
@@ -72,7 +74,8 @@ RANKED_TEST(the_random_matrix_is_the_sum_that_defines_it, 1) {
     if (at.first == at.second) trace += value;
   }
   EXPECT(symmetric);
-  // Of row 0 of the definition: the seed's second number belongs to vector 0, whose weight is 1 and whose element 0 is 1/2.
+  // Of row 0 of the definition: the seed's second number belongs to vector 0, whose weight is 1 and whose element 0 is
+  // 1/2.
   Lcg random(Lcg::usual_seed(), 1);
   const double value = random();
   const auto column = static_cast<std::int64_t>(128 * random());

@@ -18,7 +18,7 @@ namespace {
 using Vector5 = std::array<double, 5>;
 using Matrix = std::array<Vector5, 5>;
 
-// --- the method, plainly ------------------------------------------------------------------------------------------------
+// --- the method, plainly --------------------------------------------------------------------------------
 
 template <class T>
 std::array<T, 5> flux(const std::array<T, 5>& u, std::size_t axis) {
@@ -35,7 +35,8 @@ std::array<T, 5> viscous(const std::array<T, 5>& u, std::size_t axis) {
   const double c = flow::k3 * flow::k4, k15 = flow::k1 * flow::k5;
   const T v[3] = {u[1] / u[0], u[2] / u[0], u[3] / u[0]};
   const T square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-  std::array<T, 5> f = {T{}, c * v[0], c * v[1], c * v[2], c * (0.5 * (1 - k15) * square + v[axis] * v[axis] / 6.0 + k15 * u[4] / u[0])};
+  std::array<T, 5> f = {T{}, c * v[0], c * v[1], c * v[2],
+                        c * (0.5 * (1 - k15) * square + v[axis] * v[axis] / 6.0 + k15 * u[4] / u[0])};
   f[1 + axis] *= 4.0 / 3;
   return f;
 }
@@ -76,12 +77,14 @@ Vector5 solution(Matrix a, Vector5 b) {
 
 class Plain {
  public:
-  Plain(std::int64_t n, double step) : n_(n), step_(step), h_(1.0 / static_cast<double>(n - 1)), u_(size()), r_(size()), forcing_(size()) {
+  Plain(std::int64_t n, double step)
+      : n_(n), step_(step), h_(1.0 / static_cast<double>(n - 1)), u_(size()), r_(size()), forcing_(size()) {
     each(0, [&](std::int64_t i, std::int64_t j, std::int64_t k) { u(i, j, k) = flow::exact(h_ * i, h_ * j, h_ * k); });
     evaluate();
     for (std::size_t at = 0; at < size(); ++at)
       for (std::size_t m = 0; m < 5; ++m) forcing_[at][m] = -r_[at][m];
-    each(1, [&](std::int64_t i, std::int64_t j, std::int64_t k) { u(i, j, k) = flow::initial(h_ * i, h_ * j, h_ * k); });
+    each(1,
+         [&](std::int64_t i, std::int64_t j, std::int64_t k) { u(i, j, k) = flow::initial(h_ * i, h_ * j, h_ * k); });
     evaluate();
   }
 
@@ -118,7 +121,9 @@ class Plain {
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(n_ * n_ * n_); }
-  Vector5& at(std::vector<Vector5>& of, std::int64_t i, std::int64_t j, std::int64_t k) { return of[static_cast<std::size_t>((k * n_ + j) * n_ + i)]; }
+  Vector5& at(std::vector<Vector5>& of, std::int64_t i, std::int64_t j, std::int64_t k) {
+    return of[static_cast<std::size_t>((k * n_ + j) * n_ + i)];
+  }
   Vector5& u(std::int64_t i, std::int64_t j, std::int64_t k) { return at(u_, i, j, k); }
   template <class Visit>
   void each(std::int64_t margin, Visit visit) {
@@ -126,7 +131,8 @@ class Plain {
       for (std::int64_t j = margin; j < n_ - margin; ++j)
         for (std::int64_t i = margin; i < n_ - margin; ++i) visit(i, j, k);
   }
-  Vector5& beside(std::vector<Vector5>& of, std::size_t axis, std::int64_t by, std::int64_t i, std::int64_t j, std::int64_t k) {
+  Vector5& beside(std::vector<Vector5>& of, std::size_t axis, std::int64_t by, std::int64_t i, std::int64_t j,
+                  std::int64_t k) {
     return at(of, i + (axis == 0 ? by : 0), j + (axis == 1 ? by : 0), k + (axis == 2 ? by : 0));
   }
 
@@ -143,11 +149,16 @@ class Plain {
           sum[m] += (low[m] - 2 * middle[m] + high[m]) / (h_ * h_);
           sum[m] += flow::diffusion[axis] * (of(-1)[m] - 2 * of(0)[m] + of(1)[m]) / (h_ * h_);
           double fourth;
-          if (here == 1) fourth = 5 * of(0)[m] - 4 * of(1)[m] + of(2)[m];
-          else if (here == 2) fourth = -4 * of(-1)[m] + 6 * of(0)[m] - 4 * of(1)[m] + of(2)[m];
-          else if (here == n_ - 3) fourth = of(-2)[m] - 4 * of(-1)[m] + 6 * of(0)[m] - 4 * of(1)[m];
-          else if (here == n_ - 2) fourth = of(-2)[m] - 4 * of(-1)[m] + 5 * of(0)[m];
-          else fourth = of(-2)[m] - 4 * of(-1)[m] + 6 * of(0)[m] - 4 * of(1)[m] + of(2)[m];
+          if (here == 1)
+            fourth = 5 * of(0)[m] - 4 * of(1)[m] + of(2)[m];
+          else if (here == 2)
+            fourth = -4 * of(-1)[m] + 6 * of(0)[m] - 4 * of(1)[m] + of(2)[m];
+          else if (here == n_ - 3)
+            fourth = of(-2)[m] - 4 * of(-1)[m] + 6 * of(0)[m] - 4 * of(1)[m];
+          else if (here == n_ - 2)
+            fourth = of(-2)[m] - 4 * of(-1)[m] + 5 * of(0)[m];
+          else
+            fourth = of(-2)[m] - 4 * of(-1)[m] + 6 * of(0)[m] - 4 * of(1)[m] + of(2)[m];
           sum[m] -= flow::dissipation * fourth;
         }
       }
@@ -167,7 +178,8 @@ class Plain {
     return d;
   }
   // omega times what the neighbour on that side does by its v.
-  void take(Vector5& right, double omega, std::size_t axis, std::int64_t side, std::vector<Vector5>& v, std::int64_t i, std::int64_t j, std::int64_t k) {
+  void take(Vector5& right, double omega, std::size_t axis, std::int64_t side, std::vector<Vector5>& v, std::int64_t i,
+            std::int64_t j, std::int64_t k) {
     const Vector5 &state = beside(u_, axis, side, i, j, k), &change = beside(v, axis, side, i, j, k);
     const Matrix inviscid = flux_matrix(state, axis), viscosity = viscous_matrix(state, axis);
     for (std::size_t row = 0; row < 5; ++row)
@@ -186,10 +198,12 @@ class Plain {
 // Ours, with its memory.
 struct Ours {
   Ours(std::int64_t n, double step, const World& world)
-      : part(ssor::Part::of(n, world.size, world.rank)), values(static_cast<std::size_t>(ssor::Solver::elements(part))),
+      : part(ssor::Part::of(n, world.size, world.rank)),
+        values(static_cast<std::size_t>(ssor::Solver::elements(part))),
         messages(8, std::vector<double>(static_cast<std::size_t>(ssor::Solver::message_elements(part)))),
         solver(world.comm, part, step,
-               {values.data(), {messages[0].data(), messages[1].data(), messages[2].data(), messages[3].data()},
+               {values.data(),
+                {messages[0].data(), messages[1].data(), messages[2].data(), messages[3].data()},
                 {messages[4].data(), messages[5].data(), messages[6].data(), messages[7].data()}}) {}
   ssor::Part part;
   std::vector<double> values;

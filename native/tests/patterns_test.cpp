@@ -67,7 +67,8 @@ RANKED_TEST(circle_rounds_bring_all_pairs_together_once, 1) {
       for (int rank = 0; rank < ranks; ++rank) {
         const int partner = circle_partner(ranks, round, rank);
         alone += partner == MPI_PROC_NULL;
-        agreed = agreed && partner != rank && (partner == MPI_PROC_NULL || circle_partner(ranks, round, partner) == rank);
+        agreed =
+            agreed && partner != rank && (partner == MPI_PROC_NULL || circle_partner(ranks, round, partner) == rank);
         if (partner > rank) ++met[{rank, partner}];
       }
       agreed = agreed && alone == ranks % 2;
@@ -81,7 +82,8 @@ RANKED_TEST(circle_rounds_bring_all_pairs_together_once, 1) {
 RANKED_TEST(messages_of_all_patterns_fit_together, 1) {
   for (const int ranks : {2, 3, 4, 5, 7, 8, 12, 17, 24, 33, 64}) {
     for (const int target : ring_targets(ranks))
-      EXPECT(consistent(ranks, [&](int rank) { return ring_pattern("", natural_order(ranks), ring_sizes(ranks, target), rank); }));
+      EXPECT(consistent(
+          ranks, [&](int rank) { return ring_pattern("", natural_order(ranks), ring_sizes(ranks, target), rank); }));
     for (const auto& order : {random_order(ranks, 3), worst_order(ranks)})
       EXPECT(consistent(ranks, [&](int rank) { return ring_pattern("", order, {ranks}, rank); }));
     for (int k = 1; k < ranks; ++k) {
@@ -97,7 +99,8 @@ RANKED_TEST(messages_of_all_patterns_fit_together, 1) {
 }
 
 RANKED_TEST(grids_have_two_neighbours_along_each_dimension, 1) {
-  const std::vector<std::vector<int>> grids = {{2, 1}, {4, 3}, {2, 2}, {8, 1}, {2, 2, 2}, {4, 3, 2}, {5, 3, 3}, {7, 1, 1}};
+  const std::vector<std::vector<int>> grids = {{2, 1},    {4, 3},    {2, 2},    {8, 1},
+                                               {2, 2, 2}, {4, 3, 2}, {5, 3, 3}, {7, 1, 1}};
   for (const std::vector<int>& dims : grids) {
     int ranks = 1;
     std::int64_t messages_of_a_rank = 0;
@@ -143,7 +146,8 @@ RANKED_TEST(total_exchange_sends_to_everyone_once, 1) {
   for (const int ranks : {2, 3, 8, 13}) {
     std::set<std::pair<int, int>> sent_to;
     for (int k = 1; k < ranks; ++k)
-      for (int rank = 0; rank < ranks; ++rank) sent_to.emplace(rank, total_exchange_phase(ranks, k, rank).pattern.mine[0].to);
+      for (int rank = 0; rank < ranks; ++rank)
+        sent_to.emplace(rank, total_exchange_phase(ranks, k, rank).pattern.mine[0].to);
     EXPECT(sent_to.size() == static_cast<std::size_t>(ranks * (ranks - 1)));
   }
 }
@@ -227,7 +231,9 @@ RANKED_TEST(random_phases_pair_all_ranks_anew, 1) {
 
 RANKED_TEST(exchanges_send_what_their_patterns_say, 2, 4) {
   Session session(world.comm);
-  const Benchmark benchmark{"fabricated", "tests/fabricated", nullptr,
+  const Benchmark benchmark{"fabricated",
+                            "tests/fabricated",
+                            nullptr,
                             {.sampling = Sampling::study, .reports = {{"patterns", "1", "higher"}}}};
   const Case spec{"case", "fabricated", {}};
   Trial trial(spec, benchmark, session, world.comm);

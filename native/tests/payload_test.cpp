@@ -30,8 +30,7 @@ RANKED_TEST(payload_is_recognised_at_any_offset_and_length, 1) {
 
 RANKED_TEST(a_part_of_a_payload_is_the_payload_at_its_offset, 1) {
   const auto whole = filled(100, 5, 2);
-  for (std::size_t at = 0; at < 40; ++at)
-    EXPECT(first_wrong(std::span(whole).subspan(at, 50), 5, 2, at) == 50);
+  for (std::size_t at = 0; at < 40; ++at) EXPECT(first_wrong(std::span(whole).subspan(at, 50), 5, 2, at) == 50);
 }
 
 RANKED_TEST(every_single_bit_counts, 1) {

@@ -12,7 +12,9 @@ using namespace kiviat::test;
 namespace {
 
 struct TurnedClock {
-  TurnedClock() { virtual_mpi() = {.seconds = [](int, int, int) { return 0.0; }}; }
+  TurnedClock() {
+    virtual_mpi() = {.seconds = [](int, int, int) { return 0.0; }};
+  }
   ~TurnedClock() { virtual_mpi() = {}; }
   static void turn(double seconds) { virtual_mpi().clock_s += seconds; }
 };
@@ -56,21 +58,25 @@ RANKED_TEST(phases_have_counters_and_energy_of_their_own, 1) {
   phases.enter(1), time.turn(3);
   phases.enter(0);
   EXPECT(phases.json() ==
-         "{\"phases\":[1,7],\"seconds\":[5,4],\"counters\":{\"words\":\"perf: made up\",\"values\":{\"instructions\":[5000,4000]},"
+         "{\"phases\":[1,7],\"seconds\":[5,4],\"counters\":{\"words\":\"perf: made "
+         "up\",\"values\":{\"instructions\":[5000,4000]},"
          "\"least_share\":[0.5,0.5],\"read_bytes\":[12,6],\"written_bytes\":[6,3]},"
-         "\"energy\":{\"words\":\"measured: test\",\"joules\":[250,200],\"watts\":[50,50],\"parts\":{\"node\":[250,200]}}}");
+         "\"energy\":{\"words\":\"measured: "
+         "test\",\"joules\":[250,200],\"watts\":[50,50],\"parts\":{\"node\":[250,200]}}}");
 }
 
 RANKED_TEST(phases_say_why_nothing_is_counted, 1) {
   const TurnedClock time;
   energy::Found found;
   found.missing = {"no meter"};
-  prof::Phases alone(std::make_unique<NoCounters>("no PMU"), nullptr), first(std::make_unique<NoCounters>("no PMU"),
-                                                                              std::make_unique<energy::Reader>(std::move(found)));
+  prof::Phases alone(std::make_unique<NoCounters>("no PMU"), nullptr),
+      first(std::make_unique<NoCounters>("no PMU"), std::make_unique<energy::Reader>(std::move(found)));
   for (prof::Phases* phases : {&alone, &first}) phases->enter(1), time.turn(1), phases->enter(0);
   const std::string counted =
-      "{\"phases\":[1],\"seconds\":[1],\"counters\":{\"words\":\"unavailable: no PMU\",\"values\":{},\"least_share\":[1],"
+      "{\"phases\":[1],\"seconds\":[1],\"counters\":{\"words\":\"unavailable: no "
+      "PMU\",\"values\":{},\"least_share\":[1],"
       "\"read_bytes\":[null],\"written_bytes\":[null]}";
   EXPECT(alone.json() == counted + "}");
-  EXPECT(first.json() == counted + ",\"energy\":{\"words\":\"unavailable: no meter\",\"joules\":[],\"watts\":[],\"parts\":{}}}");
+  EXPECT(first.json() ==
+         counted + ",\"energy\":{\"words\":\"unavailable: no meter\",\"joules\":[],\"watts\":[],\"parts\":{}}}");
 }

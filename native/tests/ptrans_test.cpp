@@ -1,8 +1,7 @@
 // PTRANS: transposes in parts, and across grids of ranks against what they are by definition.
-#include "bench/hpcc/transposition.hpp"
-
 #include <vector>
 
+#include "bench/hpcc/transposition.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;
@@ -16,11 +15,13 @@ double a_at(std::int64_t row, std::int64_t column) { return static_cast<double>(
 std::int64_t wrong_elements(const BlockMatrix& matrix, MPI_Comm comm, std::int64_t buffer_bytes) {
   Transposition transposition(comm, matrix, buffer_bytes);
   const std::size_t elements = static_cast<std::size_t>(matrix.elements());
-  std::vector<double> a(elements, -7), c(elements, -7), buffers(static_cast<std::size_t>(transposition.buffer_elements()));
+  std::vector<double> a(elements, -7), c(elements, -7),
+      buffers(static_cast<std::size_t>(transposition.buffer_elements()));
   const Cyclic rows = matrix.rows(), columns = matrix.columns();
   const auto at = [&](std::int64_t i, std::int64_t j) { return static_cast<std::size_t>(j * matrix.stride() + i); };
   for (std::int64_t j = 0; j < columns.size(); ++j)
-    for (std::int64_t i = 0; i < rows.size(); ++i) a[at(i, j)] = a_at(rows.global(i), columns.global(j)), c[at(i, j)] = 0.5;
+    for (std::int64_t i = 0; i < rows.size(); ++i)
+      a[at(i, j)] = a_at(rows.global(i), columns.global(j)), c[at(i, j)] = 0.5;
   for (int time = 0; time < 2; ++time) transposition(c.data(), a.data(), buffers.data());
   std::int64_t wrong = 0, seen = 0;
   for (std::int64_t j = 0; j < columns.size(); ++j)
@@ -64,7 +65,8 @@ RANKED_TEST(matrices_are_transposed_across_every_grid, 1, 2, 4) {
   }
 }
 
-// What one rank sends is what the other expects, on grids of more ranks than there are here; and all of the matrix moves.
+// What one rank sends is what the other expects, on grids of more ranks than there are here; and all of the matrix
+// moves.
 RANKED_TEST(all_elements_move_once_on_large_grids, 1) {
   for (const GridShape grid : {GridShape{3, 4}, GridShape{4, 6}, GridShape{6, 4}, GridShape{5, 5}, GridShape{2, 9}}) {
     const int ranks = grid.rows * grid.columns;
@@ -72,8 +74,9 @@ RANKED_TEST(all_elements_move_once_on_large_grids, 1) {
     for (int sender = 0; sender < ranks; ++sender)
       for (int receiver = 0; receiver < ranks; ++receiver) {
         const Transposition::Flow flow = Transposition::flow({101, 4, grid, sender}, sender, receiver, 100);
-        const bool partners = (sender / grid.columns - receiver % grid.columns) % std::gcd(grid.rows, grid.columns) == 0 &&
-                              (sender % grid.columns - receiver / grid.columns) % std::gcd(grid.rows, grid.columns) == 0;
+        const bool partners =
+            (sender / grid.columns - receiver % grid.columns) % std::gcd(grid.rows, grid.columns) == 0 &&
+            (sender % grid.columns - receiver / grid.columns) % std::gcd(grid.rows, grid.columns) == 0;
         if (!partners) EXPECT(flow.pieces.empty());
         for (const Transposition::Piece& piece : flow.pieces) moved += piece.rows * flow.all_columns;
         EXPECT(flow.most_elements <= std::max<std::int64_t>(100, flow.all_columns));

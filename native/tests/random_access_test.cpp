@@ -25,8 +25,11 @@ std::vector<std::uint64_t> table_by_definition(int bits, std::int64_t count) {
 
 struct OwnPart {
   OwnPart(MPI_Comm comm, int bits, int ranks, int rank, std::int64_t all, int greatest_base = 16)
-      : share{bits, ranks}, words(share.count(rank)), part{words.data(), share.first(rank), share.count(rank), share.mask()},
-        mine{all * rank / ranks, all * (rank + 1) / ranks - all * rank / ranks}, router(comm, share, greatest_base) {
+      : share{bits, ranks},
+        words(share.count(rank)),
+        part{words.data(), share.first(rank), share.count(rank), share.mask()},
+        mine{all * rank / ranks, all * (rank + 1) / ranks - all * rank / ranks},
+        router(comm, share, greatest_base) {
     reset(part);
   }
   // All updates, without those of batch `left_out` of rank 0.
@@ -35,7 +38,8 @@ struct OwnPart {
     std::uint64_t state = updates::starts(mine.first);
     for (std::int64_t b = 0; b * static_cast<std::int64_t>(numbers.size()) < mine.count + 1; ++b) {
       const std::int64_t rest = mine.count - b * static_cast<std::int64_t>(numbers.size());
-      const std::span<std::uint64_t> now(numbers.data(), std::min<std::size_t>(numbers.size(), static_cast<std::size_t>(rest)));
+      const std::span<std::uint64_t> now(numbers.data(),
+                                         std::min<std::size_t>(numbers.size(), static_cast<std::size_t>(rest)));
       updates::generate(state, now);
       router(rank == 0 && b == left_out ? std::span<std::uint64_t>() : now,
              [&](std::span<const std::uint64_t> come) { updates::apply(part, come, tally); });
@@ -84,7 +88,8 @@ RANKED_TEST(every_word_has_one_owner, 1) {
     bool owned = true;
     for (int rank = 0; rank < ranks; ++rank) {
       EXPECT(share.first(rank) == next);
-      for (std::uint64_t word = next; word < next + share.count(rank); ++word) owned = owned && share.owner(word) == rank;
+      for (std::uint64_t word = next; word < next + share.count(rank); ++word)
+        owned = owned && share.owner(word) == rank;
       next += share.count(rank), fewest = std::min(fewest, share.count(rank)), most = std::max(most, share.count(rank));
     }
     EXPECT(owned);
@@ -116,7 +121,8 @@ RANKED_TEST(tables_in_parts_are_those_of_the_definition, 1, 2, 4) {
         const std::vector<std::uint64_t> right = table_by_definition(bits, all);
         OwnPart table(comm, bits, ranks, world.rank, all, greatest_base);
         table.run(world.rank);
-        EXPECT(std::equal(table.words.begin(), table.words.end(), right.begin() + static_cast<std::ptrdiff_t>(table.part.first)));
+        EXPECT(std::equal(table.words.begin(), table.words.end(),
+                          right.begin() + static_cast<std::ptrdiff_t>(table.part.first)));
         EXPECT(table.tally.strayed == 0);
         EXPECT(table.router.lost() == 0);
         EXPECT(replayed(comm, table.share, table.part, table.mine, table.tally).reason == "");
@@ -137,7 +143,8 @@ RANKED_TEST(one_wrong_word_is_noticed, 1, 2) {
   OwnPart table(world.comm, 10, world.size, world.rank, std::int64_t{4} << 10);
   table.run(world.rank);
   if (world.rank == world.size - 1) table.words.back() ^= 1 << 20;
-  EXPECT(replayed(world.comm, table.share, table.part, table.mine, table.tally).wrong_words == (world.rank == world.size - 1));
+  EXPECT(replayed(world.comm, table.share, table.part, table.mine, table.tally).wrong_words ==
+         (world.rank == world.size - 1));
 }
 
 // The table alone would not show it: neither time did the update arrive.

@@ -53,8 +53,10 @@ template <class T>
 std::string show(const T& value) {
   std::ostringstream out;
   out.precision(12);
-  if constexpr (requires { out << value; }) out << std::boolalpha << value;
-  else out << '?';
+  if constexpr (requires { out << value; })
+    out << std::boolalpha << value;
+  else
+    out << '?';
   return out.str();
 }
 
@@ -68,9 +70,9 @@ template <class T>
 struct Left {
   const T& value;
   operator Checked() const { return {static_cast<bool>(value), show(value)}; }
-#define KIVIAT_COMPARE(op)                                                             \
-  template <class R>                                                                   \
-  Checked operator op(const R& right) const {                                          \
+#define KIVIAT_COMPARE(op)                                                               \
+  template <class R>                                                                     \
+  Checked operator op(const R& right) const {                                            \
     return {static_cast<bool>(value op right), show(value) + " " #op " " + show(right)}; \
   }
   KIVIAT_COMPARE(==) KIVIAT_COMPARE(!=) KIVIAT_COMPARE(<) KIVIAT_COMPARE(<=) KIVIAT_COMPARE(>) KIVIAT_COMPARE(>=)
@@ -79,21 +81,23 @@ struct Left {
 
 struct Decompose {
   template <class T>
-  Left<T> operator<<(const T& value) const { return {value}; }
+  Left<T> operator<<(const T& value) const {
+    return {value};
+  }
 };
 
 inline void expect(const Checked& checked, const char* text, const char* file, int line) {
   ++tally().checks;
   if (!checked.good)
-    tally().failures += std::string("  ") + file + ':' + std::to_string(line) + ": rank " + std::to_string(tally().rank) +
-                        ": " + text + "  [" + checked.values + "]\n";
+    tally().failures += std::string("  ") + file + ':' + std::to_string(line) + ": rank " +
+                        std::to_string(tally().rank) + ": " + text + "  [" + checked.values + "]\n";
 }
 
 }  // namespace kiviat::test
 
 #define EXPECT(...) ::kiviat::test::expect(::kiviat::test::Decompose() << __VA_ARGS__, #__VA_ARGS__, __FILE__, __LINE__)
 
-#define RANKED_TEST(name, ...)                                                                                  \
-  static void name##_body(const ::kiviat::test::World& world);                                                  \
+#define RANKED_TEST(name, ...)                                                                            \
+  static void name##_body(const ::kiviat::test::World& world);                                            \
   static const ::kiviat::test::Register name##_registered({#name, __FILE__, name##_body, {__VA_ARGS__}}); \
   static void name##_body([[maybe_unused]] const ::kiviat::test::World& world)

@@ -78,8 +78,10 @@ RANKED_TEST(a_file_that_cannot_be_opened_is_named, 1) {
 
 RANKED_TEST(result_events_keep_axes_apart_from_controls, 1) {
   Result result;
-  const Case spec{"id \"1\"", "alias",
-                  {{"bytes", "8"}, {"ranks", "2"}, {"root", "rotate"}, {"window", "64"}, {"distance", "007"}, {"seed", "3"}}};
+  const Case spec{
+      "id \"1\"",
+      "alias",
+      {{"bytes", "8"}, {"ranks", "2"}, {"root", "rotate"}, {"window", "64"}, {"distance", "007"}, {"seed", "3"}}};
   const std::string json = result_event(spec, "pingpong", 2, true, false, result);
   EXPECT(contains(json, R"("case":"id \"1\"","benchmark":"pingpong","ranks":2,"bytes":8,)"));
   // 007 is no JSON number.
@@ -87,5 +89,6 @@ RANKED_TEST(result_events_keep_axes_apart_from_controls, 1) {
   EXPECT(contains(result_event(spec, "barrier", 2, false, true, result), "\"bytes\":null"));
   // The story: rank 0 alone looked at a size that was no number, threw, and left the others waiting.
   for (const char* bytes : {"many", "-8", ""})
-    EXPECT(contains(result_event({"id", "pingpong", {{"bytes", bytes}}}, "pingpong", 2, true, false, result), "\"bytes\":null"));
+    EXPECT(contains(result_event({"id", "pingpong", {{"bytes", bytes}}}, "pingpong", 2, true, false, result),
+                    "\"bytes\":null"));
 }

@@ -32,7 +32,8 @@ RANKED_TEST(a_shared_alias_means_all_that_have_it, 1) {
   EXPECT(names == "dense_cumulative dense_pairwise dense_random dense_total_exchange ");
   EXPECT(find_benchmarks("osu_latency").size() == 1);
   EXPECT(thrown<UsageError>([] { find_benchmark("dense"); }) ==
-         "'dense' means several benchmarks: give one of dense_cumulative, dense_pairwise, dense_random, dense_total_exchange");
+         "'dense' means several benchmarks: give one of dense_cumulative, dense_pairwise, dense_random, "
+         "dense_total_exchange");
 }
 
 RANKED_TEST(names_and_aliases_are_unique, 1) {

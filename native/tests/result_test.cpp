@@ -67,7 +67,8 @@ RANKED_TEST(no_samples_no_figures, 1) {
   Result result;
   result.metrics.push_back({"time", "s", "lower", true, Reservoir()});
   const std::string json = result.metrics_json(true);
-  EXPECT(contains(json, R"("count":0,"mean":null,"min":null,"max":null,"p50":null,"p90":null,"p99":null,"ci_low":null)"));
+  EXPECT(
+      contains(json, R"("count":0,"mean":null,"min":null,"max":null,"p50":null,"p90":null,"p99":null,"ci_low":null)"));
   EXPECT(contains(json, R"("samples":[])"));
   EXPECT(result.metric("nonsense") == nullptr);
 }

@@ -50,11 +50,11 @@ RANKED_TEST(ring_targets_are_those_of_the_definition, 1) {
 
 RANKED_TEST(ring_sizes_by_hand, 1) {
   using Sizes = std::vector<int>;
-  EXPECT((ring_sizes(7, 2) == Sizes{2, 2, 3}));     // base 2 is even: the larger one last
-  EXPECT((ring_sizes(11, 4) == Sizes{4, 4, 3}));    // base 3 is odd: the larger ones first
-  EXPECT((ring_sizes(13, 8) == Sizes{6, 7}));       // 13/8 + 0.4 = 2.025
-  EXPECT((ring_sizes(12, 8) == Sizes{12}));         // 12/8 + 0.4 = 1.9
-  EXPECT((ring_sizes(3, 2) == Sizes{3}));           // 3/2 + 0.4 = 1.9
+  EXPECT((ring_sizes(7, 2) == Sizes{2, 2, 3}));   // base 2 is even: the larger one last
+  EXPECT((ring_sizes(11, 4) == Sizes{4, 4, 3}));  // base 3 is odd: the larger ones first
+  EXPECT((ring_sizes(13, 8) == Sizes{6, 7}));     // 13/8 + 0.4 = 2.025
+  EXPECT((ring_sizes(12, 8) == Sizes{12}));       // 12/8 + 0.4 = 1.9
+  EXPECT((ring_sizes(3, 2) == Sizes{3}));         // 3/2 + 0.4 = 1.9
 }
 
 RANKED_TEST(rings_of_every_number_of_ranks, 1) {
@@ -98,7 +98,8 @@ RANKED_TEST(orders_of_every_number_of_ranks, 1) {
     no_permutation += !is_permutation_of_ranks(random, ranks) + !is_permutation_of_ranks(worst, ranks);
     not_repeatable += random != random_order(ranks, 17);
     // The first step is the longest there is, each one after it is one less and goes back.
-    for (int i = 0; i + 1 < ranks; ++i) not_far += worst[i + 1] - worst[i] != (i % 2 == 0 ? ranks - 1 - i : i + 1 - ranks);
+    for (int i = 0; i + 1 < ranks; ++i)
+      not_far += worst[i + 1] - worst[i] != (i % 2 == 0 ? ranks - 1 - i : i + 1 - ranks);
   }
   EXPECT(no_permutation == 0);
   EXPECT(not_far == 0);
@@ -119,6 +120,7 @@ RANKED_TEST(random_rings_have_neighbours_in_their_order, 1) {
   for (const int ranks : {2, 3, 9, 64}) {
     const std::vector<int> order = random_order(ranks, 5);
     for (int i = 0; i < ranks; ++i)
-      EXPECT(ring_neighbours(order, {ranks}, order[i]) == Neighbours{order[(i + ranks - 1) % ranks], order[(i + 1) % ranks]});
+      EXPECT(ring_neighbours(order, {ranks}, order[i]) ==
+             Neighbours{order[(i + ranks - 1) % ranks], order[(i + 1) % ranks]});
   }
 }

@@ -37,7 +37,7 @@ struct Machine {
 };
 
 struct Found {
-  std::map<int, double> ranks;                   // and how much slower
+  std::map<int, double> ranks;  // and how much slower
   std::map<std::pair<int, int>, double> links;
 };
 
@@ -62,14 +62,17 @@ Found examine(Machine& machine, std::uint64_t seed, const char* many = "log") {
     int index = 0;
     for (const auto& partners : screening_rounds(ranks, suspects, seed + screen)) {
       for (int rank = 0; rank < ranks; ++rank)
-        if (partners[rank] > rank) again.push_back({index, rank, partners[rank], far(rank, partners[rank]), machine.seconds(rank, partners[rank])});
+        if (partners[rank] > rank)
+          again.push_back(
+              {index, rank, partners[rank], far(rank, partners[rank]), machine.seconds(rank, partners[rank])});
       ++index;
     }
     suspects = diagnosis.still_suspect(suspects, again);
   }
   suspects.resize(std::min<std::size_t>(suspects.size(), rules.most_looked_at));
   for (const auto& [low, high, is_far] : suspects) {
-    const auto first = diagnosis.control(low, high, -1, far), second = diagnosis.control(high, low, first.value_or(-1), far);
+    const auto first = diagnosis.control(low, high, -1, far),
+               second = diagnosis.control(high, low, first.value_or(-1), far);
     if (!first || !second) continue;
     std::vector<LinkTimes> looks;
     for (int look = 0; look < rules.looks; ++look)
@@ -133,7 +136,8 @@ RANKED_TEST(a_slow_link_is_found_alone, 1) {
       const auto link = measured_link(ranks, seed, seed % ranks);
       Machine machine{ranks, {}, {{link, 3.0}}};
       const Found found = examine(machine, seed);
-      right += found.ranks.empty() && found.links.size() == 1 && found.links.contains(link) && about(found.links.at(link), 3);
+      right += found.ranks.empty() && found.links.size() == 1 && found.links.contains(link) &&
+               about(found.links.at(link), 3);
     }
     EXPECT(right >= seeds * 95 / 100);
   }

@@ -13,7 +13,8 @@ constexpr Limits limits{.target = 0.02, .budget_s = 1, .min_samples = 16, .max_s
 
 std::string reason(std::size_t samples, double spread, double elapsed_s, const Limits& within = limits) {
   std::vector<double> values;
-  for (std::size_t i = 0; i < samples; ++i) values.push_back(1 + spread * (static_cast<double>(i * 7 % samples) / samples - 0.5));
+  for (std::size_t i = 0; i < samples; ++i)
+    values.push_back(1 + spread * (static_cast<double>(i * 7 % samples) / samples - 0.5));
   return stop_reason(within, values, elapsed_s).value_or("goes on");
 }
 
@@ -48,7 +49,7 @@ RANKED_TEST(stops_at_the_budget_and_at_enough_samples, 1) {
 }
 
 RANKED_TEST(blocks_stay_within_bounds, 1) {
-  EXPECT(next_block(limits, 0, 1e-6, 0) == 16);   // min_samples first
+  EXPECT(next_block(limits, 0, 1e-6, 0) == 16);  // min_samples first
   EXPECT(next_block(limits, 10, 1e-6, 0) == 6);
   EXPECT(next_block(limits, 40, 1e-6, 0) == 20);  // then half of what there is
   EXPECT(next_block(limits, 90, 1e-6, 0) == 10);  // never past max_samples

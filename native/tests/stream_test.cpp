@@ -1,8 +1,7 @@
 // STREAM's loops and its check.
-#include "bench/hpcc/stream_arrays.hpp"
-
 #include <vector>
 
+#include "bench/hpcc/stream_arrays.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;
@@ -11,7 +10,8 @@ using namespace kiviat::test;
 namespace {
 
 // Two rounds of all four loops with every kind of stores.
-std::array<double, 3> errors_of(const StreamKernels& kernels, int threads, std::size_t lines, std::size_t broken, double by) {
+std::array<double, 3> errors_of(const StreamKernels& kernels, int threads, std::size_t lines, std::size_t broken,
+                                double by) {
   const StreamLayout layout(3 * lines * StreamLayout::line * sizeof(double));
   const HugePages pages(3 * layout.stride * sizeof(double));
   StreamArrays arrays(pages.as<double>(), layout, threads, 17, 1000);
@@ -52,7 +52,8 @@ RANKED_TEST(stream_notices_elements_that_changed_places, 1) {
 }
 
 RANKED_TEST(stream_arrays_take_the_memory_they_were_given, 1) {
-  for (const std::size_t bytes : {std::size_t{1024}, std::size_t{100'000}, std::size_t{4} << 20, std::size_t{1} << 40}) {
+  for (const std::size_t bytes :
+       {std::size_t{1024}, std::size_t{100'000}, std::size_t{4} << 20, std::size_t{1} << 40}) {
     const StreamLayout layout(bytes);
     EXPECT(3 * layout.stride * sizeof(double) <= bytes);
     EXPECT(static_cast<double>(3 * layout.count * sizeof(double)) >= 0.93 * static_cast<double>(bytes));

@@ -55,7 +55,8 @@ Network sick(int rank, int low = -1, int high = -1) {
 
 RANKED_TEST(the_slow_rank_and_the_slow_link_are_named, 4) {
   const Words words = {{"pair_ms", "2"}, {"long", "4096"}};
-  const Result healthy = in_network(world, sick(-1), "sick_links", words), rank = in_network(world, sick(2), "sick_links", words),
+  const Result healthy = in_network(world, sick(-1), "sick_links", words),
+               rank = in_network(world, sick(2), "sick_links", words),
                link = in_network(world, sick(-1, 1, 3), "sick_links", words);
   EXPECT(healthy.outcome == "ok");
   if (world.rank != 0) return;
@@ -73,7 +74,9 @@ RANKED_TEST(the_slow_rank_and_the_slow_link_are_named, 4) {
 
 RANKED_TEST(the_matrix_has_every_pair_at_its_place, 4) {
   // Every pair has a time of its own, 12 ms for 1-2.
-  const Network network = [](int me, int other, int) { return 1e-3 * (10 * std::min(me, other) + std::max(me, other)); };
+  const Network network = [](int me, int other, int) {
+    return 1e-3 * (10 * std::min(me, other) + std::max(me, other));
+  };
   for (const char* concurrent : {"0", "1"}) {
     const Result result = in_network(world, network, "all_pairs", {{"concurrent", concurrent}, {"long", "1000"}});
     EXPECT(result.check == "passed");
@@ -88,7 +91,7 @@ RANKED_TEST(the_matrix_has_every_pair_at_its_place, 4) {
         EXPECT(near(bandwidth.at({i, j}), 1000 / expected_s));
       }
     }
-    EXPECT(near(figure(result, "latency_min"), 1e-3));     // 0-1
+    EXPECT(near(figure(result, "latency_min"), 1e-3));       // 0-1
     EXPECT(near(figure(result, "latency_median"), 7.5e-3));  // of 1, 2, 3, 12, 13, 23 ms
     EXPECT(near(figure(result, "bandwidth_min"), 1000 / 23e-3));
   }
@@ -144,13 +147,15 @@ RANKED_TEST(dense_phases_have_the_bandwidth_of_their_distance, 4) {
   EXPECT(near(all.at({1}), 4000 / 4e-3));
   EXPECT(near(figure(cumulative, "last_to_first"), 1));
   EXPECT(table(random, "bandwidth").values.size() == 5);
-  for (const double value : table(random, "bandwidth").values) EXPECT((near(value, 1e6) || near(value, 0.25e6)) == true);
+  for (const double value : table(random, "bandwidth").values)
+    EXPECT((near(value, 1e6) || near(value, 0.25e6)) == true);
 }
 
 // With three ranks each phase has two halves, in each of which one rank stays alone.
 RANKED_TEST(halves_follow_each_other, 4) {
   const Network network = [](int, int, int) { return 1e-3; };
-  const Result result = in_network(world, network, "dense_pairwise", {{"ranks", "3"}, {"bytes", "1000"}, {"phase_ms", "20"}});
+  const Result result =
+      in_network(world, network, "dense_pairwise", {{"ranks", "3"}, {"bytes", "1000"}, {"phase_ms", "20"}});
   if (world.rank != 0) return;
   EXPECT(table(result, "steps").values == (std::vector<double>{2, 2}));
   // Four messages in 2 ms, on three processes.
@@ -162,7 +167,8 @@ RANKED_TEST(halves_follow_each_other, 4) {
 RANKED_TEST(streams_count_both_ways, 4) {
   const Network network = [](int me, int other, int bytes) { return bytes / (std::min(me, other) == 0 ? 1e6 : 0.5e6); };
   for (const char* pairs : {"together", "alone"}) {
-    const Result result = in_network(world, network, "streaming", {{"long", "1000"}, {"time_ms", "200"}, {"pairs", pairs}});
+    const Result result =
+        in_network(world, network, "streaming", {{"long", "1000"}, {"time_ms", "200"}, {"pairs", pairs}});
     EXPECT(result.check == "passed");
     if (world.rank != 0) continue;
     const Table& rates = table(result, "pair_bandwidth");
@@ -172,9 +178,11 @@ RANKED_TEST(streams_count_both_ways, 4) {
     EXPECT(near(figure(result, "pair_bandwidth_min"), 1e6));
     EXPECT((result.metric("total_bandwidth") != nullptr) == (pairs == std::string_view("together")));
   }
-  const Result one_way = in_network(world, network, "streaming", {{"long", "1000"}, {"time_ms", "200"}, {"ways", "one"}});
+  const Result one_way =
+      in_network(world, network, "streaming", {{"long", "1000"}, {"time_ms", "200"}, {"ways", "one"}});
   if (world.rank == 0) EXPECT(near(figure(one_way, "total_bandwidth"), 1.5e6));
-  const Result halves = in_network(world, network, "bisection", {{"long", "1000"}, {"time_ms", "100"}, {"halves", "9"}});
+  const Result halves =
+      in_network(world, network, "bisection", {{"long", "1000"}, {"time_ms", "100"}, {"halves", "9"}});
   if (world.rank != 0) return;
   EXPECT(near(figure(halves, "bandwidth"), 3e6));
   EXPECT(near(figure(halves, "bandwidth_per_process"), 0.75e6));

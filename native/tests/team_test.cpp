@@ -1,7 +1,8 @@
+#include "bench/threads/team.hpp"
+
 #include <atomic>
 #include <set>
 
-#include "bench/threads/team.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;

@@ -54,7 +54,10 @@ Summary of(const Result& result, const char* metric) {
 // Each rank sends its payload to the next; what a correct benchmark looks like.
 struct Ring {
   explicit Ring(Trial& t)
-      : trial(t), out(t.buffer(t.bytes())), in(t.buffer(t.bytes())), next((t.rank() + 1) % t.ranks()),
+      : trial(t),
+        out(t.buffer(t.bytes())),
+        in(t.buffer(t.bytes())),
+        next((t.rank() + 1) % t.ranks()),
         last((t.rank() + t.ranks() - 1) % t.ranks()) {
     t.sends(out);
     t.expects(in, {{0, out.first().size(), last}});
@@ -80,7 +83,8 @@ RANKED_TEST(too_few_ranks_skip_on_all_ranks_alike, 1, 2) {
     EXPECT(outcome.result.outcome == "skipped");
     EXPECT(same_everywhere(said(outcome.result), world.comm));
   }
-  EXPECT(contains(said(run_case({"id", "pingpong", {{"ranks", "8"}}}, session).result), "needs 8 ranks, the launch has"));
+  EXPECT(
+      contains(said(run_case({"id", "pingpong", {{"ranks", "8"}}}, session).result), "needs 8 ranks, the launch has"));
 }
 
 RANKED_TEST(a_single_rank_skips_what_needs_more, 1) {
@@ -171,12 +175,13 @@ RANKED_TEST(idle_ranks_wait_for_those_that_take_part, 4) {
 RANKED_TEST(groups_run_at_once_and_apart, 4) {
   Session session(world.comm);
   int ranks = 0, rank = -1, sum = 0;
-  const Result result = run_trial(session, {{"group", "2"}, {"bytes", "16"}, {"mode", "fixed"}, {"iterations", "3"}}, [&](Trial& t) {
-    ranks = t.ranks(), rank = t.rank();
-    MPI_Allreduce(&world.rank, &sum, 1, MPI_INT, MPI_SUM, t.comm());
-    Ring ring(t);
-    t.per_call(ring);
-  });
+  const Result result =
+      run_trial(session, {{"group", "2"}, {"bytes", "16"}, {"mode", "fixed"}, {"iterations", "3"}}, [&](Trial& t) {
+        ranks = t.ranks(), rank = t.rank();
+        MPI_Allreduce(&world.rank, &sum, 1, MPI_INT, MPI_SUM, t.comm());
+        Ring ring(t);
+        t.per_call(ring);
+      });
   EXPECT(ranks == 2);
   EXPECT(rank == world.rank % 2);
   EXPECT(sum == (world.rank < 2 ? 0 + 1 : 2 + 3));
@@ -190,10 +195,11 @@ RANKED_TEST(groups_run_at_once_and_apart, 4) {
 RANKED_TEST(the_slowest_group_counts, 4) {
   Session session(world.comm);
   for (const bool batched : {true, false}) {
-    const Result result = run_trial(session, {{"group", "2"}, {"mode", "fixed"}, {"iterations", "5"}, {"sync", "barrier"}}, [&](Trial& t) {
-      const auto operation = [&](std::int64_t) { spin(world.rank < 2 ? 0 : 200e-6); };
-      batched ? t.batched(operation) : t.per_call(operation);
-    });
+    const Result result = run_trial(
+        session, {{"group", "2"}, {"mode", "fixed"}, {"iterations", "5"}, {"sync", "barrier"}}, [&](Trial& t) {
+          const auto operation = [&](std::int64_t) { spin(world.rank < 2 ? 0 : 200e-6); };
+          batched ? t.batched(operation) : t.per_call(operation);
+        });
     if (world.rank == 0) EXPECT(*of(result, "time").min >= 200e-6);
   }
 }
@@ -205,11 +211,11 @@ RANKED_TEST(what_arrives_passes, 1, 2, 4) {
   for (const char* bytes : {"1", "7", "4096", "100000"})
     for (const char* cache : {"hot", "off"}) {
       if (session.cache_bytes > (4 << 20)) session.cache_bytes = 4 << 20;
-      const Result result = run_trial(session, {{"bytes", bytes}, {"cache", cache}, {"mode", "fixed"}, {"iterations", "3"}},
-                                      [&](Trial& t) {
-                                        Ring ring(t);
-                                        t.batched(ring);
-                                      });
+      const Result result = run_trial(
+          session, {{"bytes", bytes}, {"cache", cache}, {"mode", "fixed"}, {"iterations", "3"}}, [&](Trial& t) {
+            Ring ring(t);
+            t.batched(ring);
+          });
       EXPECT(result.check == "passed");
       EXPECT(result.outcome == "ok");
     }
@@ -229,7 +235,8 @@ RANKED_TEST(what_goes_wrong_on_one_rank_is_known_to_all, 1, 2, 4) {
   EXPECT(result.phase.value_or("-") == "check");
   EXPECT(result.check == "failed");
   const int sender = (victim + world.size - 1) % world.size;
-  EXPECT(said(result) == "failed: rank " + std::to_string(victim) + ": byte 41 of 100 from rank " + std::to_string(sender) + " is wrong");
+  EXPECT(said(result) == "failed: rank " + std::to_string(victim) + ": byte 41 of 100 from rank " +
+                             std::to_string(sender) + " is wrong");
   if (world.rank == 0) EXPECT(of(result, "time").count > 0);  // kept for diagnosis
 }
 
@@ -280,13 +287,16 @@ RANKED_TEST(without_payload_there_is_no_check, 2) {
 RANKED_TEST(a_barrier_that_does_not_wait_is_found, 2, 4) {
   Session session(world.comm);
   const auto check = [&](bool waits) {
-    return run_trial(session, {{"mode", "fixed"}, {"iterations", "2"}}, [&](Trial& t) {
-      const auto operation = [&] {
-        if (waits) MPI_Barrier(t.comm());
-      };
-      t.check_by([&] { return t.separates(operation); });
-      t.per_call([&](std::int64_t) { operation(); });
-    }, {.sampling = Sampling::per_call, .sized = false}).check;
+    return run_trial(session, {{"mode", "fixed"}, {"iterations", "2"}},
+                     [&](Trial& t) {
+                       const auto operation = [&] {
+                         if (waits) MPI_Barrier(t.comm());
+                       };
+                       t.check_by([&] { return t.separates(operation); });
+                       t.per_call([&](std::int64_t) { operation(); });
+                     },
+                     {.sampling = Sampling::per_call, .sized = false})
+        .check;
   };
   EXPECT(check(true) == "passed");
   EXPECT(check(false) == "failed");
@@ -296,9 +306,8 @@ RANKED_TEST(a_barrier_that_does_not_wait_is_found, 2, 4) {
 
 RANKED_TEST(batches_outlast_the_clock, 1, 2) {
   Session session(world.comm);
-  const Result result = run_trial(session, {{"budget_s", "0.3"}}, [](Trial& t) {
-    t.batched([](std::int64_t) { asm volatile(""); });
-  });
+  const Result result =
+      run_trial(session, {{"budget_s", "0.3"}}, [](Trial& t) { t.batched([](std::int64_t) { asm volatile(""); }); });
   if (world.rank != 0) return;
   EXPECT(said(result) == "ok: -");
   EXPECT(result.sync == "batched");
@@ -321,9 +330,8 @@ RANKED_TEST(one_slow_call_does_not_shorten_the_batches, 1) {
 
 RANKED_TEST(long_operations_are_not_batched, 1) {
   Session session(world.comm);
-  const Result result = run_trial(session, {{"budget_s", "0.05"}}, [](Trial& t) {
-    t.batched([](std::int64_t) { spin(1e-3); });
-  });
+  const Result result =
+      run_trial(session, {{"budget_s", "0.05"}}, [](Trial& t) { t.batched([](std::int64_t) { spin(1e-3); }); });
   EXPECT(*result.batch == 1);
   EXPECT(*of(result, "time").min >= 1e-3);
 }
@@ -341,7 +349,7 @@ RANKED_TEST(fixed_mode_makes_the_calls_it_was_told, 1, 2, 4) {
 
   Result result = run(words, [&](Trial& t) { t.per_call(count); });
   EXPECT(calls == 5 + 1 + 37);  // one, untimed, warms up again what bookkeeping left cold
-  EXPECT(highest == 41);  // calls are numbered throughout, so that roots rotate
+  EXPECT(highest == 41);        // calls are numbered throughout, so that roots rotate
   EXPECT(result.sync == "barrier");
   EXPECT(stopped_by(result) == "fixed");
   if (world.rank == 0) EXPECT(of(result, "time").count == 37);
@@ -378,8 +386,9 @@ RANKED_TEST(fixed_mode_makes_the_calls_it_was_told, 1, 2, 4) {
 RANKED_TEST(fixed_mode_repeats_missed_windows, 2) {
   Session session(world.comm);
   int calls = 0;
-  const Result result = run_trial(session, {{"mode", "fixed"}, {"iterations", "40"}, {"warmup", "3"}, {"sync", "window"}},
-                                  [&](Trial& t) { t.per_call([&](std::int64_t) { ++calls, spin(5e-6); }); });
+  const Result result =
+      run_trial(session, {{"mode", "fixed"}, {"iterations", "40"}, {"warmup", "3"}, {"sync", "window"}},
+                [&](Trial& t) { t.per_call([&](std::int64_t) { ++calls, spin(5e-6); }); });
   const long missed = result.missed_windows.value_or(-1);
   EXPECT(missed >= 0);
   const long untimed = calls - (3 + 40 + missed);  // one in each round
@@ -393,7 +402,8 @@ RANKED_TEST(adaptive_mode_says_why_it_stopped, 1, 2) {
   const auto stop = [&](Words words, double seconds) {
     words.try_emplace("sync", "barrier");
     // Calls of two lengths, so that the interval of the median has some width.
-    return run_trial(session, words, [&](Trial& t) { t.per_call([&](std::int64_t i) { spin(seconds * (1 + 0.3 * (i % 2))); }); });
+    return run_trial(session, words,
+                     [&](Trial& t) { t.per_call([&](std::int64_t i) { spin(seconds * (1 + 0.3 * (i % 2))); }); });
   };
   Result result = stop({{"target", "0.5"}, {"budget_s", "5"}}, 50e-6);
   if (world.rank == 0) EXPECT(stopped_by(result) == "target");
@@ -425,9 +435,10 @@ RANKED_TEST(rank_0_alone_times_a_round_trip, 2) {
 
 RANKED_TEST(rates_derive_from_time, 1) {
   Session session(world.comm);
-  const Result result = run_trial(session, {{"bytes", "1000"}, {"mode", "fixed"}, {"iterations", "10"}}, [&](Trial& t) {
-    t.batched([](std::int64_t) { spin(100e-6); }, {.divisor = 4, .messages = 3});
-  }, {.bandwidth = true, .message_rate = true});
+  const Result result =
+      run_trial(session, {{"bytes", "1000"}, {"mode", "fixed"}, {"iterations", "10"}},
+                [&](Trial& t) { t.batched([](std::int64_t) { spin(100e-6); }, {.divisor = 4, .messages = 3}); },
+                {.bandwidth = true, .message_rate = true});
   const double time = *of(result, "time").p50;
   EXPECT(time >= 25e-6);
   EXPECT(std::abs(*of(result, "bandwidth").p50 * time / 3000 - 1) < 1e-9);
@@ -446,12 +457,12 @@ RANKED_TEST(calls_start_in_windows_where_ranks_have_processors, 2) {
   Result result;
   int good = 0;
   for (int attempt = 0; attempt < 30 && !good; ++attempt) {
-    result = run_trial(session, {{"budget_s", "0.1"}}, [&](Trial& t) {
-      t.per_call([&](std::int64_t) { spin(t.rank() == 0 ? 50e-6 : 150e-6); });
-    });
+    result = run_trial(session, {{"budget_s", "0.1"}},
+                       [&](Trial& t) { t.per_call([&](std::int64_t) { spin(t.rank() == 0 ? 50e-6 : 150e-6); }); });
     // Rank 0 leaves 50 µs after the common start, rank 1 150 µs after it.
     good = result.sync == "window" && of(result, "time").p50.value_or(1) < 250e-6 &&
-           of(result, "time_rank_min").p50.value_or(1) < 150e-6 && of(result, "time_rank_mean").p50.value_or(1) < 200e-6;
+           of(result, "time_rank_min").p50.value_or(1) < 150e-6 &&
+           of(result, "time_rank_mean").p50.value_or(1) < 200e-6;
     MPI_Bcast(&good, 1, MPI_INT, 0, world.comm);
   }
   EXPECT(good == 1);
@@ -511,13 +522,16 @@ RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
 RANKED_TEST(communication_in_the_caller_hides_nothing, 1, 2) {
   Session session(world.comm);
   Traits traits{.sampling = Sampling::overlapped, .axes = {progress_axis()}};
-  const Result result = run_trial(session, {{"budget_s", "0.1"}}, [&](Trial& t) {
-    t.overlapped([&](std::int64_t) {
-      spin(100e-6);  // all of the work is done in the call that should only start it
-      MPI_Request request = MPI_REQUEST_NULL;
-      return request;
-    });
-  }, traits);
+  const Result result = run_trial(
+      session, {{"budget_s", "0.1"}},
+      [&](Trial& t) {
+        t.overlapped([&](std::int64_t) {
+          spin(100e-6);  // all of the work is done in the call that should only start it
+          MPI_Request request = MPI_REQUEST_NULL;
+          return request;
+        });
+      },
+      traits);
   if (world.rank != 0) return;
   EXPECT(said(result) == "ok: -");
   EXPECT(*of(result, "time").min >= 100e-6);
@@ -531,16 +545,21 @@ RANKED_TEST(overlapped_operations_are_checked_too, 2) {
   Session session(world.comm);
   Traits traits{.sampling = Sampling::overlapped, .axes = {progress_axis()}};
   for (const bool loses : {false, true}) {
-    const Result result = run_trial(session, {{"bytes", "64"}, {"mode", "fixed"}, {"iterations", "3"}, {"progress", "2"}}, [&](Trial& t) {
-      Buffer& data = t.buffer(64);
-      if (t.rank() == 0) t.sends(data);
-      else t.expects(data, {{0, 64, 0}});
-      t.overlapped([&](std::int64_t) {
-        MPI_Request request;
-        MPI_Ibcast(data.next(), loses ? 63 : 64, MPI_BYTE, 0, t.comm(), &request);
-        return request;
-      });
-    }, traits);
+    const Result result = run_trial(
+        session, {{"bytes", "64"}, {"mode", "fixed"}, {"iterations", "3"}, {"progress", "2"}},
+        [&](Trial& t) {
+          Buffer& data = t.buffer(64);
+          if (t.rank() == 0)
+            t.sends(data);
+          else
+            t.expects(data, {{0, 64, 0}});
+          t.overlapped([&](std::int64_t) {
+            MPI_Request request;
+            MPI_Ibcast(data.next(), loses ? 63 : 64, MPI_BYTE, 0, t.comm(), &request);
+            return request;
+          });
+        },
+        traits);
     EXPECT(result.check == (loses ? "failed" : "passed"));
     if (world.rank == 0) EXPECT(of(result, "time").count == 3);
   }

@@ -32,7 +32,8 @@ double seconds(int other, int bytes, MPI_Datatype type, MPI_Comm comm) {
 
 extern "C" {
 
-// With the linker's --wrap, what calls kiviat::clock::now() from elsewhere than platform/native/clock.cpp calls the second of these.
+// With the linker's --wrap, what calls kiviat::clock::now() from elsewhere than platform/native/clock.cpp calls the
+// second of these.
 double __real__ZN6kiviat5clock3nowEv();
 double __wrap__ZN6kiviat5clock3nowEv() {
   return virtual_mpi().seconds ? virtual_mpi().clock_s : __real__ZN6kiviat5clock3nowEv();
@@ -48,8 +49,8 @@ int MPI_Recv(void* in, int number, MPI_Datatype type, int from, int tag, MPI_Com
   return PMPI_Recv(in, number, type, from, tag, comm, status);
 }
 
-int MPI_Sendrecv(const void* out, int out_number, MPI_Datatype out_type, int to, int out_tag, void* in, int number, MPI_Datatype type,
-                 int from, int tag, MPI_Comm comm, MPI_Status* status) {
+int MPI_Sendrecv(const void* out, int out_number, MPI_Datatype out_type, int to, int out_tag, void* in, int number,
+                 MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
   count(to, out_number);
   virtual_mpi().clock_s += std::max(seconds(to, out_number, out_type, comm), seconds(from, number, type, comm));
   return PMPI_Sendrecv(out, out_number, out_type, to, out_tag, in, number, type, from, tag, comm, status);

@@ -7,20 +7,28 @@ namespace {
 Operation of(Call call) {
   switch (call) {
     case Call::Gather:
-    case Call::Igather: return Operation::gather;
+    case Call::Igather:
+      return Operation::gather;
     case Call::Scatter:
-    case Call::Iscatter: return Operation::scatter;
+    case Call::Iscatter:
+      return Operation::scatter;
     case Call::Allgather:
-    case Call::Iallgather: return Operation::allgather;
+    case Call::Iallgather:
+      return Operation::allgather;
     case Call::Alltoall:
-    case Call::Ialltoall: return Operation::alltoall;
+    case Call::Ialltoall:
+      return Operation::alltoall;
     case Call::Scan:
-    case Call::Iscan: return Operation::scan;
+    case Call::Iscan:
+      return Operation::scan;
     case Call::Exscan:
-    case Call::Iexscan: return Operation::exscan;
+    case Call::Iexscan:
+      return Operation::exscan;
     case Call::Reduce_scatter_block:
-    case Call::Ireduce_scatter_block: return Operation::reduce_scatter_block;
-    default: return Operation::allreduce;
+    case Call::Ireduce_scatter_block:
+      return Operation::reduce_scatter_block;
+    default:
+      return Operation::allreduce;
   }
 }
 
@@ -71,7 +79,8 @@ void Event::take(Buffer, Buffer, Count count, Type type, Op op, Number root, Com
 }
 
 // The root's own part may be in place; that of the others is the same.
-void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type type_there, Number root, Comm comm, Requests requests) {
+void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type type_there, Number root, Comm comm,
+                 Requests requests) {
   const Operation operation = of(call_);
   if (!on(operation, comm)) return;
   recorder.stream.number(static_cast<Word>(root.value));
@@ -82,7 +91,8 @@ void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type
   maybe(requests);
 }
 
-void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored, Type type_there, Number root, Comm comm, Requests requests) {
+void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored, Type type_there, Number root,
+                 Comm comm, Requests requests) {
   if (!on(Operation::gatherv, comm)) return;
   const KnownComm& known = *recorder.comm(comm.value);
   recorder.stream.number(static_cast<Word>(root.value));
@@ -96,7 +106,8 @@ void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored,
   maybe(requests);
 }
 
-void Event::take(Buffer, Counts counts, Ignored, Type type, Buffer, Count count, Type type_here, Number root, Comm comm, Requests requests) {
+void Event::take(Buffer, Counts counts, Ignored, Type type, Buffer, Count count, Type type_here, Number root, Comm comm,
+                 Requests requests) {
   if (!on(Operation::scatterv, comm)) return;
   const KnownComm& known = *recorder.comm(comm.value);
   recorder.stream.number(static_cast<Word>(root.value));
@@ -111,17 +122,21 @@ void Event::take(Buffer, Counts counts, Ignored, Type type, Buffer, Count count,
 }
 
 // What is sent stands in the parameters of the receipt also where it is in place.
-void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type type_there, Comm comm, Requests requests) {
+void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type type_there, Comm comm,
+                 Requests requests) {
   if (call_ == Call::Neighbor_allgather || call_ == Call::Ineighbor_allgather || call_ == Call::Neighbor_alltoall ||
       call_ == Call::Ineighbor_alltoall)
-    return exchange(comm, {.same = count.value * type.size()}, {.same = count_there.value * type_there.size()}, requests);
+    return exchange(comm, {.same = count.value * type.size()}, {.same = count_there.value * type_there.size()},
+                    requests);
   if (!on(of(call_), comm)) return;
   part(count_there, type_there), maybe(requests);
 }
 
-void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored, Type type_there, Comm comm, Requests requests) {
+void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored, Type type_there, Comm comm,
+                 Requests requests) {
   if (call_ == Call::Neighbor_allgatherv || call_ == Call::Ineighbor_allgatherv)
-    return exchange(comm, {.same = count.value * type.size()}, {.counts = &counts, .size = type_there.size()}, requests);
+    return exchange(comm, {.same = count.value * type.size()}, {.counts = &counts, .size = type_there.size()},
+                    requests);
   if (!on(Operation::allgatherv, comm)) return;
   const KnownComm& known = *recorder.comm(comm.value);
   const auto size = static_cast<Word>(type_there.size());
@@ -131,7 +146,8 @@ void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored,
   maybe(requests);
 }
 
-void Event::take(Buffer sent, Counts to, Ignored, Type type, Buffer, Counts from, Ignored, Type type_there, Comm comm, Requests requests) {
+void Event::take(Buffer sent, Counts to, Ignored, Type type, Buffer, Counts from, Ignored, Type type_there, Comm comm,
+                 Requests requests) {
   if (call_ == Call::Neighbor_alltoallv || call_ == Call::Ineighbor_alltoallv)
     return exchange(comm, {.counts = &to, .size = type.size()}, {.counts = &from, .size = type_there.size()}, requests);
   if (!on(Operation::alltoallv, comm)) return;
@@ -153,7 +169,8 @@ void Event::take(Buffer sent, Counts to, Ignored, Type type, Buffer, Counts from
   maybe(requests);
 }
 
-void Event::take(Buffer sent, Counts to, Ignored, Types types, Buffer, Counts from, Ignored, Types types_there, Comm comm, Requests requests) {
+void Event::take(Buffer sent, Counts to, Ignored, Types types, Buffer, Counts from, Ignored, Types types_there,
+                 Comm comm, Requests requests) {
   if (call_ == Call::Neighbor_alltoallw || call_ == Call::Ineighbor_alltoallw)
     return exchange(comm, {.counts = &to, .types = &types}, {.counts = &from, .types = &types_there}, requests);
   if (!on(Operation::alltoallw, comm)) return;

@@ -1,11 +1,11 @@
-#include "trace/event.hpp"
-
 #include <algorithm>
+
+#include "trace/event.hpp"
 
 namespace kiviat::prof {
 
-// The requests of a call, before the MPI takes their handles away. Equal handles, which an MPI has for messages that are gone
-// already, stand for as many requests.
+// The requests of a call, before the MPI takes their handles away. Equal handles, which an MPI has for messages that
+// are gone already, stand for as many requests.
 void Event::collect(Requests requests, int count) {
   recorder.waiting.clear();
   statuses_ = count;
@@ -22,8 +22,8 @@ void Event::collect(Requests requests, int count) {
   }
 }
 
-// Of the collected ones those that are complete: where they stand, all of them if `places` is null. Statuses stand in their own
-// order, or in that of the requests.
+// Of the collected ones those that are complete: where they stand, all of them if `places` is null. Statuses stand in
+// their own order, or in that of the requests.
 void Event::completed(const int* places, int count, bool own_order) {
   const auto number = [&](int at) {
     const auto place = static_cast<std::size_t>(places ? places[at] : at);  // a wrong one is nobody's
@@ -63,8 +63,8 @@ void Event::cancelled(Word number, int place) {
   request.cancelling = false;
 }
 
-// Which of the collected ones the MPI has taken away, if these are as many as it says there are. What it says of their places
-// may be wrong (MPICH 4.0 counts from 0 in mpi_f08), and says all where requests are persistent and stay.
+// Which of the collected ones the MPI has taken away, if these are as many as it says there are. What it says of their
+// places may be wrong (MPICH 4.0 counts from 0 in mpi_f08), and says all where requests are persistent and stay.
 std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
   std::vector<int> gone;
   for (int at = 0; at < static_cast<int>(recorder.waiting.size()); ++at)
@@ -171,8 +171,11 @@ void* Event::status_for(void* given) {
     const auto* const at = static_cast<void* const*>(find_variable(name));
     return at ? *at : nullptr;
   };
-  static const void* const ones[] = {MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE, ignored("MPI_F_STATUS_IGNORE"),
-                                     ignored("MPI_F_STATUSES_IGNORE"), ignored("MPI_F08_STATUS_IGNORE"),
+  static const void* const ones[] = {MPI_STATUS_IGNORE,
+                                     MPI_STATUSES_IGNORE,
+                                     ignored("MPI_F_STATUS_IGNORE"),
+                                     ignored("MPI_F_STATUSES_IGNORE"),
+                                     ignored("MPI_F08_STATUS_IGNORE"),
                                      ignored("MPI_F08_STATUSES_IGNORE")};
   // Null is no status, but is what a variable that is not there has as its value.
   if (!mine_ || !want_) return given;

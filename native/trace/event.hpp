@@ -1,5 +1,5 @@
-// One call, as the stream gets it. The wrappers (prof/c_calls.cpp, prof/fortran_calls.cpp) hand over all parameters of a call,
-// before it and after it; calls that have the same ones share a function here.
+// One call, as the stream gets it. The wrappers (prof/c_calls.cpp, prof/fortran_calls.cpp) hand over all parameters of
+// a call, before it and after it; calls that have the same ones share a function here.
 #pragma once
 
 #include <mpi.h>
@@ -15,8 +15,34 @@
 namespace kiviat::prof {
 
 enum class Kind {
-  in, out, count, counts, displacements, type, types, number, numbers, comm, new_comm, win, new_win, op, info, group, request,
-  message, status, flag, address, addresses, extent, unit, file, new_file, offset, text
+  in,
+  out,
+  count,
+  counts,
+  displacements,
+  type,
+  types,
+  number,
+  numbers,
+  comm,
+  new_comm,
+  win,
+  new_win,
+  op,
+  info,
+  group,
+  request,
+  message,
+  status,
+  flag,
+  address,
+  addresses,
+  extent,
+  unit,
+  file,
+  new_file,
+  offset,
+  text
 };
 
 #define KIVIAT_VALUE_OF(kind, name) values::kind(name)
@@ -93,7 +119,8 @@ class Event {
   void take(Buffer, Count, Type, Number source, Number tag, Comm, Status);
   void take(Buffer, Count, Type, Message, Status);
   void take(Buffer, Count, Type, Message, Requests);
-  void take(Buffer, Count, Type, Number to, Number tag, Buffer, Count, Type, Number source, Number tag_back, Comm, Status);
+  void take(Buffer, Count, Type, Number to, Number tag, Buffer, Count, Type, Number source, Number tag_back, Comm,
+            Status);
   void take(Buffer, Count, Type, Number to, Number tag, Number source, Number tag_back, Comm, Status);
   void take(Number source, Number tag, Comm, Status);
   void take(Number source, Number tag, Comm, Flag, Status);
@@ -212,7 +239,7 @@ class Event {
   void exchange(Comm comm, const Parts& out, const Parts& in, Requests requests);
 
   Call call_;
-  bool mine_;        // of the thread that is recorded
+  bool mine_;          // of the thread that is recorded
   bool want_ = false;  // to know who has sent
   int statuses_ = 1;   // so many there are
   const MPI_Status* status_ = nullptr;

@@ -20,6 +20,7 @@ inline constexpr const char* format = "kiviat.trace/1";
 using Word = std::uint64_t;
 
 // An array of counts is (count, how often) until there are as many as there are ranks.
+// clang-format off: a table
 #define KIVIAT_OPERATIONS(X)                                                                                            \
   X(end)           /* MPI_Finalize */                                                                                   \
   X(send)          /* comm zz:to zz:tag count size */                                                                   \
@@ -80,12 +81,13 @@ using Word = std::uint64_t;
   X(matched)       /* message: of the probe before, and later of the receipt behind; with stamps only */                \
   X(ends)          /* request: the communicator before it is there when this is; with stamps only */                    \
   X(control)       /* whether calls count from now on; with stamps only */
+// clang-format on
 
 enum class Operation : std::uint8_t {
 #define KIVIAT_OPERATION(name) name,
   KIVIAT_OPERATIONS(KIVIAT_OPERATION)
 #undef KIVIAT_OPERATION
-  count
+      count
 };
 inline constexpr int most_operations = 64;
 static_assert(static_cast<int>(Operation::count) <= most_operations);
@@ -104,12 +106,14 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 //   lost             whether there was no room for more
 //   stamps           whether times stand in the stream instead of computation; begun_ns is where they begin
 //   clock            whose clock it reads: equal ones need no offset
-//   offset…          clock of rank 0 minus this one, moment… of this one, trip… around: at the beginning and at the end,
-//                    by the first rank of each clock; signed
+//   offset…          clock of rank 0 minus this one, moment… of this one, trip… around: at the beginning and
+//                    at the end, by the first rank of each clock; signed
+// clang-format off: a table
 #define KIVIAT_TRACE_FIELDS(X)                                                                                         \
   X(magic) X(rank) X(ranks) X(stage) X(length) X(events) X(computed_ns) X(elapsed_ns) X(clock_ns) X(polls) X(sparse)     \
   X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node) X(stamps) X(begun_ns) X(clock)       \
   X(offset_before_ns) X(moment_before_ns) X(trip_before_ns) X(offset_after_ns) X(moment_after_ns) X(trip_after_ns)
+// clang-format on
 #define KIVIAT_TRACE_TEXTS(X) X(host, 64) X(library, 128) X(program, 128)
 
 enum class Stage : Word { recording = 1, ended = 2 };
@@ -135,6 +139,8 @@ inline constexpr std::size_t description_at = 8192, stream_at = 65536;
 static_assert(sizeof(Header) <= description_at);
 
 inline Word folded(std::int64_t value) { return static_cast<Word>(value) << 1 ^ static_cast<Word>(value >> 63); }
-inline std::int64_t unfolded(Word value) { return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1); }
+inline std::int64_t unfolded(Word value) {
+  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
 
 }  // namespace kiviat::trace

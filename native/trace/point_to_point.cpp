@@ -10,20 +10,26 @@ std::int64_t told_tag(int tag) { return tag == MPI_ANY_TAG ? trace::any : tag; }
 
 Operation of(Call call) {
   switch (call) {
-    case Call::Ssend: return Operation::ssend;
-    case Call::Bsend: return Operation::bsend;
+    case Call::Ssend:
+      return Operation::ssend;
+    case Call::Bsend:
+      return Operation::bsend;
     case Call::Issend:
-    case Call::Ssend_init: return Operation::issend;
+    case Call::Ssend_init:
+      return Operation::issend;
     case Call::Irecv:
-    case Call::Recv_init: return Operation::irecv;
+    case Call::Recv_init:
+      return Operation::irecv;
     // A buffered send that is not waited for costs what one costs that nobody waits for.
     case Call::Isend:
     case Call::Ibsend:
     case Call::Irsend:
     case Call::Send_init:
     case Call::Bsend_init:
-    case Call::Rsend_init: return Operation::isend;
-    default: return Operation::send;
+    case Call::Rsend_init:
+      return Operation::isend;
+    default:
+      return Operation::send;
   }
 }
 
@@ -34,7 +40,12 @@ bool is_persistent(Call call) {
 
 Asked asked_for(Operation operation, values::Comm comm, values::Count count, values::Type type, int peer, int tag) {
   const KnownComm* const known = recorder.comm(comm.value);
-  return {operation, known ? known->id : trace::unseen, static_cast<Word>(count.value), static_cast<Word>(type.size()), peer, tag};
+  return {operation,
+          known ? known->id : trace::unseen,
+          static_cast<Word>(count.value),
+          static_cast<Word>(type.size()),
+          peer,
+          tag};
 }
 
 }  // namespace
@@ -45,7 +56,8 @@ void Event::message(Operation operation, const Asked& asked, std::int64_t sent_b
   stream.number(asked.comm);
   stream.signed_number(told_rank(asked.peer)), stream.signed_number(told_tag(asked.tag));
   stream.number(asked.count), stream.number(asked.size);
-  if (asked.peer != MPI_PROC_NULL) recorder.header->counted[static_cast<int>(operation)].bytes += static_cast<Word>(sent_bytes);
+  if (asked.peer != MPI_PROC_NULL)
+    recorder.header->counted[static_cast<int>(operation)].bytes += static_cast<Word>(sent_bytes);
 }
 
 void Event::want_who(Number source, Number tag) {
@@ -63,7 +75,9 @@ void Event::prepare(Buffer, Count, Type, Number source, Number tag, Comm, Status
 void Event::prepare(Buffer, Count, Type, Number, Number, Buffer, Count, Type, Number source, Number tag, Comm, Status) {
   want_who(source, tag);
 }
-void Event::prepare(Buffer, Count, Type, Number, Number, Number source, Number tag, Comm, Status) { want_who(source, tag); }
+void Event::prepare(Buffer, Count, Type, Number, Number, Number source, Number tag, Comm, Status) {
+  want_who(source, tag);
+}
 void Event::prepare(Number source, Number tag, Comm, Status) { want_who(source, tag); }
 void Event::prepare(Number source, Number tag, Comm, Flag, Status) { want_who(source, tag); }
 void Event::prepare(Number source, Number tag, Comm, Message, Status) { want_who(source, tag); }
@@ -110,8 +124,8 @@ void Event::take(Buffer, Count count, Type type, Number source, Number tag, Comm
   message(Operation::recv, asked, 0);
 }
 
-void Event::take(Buffer, Count count, Type type, Number to, Number tag, Buffer, Count count_back, Type type_back, Number source,
-                 Number tag_back, Comm comm, Status) {
+void Event::take(Buffer, Count count, Type type, Number to, Number tag, Buffer, Count count_back, Type type_back,
+                 Number source, Number tag_back, Comm comm, Status) {
   const Asked there = asked_for(Operation::sendrecv, comm, count, type, to.value, tag.value);
   Asked back = asked_for(Operation::sendrecv, comm, count_back, type_back, source.value, tag_back.value);
   peer(back, 0);
@@ -121,8 +135,8 @@ void Event::take(Buffer, Count count, Type type, Number to, Number tag, Buffer, 
   stream.number(back.count), stream.number(back.size);
 }
 
-void Event::take(Buffer buffer, Count count, Type type, Number to, Number tag, Number source, Number tag_back, Comm comm,
-                 Status status) {
+void Event::take(Buffer buffer, Count count, Type type, Number to, Number tag, Number source, Number tag_back,
+                 Comm comm, Status status) {
   take(buffer, count, type, to, tag, buffer, count, type, source, tag_back, comm, status);
 }
 

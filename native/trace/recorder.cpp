@@ -23,8 +23,8 @@ constinit thread_local int nested_here __attribute__((tls_model("initial-exec"))
 
 namespace {
 
-// Between two calls that are closer than this nobody else has had the processor: the time that has passed is the time that
-// this rank has computed, and the clock of processor time, which is dear, need not be read.
+// Between two calls that are closer than this nobody else has had the processor: the time that has passed is the time
+// that this rank has computed, and the clock of processor time, which is dear, need not be read.
 constexpr double at_once_s = 5e-6;
 // A program that does nothing but this long between a test that found nothing and the next one is waiting.
 constexpr double polls_s = 2e-6;
@@ -44,9 +44,11 @@ void note_computation() {
   if (gap_s < at_once_s) {
     if (!recorder.polling || gap_s > polls_s) recorder.computed_ns += static_cast<Word>(std::max(0.0, 1e9 * gap_s));
   } else {
-    const std::int64_t took_ns = clock::thread_ns() - recorder.left_ns - static_cast<std::int64_t>(recorder.header->clock_ns);
+    const std::int64_t took_ns =
+        clock::thread_ns() - recorder.left_ns - static_cast<std::int64_t>(recorder.header->clock_ns);
     // Processor time may be counted in coarse steps.
-    recorder.computed_ns += static_cast<Word>(std::clamp<std::int64_t>(took_ns, 0, static_cast<std::int64_t>(1e9 * gap_s)));
+    recorder.computed_ns +=
+        static_cast<Word>(std::clamp<std::int64_t>(took_ns, 0, static_cast<std::int64_t>(1e9 * gap_s)));
   }
   recorder.polling = false;
 }
@@ -230,7 +232,8 @@ void begin() {
   KIVIAT_PMPI(Comm_rank)(world(), &recorder.rank);
   KIVIAT_PMPI(Comm_size)(world(), &recorder.ranks);
   if (!all_are_here()) {
-    if (recorder.rank == 0) std::fputs("kiviat: not all ranks have the recorder preloaded; nothing is recorded\n", stderr);
+    if (recorder.rank == 0)
+      std::fputs("kiviat: not all ranks have the recorder preloaded; nothing is recorded\n", stderr);
     return;
   }
   const std::string name = "/rank-" + std::to_string(recorder.rank) + "-" + std::to_string(getpid()) + ".stream";

@@ -76,8 +76,8 @@ struct Recorder {
   bool stamps = false;
   double begun_s = 0;
   std::int64_t stamped_ns = 0;
-  // The first rank of each clock, rank 0 first, and where they compare them: apart from what the program has sent and nobody
-  // has received.
+  // The first rank of each clock, rank 0 first, and where they compare them: apart from what the program has sent and
+  // nobody has received.
   std::vector<int> first_of_clock;
   MPI_Comm comm_of_clocks;
   Operation event = Operation::end;  // the last one that was begun

@@ -1,5 +1,5 @@
-// The parameters of calls as the recorder takes them, from C and from Fortran alike: a type for each kind of calls.hpp, so
-// that calls which have the same parameters are recorded by one function (event.hpp).
+// The parameters of calls as the recorder takes them, from C and from Fortran alike: a type for each kind of calls.hpp,
+// so that calls which have the same parameters are recorded by one function (event.hpp).
 #pragma once
 
 #include <mpi.h>

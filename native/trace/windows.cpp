@@ -32,12 +32,21 @@ void Event::prepare(NewWin win) {
 
 void Event::take(Win win) {
   switch (call_) {
-    case Call::Win_complete: on(Operation::win_complete, win); break;
-    case Call::Win_wait: on(Operation::win_wait, win); break;
-    case Call::Win_unlock_all: on(Operation::win_unlock_all, win); break;
+    case Call::Win_complete:
+      on(Operation::win_complete, win);
+      break;
+    case Call::Win_wait:
+      on(Operation::win_wait, win);
+      break;
+    case Call::Win_unlock_all:
+      on(Operation::win_unlock_all, win);
+      break;
     case Call::Win_flush_all:
-    case Call::Win_flush_local_all: on(Operation::win_flush_all, win); break;
-    default: break;  // MPI_Win_sync concerns memory alone
+    case Call::Win_flush_local_all:
+      on(Operation::win_flush_all, win);
+      break;
+    default:
+      break;  // MPI_Win_sync concerns memory alone
   }
 }
 
@@ -50,8 +59,12 @@ void Event::take(Win win, Flag done) {
 
 void Event::take(Number number, Win win) {
   switch (call_) {
-    case Call::Win_fence: on(Operation::win_fence, win); break;
-    case Call::Win_lock_all: on(Operation::win_lock_all, win); break;
+    case Call::Win_fence:
+      on(Operation::win_fence, win);
+      break;
+    case Call::Win_lock_all:
+      on(Operation::win_lock_all, win);
+      break;
     default:
       if (on(call_ == Call::Win_unlock ? Operation::win_unlock : Operation::win_flush, win))
         recorder.stream.number(static_cast<Word>(number.value));

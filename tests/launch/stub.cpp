@@ -98,8 +98,8 @@ int main(int argc, char** argv) {
     const std::string metrics = act == "incomplete" ? "" : R"(,"metrics":[{"name":"time","unit":"s",
       "better":"lower","per_call":false,"count":2,"mean":1.5,"min":1.0,"max":2.0,"p50":1.5,"p90":null,"p99":null,
       "ci_low":1.0,"ci_high":2.0,"from":null,"samples":[1.0,2.0]}])";
-    std::string result = R"({"event":"result","case":")" + id + R"(","benchmark":")" + benchmark +
-                         R"(","ranks":)" + value(line, "ranks") +
+    std::string result = R"({"event":"result","case":")" + id + R"(","benchmark":")" + benchmark + R"(","ranks":)" +
+                         value(line, "ranks") +
                          R"(,"bytes":null,"axes":{},"mode":"fixed","sync":"barrier","outcome":"ok","phase":null,)"
                          R"("reason":null,"check":"passed","check_reason":null,"stopped_by":"fixed","batch":1,)"
                          R"("missed_windows":null,"clock_cost_s":1e-8,"elapsed_s":0.0,"oversubscribed":false)" +

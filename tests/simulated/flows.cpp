@@ -1,11 +1,12 @@
-// Ranks that send, load memory and compute at the same moment, as the arguments say. Each prints how long its acts took, and how
-// long messages of its own were under way meanwhile: between nodes, and within its node.
-//   send FROM TO BYTES, memory RANK BYTES, compute RANK FLOPS; wait RANK SECONDS: until so long after the start, for what follows
+// Ranks that send, load memory and compute at the same moment, as the arguments say. Each prints how long its acts
+// took, and how long messages of its own were under way meanwhile: between nodes, and within its node.
+//   send FROM TO BYTES, memory RANK BYTES, compute RANK FLOPS
+//   wait RANK SECONDS: until so long after the start, for what follows
 #include <mpi.h>
-#include <simgrid/s4u/Actor.hpp>
 
 #include <cstdio>
 #include <cstdlib>
+#include <simgrid/s4u/Actor.hpp>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ int main(int argc, char** argv) {
       if (act == "send") {
         const int from = std::atoi(argv[i + 1]), to = std::atoi(argv[i + 2]), bytes = std::atoi(argv[i + 3]);
         if (rank == from) MPI_Isend(buffer.data(), bytes, MPI_BYTE, to, i, MPI_COMM_WORLD, &requests.emplace_back());
-        if (rank == to) MPI_Irecv(buffer.data() + (1 << 25), bytes, MPI_BYTE, from, i, MPI_COMM_WORLD, &requests.emplace_back());
+        if (rank == to)
+          MPI_Irecv(buffer.data() + (1 << 25), bytes, MPI_BYTE, from, i, MPI_COMM_WORLD, &requests.emplace_back());
         i += 4;
       } else if (act == "wait") {
         if (rank == std::atoi(argv[i + 1])) kiviat::clock::wait_until(start_s + std::atof(argv[i + 2]));
@@ -49,7 +51,8 @@ int main(int argc, char** argv) {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     took_s = kiviat::clock::now() - start_s;
     all.meet();
-    const double end_s = kiviat::clock::now(), far_s = sent.network.until(end_s) - network_s, near_s = sent.node.until(end_s) - node_s;
+    const double end_s = kiviat::clock::now(), far_s = sent.network.until(end_s) - network_s,
+                 near_s = sent.node.until(end_s) - node_s;
     int ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int one = 0; one < ranks; ++one, all.meet())

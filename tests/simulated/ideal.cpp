@@ -1,10 +1,10 @@
-// What peers are given of ours, so that both measure the same thing: a barrier that takes no time (native/platform/simgrid/rank_group.cpp),
-// and random orders for b_eff.
+// What peers are given of ours, so that both measure the same thing: a barrier that takes no time
+// (native/platform/simgrid/rank_group.cpp), and random orders for b_eff.
 #include <mpi.h>
-#include <simgrid/s4u/Barrier.hpp>
 
 #include <map>
 #include <numeric>
+#include <simgrid/s4u/Barrier.hpp>
 #include <vector>
 
 #include "bench/pattern/rings.hpp"

@@ -1,5 +1,6 @@
-// The timers of the NAS programs' reference, instead of those that it brings: ranks start together, in no time (ideal.cpp), and
-// time and messages of the last timer are printed with all digits, as rank 0 sees them when all have stopped:
+// The timers of the NAS programs' reference, instead of those that it brings: ranks start together, in no time
+// (ideal.cpp), and time and messages of the last timer are printed with all digits, as rank 0 sees them when all have
+// stopped:
 //
 //     timed SECONDS                  the slowest rank's
 //     sent FROM TO MESSAGES BYTES    meanwhile, those of collective operations included
@@ -8,14 +9,14 @@
 //
 // This library is not privatized: what is static is of all ranks.
 #include <mpi.h>
-#include <simgrid/s4u/Actor.hpp>
-#include <simgrid/s4u/Engine.hpp>
-#include <simgrid/s4u/Host.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ using Sent = std::vector<kiviat::Sent::Total>;
 constexpr int most_timers = 64;
 std::vector<Host*> places;
 std::vector<std::vector<double>> elapsed_s, started_s;  // [rank][timer]
-std::array<Sent, most_timers> before;  // timers may be within each other
+std::array<Sent, most_timers> before;                   // timers may be within each other
 std::array<double, most_timers> slowest_s;
 
 std::pair<int, int> rank_of_all() {
@@ -55,7 +56,8 @@ Sent sent() {
 void start(int timer) {
   const auto [rank, ranks] = rank_of_all();
   const auto size = static_cast<std::size_t>(ranks);
-  places.resize(size), elapsed_s.resize(size, std::vector<double>(most_timers)), started_s.resize(size, std::vector<double>(most_timers));
+  places.resize(size), elapsed_s.resize(size, std::vector<double>(most_timers)),
+      started_s.resize(size, std::vector<double>(most_timers));
   places[rank] = simgrid::s4u::this_actor::get_host();
   places[rank]->get_data<kiviat::Sent>()->counted = true;
   ideal_barrier(MPI_COMM_WORLD);
@@ -75,7 +77,8 @@ void stop(int timer) {
     for (int from = 0; from < ranks; ++from)
       for (int to = 0; to < ranks; ++to) {
         const std::size_t pair = static_cast<std::size_t>(from * ranks + to);
-        std::printf("sent %d %d %.0f %.0f\n", from, to, now[pair].messages - before[timer][pair].messages, now[pair].bytes - before[timer][pair].bytes);
+        std::printf("sent %d %d %.0f %.0f\n", from, to, now[pair].messages - before[timer][pair].messages,
+                    now[pair].bytes - before[timer][pair].bytes);
       }
     std::fflush(stdout);
   }
@@ -89,7 +92,8 @@ void clear(int timer) {
 
 double read(int timer) { return elapsed_s[rank_of_all().first][timer]; }
 
-// Of LU's grid, whose points along each axis KIVIAT_POINTS tells: the state of points two deep to up to four neighbours.
+// Of LU's grid, whose points along each axis KIVIAT_POINTS tells: the state of points two deep to up to four
+// neighbours.
 void faces() {
   const auto [rank, ranks] = rank_of_all();
   const int n = std::atoi(std::getenv("KIVIAT_POINTS"));
@@ -109,9 +113,11 @@ void faces() {
   static std::vector<char> memory(1 << 24);
   std::vector<MPI_Request> requests;
   for (const Face& face : all)
-    if (face.exists) MPI_Irecv(memory.data(), face.bytes, MPI_BYTE, face.peer, 99, MPI_COMM_WORLD, &requests.emplace_back());
+    if (face.exists)
+      MPI_Irecv(memory.data(), face.bytes, MPI_BYTE, face.peer, 99, MPI_COMM_WORLD, &requests.emplace_back());
   for (const Face& face : all)
-    if (face.exists) MPI_Isend(memory.data(), face.bytes, MPI_BYTE, face.peer, 99, MPI_COMM_WORLD, &requests.emplace_back());
+    if (face.exists)
+      MPI_Isend(memory.data(), face.bytes, MPI_BYTE, face.peer, 99, MPI_COMM_WORLD, &requests.emplace_back());
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
@@ -136,5 +142,4 @@ void check_timer_flag_(int* asked) { *asked = 0; }
 void exchange_3_(void*, const int* axis) {
   if (*axis == 0) faces();
 }
-
 }

@@ -1,5 +1,5 @@
-// Positions, velocities and forces of atoms: those of this rank, and behind them, with positions and forces only, ghosts,
-// which are other ranks' and images of its own. And memory that grows with their number.
+// Positions, velocities and forces of atoms: those of this rank, and behind them, with positions and forces only,
+// ghosts, which are other ranks' and images of its own. And memory that grows with their number.
 #pragma once
 
 #include <algorithm>

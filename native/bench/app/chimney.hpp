@@ -1,5 +1,6 @@
 // The domain of HPCCG: nx × ny columns of points, a chimney, whose planes lie on the ranks from the bottom up; and the
-// matrix of its 27-point operator. Point (x, y, z) is row x + nx (y + ny z); its neighbours are the up to 26 points around it.
+// matrix of its 27-point operator. Point (x, y, z) is row x + nx (y + ny z); its neighbours are the up to 26 points
+// around it.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +30,13 @@ struct Chimney {
   std::int64_t rows() const { return plane() * nz; }
   std::int64_t all_rows() const { return plane() * all_z; }
   // n points in a line have 3 n - 2 neighbours along it, counting themselves.
-  std::int64_t nonzeros() const { return (3 * nx - 2) * (3 * ny - 2) * (3 * nz - (has_below() ? 0 : 1) - (has_above() ? 0 : 1)); }
+  std::int64_t nonzeros() const {
+    return (3 * nx - 2) * (3 * ny - 2) * (3 * nz - (has_below() ? 0 : 1) - (has_above() ? 0 : 1));
+  }
   std::int64_t all_nonzeros() const { return (3 * nx - 2) * (3 * ny - 2) * (3 * all_z - 2); }
 
-  // The columns of this rank: the plane below its own, its own, the plane above; also where a plane is nobody's. So row i
-  // has its diagonal element in column i + plane().
+  // The columns of this rank: the plane below its own, its own, the plane above; also where a plane is nobody's. So row
+  // i has its diagonal element in column i + plane().
   std::int64_t columns() const { return rows() + 2 * plane(); }
 
   // Calls use(column, value) for each element of row i of this rank.

@@ -12,14 +12,14 @@
 
 namespace kiviat::app {
 
-// The minimal standard generator (S. Park and K. Miller, "Random number generators: good ones are hard to find", CACM 31(10),
-// 1988), seeded for a point in space alone, so that an atom's velocity hangs on nothing but where it is. LAMMPS documents it
-// as `loop geom` of its command `velocity`.
+// The minimal standard generator (S. Park and K. Miller, "Random number generators: good ones are hard to find", CACM
+// 31(10), 1988), seeded for a point in space alone, so that an atom's velocity hangs on nothing but where it is. LAMMPS
+// documents it as `loop geom` of its command `velocity`.
 class PointNumbers {
  public:
   PointNumbers(std::int32_t seed, const Vector& point) {
-    // R. Jenkins' hash, one byte at a time ("Algorithm alley: hash functions", Dr. Dobb's Journal, September 1997), of the seed
-    // and the coordinates, whose bytes count as signed.
+    // R. Jenkins' hash, one byte at a time ("Algorithm alley: hash functions", Dr. Dobb's Journal, September 1997), of
+    // the seed and the coordinates, whose bytes count as signed.
     std::uint32_t hash = 0;
     const auto take = [&](std::uint64_t word, int bytes) {
       for (int at = 0; at < bytes; ++at) {
@@ -73,10 +73,12 @@ struct Crystal {
       for (std::int64_t y = first[1]; y < last[1]; ++y)
         for (std::int64_t x = first[0]; x < last[0]; ++x)
           for (const auto& offset : basis) {
-            const Vector point = {(static_cast<double>(x) + offset[0]) * edge, (static_cast<double>(y) + offset[1]) * edge,
+            const Vector point = {(static_cast<double>(x) + offset[0]) * edge,
+                                  (static_cast<double>(y) + offset[1]) * edge,
                                   (static_cast<double>(z) + offset[2]) * edge};
             bool within = true;
-            for (std::size_t side = 0; side < 3; ++side) within = within && point[side] >= low[side] && point[side] < high[side];
+            for (std::size_t side = 0; side < 3; ++side)
+              within = within && point[side] >= low[side] && point[side] < high[side];
             if (within) use(point);
           }
   }
@@ -88,8 +90,8 @@ struct Crystal {
     return {x, y, number() - 0.5};
   }
 
-  // Sums over the neighbours of one atom within `reach`, which is less than half of any edge: of half the energy of each pair
-  // and, for the virial, of half its force times its distance.
+  // Sums over the neighbours of one atom within `reach`, which is less than half of any edge: of half the energy of
+  // each pair and, for the virial, of half its force times its distance.
   struct Sums {
     double energy = 0, virial = 0;
   };

@@ -1,8 +1,9 @@
-// The search of Gears: pairs of boxes of different gears that overlap. Two levels of boxes: those of the faces of a gear
-// that a rank has, a fragment, and one around the fragment. Fragments that overlap are found by sorting and sweeping along x
-// (M. Shamos and D. Hoey, "Geometric intersection problems", FOCS 1976, section 4), and of two such fragments the faces
-// that reach into the other's box are tested against each other, side by side in vectors. A gear never meets itself,
-// its fragments are small, and their faces move in every step: a tree would be built anew for one use.
+// The search of Gears: pairs of boxes of different gears that overlap. Two levels of boxes: those of the faces of a
+// gear that a rank has, a fragment, and one around the fragment. Fragments that overlap are found by sorting and
+// sweeping along x (M. Shamos and D. Hoey, "Geometric intersection problems", FOCS 1976, section 4), and of two such
+// fragments the faces that reach into the other's box are tested against each other, side by side in vectors. A gear
+// never meets itself, its fragments are small, and their faces move in every step: a tree would be built anew for one
+// use.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,8 @@ struct Box {
   // Touching is overlapping.
   bool overlaps(const Box& other) const {
     bool all = true;
-    for (std::size_t side = 0; side < 3; ++side) all = all && low[side] <= other.high[side] && other.low[side] <= high[side];
+    for (std::size_t side = 0; side < 3; ++side)
+      all = all && low[side] <= other.high[side] && other.low[side] <= high[side];
     return all;
   }
   bool operator==(const Box&) const = default;
@@ -95,7 +97,8 @@ class Faces {
       for (std::uint32_t at = fragment.begin; at < fragment.end; ++at) {
         const Box box = boxes(at);
         fragment.box.add(box);
-        for (std::size_t side = 0; side < 3; ++side) sides_[side][at] = box.low[side], sides_[side + 3][at] = box.high[side];
+        for (std::size_t side = 0; side < 3; ++side)
+          sides_[side][at] = box.low[side], sides_[side + 3][at] = box.high[side];
       }
     }
   }
@@ -118,8 +121,8 @@ class Faces {
   std::array<std::vector<float>, 6> sides_;
 };
 
-// Two faces that are near: of the gear with the lower number, by its place among a rank's own; of the one with the higher,
-// by its place among the own, or behind them among those that came.
+// Two faces that are near: of the gear with the lower number, by its place among a rank's own; of the one with the
+// higher, by its place among the own, or behind them among those that came.
 struct Contact {
   std::uint32_t domain, range;
 };
@@ -147,8 +150,8 @@ static void select(const Faces& faces, std::uint32_t begin, std::uint32_t end, c
   std::uint32_t* found = strip.at.data();
   std::size_t count = 0;
   for (std::uint32_t i = begin; i < end; ++i) {
-    const bool near = (x[i] <= box.high[0]) & (box.low[0] <= to_x[i]) & (y[i] <= box.high[1]) & (box.low[1] <= to_y[i]) &
-                      (z[i] <= box.high[2]) & (box.low[2] <= to_z[i]);
+    const bool near = (x[i] <= box.high[0]) & (box.low[0] <= to_x[i]) & (y[i] <= box.high[1]) &
+                      (box.low[1] <= to_y[i]) & (z[i] <= box.high[2]) & (box.low[2] <= to_z[i]);
     found[count] = i;
     count += near;
   }
@@ -160,7 +163,8 @@ static void select(const Faces& faces, std::uint32_t begin, std::uint32_t end, c
   strip.count = count;
 }
 
-// Tests each against each. What is found is written from `contacts` on, where there is room for all; its end is returned.
+// Tests each against each. What is found is written from `contacts` on, where there is room for all; its end is
+// returned.
 KIVIAT_EVERY_WIDTH
 static Contact* test(const Strip& domain, const Strip& range, std::uint32_t range_offset, unsigned char* hits,
                      Contact* contacts) {
@@ -195,7 +199,8 @@ class FaceSearch {
   Found operator()(const Faces& own, const Faces& came) {
     sweep_.clear(), tested_ = 0, selected_ = 0, count_ = 0;
     const auto begins = [&](const Faces& faces, bool mine) {
-      for (const Faces::Fragment& fragment : faces.fragments()) sweep_.push_back({fragment.box.low[0], mine, &fragment});
+      for (const Faces::Fragment& fragment : faces.fragments())
+        sweep_.push_back({fragment.box.low[0], mine, &fragment});
     };
     begins(own, true), begins(came, false);
     // NaN, which a garbled message may bring, has no order.
@@ -215,7 +220,8 @@ class FaceSearch {
   std::size_t tested() const { return tested_; }
   std::size_t selected() const { return selected_; }
   std::size_t bytes() const {
-    return contacts_.capacity() * sizeof(Contact) + 28 * (domain_.at.capacity() + range_.at.capacity()) + hits_.capacity();
+    return contacts_.capacity() * sizeof(Contact) + 28 * (domain_.at.capacity() + range_.at.capacity()) +
+           hits_.capacity();
   }
 
  private:
@@ -225,7 +231,8 @@ class FaceSearch {
     const Faces::Fragment* fragment;
   };
 
-  void meet(const Faces& own, const Faces::Fragment& domain, const Faces& others, const Faces::Fragment& range, bool mine) {
+  void meet(const Faces& own, const Faces::Fragment& domain, const Faces& others, const Faces::Fragment& range,
+            bool mine) {
     if (!domain.box.overlaps(range.box)) return;
     const std::size_t most_domain = domain.end - domain.begin, most_range = range.end - range.begin;
     domain_.reserve(most_domain), range_.reserve(most_range);

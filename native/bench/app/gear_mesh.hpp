@@ -1,5 +1,6 @@
-// What one rank has of the gears: the elements dealt out to it, a layer of others' elements around them (ghosts), the nodes of
-// both, and with whom it shares which. Who has an element follows from its number; so each rank knows by itself what it shares.
+// What one rank has of the gears: the elements dealt out to it, a layer of others' elements around them (ghosts), the
+// nodes of both, and with whom it shares which. Who has an element follows from its number; so each rank knows by
+// itself what it shares.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,9 @@ struct Sharing {
   int rank;  // the other one
   auto operator<=>(const Sharing&) const = default;
 
-  static std::uint64_t node(std::int64_t gear, int node) { return static_cast<std::uint64_t>(gear * Gear::nodes + node); }
+  static std::uint64_t node(std::int64_t gear, int node) {
+    return static_cast<std::uint64_t>(gear * Gear::nodes + node);
+  }
   static std::uint64_t face(std::int64_t gear, int face) {
     return face_bit | static_cast<std::uint64_t>(gear * Gear::faces + face);
   }
@@ -45,7 +48,8 @@ class GearMesh {
       : train_(train), rank_(rank) {
     for (auto begin = elements.begin(); begin != elements.end();) {
       const std::int64_t gear = *begin / Gear::elements;
-      begin = std::find_if(begin, elements.end(), [&](std::int64_t element) { return element / Gear::elements != gear; });
+      begin =
+          std::find_if(begin, elements.end(), [&](std::int64_t element) { return element / Gear::elements != gear; });
       add_piece(gear, owner);
     }
     for (std::vector<double>* const one : {&x_, &y_, &value_}) one->resize(z_.size());
@@ -104,8 +108,8 @@ class GearMesh {
   }
   std::size_t moved() const { return spins_.size(); }
 
-  // One step of a field: each element has the mean of its nodes, then each node of an own element that of the elements that
-  // have it. In an order of sums that no dealing out changes.
+  // One step of a field: each element has the mean of its nodes, then each node of an own element that of the elements
+  // that have it. In an order of sums that no dealing out changes.
   void diffuse() {
     for (std::size_t e = 0; e < element_nodes_.size(); ++e) {
       double sum = 0;
@@ -129,7 +133,8 @@ class GearMesh {
     if (piece == pieces_.end() || piece->gear != gear) return false;
     bool ours = false, theirs = false;
     Gear::each_element_near(static_cast<int>(one.entity % Gear::nodes), 1, [&](int element) {
-      ours = ours || piece->owners[index(element)] == rank_, theirs = theirs || piece->owners[index(element)] == one.rank;
+      ours = ours || piece->owners[index(element)] == rank_,
+      theirs = theirs || piece->owners[index(element)] == one.rank;
     });
     return ours && theirs;
   }
@@ -184,7 +189,8 @@ class GearMesh {
     for (int element = 0; element < Gear::elements; ++element) {
       if (!here[index(element)]) continue;
       const std::array<int, 8> nodes = Gear::nodes_of_element(element);
-      for (std::size_t i = 0; i < 8; ++i) element_nodes_[index(local_elements[index(element)])][i] = piece.nodes[index(nodes[i])];
+      for (std::size_t i = 0; i < 8; ++i)
+        element_nodes_[index(local_elements[index(element)])][i] = piece.nodes[index(nodes[i])];
     }
     for (int face = 0; face < Gear::faces; ++face) {
       if (!own(Gear::first_outer_element + face)) continue;
@@ -240,10 +246,10 @@ class GearMesh {
   std::size_t own_elements_ = 0;
   std::vector<Piece> pieces_;  // of gears, ascending
   std::vector<Vector> centres_;
-  std::vector<double> x_, y_, z_, value_;                     // of nodes
+  std::vector<double> x_, y_, z_, value_;  // of nodes
   std::vector<std::array<std::int32_t, 8>> element_nodes_;
-  std::vector<double> mean_;                                  // of elements
-  std::vector<std::int32_t> begins_{0}, around_;              // of each node: the elements that have it; none of ghosts
+  std::vector<double> mean_;                      // of elements
+  std::vector<std::int32_t> begins_{0}, around_;  // of each node: the elements that have it; none of ghosts
   std::vector<Spin> spins_;
   std::vector<Face> faces_;
   std::vector<Sharing> sharing_;

@@ -79,7 +79,8 @@ class ContactReplay {
     each_meeting(turn, [&](const Piece& piece, const GearBoxes& own, std::uint32_t gear, const GearBoxes& other) {
       for (const std::uint32_t domain : piece.faces)
         for (std::uint32_t range = 0; range < Gear::faces; ++range)
-          if (own[domain].overlaps(other[range])) contacts.add(number_of_face(piece.gear, domain), number_of_face(gear, range));
+          if (own[domain].overlaps(other[range]))
+            contacts.add(number_of_face(piece.gear, domain), number_of_face(gear, range));
     });
     return contacts;
   }

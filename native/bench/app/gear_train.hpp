@@ -1,5 +1,5 @@
-// The geometry of Gears: a grid of gears that turn against each other, each a ring of hexahedra. Everything follows from
-// numbers: where a node is at any angle, which nodes an element or a face has, which elements lie around a node.
+// The geometry of Gears: a grid of gears that turn against each other, each a ring of hexahedra. Everything follows
+// from numbers: where a node is at any angle, which nodes an element or a face has, which elements lie around a node.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace kiviat::app {
 
-// What is the same for all gears. Elements lie around the axis, outwards from it and along it; numbers go along it first,
-// then around, then outwards, and so do those of nodes. A face is the outer one of an outermost element.
+// What is the same for all gears. Elements lie around the axis, outwards from it and along it; numbers go along it
+// first, then around, then outwards, and so do those of nodes. A face is the outer one of an outermost element.
 struct Gear {
   static constexpr int around = 62, layers = 4, slices = 8;
   static constexpr int elements = around * layers * slices, faces = around * slices;
@@ -34,10 +34,11 @@ struct Gear {
   }
   static std::array<int, 4> nodes_of_face(int face) {
     const int slice = face % slices, angle = face / slices, next = (angle + 1) % around;
-    return {node(layers, angle, slice), node(layers, angle, slice + 1), node(layers, next, slice), node(layers, next, slice + 1)};
+    return {node(layers, angle, slice), node(layers, angle, slice + 1), node(layers, next, slice),
+            node(layers, next, slice + 1)};
   }
-  // Calls use(element) for each element whose nodes are at most `reach` elements away from the node: 1 for those that have
-  // it. Each once, as long as they do not reach all around.
+  // Calls use(element) for each element whose nodes are at most `reach` elements away from the node: 1 for those that
+  // have it. Each once, as long as they do not reach all around.
   template <class Use>
   static void each_element_near(int node, int reach, Use use) {
     const int plane = node % (slices + 1), angle = node / (slices + 1) % around, layer = node / (slices + 1) / around;
@@ -66,8 +67,8 @@ class Turn {
   std::array<std::array<std::array<double, 2>, Gear::around>, 2> spokes_;
 };
 
-// i x j x k gears: as many along x, y and z. In a plane their axes are on a honeycomb, 2 apart, so that each meshes with up
-// to three others; the planes are stacked.
+// i x j x k gears: as many along x, y and z. In a plane their axes are on a honeycomb, 2 apart, so that each meshes
+// with up to three others; the planes are stacked.
 struct Train {
   std::int64_t i, j, k;
 
@@ -110,7 +111,9 @@ struct Train {
   }
   // The longest side of a box around all gears, whose lowest corner is lowest_corner().
   double extent() const {
-    return std::max({3.0 * static_cast<double>(i), std::numbers::sqrt3 * static_cast<double>(j), static_cast<double>(k)}) + 2.1;
+    return std::max(
+               {3.0 * static_cast<double>(i), std::numbers::sqrt3 * static_cast<double>(j), static_cast<double>(k)}) +
+           2.1;
   }
   static constexpr Vector lowest_corner() { return {-1.01, -1.01, -0.01}; }
 

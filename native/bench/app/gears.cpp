@@ -1,5 +1,6 @@
-// Gears: the geometric search of phdMesh. Gears turn against each other; in every step all pairs of outer faces of different
-// gears that are near each other are found, wherever their elements are, and the faces that others have are shared for the step.
+// Gears: the geometric search of phdMesh. Gears turn against each other; in every step all pairs of outer faces of
+// different gears that are near each other are found, wherever their elements are, and the faces that others have are
+// shared for the step.
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -59,14 +60,15 @@ Train train_of(const Trial& t) {
     const auto [x, y, z] = ProcessGrid::of(t.ranks(), {1, 1, 1}, true)->ranks;
     train.i *= x, train.j *= y, train.k *= z;
   }
-  const std::string size = std::to_string(train.i) + " x " + std::to_string(train.j) + " x " + std::to_string(train.k) + " gears";
+  const std::string size =
+      std::to_string(train.i) + " x " + std::to_string(train.j) + " x " + std::to_string(train.k) + " gears";
   // Faces and nodes are numbered in 32 bits.
   constexpr std::int64_t most_gears = std::numeric_limits<std::uint32_t>::max() / Gear::nodes;
   if (train.i * train.j > most_gears || train.gears() > most_gears)
     throw UsageError(size + ": give " + std::to_string(most_gears) + " gears at most, of all ranks together");
   if (train.elements() < t.ranks())
-    throw Skip(size + " have " + std::to_string(train.elements()) + " elements, too few for " + std::to_string(t.ranks()) +
-               " ranks");
+    throw Skip(size + " have " + std::to_string(train.elements()) + " elements, too few for " +
+               std::to_string(t.ranks()) + " ranks");
   return train;
 }
 
@@ -74,11 +76,17 @@ class Program {
  public:
   static PhaseNames phase_names() { return {{"rotation", "diffusion", "search"}, {"refresh", "exchange", "sharing"}}; }
   explicit Program(Trial& t)
-      : t_(t), train_(train_of(t)), steps_(static_cast<int>(bounded(t, "steps", 3, 10'000))), computed_(host::carries_payload()),
-        ranks_(static_cast<std::size_t>(t.ranks())), post_(t.comm(), computed_) {
+      : t_(t),
+        train_(train_of(t)),
+        steps_(static_cast<int>(bounded(t, "steps", 3, 10'000))),
+        computed_(host::carries_payload()),
+        ranks_(static_cast<std::size_t>(t.ranks())),
+        post_(t.comm(), computed_) {
     const double within = 1e-3 * static_cast<double>(bounded(t, "within", 1, 1000));
-    if (t.text("reach") == "share") reach_ = {0, static_cast<float>(within)};
-    else reach_ = {static_cast<float>(within / 2), 0};
+    if (t.text("reach") == "share")
+      reach_ = {0, static_cast<float>(within)};
+    else
+      reach_ = {static_cast<float>(within / 2), 0};
     // Sides of faces are shorter than 0.15.
     within_ = t.text("reach") == "share" ? 2 * 0.15 * within : within;
     const std::int64_t elements = (train_.elements() + t.ranks() - 1) / t.ranks();
@@ -119,7 +127,8 @@ class Program {
 
   // --- who has what -------------------------------------------------------------------------------------------------
 
-  // Elements dealt out by their numbers, a search with these, and then by where they are. False where elements were lost.
+  // Elements dealt out by their numbers, a search with these, and then by where they are. False where elements were
+  // lost.
   bool deal_out() {
     const std::int64_t all = train_.elements(), ranks = t_.ranks();
     const std::int64_t first = (all * t_.rank() + ranks - 1) / ranks, end = (all * (t_.rank() + 1) + ranks - 1) / ranks;
@@ -157,9 +166,10 @@ class Program {
     std::vector<std::uint32_t> gears;
     for (const Faces::Fragment& fragment : own_.fragments()) gears.push_back(fragment.gear);
     fragment_gears_.resize(static_cast<std::size_t>(all)), fragment_boxes_.resize(static_cast<std::size_t>(all));
-    MPI_Allgatherv(gears.data(), mine, MPI_UINT32_T, fragment_gears_.data(), counts_.data(), places_.data(), MPI_UINT32_T,
-                   t_.comm());
-    for (std::size_t rank = 0; rank < ranks_; ++rank) counts_[rank] *= int{sizeof(Box)}, places_[rank] *= int{sizeof(Box)};
+    MPI_Allgatherv(gears.data(), mine, MPI_UINT32_T, fragment_gears_.data(), counts_.data(), places_.data(),
+                   MPI_UINT32_T, t_.comm());
+    for (std::size_t rank = 0; rank < ranks_; ++rank)
+      counts_[rank] *= int{sizeof(Box)}, places_[rank] *= int{sizeof(Box)};
   }
 
   // Each rank gets as long a part of Hilbert's curve through all elements, and those whose middles are there.
@@ -197,8 +207,8 @@ class Program {
     here.reserve(come);
     for (const std::vector<SentElement>& elements : incoming) here.insert(here.end(), elements.begin(), elements.end());
     std::ranges::sort(here, {}, &SentElement::number);
-    moving_bytes_ = mesh_->bytes() + own_.bytes() + keys.size() * sizeof keys[0] +
-                    (keys.size() + 2 * come) * sizeof(SentElement);
+    moving_bytes_ =
+        mesh_->bytes() + own_.bytes() + keys.size() * sizeof keys[0] + (keys.size() + 2 * come) * sizeof(SentElement);
 
     std::vector<std::int64_t> numbers;
     bool good = true;
@@ -213,7 +223,8 @@ class Program {
     const double moved_s = clock::now();
     post_.seal();
     outgoing = {}, incoming = {};
-    if (!t_.confirm(good && all == train_.elements(), "after the rebalance elements are missing, or not where they should be"))
+    if (!t_.confirm(good && all == train_.elements(),
+                    "after the rebalance elements are missing, or not where they should be"))
       return false;
     const double settled_s = clock::now(), share = static_cast<double>(train_.elements()) / static_cast<double>(ranks_);
     imbalance_ = t_.worst(static_cast<double>(count)) / share;
@@ -228,7 +239,8 @@ class Program {
     return true;
   }
 
-  // Keys before which the curve is cut, so that all parts have as many elements; found bit by bit, from counts of all ranks.
+  // Keys before which the curve is cut, so that all parts have as many elements; found bit by bit, from counts of all
+  // ranks.
   std::vector<std::uint64_t> cuts_of(std::vector<std::uint64_t> keys) const {
     std::ranges::sort(keys);
     const std::size_t cuts = ranks_ - 1;
@@ -240,7 +252,8 @@ class Program {
       MPI_Allreduce(mine.data(), below.data(), static_cast<int>(cuts), MPI_INT64_T, MPI_SUM, t_.comm());
       // The greatest key below which there are no more than the ranks before the cut should have.
       for (std::size_t i = 0; i < cuts; ++i)
-        if (below[i] <= train_.elements() * static_cast<std::int64_t>(i + 1) / t_.ranks()) found[i] |= std::uint64_t{1} << bit;
+        if (below[i] <= train_.elements() * static_cast<std::int64_t>(i + 1) / t_.ranks())
+          found[i] |= std::uint64_t{1} << bit;
     }
     return found;
   }
@@ -252,7 +265,8 @@ class Program {
     const double nodes = static_cast<double>(mesh_->nodes()), elements = static_cast<double>(mesh_->elements());
     phases_(diffusion, [&] {
       // Nodes and means once and again, and numbers of both.
-      work::run({.flops = mesh_->additions() + nodes + elements, .bytes = 24 * nodes + 48 * elements + 4 * mesh_->additions()},
+      work::run({.flops = mesh_->additions() + nodes + elements,
+                 .bytes = 24 * nodes + 48 * elements + 4 * mesh_->additions()},
                 [&] { mesh_->diffuse(); });
     });
     find();
@@ -299,11 +313,15 @@ class Program {
     phases_(exchange, [&] { exchange_faces(); });
     phases_(search, [&] {
       Cost cost;
-      work::run(cost, [&] {
-        found_ = search_(own_, others_);
-        const double tested = static_cast<double>(search_.tested()), looked_at = static_cast<double>(search_.selected());
-        cost = {.flops = 6 * (tested + looked_at), .bytes = 28 * looked_at + 8 * static_cast<double>(found_.count)};
-      }, work::Kernel::needed);
+      work::run(
+          cost,
+          [&] {
+            found_ = search_(own_, others_);
+            const double tested = static_cast<double>(search_.tested()),
+                         looked_at = static_cast<double>(search_.selected());
+            cost = {.flops = 6 * (tested + looked_at), .bytes = 28 * looked_at + 8 * static_cast<double>(found_.count)};
+          },
+          work::Kernel::needed);
     });
   }
 
@@ -321,11 +339,12 @@ class Program {
     std::vector<Box> mine;
     for (const Faces::Fragment& fragment : own_.fragments()) mine.push_back(fragment.box);
     blank(fragment_boxes_, fragment_boxes_.size());
-    MPI_Allgatherv(mine.data(), bytes_of(mine), MPI_BYTE, fragment_boxes_.data(), counts_.data(), places_.data(), MPI_BYTE,
-                   t_.comm());
+    MPI_Allgatherv(mine.data(), bytes_of(mine), MPI_BYTE, fragment_boxes_.data(), counts_.data(), places_.data(),
+                   MPI_BYTE, t_.comm());
   }
 
-  // The faces that reach into a fragment, of another rank, of a gear with a lower number: that rank will look for contacts.
+  // The faces that reach into a fragment, of another rank, of a gear with a lower number: that rank will look for
+  // contacts.
   Cost choose_faces() {
     double looked_at = 0;
     std::vector<bool> taken(own_.size());
@@ -349,7 +368,8 @@ class Program {
       chosen_.emplace(static_cast<int>(rank), std::move(faces));
     }
     const double pairs = static_cast<double>(fragment_boxes_.size() * own_.fragments().size());
-    return {.flops = 6 * (looked_at + pairs), .bytes = 28 * looked_at + 24 * static_cast<double>(fragment_boxes_.size())};
+    return {.flops = 6 * (looked_at + pairs),
+            .bytes = 28 * looked_at + 24 * static_cast<double>(fragment_boxes_.size())};
   }
 
   void exchange_faces() {
@@ -359,10 +379,12 @@ class Program {
     faces_in_.clear(), faces_out_.clear();
     for (std::size_t rank = 0; rank < ranks_; ++rank)
       if (come[rank] > 0)
-        post_.receive(faces_in_[static_cast<int>(rank)], static_cast<std::size_t>(come[rank]), static_cast<int>(rank), faces_tag);
+        post_.receive(faces_in_[static_cast<int>(rank)], static_cast<std::size_t>(come[rank]), static_cast<int>(rank),
+                      faces_tag);
     for (const auto& [rank, faces] : chosen_) {
       std::vector<SentFace>& faces_out = faces_out_[rank];
-      for (const std::uint32_t face : faces) faces_out.push_back({own_.box(face), mesh_->faces()[face].gear, own_.number(face)});
+      for (const std::uint32_t face : faces)
+        faces_out.push_back({own_.box(face), mesh_->faces()[face].gear, own_.number(face)});
       post_.send(faces_out, rank, faces_tag);
     }
     post_.wait();
@@ -416,12 +438,13 @@ class Program {
     };
     const auto expect = [&](bool good, std::uint32_t gear, std::uint32_t number, int rank, const char* what) {
       if (good || !wrong_face_.empty()) return;
-      wrong_face_ = "face " + std::to_string(number) + " of gear " + std::to_string(gear) + ", as rank " + std::to_string(rank) +
-                    " has told it " + what + ", is not that rank's face of this number";
+      wrong_face_ = "face " + std::to_string(number) + " of gear " + std::to_string(gear) + ", as rank " +
+                    std::to_string(rank) + " has told it " + what + ", is not that rank's face of this number";
     };
     for (const auto& [rank, faces] : faces_in_)
       for (const auto& [box, gear, number] : faces)
-        expect(is_of(gear, number, rank) && box == reach_.around(box_of(train_.corners(turn, gear, static_cast<int>(number)))),
+        expect(is_of(gear, number, rank) &&
+                   box == reach_.around(box_of(train_.corners(turn, gear, static_cast<int>(number)))),
                gear, number, rank, "for the search");
     for (const auto& [rank, faces] : answered_) {
       const std::vector<std::uint32_t>& asked = asked_.at(rank);
@@ -432,7 +455,8 @@ class Program {
         if (good) {
           good = at == train_.corners(turn, gear, static_cast<int>(number));
           const std::array<int, 4> expected = Gear::nodes_of_face(static_cast<int>(number));
-          for (std::size_t node = 0; node < 4; ++node) good = good && nodes[node] == static_cast<std::uint32_t>(expected[node]);
+          for (std::size_t node = 0; node < 4; ++node)
+            good = good && nodes[node] == static_cast<std::uint32_t>(expected[node]);
         }
         expect(good, gear, number, rank, "to be shared");
       }
@@ -492,7 +516,8 @@ class Program {
   static void enter(const std::vector<SharedFace>& faces, int rank, std::vector<Sharing>& now) {
     for (const SharedFace& face : faces) {
       now.push_back({Sharing::face(face.gear, static_cast<int>(face.number)), rank});
-      for (const std::uint32_t node : face.nodes) now.push_back({Sharing::node(face.gear, static_cast<int>(node)), rank});
+      for (const std::uint32_t node : face.nodes)
+        now.push_back({Sharing::node(face.gear, static_cast<int>(node)), rank});
     }
   }
 
@@ -559,7 +584,8 @@ class Program {
   void check_contacts() {
     ContactReplay replay(train_, reach_, within_, mesh_->faces());
     const auto any = static_cast<int>(random_at(t_.seed(), 0) % static_cast<std::uint64_t>(steps_));
-    std::string wrong = repeated_ ? "" : "the first step, where nothing has moved, found other contacts than the search before";
+    std::string wrong =
+        repeated_ ? "" : "the first step, where nothing has moved, found other contacts than the search before";
     for (int step = 0; step < steps_; ++step) {
       const Turn turn = turn_of(step);
       const Contacts& found = tallies_[static_cast<std::size_t>(step)];
@@ -569,18 +595,20 @@ class Program {
                 std::to_string(expected.count) + " that are found " + by;
       };
       compare(replay.searched(turn), "without ranks");
-      if (step == 0 || step == any || step + 1 == steps_) compare(replay.compared(turn), "by comparing all faces with all");
+      if (step == 0 || step == any || step + 1 == steps_)
+        compare(replay.compared(turn), "by comparing all faces with all");
     }
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // Nodes are where they began, and where they must be; the field is the same to the last bit whoever has the elements; and
-  // in no step anything remained shared that had not been before.
+  // Nodes are where they began, and where they must be; the field is the same to the last bit whoever has the elements;
+  // and in no step anything remained shared that had not been before.
   void check_mesh() {
     const Turn first(0), last = turn_of(steps_ - 1);
     double furthest = 0;
     std::string wrong;
-    if (strayed_ > 0) wrong = "in " + std::to_string(strayed_) + " steps what is shared was not the same before and after";
+    if (strayed_ > 0)
+      wrong = "in " + std::to_string(strayed_) + " steps what is shared was not the same before and after";
     std::int64_t replayed = -1;
     std::vector<double> values;
     mesh_->each_node([&](std::int32_t at, std::int64_t gear, int node, bool touched) {
@@ -602,7 +630,8 @@ class Program {
       }
     });
     t_.report("deviation", t_.worst(furthest));
-    if (wrong.empty() && !(furthest <= rounding * train_.extent())) wrong = "the last step does not return to the start";
+    if (wrong.empty() && !(furthest <= rounding * train_.extent()))
+      wrong = "the last step does not return to the start";
     t_.confirm(wrong.empty(), wrong);
   }
 

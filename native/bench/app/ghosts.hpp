@@ -1,11 +1,12 @@
 // Ghosts: what a rank has to know of its neighbours' atoms; and how atoms move on to the rank where they are.
 //
-// A pair of atoms of two ranks is one rank's: that one's for which the other is farther on, along z, or if it is not apart
-// along z, along y, or else along x. So a rank needs ghosts from half of the ranks around it (K. Bowers, R. Dror, D. Shaw,
-// "Overview of neutral territory methods for the parallel evaluation of pairwise particle interactions", J. Phys. Conf. Ser.
-// 16, 2005: the half-shell method). They come one side after the other, z first (S. Plimpton, "Fast parallel algorithms for
-// short-range molecular dynamics", J. Comput. Phys. 117, 1995, section 5): all atoms near the lower end of a side go down,
-// and of those near the upper end the ghosts of sides before go up. Forces on ghosts go back the same ways.
+// A pair of atoms of two ranks is one rank's: that one's for which the other is farther on, along z, or if it is not
+// apart along z, along y, or else along x. So a rank needs ghosts from half of the ranks around it (K. Bowers, R. Dror,
+// D. Shaw, "Overview of neutral territory methods for the parallel evaluation of pairwise particle interactions", J.
+// Phys. Conf. Ser. 16, 2005: the half-shell method). They come one side after the other, z first (S. Plimpton, "Fast
+// parallel algorithms for short-range molecular dynamics", J. Comput. Phys. 117, 1995, section 5): all atoms near the
+// lower end of a side go down, and of those near the upper end the ghosts of sides before go up. Forces on ghosts go
+// back the same ways.
 #pragma once
 
 #include <mpi.h>
@@ -59,8 +60,10 @@ class Ghosts {
       if (round[0].hop == 0) before = atoms.all;
       for (std::size_t i = 0; i < round.size(); ++i) {
         Swap& swap = round[i];
-        if (swap.hop > 0) choose(swap, atoms, (*previous)[i].first, (*previous)[i].first + (*previous)[i].count);
-        else choose(swap, atoms, swap.step < 0 ? 0 : atoms.own, before);
+        if (swap.hop > 0)
+          choose(swap, atoms, (*previous)[i].first, (*previous)[i].first + (*previous)[i].count);
+        else
+          choose(swap, atoms, swap.step < 0 ? 0 : atoms.own, before);
         pack(swap, atoms);
       }
       for (Swap& swap : round) start(swap.sent, swap.sent_count, swap.to, swap.step);
@@ -100,14 +103,15 @@ class Ghosts {
       }
       finish();
       for (const Swap& swap : *round)
-        work::run({.flops = 3 * static_cast<double>(swap.sent_count), .bytes = copied * static_cast<double>(swap.sent_count)},
-                  [&] { give_forces(swap, atoms); });
+        work::run(
+            {.flops = 3 * static_cast<double>(swap.sent_count), .bytes = copied * static_cast<double>(swap.sent_count)},
+            [&] { give_forces(swap, atoms); });
     }
   }
 
-  // Atoms that have left this rank's subdomain go to where they are, at most one rank away along each side. Ghosts are gone.
-  // Where messages carry nothing, so many are sent as fly freely through a plane of a gas in so much `time`, with a mean of
-  // their velocities along it of sqrt(temperature / (2 pi)).
+  // Atoms that have left this rank's subdomain go to where they are, at most one rank away along each side. Ghosts are
+  // gone. Where messages carry nothing, so many are sent as fly freely through a plane of a gas in so much `time`, with
+  // a mean of their velocities along it of sqrt(temperature / (2 pi)).
   void move_on(Atoms& atoms, double time, double temperature) {
     atoms.all = atoms.own;
     for (const std::size_t side : order) {
@@ -117,7 +121,8 @@ class Ghosts {
       work::run({.bytes = 8 * static_cast<double>(atoms.own)}, [&] { leaving = take_leaving(atoms, side); });
       if (domain_.grid.ranks[side] == 1) continue;
       for (const std::size_t up : {0, 1}) leaving_[up].make_room(leaving[up]);
-      for (const std::size_t up : {0, 1}) start(leaving_[up], leaving[up], domain_.neighbour(side, up ? 1 : -1), up ? 1 : -1);
+      for (const std::size_t up : {0, 1})
+        start(leaving_[up], leaving[up], domain_.neighbour(side, up ? 1 : -1), up ? 1 : -1);
       for (const std::size_t up : {0, 1}) {
         const std::int64_t count = receive_any(arriving_, domain_.neighbour(side, up ? -1 : 1), up ? 1 : -1);
         atoms.make_room(atoms.own + count);
@@ -147,7 +152,7 @@ class Ghosts {
   struct Swap {
     std::size_t side;
     int step, hop, to, from;
-    double shift;  // of positions that are sent
+    double shift;                                       // of positions that are sent
     std::int64_t sent_count = 0, first = 0, count = 0;  // received ones are ghosts from the first on
     Grown<std::int32_t> who = {};                       // is sent
     Grown<Vector> sent = {}, received = {};
@@ -224,7 +229,7 @@ class Ghosts {
     return leaving;
   }
 
-  // --- messages, as bytes, which who listens can tell from what the harness says; none to this rank itself --------------
+  // --- messages, as bytes, so that a profiler can tell them from those of the harness; none to this rank itself ---
 
   static int tag(int step) { return step < 0 ? 0 : 1; }
   template <class T>

@@ -1,6 +1,7 @@
-// Who is near to whom: atoms are sorted into cells, and each pair of which one atom at least is this rank's is written down
-// once (W. Mattson and B. M. Rice, "Near-neighbor calculations using a modified cell-linked list method", Comput. Phys. Commun.
-// 119, 1999). Each rank has only those ghosts with whom pairs are its own, so a pair with a ghost is never looked at twice.
+// Who is near to whom: atoms are sorted into cells, and each pair of which one atom at least is this rank's is written
+// down once (W. Mattson and B. M. Rice, "Near-neighbor calculations using a modified cell-linked list method", Comput.
+// Phys. Commun. 119, 1999). Each rank has only those ghosts with whom pairs are its own, so a pair with a ghost is
+// never looked at twice.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,8 @@ struct Candidates {
 
 // Writes down those, from number `begin` on, that are near; returns how many.
 KIVIAT_EVERY_WIDTH
-static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four& to, double reach_squared, std::int32_t* list) {
+static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four& to, double reach_squared,
+                                std::int32_t* list) {
   const double *const x = all.x.data(), *const y = all.y.data(), *const z = all.z.data();
   const std::int32_t* const who = all.who.data();
   double* const squared = all.squared.data();
@@ -75,7 +77,8 @@ class HalfList {
   std::int64_t pairs() const { return pairs_; }
   std::size_t bytes() const {
     std::size_t numbers = 0;
-    for (const std::vector<std::int32_t>* const one : {&own_, &ghosts_, &next_, &cell_of_, &ghost_at_}) numbers += one->capacity();
+    for (const std::vector<std::int32_t>* const one : {&own_, &ghosts_, &next_, &cell_of_, &ghost_at_})
+      numbers += one->capacity();
     return begins_.bytes() + neighbours_.bytes() + numbers * sizeof(std::int32_t) + candidates_.bytes();
   }
 
@@ -93,8 +96,8 @@ class HalfList {
     std::swap(atoms.velocity, atoms.force);
   }
 
-  // Of own atoms as they were sorted, and ghosts. Empty where more are in one place than in any liquid: what is garbled takes no
-  // time.
+  // Of own atoms as they were sorted, and ghosts. Empty where more are in one place than in any liquid: what is garbled
+  // takes no time.
   void build(const Atoms& atoms) {
     const std::int64_t own = atoms.own, all = atoms.all;
     atoms_ = 0, pairs_ = 0;
@@ -115,8 +118,8 @@ class HalfList {
           for (std::int32_t i = first; i < last; ++i) {
             neighbours_.make_room(end + candidates_.count + width);
             const std::int64_t begin = i - first + 1;  // in its own cell, those behind it
-            const std::int64_t found = append_near(candidates_, begin, atoms.position[i],
-                                                   reach_ * reach_, neighbours_.data() + end);
+            const std::int64_t found =
+                append_near(candidates_, begin, atoms.position[i], reach_ * reach_, neighbours_.data() + end);
             pairs_ += found, end += found;
             while (end % width != 0) neighbours_[end++] = atoms.nobody();
             begins_[i + 1] = end;
@@ -138,13 +141,14 @@ class HalfList {
     Cell cell;
     for (std::size_t side = 0; side < 3; ++side) {
       const double at = (point[side] - low_[side]) * of_length_[side];
-      cell[side] = at > 0 ? static_cast<int>(std::min(at, size_[side] - 1.0)) : 0;  // what is no number is in the first one
+      cell[side] =
+          at > 0 ? static_cast<int>(std::min(at, size_[side] - 1.0)) : 0;  // what is no number is in the first one
     }
     return number(cell);
   }
 
-  // For atoms begin .. end - 1: cell_of_ each of them, where each cell's `firsts` are among them, and next_ likewise. False
-  // where too many are in one.
+  // For atoms begin .. end - 1: cell_of_ each of them, where each cell's `firsts` are among them, and next_ likewise.
+  // False where too many are in one.
   bool count_cells(const Atoms& atoms, std::int64_t begin, std::int64_t end, std::vector<std::int32_t>& firsts) {
     cell_of_.resize(end - begin);
     firsts.assign(cells_ + 1, 0);

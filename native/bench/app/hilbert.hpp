@@ -1,5 +1,5 @@
-// Where a cell of a cube lies on Hilbert's curve through all of its cells (C. Hamilton and A. Rau-Chaplin, "Compact Hilbert
-// indices", Inf. Process. Lett. 105(5), 2008, section 2): neighbours on the curve are neighbours in space.
+// Where a cell of a cube lies on Hilbert's curve through all of its cells (C. Hamilton and A. Rau-Chaplin, "Compact
+// Hilbert indices", Inf. Process. Lett. 105(5), 2008, section 2): neighbours on the curve are neighbours in space.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@ inline std::uint64_t hilbert_index(const std::array<std::uint32_t, 3>& cell, int
   const auto to_right = [&](unsigned word, unsigned by) { return to_left(word, (3 - by) % 3); };
   const auto gray = [](unsigned i) { return i ^ (i >> 1); };
   std::uint64_t index = 0;
-  unsigned entry = 0, direction = 0;  // by which corner the curve enters the cube chosen last, and along which side it leaves
+  unsigned entry = 0,
+           direction = 0;  // by which corner the curve enters the cube chosen last, and along which side it leaves
   for (int level = bits - 1; level >= 0; --level) {
     unsigned corner = 0;
     for (unsigned side = 0; side < 3; ++side) corner |= ((cell[side] >> level) & 1u) << side;

@@ -1,5 +1,6 @@
-// HPCCG: the conjugate gradient method, without a preconditioner, for a sparse matrix of a 27-point operator on a chimney of
-// points. Each rank exchanges a plane with the one below it and the one above it, and all ranks sum two numbers, in every step.
+// HPCCG: the conjugate gradient method, without a preconditioner, for a sparse matrix of a 27-point operator on a
+// chimney of points. Each rank exchanges a plane with the one below it and the one above it, and all ranks sum two
+// numbers, in every step.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -39,7 +40,8 @@ Chimney chimney_of(const Trial& t, int rank) {
   const std::int64_t nx = bounded(t, "nx", 1, most), ny = bounded(t, "ny", 1, most), nz = bounded(t, "nz", 1, most);
   if (t.text("scaling") == "weak") return Chimney::weak(nx, ny, nz, t.ranks(), rank);
   if (nz < t.ranks())
-    throw Skip("scaling=strong: nz=" + std::to_string(nz) + " planes are too few for " + std::to_string(t.ranks()) + " ranks");
+    throw Skip("scaling=strong: nz=" + std::to_string(nz) + " planes are too few for " + std::to_string(t.ranks()) +
+               " ranks");
   return Chimney::strong(nx, ny, nz, t.ranks(), rank);
 }
 
@@ -52,10 +54,15 @@ class Program {
  public:
   static PhaseNames phase_names() { return {{"waxpby", "ddot", "sparsemv"}, {"halo", "allreduce"}}; }
   explicit Program(Trial& t)
-      : t_(t), steps_(static_cast<int>(bounded(t, "steps", 1, 10'000))), chimney_(chimney_of(t, t.rank())),
-        rows_(chimney_.rows()), plane_(chimney_.plane()), computed_(host::carries_payload()) {
+      : t_(t),
+        steps_(static_cast<int>(bounded(t, "steps", 1, 10'000))),
+        chimney_(chimney_of(t, t.rank())),
+        rows_(chimney_.rows()),
+        plane_(chimney_.plane()),
+        computed_(host::carries_payload()) {
     const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
-    if (const std::int64_t columns = chimney_of(t, 0).columns(); columns > RunMatrix::most_columns)  // the first rank has most
+    if (const std::int64_t columns = chimney_of(t, 0).columns();
+        columns > RunMatrix::most_columns)  // the first rank has most
       throw UsageError(size + ": a rank has " + std::to_string(columns) + " columns, give less than " +
                        std::to_string(RunMatrix::most_columns) + " of them");
     Trial::fitting(8 * plane_, "B of a plane");
@@ -124,8 +131,10 @@ class Program {
       const double before = rr;
       rr = product(r_, r_, 8);
       if (computed_ && !(rr > 0)) break;  // solved, to the last digit; or garbled
-      if (done_ == 0) compute(waxpby, {.flops = 0, .bytes = 24}, [&] { std::copy_n(r_, rows_, p_); });
-      else compute(waxpby, {.flops = 2, .bytes = 24}, [&] { add_scaled(r_, rr / before, p_, p_, rows_); });
+      if (done_ == 0)
+        compute(waxpby, {.flops = 0, .bytes = 24}, [&] { std::copy_n(r_, rows_, p_); });
+      else
+        compute(waxpby, {.flops = 2, .bytes = 24}, [&] { add_scaled(r_, rr / before, p_, p_, rows_); });
       multiply_by_matrix();
       const double curvature = product(p_, q_, 16), alpha = rr / curvature;
       compute(waxpby, {.flops = 2, .bytes = 24}, [&] { add_scaled(x_, alpha, p_, x_, rows_); });
@@ -144,7 +153,8 @@ class Program {
     });
   }
 
-  // The neighbours' planes beside this rank's part of p. As bytes, which who listens can tell from what the harness says.
+  // The neighbours' planes beside this rank's part of p. As bytes, which who listens can tell from what the harness
+  // says.
   void exchange_planes() {
     enum Tag { downwards, upwards };
     const int bytes = static_cast<int>(8 * plane_), below = t_.rank() - 1, above = t_.rank() + 1;
@@ -153,15 +163,18 @@ class Program {
     if (chimney_.has_below()) MPI_Irecv(columns_, bytes, MPI_BYTE, below, upwards, t_.comm(), &requests[count++]);
     if (chimney_.has_above()) MPI_Irecv(p_ + rows_, bytes, MPI_BYTE, above, downwards, t_.comm(), &requests[count++]);
     if (chimney_.has_below()) MPI_Isend(p_, bytes, MPI_BYTE, below, downwards, t_.comm(), &requests[count++]);
-    if (chimney_.has_above()) MPI_Isend(p_ + rows_ - plane_, bytes, MPI_BYTE, above, upwards, t_.comm(), &requests[count++]);
+    if (chimney_.has_above())
+      MPI_Isend(p_ + rows_ - plane_, bytes, MPI_BYTE, above, upwards, t_.comm(), &requests[count++]);
     MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
   }
 
   double product(const double* one, const double* other, double bytes) {
     double mine = 0, all = 0;
     compute(ddot, {.flops = 2, .bytes = bytes}, [&] { mine = dot(one, other, rows_); });
-    if (known_) all = (*known_)[sums_.size()].all;
-    else phases_(allreduce, [&] { MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, t_.comm()); });
+    if (known_)
+      all = (*known_)[sums_.size()].all;
+    else
+      phases_(allreduce, [&] { MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, t_.comm()); });
     sums_.push_back({mine, all});
     return all;
   }
@@ -177,7 +190,8 @@ class Program {
 
   // A kernel's rate is that of all ranks in the time that it takes on an average one, `seconds` of each phase.
   void tell_rates(double time_s, const std::vector<double>& seconds) const {
-    const double rows = static_cast<double>(chimney_.all_rows()), nonzeros = static_cast<double>(chimney_.all_nonzeros());
+    const double rows = static_cast<double>(chimney_.all_rows()),
+                 nonzeros = static_cast<double>(chimney_.all_nonzeros());
     const double of_dots = 4 * rows * done_, of_sums = 6 * rows * done_, of_products = 2 * nonzeros * done_;
     t_.report("rate", (of_dots + of_sums + of_products) / time_s);
     t_.report("rate_27", (of_dots + of_sums + 2 * 27 * rows * done_) / time_s);
@@ -212,7 +226,8 @@ class Program {
     double mine[3] = {static_cast<double>(rows_), static_cast<double>(nonzeros_), 0}, all[3];
     for (std::int64_t i = 0; i < rows_; ++i) mine[2] += b_[i];
     MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, t_.comm());
-    const double rows = static_cast<double>(chimney_.all_rows()), nonzeros = static_cast<double>(chimney_.all_nonzeros());
+    const double rows = static_cast<double>(chimney_.all_rows()),
+                 nonzeros = static_cast<double>(chimney_.all_nonzeros());
     const double expected[3] = {rows, nonzeros, 28 * rows - nonzeros};
     const char* const what[3] = {"rows", "nonzeros", "the sum of b"};
     std::string wrong;
@@ -235,14 +250,15 @@ class Program {
       double expected = 0;
       chimney_.each_element(i, [&](std::int64_t column, double value) { expected += value * number(column); });
       if (q_[i] != expected)
-        wrong = "the product of matrix and vector in row " + std::to_string(below + plane_ + i) + differs(q_[i], expected);
+        wrong =
+            "the product of matrix and vector in row " + std::to_string(below + plane_ + i) + differs(q_[i], expected);
     }
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // A message that is lost late makes no difference to a solution that is there already, but to how it was found. So all steps
-  // are made again, with the sums over ranks that were: what each rank adds to them must be the same to the last bit, whatever
-  // the order in which MPI adds up. And the sums must be those of what the ranks added.
+  // A message that is lost late makes no difference to a solution that is there already, but to how it was found. So
+  // all steps are made again, with the sums over ranks that were: what each rank adds to them must be the same to the
+  // last bit, whatever the order in which MPI adds up. And the sums must be those of what the ranks added.
   void check_steps() {
     const std::vector<Sum> were = std::exchange(sums_, {});
     std::vector<double> mine, of_all(2 * were.size());
@@ -253,7 +269,8 @@ class Program {
     known_ = nullptr;
     std::string wrong;
     for (std::size_t i = 0; i < were.size() && wrong.empty(); ++i) {
-      if (sums_[i].mine != were[i].mine) wrong = name_of_sum(i) + differs(were[i].mine, sums_[i].mine) + " on this rank";
+      if (sums_[i].mine != were[i].mine)
+        wrong = name_of_sum(i) + differs(were[i].mine, sums_[i].mine) + " on this rank";
       else if (!(std::abs(were[i].all - of_all[2 * i]) <= rounding * of_all[2 * i + 1]))
         wrong = name_of_sum(i) + differs(were[i].all, of_all[2 * i]) + " over all ranks";
     }
@@ -264,9 +281,9 @@ class Program {
   }
 
   // The solution is 1 everywhere, as near as so many steps must come: |x - 1| in the norm of A falls by at least
-  // (sqrt(53) - 1) / (sqrt(53) + 1) in each of them, but for a factor of 2 (Y. Saad, Iterative Methods for Sparse Linear
-  // Systems, 2003, section 6.11.3). For all eigenvalues are between 1 and 53: a row has 27, and -1 up to 26 times.
-  // And the residual is what the steps say that it is.
+  // (sqrt(53) - 1) / (sqrt(53) + 1) in each of them, but for a factor of 2 (Y. Saad, Iterative Methods for Sparse
+  // Linear Systems, 2003, section 6.11.3). For all eigenvalues are between 1 and 53: a row has 27, and -1 up to 26
+  // times. And the residual is what the steps say that it is.
   void check_solution() {
     double furthest = 0;
     std::copy_n(x_, rows_, p_);
@@ -278,19 +295,22 @@ class Program {
       mine[0] += r_[i] * r_[i], mine[1] += b_[i] * b_[i], mine[2] += gap * gap;
     }
     MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, t_.comm());
-    const double sum_of_b = 28 * static_cast<double>(chimney_.all_rows()) - static_cast<double>(chimney_.all_nonzeros());
+    const double sum_of_b =
+        28 * static_cast<double>(chimney_.all_rows()) - static_cast<double>(chimney_.all_nonzeros());
     const double step = (std::sqrt(53) - 1) / (std::sqrt(53) + 1);
     const double most = 2 * std::pow(step, done_) * std::sqrt(sum_of_b) + rounding;
     std::string wrong;
     char words[160];
     if (!(furthest <= most)) {
-      std::snprintf(words, sizeof words, "the solution is off by %.3g after %d steps, not %.3g at most", furthest, done_, most);
+      std::snprintf(words, sizeof words, "the solution is off by %.3g after %d steps, not %.3g at most", furthest,
+                    done_, most);
       wrong = words;
     } else if (done_ < steps_ && !(all[0] <= square(rounding) * all[1])) {
       std::snprintf(words, sizeof words, "it ended after %d steps with a residual of %.3g", done_, std::sqrt(all[0]));
       wrong = words;
     } else if (!(all[2] <= square(100 * rounding) * all[1])) {
-      std::snprintf(words, sizeof words, "the residual is off by %.3g, of b's %.3g", std::sqrt(all[2]), std::sqrt(all[1]));
+      std::snprintf(words, sizeof words, "the residual is off by %.3g, of b's %.3g", std::sqrt(all[2]),
+                    std::sqrt(all[1]));
       wrong = words;
     }
     double error;
@@ -320,7 +340,8 @@ class Program {
 
   // Of the matrix on this rank, about: an eighth of a column number for each element, and lines along x filled up.
   double matrix_bytes() const {
-    const double filled_up = static_cast<double>(3 * RunMatrix::padded(chimney_.nx)) / static_cast<double>(3 * chimney_.nx - 2);
+    const double filled_up =
+        static_cast<double>(3 * RunMatrix::padded(chimney_.nx)) / static_cast<double>(3 * chimney_.nx - 2);
     return 8.5 * filled_up * static_cast<double>(chimney_.nonzeros()) + static_cast<double>(rows_);
   }
 
@@ -334,7 +355,7 @@ class Program {
   std::size_t vector_bytes_;
   HugePages vectors_;
   double *b_, *x_, *r_, *q_;  // right-hand side, solution, residual, A p
-  double *columns_, *p_;      // the direction: where its columns begin with a neighbour's plane, and where this rank's do
+  double *columns_, *p_;  // the direction: where its columns begin with a neighbour's plane, and where this rank's do
   std::optional<RunMatrix> matrix_;
   std::vector<Sum> sums_;                    // r·r and p·Ap in turns
   const std::vector<Sum>* known_ = nullptr;  // what is not to be summed again

@@ -1,5 +1,5 @@
-// The Lennard-Jones potential, 4 (r^-12 - r^-6) up to the cutoff and nothing beyond, in reduced units; forces by a half list,
-// in which each pair stands once (Newton's third law), four pairs at a time.
+// The Lennard-Jones potential, 4 (r^-12 - r^-6) up to the cutoff and nothing beyond, in reduced units; forces by a half
+// list, in which each pair stands once (Newton's third law), four pairs at a time.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,8 @@ template <bool tallied>
       // Squares of distances: sums along each of these, side by side.
       const Lane4 t01 = __builtin_shuffle(s0, s1, Mask4{0, 4, 2, 6}) + __builtin_shuffle(s0, s1, Mask4{1, 5, 3, 7});
       const Lane4 t23 = __builtin_shuffle(s2, s3, Mask4{0, 4, 2, 6}) + __builtin_shuffle(s2, s3, Mask4{1, 5, 3, 7});
-      const Lane4 squared = __builtin_shuffle(t01, t23, Mask4{0, 1, 4, 5}) + __builtin_shuffle(t01, t23, Mask4{2, 3, 6, 7});
+      const Lane4 squared =
+          __builtin_shuffle(t01, t23, Mask4{0, 1, 4, 5}) + __builtin_shuffle(t01, t23, Mask4{2, 3, 6, 7});
       const Lane4 inverse = 1.0 / squared;
       const Lane4 sixth = inverse * inverse * inverse;
       const Mask4 within = (Mask4)(squared < reach);

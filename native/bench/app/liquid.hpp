@@ -1,5 +1,5 @@
-// Molecular dynamics of the Lennard-Jones liquid on one rank of many: constant energy, by the velocity form of Verlet's method
-// (W. Swope et al., J. Chem. Phys. 76, 1982), with lists of neighbours that are made anew every 20 steps.
+// Molecular dynamics of the Lennard-Jones liquid on one rank of many: constant energy, by the velocity form of Verlet's
+// method (W. Swope et al., J. Chem. Phys. 76, 1982), with lists of neighbours that are made anew every 20 steps.
 #pragma once
 
 #include <mpi.h>
@@ -43,10 +43,11 @@ struct Thermodynamics {
   }
 };
 
-// Velocities by `kick` times the forces, and, where `step` is not 0, positions by `step` times the velocities; forces are then
-// used up.
+// Velocities by `kick` times the forces, and, where `step` is not 0, positions by `step` times the velocities; forces
+// are then used up.
 KIVIAT_EVERY_WIDTH
-static void accelerate(double* position, double* velocity, double* force, std::int64_t count, double kick, double step) {
+static void accelerate(double* position, double* velocity, double* force, std::int64_t count, double kick,
+                       double step) {
   if (step == 0) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) velocity[i] += kick * force[i];
@@ -70,8 +71,13 @@ class Liquid {
   static constexpr double least_edge = 2 * reach;  // of the box: an atom is no neighbour of two images of another
 
   Liquid(MPI_Comm comm, const Crystal& crystal, const Subdomain& domain, npb::Phases& phases)
-      : comm_(comm), crystal_(crystal), domain_(domain), phases_(phases), computed_(host::carries_payload()),
-        list_(domain, reach), ghosts_(comm, domain, reach) {}
+      : comm_(comm),
+        crystal_(crystal),
+        domain_(domain),
+        phases_(phases),
+        computed_(host::carries_payload()),
+        list_(domain, reach),
+        ghosts_(comm, domain, reach) {}
 
   // The crystal, and the forces in it. Collective, as all that follow.
   void begin() {
@@ -143,9 +149,9 @@ class Liquid {
  private:
   static double squared(const Four& v) { return v.x * v.x + v.y * v.y + v.z * v.z; }
 
-  // What is taken off velocities, so that all together are at rest, and by what they are then multiplied to be as warm as the
-  // crystal is to begin with. Learnt once: sums over ranks need not be the same again, to the last bit, and steps that are made
-  // again are to be.
+  // What is taken off velocities, so that all together are at rest, and by what they are then multiplied to be as warm
+  // as the crystal is to begin with. Learnt once: sums over ranks need not be the same again, to the last bit, and
+  // steps that are made again are to be.
   struct Rest {
     Vector mean;
     double factor;
@@ -172,8 +178,10 @@ class Liquid {
   void make_step(bool rebuilt, bool tallied) {
     phases_(integration, [&] { advance(kick_, time_step); });
     kick_ = time_step;
-    if (rebuilt) rebuild();
-    else phases_(ghosts, [&] { ghosts_.update(atoms_); });
+    if (rebuilt)
+      rebuild();
+    else
+      phases_(ghosts, [&] { ghosts_.update(atoms_); });
     add_up_forces(tallied);
   }
 
@@ -209,16 +217,20 @@ class Liquid {
       const double listed = pairs_of_atom(reach), within = pairs_of_atom(LennardJones::cutoff);
       work::run({.flops = own * (8 * listed + 18 * within), .bytes = own * 4 * listed + all * 3 * sizeof(Four)}, [&] {
         tally_ = {};
-        if (tallied) lennard_jones::add_forces_and_tally(list_, atoms_.position.data(), atoms_.force.data(), tally_);
-        else lennard_jones::add_forces_only(list_, atoms_.position.data(), atoms_.force.data());
+        if (tallied)
+          lennard_jones::add_forces_and_tally(list_, atoms_.position.data(), atoms_.force.data(), tally_);
+        else
+          lennard_jones::add_forces_only(list_, atoms_.position.data(), atoms_.force.data());
       });
     });
     phases_(ghosts, [&] { ghosts_.add_forces(atoms_); });
   }
 
-  // On average, in a liquid of this density: half the atoms of a sphere; and those of the half of 5 x 5 x 5 cells, each as wide
-  // as half of the reach, in which they are looked for.
-  static double pairs_of_atom(double radius) { return 2 * std::numbers::pi / 3 * radius * radius * radius * Crystal::density; }
+  // On average, in a liquid of this density: half the atoms of a sphere; and those of the half of 5 x 5 x 5 cells, each
+  // as wide as half of the reach, in which they are looked for.
+  static double pairs_of_atom(double radius) {
+    return 2 * std::numbers::pi / 3 * radius * radius * radius * Crystal::density;
+  }
   static constexpr double candidates = 125.0 / 2 * (reach / 2) * (reach / 2) * (reach / 2) * Crystal::density;
 
   // More than there are, but for fluctuations of a small part.

@@ -1,5 +1,5 @@
-// The Lennard-Jones liquid: molecular dynamics with short forces, as LAMMPS has it in its benchmark in.lj. A rank has a part
-// of the box; in every step it learns where its neighbours' atoms near it are, and tells them the forces on these.
+// The Lennard-Jones liquid: molecular dynamics with short forces, as LAMMPS has it in its benchmark in.lj. A rank has a
+// part of the box; in every step it learns where its neighbours' atoms near it are, and tells them the forces on these.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,7 +23,8 @@ struct Shape {
 
 Shape shape_of(const Trial& t) {
   constexpr std::int64_t most = 1 << 16;
-  const std::array<std::int64_t, 3> cells = {bounded(t, "nx", 1, most), bounded(t, "ny", 1, most), bounded(t, "nz", 1, most)};
+  const std::array<std::int64_t, 3> cells = {bounded(t, "nx", 1, most), bounded(t, "ny", 1, most),
+                                             bounded(t, "nz", 1, most)};
   const bool weak = t.text("scaling") == "weak";
   const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
   const auto grid = ProcessGrid::of(t.ranks(), cells, weak);
@@ -52,7 +53,9 @@ Shape shape_of(const Trial& t) {
 class Program {
  public:
   explicit Program(Trial& t)
-      : t_(t), steps_(static_cast<int>(bounded(t, "steps", 1, 1'000'000))), shape_(shape_of(t)),
+      : t_(t),
+        steps_(static_cast<int>(bounded(t, "steps", 1, 1'000'000))),
+        shape_(shape_of(t)),
         liquid_(t.comm(), shape_.crystal, Subdomain(shape_.crystal, shape_.grid, t.rank()), phases_) {}
 
   void operator()() {
@@ -96,7 +99,8 @@ class Program {
 
   void tell_states(const Thermodynamics& start, const Thermodynamics& end) const {
     const Table::Axis step{"step", {"0", std::to_string(steps_)}};
-    Table& table = t_.table("state", "1", "lower", {step, {"quantity", {"temperature", "potential", "total", "pressure"}}});
+    Table& table =
+        t_.table("state", "1", "lower", {step, {"quantity", {"temperature", "potential", "total", "pressure"}}});
     std::size_t row = 0;
     for (const auto& [temperature, potential, total, pressure] : {start, end}) {
       table.at({row, 0}) = temperature, table.at({row, 1}) = potential;
@@ -105,7 +109,8 @@ class Program {
     }
     t_.report("drift", std::abs(end.total / start.total - 1));
     double pairs = static_cast<double>(liquid_.list().pairs()), mine = static_cast<double>(liquid_.bytes()), bytes = 0;
-    t_.note("neighbours", std::to_string(2 * pairs / static_cast<double>(liquid_.list().atoms())) + " of an atom (rank 0)");
+    t_.note("neighbours",
+            std::to_string(2 * pairs / static_cast<double>(liquid_.list().atoms())) + " of an atom (rank 0)");
     MPI_Allreduce(&mine, &bytes, 1, MPI_DOUBLE, MPI_SUM, t_.comm());
     t_.report("memory", bytes / static_cast<double>(shape_.crystal.atoms()));
   }
@@ -128,8 +133,8 @@ class Program {
     check_near("pressure before the first step", start.pressure, expected.pressure, rounding);
   }
 
-  // Energy is not kept to the last digit: the potential ends with a step, and atoms may come nearer than the skin allows for
-  // before lists are made anew, as in LAMMPS' benchmark.
+  // Energy is not kept to the last digit: the potential ends with a step, and atoms may come nearer than the skin
+  // allows for before lists are made anew, as in LAMMPS' benchmark.
   void check_end(const Thermodynamics& start, const Thermodynamics& end) {
     check_near("energy after the last step", end.total, start.total, most_drift);
     const std::array<double, 4> momentum = liquid_.momentum();
@@ -162,7 +167,8 @@ class Program {
       for (std::size_t side = 0; side < 3; ++side)
         worst_ = std::max(worst_, off(all[6 * k + 3 + side], direct[3 * k + side]));
     char words[160];
-    std::snprintf(words, sizeof words, "a force on one of %zu atoms is off by %.3g of itself, by all pairs", samples, worst_);
+    std::snprintf(words, sizeof words, "a force on one of %zu atoms is off by %.3g of itself, by all pairs", samples,
+                  worst_);
     check(worst_ <= force_rounding, words);
   }
   static double off(double found, double expected) {
@@ -182,8 +188,8 @@ class Program {
     for (std::size_t side = 0; side < 3; ++side) force[side] += strength * apart[side];
   }
 
-  // What one message or kernel did not do leaves no trace in an energy: so all is made again, and must be the same to the last
-  // bit on every rank.
+  // What one message or kernel did not do leaves no trace in an energy: so all is made again, and must be the same to
+  // the last bit on every rank.
   void check_again(const Thermodynamics& end, std::uint64_t fingerprint) {
     liquid_.begin();
     liquid_.run(steps_);

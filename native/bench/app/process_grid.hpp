@@ -14,8 +14,8 @@ using Sides = std::array<int, 3>;
 struct ProcessGrid {
   Sides ranks;
 
-  // The grid whose subdomains have the least surface; of equal ones that which divides the higher sides, along which less has
-  // to be sent. A subdomain is a cell of the crystal at least. `weak`: each rank has `cells`.
+  // The grid whose subdomains have the least surface; of equal ones that which divides the higher sides, along which
+  // less has to be sent. A subdomain is a cell of the crystal at least. `weak`: each rank has `cells`.
   static std::optional<ProcessGrid> of(int ranks, const std::array<std::int64_t, 3>& cells, bool weak) {
     std::optional<ProcessGrid> best;
     double least = std::numeric_limits<double>::infinity();

@@ -1,9 +1,9 @@
-// A sparse matrix for its product with a vector: slices of eight rows, whose elements lie side by side (M. Kreutzer et al., "A
-// unified sparse matrix data format for efficient general sparse matrix-vector multiplication on modern processors with wide
-// SIMD units", SIAM J. Sci. Comput. 36(5), 2014: SELL-8-1), with shorter column numbers where there is a pattern in them (K.
-// Kourtis et al., "CSX: an extended compression format for SpMV on shared memory systems", PPoPP 2011): elements of rows that
-// follow each other, in columns that do so too, are a run, which has one number for all, that of its first column. Any matrix
-// can be held: elements that are in no run have a number each.
+// A sparse matrix for its product with a vector: slices of eight rows, whose elements lie side by side (M. Kreutzer et
+// al., "A unified sparse matrix data format for efficient general sparse matrix-vector multiplication on modern
+// processors with wide SIMD units", SIAM J. Sci. Comput. 36(5), 2014: SELL-8-1), with shorter column numbers where
+// there is a pattern in them (K. Kourtis et al., "CSX: an extended compression format for SpMV on shared memory
+// systems", PPoPP 2011): elements of rows that follow each other, in columns that do so too, are a run, which has one
+// number for all, that of its first column. Any matrix can be held: elements that are in no run have a number each.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,8 @@ class RunMatrix {
 
   static std::int64_t padded(std::int64_t rows) { return (rows + 7) / 8 * 8; }
 
-  // source(i, add) calls add(column, value) for each element of row i, no column twice. Memory comes from allocate(bytes).
+  // source(i, add) calls add(column, value) for each element of row i, no column twice. Memory comes from
+  // allocate(bytes).
   template <class Source>
   RunMatrix(std::int64_t rows, std::int64_t columns, const Source& source,
             const std::function<HugePages(std::size_t)>& allocate) {
@@ -60,9 +61,9 @@ class RunMatrix {
 
   std::size_t bytes() const { return bytes_; }
   const std::vector<Slice>& slices() const { return slices_; }
-  const Values* values() const { return values_; }      // of all slices one after the other
-  const Column* firsts() const { return firsts_; }      // of runs, likewise
-  const Columns* columns() const { return columns_; }   // of elements in no run, likewise
+  const Values* values() const { return values_; }     // of all slices one after the other
+  const Column* firsts() const { return firsts_; }     // of runs, likewise
+  const Columns* columns() const { return columns_; }  // of elements in no run, likewise
 
  private:
   struct Run {

@@ -1,5 +1,5 @@
-// Messages of records, as bytes, with a sum over all that was sent and all that has come: over all ranks both are the same,
-// or something was lost on the way, or came to another rank, or as something else.
+// Messages of records, as bytes, with a sum over all that was sent and all that has come: over all ranks both are the
+// same, or something was lost on the way, or came to another rank, or as something else.
 #pragma once
 
 #include <mpi.h>
@@ -24,7 +24,7 @@ class Seal {
     const auto* from = static_cast<const unsigned char*>(data);
     const std::uint64_t ends = static_cast<std::uint64_t>(way.source) << 32 | static_cast<std::uint32_t>(way.target);
     const std::uint64_t begin = mix(mix(ends) + static_cast<std::uint64_t>(way.tag) * random_step + bytes);
-    sum_ += begin;  // also of what is empty
+    sum_ += begin;                     // also of what is empty
     std::uint64_t factor = begin | 1;  // odd, and so it remains
     for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t), factor += random_step - 1) {
       std::uint64_t word = 0;
@@ -53,9 +53,7 @@ int bytes_of(const std::vector<Record>& records) {
 class SealedPost {
  public:
   // Without seals it only delivers.
-  SealedPost(MPI_Comm comm, bool seals) : comm_(comm), seals_(seals) {
-    MPI_Comm_rank(comm, &rank_);
-  }
+  SealedPost(MPI_Comm comm, bool seals) : comm_(comm), seals_(seals) { MPI_Comm_rank(comm, &rank_); }
 
   // Records stay where they are, and as they are, until seal().
   template <class Record>

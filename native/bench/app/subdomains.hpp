@@ -36,8 +36,10 @@ struct Subdomain {
   }
   // The same place in the box; from 0 up to its edge, without that.
   double wrapped(std::size_t side, double at) const {
-    if (at < 0) at += box[side];
-    else if (at >= box[side]) at -= box[side];
+    if (at < 0)
+      at += box[side];
+    else if (at >= box[side])
+      at -= box[side];
     return at == box[side] ? 0 : at;  // what is a hair below 0 is not there when the edge has been added
   }
 

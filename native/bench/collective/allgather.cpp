@@ -5,9 +5,8 @@ using namespace kiviat;
 
 static void allgather(Trial& t) {
   const Blocks b = allgather_blocks(t);
-  t.per_call([&](std::int64_t) {
-    MPI_Allgather(b.in.next(), b.count, MPI_BYTE, b.out.next(), b.count, MPI_BYTE, t.comm());
-  });
+  t.per_call(
+      [&](std::int64_t) { MPI_Allgather(b.in.next(), b.count, MPI_BYTE, b.out.next(), b.count, MPI_BYTE, t.comm()); });
 }
 
 BENCHMARK(allgather,

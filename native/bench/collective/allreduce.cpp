@@ -5,9 +5,7 @@ using namespace kiviat;
 
 static void allreduce(Trial& t) {
   const Vectors v = allreduce_vectors(t);
-  t.per_call([&](std::int64_t) {
-    MPI_Allreduce(v.in.next(), v.out.next(), v.elements, MPI_FLOAT, MPI_SUM, t.comm());
-  });
+  t.per_call([&](std::int64_t) { MPI_Allreduce(v.in.next(), v.out.next(), v.elements, MPI_FLOAT, MPI_SUM, t.comm()); });
 }
 
 BENCHMARK(allreduce,

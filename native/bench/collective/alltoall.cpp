@@ -5,9 +5,8 @@ using namespace kiviat;
 
 static void alltoall(Trial& t) {
   const Blocks b = alltoall_blocks(t);
-  t.per_call([&](std::int64_t) {
-    MPI_Alltoall(b.in.next(), b.count, MPI_BYTE, b.out.next(), b.count, MPI_BYTE, t.comm());
-  });
+  t.per_call(
+      [&](std::int64_t) { MPI_Alltoall(b.in.next(), b.count, MPI_BYTE, b.out.next(), b.count, MPI_BYTE, t.comm()); });
 }
 
 BENCHMARK(alltoall,

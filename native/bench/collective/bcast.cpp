@@ -6,9 +6,7 @@ using namespace kiviat;
 static void bcast(Trial& t) {
   const int count = t.count();
   Buffer& data = bcast_buffer(t);
-  t.per_call([&](std::int64_t call) {
-    MPI_Bcast(data.next(), count, MPI_BYTE, t.root_of(call), t.comm());
-  });
+  t.per_call([&](std::int64_t call) { MPI_Bcast(data.next(), count, MPI_BYTE, t.root_of(call), t.comm()); });
 }
 
 BENCHMARK(bcast,

@@ -31,8 +31,10 @@ inline std::size_t all_blocks_if_root(const Trial& t) { return t.may_be_root() ?
 inline Buffer& bcast_buffer(Trial& t) {
   Buffer& data = t.buffer(t.bytes());
   const int root = t.root_of(0);
-  if (t.rank() == root) t.sends(data);
-  else t.expects(data, {{0, data.first().size(), root}});
+  if (t.rank() == root)
+    t.sends(data);
+  else
+    t.expects(data, {{0, data.first().size(), root}});
   return data;
 }
 
@@ -108,7 +110,11 @@ inline Vectors reduce_vectors(Trial& t) {
 }
 
 inline Axis meaning_axis() {
-  return {"meaning", "split", "", "bytes is the vector that is split over the ranks, or what each rank gets", {"split", "per_rank"}};
+  return {"meaning",
+          "split",
+          "",
+          "bytes is the vector that is split over the ranks, or what each rank gets",
+          {"split", "per_rank"}};
 }
 
 struct SplitVectors {
@@ -122,8 +128,10 @@ inline SplitVectors reduce_scatter_vectors(Trial& t) {
   const std::int64_t total = t.text("meaning") == "split" ? given : given * ranks;
   Trial::fitting(total, "elements");  // libraries add the counts up
   std::vector<int> counts;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) counts.push_back(static_cast<int>(total / ranks + (rank < total % ranks)));
-  const std::int64_t mine = counts[t.rank()], first = t.rank() * (total / ranks) + std::min<std::int64_t>(t.rank(), total % ranks);
+  for (std::int64_t rank = 0; rank < ranks; ++rank)
+    counts.push_back(static_cast<int>(total / ranks + (rank < total % ranks)));
+  const std::int64_t mine = counts[t.rank()],
+                     first = t.rank() * (total / ranks) + std::min<std::int64_t>(t.rank(), total % ranks);
 
   const SplitVectors vectors{t.buffer(total * sizeof(float)), t.buffer(mine * sizeof(float)), std::move(counts)};
   t.contributes(vectors.in, total);

@@ -8,8 +8,8 @@
 
 namespace kiviat {
 
-// What `find` returns, which has words() that name it. Where a rank finds none, or another one than rank 0, all skip for the
-// first such rank's reason. Collective over the trial's ranks.
+// What `find` returns, which has words() that name it. Where a rank finds none, or another one than rank 0, all skip
+// for the first such rank's reason. Collective over the trial's ranks.
 template <class Find>
 auto agreed(const Trial& t, Find find) {
   decltype(find()) found{};
@@ -26,7 +26,8 @@ auto agreed(const Trial& t, Find find) {
   // A rank without one says why, to all groups; that another one differs matters only if all have one.
   if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
     wrong = "has " + mine + " where rank 0 has " + first + ": give all the same, say by KIVIAT_BLAS";
-  const std::string reason = first_said(t.assembly().comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
+  const std::string reason =
+      first_said(t.assembly().comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
   if (!reason.empty()) throw Skip(reason);
   return found;
 }

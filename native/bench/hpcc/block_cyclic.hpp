@@ -1,5 +1,6 @@
-// Matrices dealt out in blocks, in turn, over a grid of ranks: block-cyclic distribution, along each dimension by itself
-// (Dongarra, van de Geijn, Walker, "Scalability issues affecting the design of a dense linear algebra library", 1994).
+// Matrices dealt out in blocks, in turn, over a grid of ranks: block-cyclic distribution, along each dimension by
+// itself (Dongarra, van de Geijn, Walker, "Scalability issues affecting the design of a dense linear algebra library",
+// 1994).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ struct Cyclic {
   std::int64_t count, block;
   int parts, mine;
 
-  std::int64_t blocks() const { return (count + block - 1) / block; }          // of all parts
+  std::int64_t blocks() const { return (count + block - 1) / block; }                      // of all parts
   std::int64_t width(std::int64_t b) const { return std::min(block, count - b * block); }  // of block b
   int owner(std::int64_t index) const { return static_cast<int>(index / block % parts); }
   // How many of the first `end` indices are mine; so also where mine begin that are `end` or later.
@@ -40,17 +41,23 @@ inline GridShape nearest_square(int ranks) {
   return {rows, ranks / rows};
 }
 
-inline Axis grid_rows_axis() { return {"p", "auto", "ranks", "rows of the grid of ranks; auto: as near to a square as can be, not more than columns"}; }
+inline Axis grid_rows_axis() {
+  return {"p", "auto", "ranks",
+          "rows of the grid of ranks; auto: as near to a square as can be, not more than columns"};
+}
 inline Axis grid_columns_axis() { return {"q", "auto", "ranks", "columns of the grid of ranks"}; }
 
 inline GridShape grid_shape(const Trial& t) {
   const std::int64_t ranks = t.ranks();
   const GridShape nearest = nearest_square(t.ranks());
   if (t.text("p") == "auto" && t.text("q") == "auto") return nearest;
-  const std::int64_t given_rows = bounded_or_auto(t, "p", 1, ranks, 0), given_columns = bounded_or_auto(t, "q", 1, ranks, 0);
-  const std::int64_t rows = given_rows ? given_rows : ranks / given_columns, columns = given_columns ? given_columns : ranks / given_rows;
+  const std::int64_t given_rows = bounded_or_auto(t, "p", 1, ranks, 0),
+                     given_columns = bounded_or_auto(t, "q", 1, ranks, 0);
+  const std::int64_t rows = given_rows ? given_rows : ranks / given_columns,
+                     columns = given_columns ? given_columns : ranks / given_rows;
   if (rows * columns != ranks)
-    throw UsageError("a grid of p=" + t.text("p") + " by q=" + t.text("q") + " has not " + std::to_string(ranks) + " ranks: give divisors of their number");
+    throw UsageError("a grid of p=" + t.text("p") + " by q=" + t.text("q") + " has not " + std::to_string(ranks) +
+                     " ranks: give divisors of their number");
   return {static_cast<int>(rows), static_cast<int>(columns)};
 }
 

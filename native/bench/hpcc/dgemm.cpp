@@ -15,8 +15,8 @@ using namespace kiviat;
 namespace {
 
 constexpr double threshold = 16;
-constexpr double most_s = 20;        // of one product, where the order is automatic and nobody gave the memory
-constexpr double repeated_s = 0.5;   // short ones are repeated until they have taken so long together
+constexpr double most_s = 20;       // of one product, where the order is automatic and nobody gave the memory
+constexpr double repeated_s = 0.5;  // short ones are repeated until they have taken so long together
 constexpr int most_repetitions = 10;
 
 class Study {
@@ -41,12 +41,15 @@ class Study {
     for (int repetition = 0; repetition < most_repetitions; ++repetition) {
       if (busy && host::carries_payload()) product->generate(threads_);
       double mine_s = 0;
-      const double slowest_s = t_.measured("dgemm", [&] {
-        if (!busy) return;
-        const double start_s = clock::now();
-        work::run({product->flops(), product->bytes()}, [&] { product->multiply(blas_); });
-        mine_s = clock::now() - start_s;
-      }, !busy);
+      const double slowest_s = t_.measured(
+          "dgemm",
+          [&] {
+            if (!busy) return;
+            const double start_s = clock::now();
+            work::run({product->flops(), product->bytes()}, [&] { product->multiply(blas_); });
+            mine_s = clock::now() - start_s;
+          },
+          !busy);
       report(busy ? product->flops() / mine_s : 0);
       if (!check(busy && host::carries_payload() ? product->residual() : 0)) return;
       taken_s += slowest_s;
@@ -61,7 +64,8 @@ class Study {
     auto order = static_cast<std::int64_t>(std::sqrt(static_cast<double>(doubles) / 3));
     while (order > 1 && Product::doubles(order) > doubles) --order;
     constexpr std::int64_t of_pilot = 768;
-    if (!t_.text("memory").starts_with("auto") || t_.deterministic() || order <= of_pilot) return std::max<std::int64_t>(order, 1);
+    if (!t_.text("memory").starts_with("auto") || t_.deterministic() || order <= of_pilot)
+      return std::max<std::int64_t>(order, 1);
     double mine_s = 0;
     if (computes(t_, scope_)) {
       HugePages memory(8 * static_cast<std::size_t>(Product::doubles(of_pilot)));
@@ -96,7 +100,8 @@ class Study {
   bool check(double residual) {
     if (!host::carries_payload()) return t_.confirm(true, "");
     t_.report("residual", t_.worst(std::isnan(residual) ? INFINITY : residual));
-    return t_.confirm(residual < threshold, "the residual is " + std::to_string(residual) + ", not below 16: wrong is " + blas_.words());
+    return t_.confirm(residual < threshold,
+                      "the residual is " + std::to_string(residual) + ", not below 16: wrong is " + blas_.words());
   }
 
   Trial& t_;

@@ -1,8 +1,13 @@
 // One-dimensional transforms of n = n1 n2 elements over any number of ranks, natural order in and out: the six steps of
-// D. Bailey, "FFTs in external or hierarchical memory", J. Supercomputing 4, 1990. Element j1 n2 + j2 comes in, k1 + n1 k2 goes out:
+// D. Bailey, "FFTs in external or hierarchical memory", J. Supercomputing 4, 1990. Element j1 n2 + j2 comes in, k1 + n1
+// k2 goes out:
 //
-//     1. an exchange brings columns j2 together   2. transforms of length n1 over j1   3. factors exp(+-2 pi i j2 k1 / n)
-//     4. an exchange brings rows k1 together      5. transforms of length n2 over j2   6. an exchange brings rows k2 together
+//     1. an exchange brings columns j2 together
+//     2. transforms of length n1 over j1
+//     3. factors exp(+-2 pi i j2 k1 / n)
+//     4. an exchange brings rows k1 together
+//     5. transforms of length n2 over j2
+//     6. an exchange brings rows k2 together
 //
 // Each step works on slabs of columns that stay in the cache, whose messages are under way while others are computed.
 // Nothing is copied but on the way into a message and out of it: step 3 writes messages, as steps 5 and 6 do, and what
@@ -46,17 +51,18 @@ inline Share share_of(std::int64_t total, int parts, int mine) {
 }
 
 struct FftTuning {
-  std::int64_t columns = 8;  // of a block: so many transforms are in the cache together
-  std::int64_t blocks = 1;   // of a slab: its messages carry so many
-  int ahead = 2;             // slabs whose messages are under way while one is computed
-  bool in_steps = false;     // everybody has one message under way in each direction, to the k-th rank after it, and all begin together
+  std::int64_t columns = 8;   // of a block: so many transforms are in the cache together
+  std::int64_t blocks = 1;    // of a slab: its messages carry so many
+  int ahead = 2;              // slabs whose messages are under way while one is computed
+  bool in_steps = false;      // one message under way in each direction, to the k-th rank after; all begin together
   Reuse reuse = Reuse::late;  // of what the next exchange does not send: soon, where all of it is in the cache
 };
 
 // Columns (or rows) dealt out to parts, and each part's in slabs.
 class Slabs {
  public:
-  Slabs(std::int64_t total, int parts, std::int64_t width) : total_(total), parts_(parts), width_(std::clamp<std::int64_t>(width, 1, most())) {}
+  Slabs(std::int64_t total, int parts, std::int64_t width)
+      : total_(total), parts_(parts), width_(std::clamp<std::int64_t>(width, 1, most())) {}
   std::int64_t most() const { return std::max<std::int64_t>(1, (total_ + parts_ - 1) / parts_); }
   std::int64_t width() const { return width_; }
   std::int64_t count() const { return (most() + width_ - 1) / width_; }
@@ -75,17 +81,32 @@ class Slabs {
 class DistributedFft {
  public:
   DistributedFft(MPI_Comm comm, FftShape shape, int sign, const FftTuning& tuning)
-      : comm_(comm), parts_(size_of(comm)), me_(rank_of(comm)), shape_(shape), sign_(sign), tuning_(tuning),
-        mine1_(share_of(shape.n1, parts_, me_)), mine2_(share_of(shape.n2, parts_, me_)),
-        columns_(shape.n2, parts_, tuning.columns * tuning.blocks), rows_(shape.n1, parts_, tuning.columns * tuning.blocks),
-        slots_(tuning.ahead + 1), in_(static_cast<std::size_t>(slots_)), out_(in_), result_(in_) {}
+      : comm_(comm),
+        parts_(size_of(comm)),
+        me_(rank_of(comm)),
+        shape_(shape),
+        sign_(sign),
+        tuning_(tuning),
+        mine1_(share_of(shape.n1, parts_, me_)),
+        mine2_(share_of(shape.n2, parts_, me_)),
+        columns_(shape.n2, parts_, tuning.columns * tuning.blocks),
+        rows_(shape.n1, parts_, tuning.columns * tuning.blocks),
+        slots_(tuning.ahead + 1),
+        in_(static_cast<std::size_t>(slots_)),
+        out_(in_),
+        result_(in_) {}
 
   // Elements that a caller provides, as many on every rank: of the data, and of memory that nothing need survive in.
   std::int64_t data_elements() const { return std::max(rows_.most() * shape_.n2, columns_.most() * shape_.n1); }
-  std::int64_t work_elements() const { return rows_.most() * shape_.n2 + slots_ * (in_elements() + out_elements() + result_elements()) + 2 * block_elements(); }
+  std::int64_t work_elements() const {
+    return rows_.most() * shape_.n2 + slots_ * (in_elements() + out_elements() + result_elements()) +
+           2 * block_elements();
+  }
   // Of its own memory.
   std::int64_t table_elements() const { return shape_.n1 * block_width(); }
-  Share before() const { return {mine1_.begin * shape_.n2, mine1_.size * shape_.n2}; }  // which of the n elements are mine
+  Share before() const {
+    return {mine1_.begin * shape_.n2, mine1_.size * shape_.n2};
+  }  // which of the n elements are mine
   Share after() const { return {mine2_.begin * shape_.n1, mine2_.size * shape_.n1}; }
 
   // Once before any transform. Plans and tables are made here; what is in the memory is lost. Without `fftw` nothing is
@@ -107,7 +128,8 @@ class DistributedFft {
     const std::int64_t w = block_width();
     factors_.resize(static_cast<std::size_t>(shape_.n1 * w));
     for (std::int64_t k = 0; k < shape_.n1; ++k)
-      for (std::int64_t b = 0; b < w; ++b) factors_[static_cast<std::size_t>(k * w + b)] = factor(roots, k * b % shape_.n());
+      for (std::int64_t b = 0; b < w; ++b)
+        factors_[static_cast<std::size_t>(k * w + b)] = factor(roots, k * b % shape_.n());
     roots_ = roots;
   }
 
@@ -140,7 +162,9 @@ class DistributedFft {
     return std::max(shape_.n1 * columns_.width(), columns_.most() * parts_ * rows_.width());
   }
   std::int64_t out_elements() const { return parts_ > 1 ? rows_.most() * parts_ * columns_.width() : 0; }
-  std::int64_t result_elements() const { return parts_ > 1 ? std::max(shape_.n1 * columns_.width(), shape_.n2 * rows_.width()) : 0; }
+  std::int64_t result_elements() const {
+    return parts_ > 1 ? std::max(shape_.n1 * columns_.width(), shape_.n2 * rows_.width()) : 0;
+  }
   std::int64_t block_elements() const { return block_width() * (std::max(shape_.n1, shape_.n2) + padding); }
 
   // Those that blocks of `size` columns in slabs of `slab` have.
@@ -171,16 +195,19 @@ class DistributedFft {
   }
 
   void receive(Requests& requests, Complex* at, std::int64_t elements, int from, int tag) {
-    if (elements > 0) MPI_Irecv(at, static_cast<int>(elements * 16), MPI_BYTE, from, tag, comm_, &requests.received.emplace_back());
+    if (elements > 0)
+      MPI_Irecv(at, static_cast<int>(elements * 16), MPI_BYTE, from, tag, comm_, &requests.received.emplace_back());
   }
   void send(Requests& requests, const Complex* at, std::int64_t elements, int to, int tag) {
-    if (elements > 0) MPI_Isend(at, static_cast<int>(elements * 16), MPI_BYTE, to, tag, comm_, &requests.sent.emplace_back());
+    if (elements > 0)
+      MPI_Isend(at, static_cast<int>(elements * 16), MPI_BYTE, to, tag, comm_, &requests.sent.emplace_back());
   }
   static void wait(std::vector<MPI_Request>& requests) {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     requests.clear();
   }
-  // Sends to all others what `send` has for them. Who takes steps has not said before what is to be received, and does by `expect`.
+  // Sends to all others what `send` has for them. Who takes steps has not said before what is to be received, and does
+  // by `expect`.
   template <class Expect, class Send>
   void exchange(Requests& in, Requests& out, Expect expect, Send send) {
     for_others([&](int to, int from) {
@@ -203,7 +230,8 @@ class DistributedFft {
       if (slab >= tuning_.ahead) transform_columns(slab - tuning_.ahead, middle);
     }
     wait(middle.received);
-    for (int slot = 0; slot < slots_; ++slot) wait(out_[static_cast<std::size_t>(slot)].sent), wait(result_[static_cast<std::size_t>(slot)].sent);
+    for (int slot = 0; slot < slots_; ++slot)
+      wait(out_[static_cast<std::size_t>(slot)].sent), wait(result_[static_cast<std::size_t>(slot)].sent);
   }
 
   // Columns of everybody's slab out of my rows. A message has, block by block, rows of a block's width.
@@ -264,23 +292,29 @@ class DistributedFft {
         over_columns_.at(w)(columns_together(in, mine.size, at, w), block_);
         for (int part = 0; part < parts_; ++part) {
           const Share rows = share_of(shape_.n1, parts_, part);
-          if (part == me_) multiply_and_turn(middle_ + rows.size * (mine.begin + at), rows, mine.begin + at, w, tuning_.reuse);
-          else multiply_and_turn(out + rows.begin * mine.size + rows.size * at, rows, mine.begin + at, w, Reuse::soon);
+          if (part == me_)
+            multiply_and_turn(middle_ + rows.size * (mine.begin + at), rows, mine.begin + at, w, tuning_.reuse);
+          else
+            multiply_and_turn(out + rows.begin * mine.size + rows.size * at, rows, mine.begin + at, w, Reuse::soon);
         }
       });
     });
-    exchange(middle, result, [&](int from) { receive_rows(middle, from, slab); }, [&](int to) {
-      const Share rows = share_of(shape_.n1, parts_, to);
-      send(result, out + rows.begin * mine.size, rows.size * mine.size, to, 2);
-    });
+    exchange(
+        middle, result, [&](int from) { receive_rows(middle, from, slab); },
+        [&](int to) {
+          const Share rows = share_of(shape_.n1, parts_, to);
+          send(result, out + rows.begin * mine.size, rows.size * mine.size, to, 2);
+        });
   }
 
-  // The rows of one block that several ranks have sent, one after the other; they are so already in messages of one block.
+  // The rows of one block that several ranks have sent, one after the other; they are so already in messages of one
+  // block.
   Complex* columns_together(Complex* in, std::int64_t width, std::int64_t at, std::int64_t w) const {
     if (parts_ == 1 || w == width) return in + shape_.n1 * at;
     for (int part = 0; part < parts_; ++part) {
       const Share rows = share_of(shape_.n1, parts_, part);
-      std::memcpy(gathered_ + rows.begin * w, in + rows.begin * width + rows.size * at, static_cast<std::size_t>(rows.size * w) * sizeof(Complex));
+      std::memcpy(gathered_ + rows.begin * w, in + rows.begin * width + rows.size * at,
+                  static_cast<std::size_t>(rows.size * w) * sizeof(Complex));
     }
     return gathered_;
   }
@@ -298,7 +332,8 @@ class DistributedFft {
         e += column;
         if (e >= n) e -= n;
       }
-      turn_times(to, block_ + k, shape_.n1 + padding, count, w, coarse, &factors_[static_cast<std::size_t>(k * block_width())], block_width(), reuse);
+      turn_times(to, block_ + k, shape_.n1 + padding, count, w, coarse,
+                 &factors_[static_cast<std::size_t>(k * block_width())], block_width(), reuse);
       to += count * w;
     }
   }
@@ -327,7 +362,9 @@ class DistributedFft {
     const Share mine = rows_.of(me_, slab);
     Requests &in = in_[static_cast<std::size_t>(slot)], &result = result_[static_cast<std::size_t>(slot)];
     Complex *const into = in_memory_ + slot * in_elements(), *const out = result_memory_ + slot * result_elements();
-    const auto expect = [&](int from) { receive(in, row_message(into, slab, from), mine2_.size * rows_.of(from, slab).size, from, 3); };
+    const auto expect = [&](int from) {
+      receive(in, row_message(into, slab, from), mine2_.size * rows_.of(from, slab).size, from, 3);
+    };
     if (!tuning_.in_steps) for_others([&](int, int from) { expect(from); });
     wait(result.sent);
     const double elements = static_cast<double>(shape_.n2 * mine.size);
@@ -338,8 +375,10 @@ class DistributedFft {
         for (int part = 0; part < parts_; ++part) {
           const Share to = share_of(shape_.n2, parts_, part);
           const std::int64_t line = shape_.n2 + padding;
-          if (part == me_) turn(data_ + mine.begin + at, shape_.n1, block_ + to.begin, line, to.size, w, tuning_.reuse);
-          else turn(out + to.begin * mine.size + to.size * at, w, block_ + to.begin, line, to.size, w, Reuse::soon);
+          if (part == me_)
+            turn(data_ + mine.begin + at, shape_.n1, block_ + to.begin, line, to.size, w, tuning_.reuse);
+          else
+            turn(out + to.begin * mine.size + to.size * at, w, block_ + to.begin, line, to.size, w, Reuse::soon);
         }
       });
     });
@@ -391,8 +430,8 @@ class DistributedFft {
   Slabs columns_, rows_;
   int slots_;
   std::vector<Requests> in_, out_, result_;
-  Complex *data_ = nullptr, *middle_ = nullptr, *in_memory_ = nullptr, *out_memory_ = nullptr, *result_memory_ = nullptr, *gathered_ = nullptr,
-          *block_ = nullptr;
+  Complex *data_ = nullptr, *middle_ = nullptr, *in_memory_ = nullptr, *out_memory_ = nullptr,
+          *result_memory_ = nullptr, *gathered_ = nullptr, *block_ = nullptr;
   std::map<std::int64_t, LocalFft> over_columns_, over_rows_;  // by the width of a block
   std::vector<Complex> factors_;                               // of a row k1 and a column of the block
   Roots roots_{1};

@@ -1,6 +1,7 @@
-// A x = b by Gaussian elimination with partial pivoting, A dealt out block-cyclically over a grid of ranks: right-looking, b
-// being a column of its own, with the next panel factored and under way before the rest is updated (HPL: Dongarra, Luszczek,
-// Petitet, "The LINPACK Benchmark: past, present and future", Concurrency Computat. 15, 2003).
+// A x = b by Gaussian elimination with partial pivoting, A dealt out block-cyclically over a grid of ranks:
+// right-looking, b being a column of its own, with the next panel factored and under way before the rest is updated
+// (HPL: Dongarra, Luszczek, Petitet, "The LINPACK Benchmark: past, present and future", Concurrency Computat. 15,
+// 2003).
 #pragma once
 
 #include <mpi.h>
@@ -51,9 +52,16 @@ class Elimination {
  public:
   // `memory` has Places(plan).doubles() doubles.
   Elimination(const Plan& plan, const GridRanks& grid, const Blas& blas, std::span<double> memory)
-      : plan_(plan), blas_(blas), computing_(host::carries_payload()), grid_(grid), rows_(plan.rows(grid.row)),
-        columns_(plan.columns(grid.column)), places_(plan), factorization_(rows_, grid.along_column, blas_, plan.seed),
-        exchange_(grid.along_column, plan.swap), broadcasts_(2, Broadcast(grid.along_row, plan.route)) {
+      : plan_(plan),
+        blas_(blas),
+        computing_(host::carries_payload()),
+        grid_(grid),
+        rows_(plan.rows(grid.row)),
+        columns_(plan.columns(grid.column)),
+        places_(plan),
+        factorization_(rows_, grid.along_column, blas_, plan.seed),
+        exchange_(grid.along_column, plan.swap),
+        broadcasts_(2, Broadcast(grid.along_row, plan.route)) {
     std::size_t at = 0;
     const auto take = [&](std::int64_t doubles) {
       const auto piece = memory.subspan(at, static_cast<std::size_t>(doubles));
@@ -79,7 +87,8 @@ class Elimination {
       const std::int64_t column = columns_.global(j);
       for (std::int64_t first = 0; first < local_rows; first += plan_.block) {
         const std::int64_t row = rows_.global(first), number = std::min(plan_.block, local_rows - first);
-        for (std::int64_t i = 0; i < number; ++i) *a_.at(first + i, j) = element(plan_.seed, plan_.order, row + i, column);
+        for (std::int64_t i = 0; i < number; ++i)
+          *a_.at(first + i, j) = element(plan_.seed, plan_.order, row + i, column);
       }
     }
     for (int i = 0; i < places_.panels; ++i) std::ranges::fill(panels_[i].room, 0);
@@ -190,7 +199,8 @@ class Elimination {
     broadcast.finish();
     panel.place(block, rows_, columns_);
     if (panel.root_column == columns_.mine) {
-      const std::int64_t column = columns_.before(panel.first), row = rows_.before(panel.first), rows = rows_.size() - row;
+      const std::int64_t column = columns_.before(panel.first), row = rows_.before(panel.first),
+                         rows = rows_.size() - row;
       const Matrix place = panel.has_diagonal ? panel.top : panel.below;
       run(0, 16 * static_cast<double>(rows * panel.width), [&] {
         for (std::int64_t j = 0; j < panel.width; ++j) std::copy_n(a_.at(row, column + j), rows, place.at(0, j));
@@ -198,7 +208,8 @@ class Elimination {
       factorization_(panel);
       if (panel.has_diagonal) {
         run(0, 16 * static_cast<double>(panel.width * panel.width), [&] {
-          for (std::int64_t j = 0; j < panel.width; ++j) std::copy_n(panel.top.at(0, j), panel.width, a_.at(row, column + j));
+          for (std::int64_t j = 0; j < panel.width; ++j)
+            std::copy_n(panel.top.at(0, j), panel.width, a_.at(row, column + j));
         });
       }
       if (on_panel) on_panel(panel);
@@ -207,13 +218,16 @@ class Elimination {
                     panel.pivots.data(), panel.pivots.size());
   }
 
-  // Columns `begin` to `end` of this rank: rows change places, U's rows are solved for, the rest is reduced. `under_way` is
-  // looked after meanwhile.
-  void update(const Panel& panel, const Interchange& moves, std::int64_t begin, std::int64_t end, Broadcast* under_way) {
+  // Columns `begin` to `end` of this rank: rows change places, U's rows are solved for, the rest is reduced.
+  // `under_way` is looked after meanwhile.
+  void update(const Panel& panel, const Interchange& moves, std::int64_t begin, std::int64_t end,
+              Broadcast* under_way) {
     const std::int64_t columns = end - begin, width = panel.width, below = panel.rows_below;
     if (under_way) under_way->advance();
-    if (rows_.parts > 1) swap_with_others(panel, moves, begin, columns);
-    else swap_here(panel, moves, begin, columns);
+    if (rows_.parts > 1)
+      swap_with_others(panel, moves, begin, columns);
+    else
+      swap_here(panel, moves, begin, columns);
     run(static_cast<double>(width * width * columns), 16 * static_cast<double>(width * columns), [&] {
       blas_.trsm(width, columns, panel.top.data, panel.top.ld, u_, width);
       if (panel.has_diagonal)
@@ -221,7 +235,8 @@ class Elimination {
           std::copy_n(u_ + j * width, width, a_.at(panel.first_below - width, begin + j));
         });
     });
-    const std::int64_t chunks = under_way && plan_.grid.columns > 1 ? std::clamp<std::int64_t>(columns / 1024, 1, 4) : 1;
+    const std::int64_t chunks =
+        under_way && plan_.grid.columns > 1 ? std::clamp<std::int64_t>(columns / 1024, 1, 4) : 1;
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
       const std::int64_t first = columns * chunk / chunks, number = columns * (chunk + 1) / chunks - first;
       const double elements = static_cast<double>(below * number);
@@ -291,7 +306,8 @@ class Elimination {
       });
     });
     if (columns > 0)
-      exchange_(reinterpret_cast<std::byte*>(all), of_all, reinterpret_cast<std::byte*>(spread), of_spread, panel.root_row);
+      exchange_(reinterpret_cast<std::byte*>(all), of_all, reinterpret_cast<std::byte*>(spread), of_spread,
+                panel.root_row);
     run(0, 32 * static_cast<double>(width * columns), [&] {
       const auto& mine = moves.from_top[me];
       const double* const in = piece_of(spread, of_spread, me);
@@ -306,8 +322,8 @@ class Elimination {
     });
   }
 
-  // U x = y, block by block from the last: what each rank has summed up comes together where the diagonal block is, and the
-  // unknowns found go to its grid column.
+  // U x = y, block by block from the last: what each rank has summed up comes together where the diagonal block is, and
+  // the unknowns found go to its grid column.
   void substitute() {
     if (computing_) std::ranges::fill(sums_, 0);
     const int y_column = columns_.owner(plan_.order);

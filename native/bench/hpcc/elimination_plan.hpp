@@ -73,8 +73,10 @@ inline Plan largest(const Plan& plan, std::int64_t doubles, std::int64_t given_b
   std::int64_t low = 1, high = most_order;
   while (low < high) {
     const std::int64_t order = (low + high + 1) / 2;
-    if (Places(of_order(plan, order, given_block)).doubles() <= doubles) low = order;
-    else high = order - 1;
+    if (Places(of_order(plan, order, given_block)).doubles() <= doubles)
+      low = order;
+    else
+      high = order - 1;
   }
   return of_order(plan, low, given_block);
 }

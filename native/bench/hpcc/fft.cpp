@@ -16,13 +16,20 @@ namespace {
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), scope_(scope_of(t)), idle_(!computes(t, scope_)), comm_(scope_ == Scope::global ? t.comm() : MPI_COMM_SELF),
-        ranks_(scope_ == Scope::global ? t.ranks() : 1), shape_(chosen_shape()), tuning_(tuning_of(shape_, ranks_, t.session().cache_bytes, t.deterministic())),
-        forward_(comm_, shape_, -1, tuning_), back_(comm_, shape_.swapped(), 1, tuning_) {}
+      : t_(t),
+        scope_(scope_of(t)),
+        idle_(!computes(t, scope_)),
+        comm_(scope_ == Scope::global ? t.comm() : MPI_COMM_SELF),
+        ranks_(scope_ == Scope::global ? t.ranks() : 1),
+        shape_(chosen_shape()),
+        tuning_(tuning_of(shape_, ranks_, t.session().cache_bytes, t.deterministic())),
+        forward_(comm_, shape_, -1, tuning_),
+        back_(comm_, shape_.swapped(), 1, tuning_) {}
 
   void operator()() {
     const Fftw* fftw = agreed_fftw(t_);
-    const std::int64_t data = forward_.data_elements(), work = std::max(forward_.work_elements(), back_.work_elements());
+    const std::int64_t data = forward_.data_elements(),
+                       work = std::max(forward_.work_elements(), back_.work_elements());
     const HugePages pages = pages_of(t_, idle_ ? 0 : static_cast<std::size_t>(data + work) * sizeof(Complex));
     data_ = pages.as<Complex>();
     std::string wrong;
@@ -35,9 +42,11 @@ class Study {
     if (fftw)
       if (const std::string reason = first_said(t_.assembly().comm(), wrong); !reason.empty()) throw Skip(reason);
     t_.number("n", shape_.n());
-    t_.note("n", std::to_string(shape_.n()) + " = " + std::to_string(shape_.n1) + " x " + std::to_string(shape_.n2) + ", " +
-                     std::to_string(tuning_.columns * tuning_.blocks) + " columns at once");
-    if (fftw) t_.note("fft", fftw->name() + "; plans measured, at most " + std::to_string(fft_planning_s) + " s each, not timed");
+    t_.note("n", std::to_string(shape_.n()) + " = " + std::to_string(shape_.n1) + " x " + std::to_string(shape_.n2) +
+                     ", " + std::to_string(tuning_.columns * tuning_.blocks) + " columns at once");
+    if (fftw)
+      t_.note("fft",
+              fftw->name() + "; plans measured, at most " + std::to_string(fft_planning_s) + " s each, not timed");
 
     const double start_s = clock::now();
     for (int repetition = 0; repetition < most_repetitions; ++repetition) {
@@ -57,19 +66,27 @@ class Study {
     if (n > 0) {
       const FftShape shape = shape_of_length(n, ranks_);
       if (shape.n1 == 0)
-        throw UsageError("n=" + std::to_string(n) + " has no two factors of at least " + std::to_string(ranks_) + ", the number of ranks: give one that has, such as " +
-                         std::to_string(longest_shape(std::max<std::int64_t>(n, 4 * ranks_ * ranks_), ranks_, [](FftShape) { return true; }).n()));
+        throw UsageError(
+            "n=" + std::to_string(n) + " has no two factors of at least " + std::to_string(ranks_) +
+            ", the number of ranks: give one that has, such as " +
+            std::to_string(longest_shape(std::max<std::int64_t>(n, 4 * ranks_ * ranks_), ranks_, [](FftShape) {
+                             return true;
+                           }).n()));
       return shape;
     }
-    const FftShape shape = longest_shape(bytes / 32 * ranks_, ranks_, [&](FftShape shape) { return bytes_of(shape) <= bytes; });
-    if (shape.n1 == 0) throw UsageError("memory=" + t_.text("memory") + " is too little for a transform over " + std::to_string(ranks_) + " ranks: give more");
+    const FftShape shape =
+        longest_shape(bytes / 32 * ranks_, ranks_, [&](FftShape shape) { return bytes_of(shape) <= bytes; });
+    if (shape.n1 == 0)
+      throw UsageError("memory=" + t_.text("memory") + " is too little for a transform over " + std::to_string(ranks_) +
+                       " ranks: give more");
     return shape;
   }
 
   std::int64_t bytes_of(FftShape shape) const {
     const FftTuning tuning = tuning_of(shape, ranks_, t_.session().cache_bytes, t_.deterministic());
     const DistributedFft forward(comm_, shape, -1, tuning), back(comm_, shape.swapped(), 1, tuning);
-    return 16 * (forward.data_elements() + std::max(forward.work_elements(), back.work_elements()) + forward.table_elements() + back.table_elements());
+    return 16 * (forward.data_elements() + std::max(forward.work_elements(), back.work_elements()) +
+                 forward.table_elements() + back.table_elements());
   }
 
   void transform(int repetition) {
@@ -80,12 +97,15 @@ class Study {
       for (std::int64_t j = 0; j < before.size; ++j) data_[j] = fft_input(seed, before.begin + j);
 
     double mine_s = 0;
-    const double slowest_s = t_.measured("fft", [&] {
-      if (idle_) return;
-      const double start_s = clock::now();
-      forward_();
-      mine_s = clock::now() - start_s;
-    }, idle_);
+    const double slowest_s = t_.measured(
+        "fft",
+        [&] {
+          if (idle_) return;
+          const double start_s = clock::now();
+          forward_();
+          mine_s = clock::now() - start_s;
+        },
+        idle_);
     const double n = static_cast<double>(shape_.n()), flops = 5 * n * std::log2(n);
     t_.report("rate", scope_ == Scope::global ? flops / slowest_s : mean(flops / mine_s));
     if (!host::carries_payload()) {
@@ -97,13 +117,16 @@ class Study {
     if (computed) {
       const auto m = static_cast<std::int64_t>(random_at(~seed, 0) % static_cast<std::uint64_t>(shape_.n()));
       const FftChecksum checksum(shape_.n(), m);
-      sums = checksum.residual(comm_, checksum.of_output(data_, after.begin, after.size), checksum.of_input(seed, before.begin, before.size));
+      sums = checksum.residual(comm_, checksum.of_output(data_, after.begin, after.size),
+                               checksum.of_input(seed, before.begin, before.size));
       back_();
       residual = fft_residual(seed, data_, before.begin, before.size, shape_.n());
     }
     t_.confirm(sums < fft_threshold && residual < fft_threshold,
-               sums < fft_threshold ? "transformed forth and back elements are off by " + format(residual) + " ln n eps, where less than 16 is allowed"
-                                    : "a checksum of the transform is off by " + format(sums) + " n ln n eps, where less than 16 is allowed");
+               sums < fft_threshold ? "transformed forth and back elements are off by " + format(residual) +
+                                          " ln n eps, where less than 16 is allowed"
+                                    : "a checksum of the transform is off by " + format(sums) +
+                                          " n ln n eps, where less than 16 is allowed");
     t_.report("residual", t_.worst(residual));
   }
 

@@ -1,12 +1,13 @@
 // Whether a transform is right, without another transform.
 //
-// The way back finds what got lost, but not factors that are wrong both ways. So the forward transform is checked by itself:
-// for any m, with z = exp(2 pi i (m + 1/2) / n), which is no n-th root of unity,
+// The way back finds what got lost, but not factors that are wrong both ways. So the forward transform is checked by
+// itself: for any m, with z = exp(2 pi i (m + 1/2) / n), which is no n-th root of unity,
 //
 //     sum over k of z^k X_k  =  sum over j of x_j 2 / (1 - exp(2 pi i (m + 1/2 - j) / n)),
 //
-// the sum over k of a geometric series, whose n-th power is -1. All weights on the left are of modulus 1: any element that
-// is wrong shows (a checksum, as in J.-Y. Jou, J. Abraham, "Fault-tolerant FFT networks", IEEE Trans. Computers 37(5), 1988).
+// the sum over k of a geometric series, whose n-th power is -1. All weights on the left are of modulus 1: any element
+// that is wrong shows (a checksum, as in J.-Y. Jou, J. Abraham, "Fault-tolerant FFT networks", IEEE Trans. Computers
+// 37(5), 1988).
 #pragma once
 
 #include <mpi.h>
@@ -31,7 +32,8 @@ inline Complex fft_input(std::uint64_t seed, std::int64_t j) {
 }
 
 // Largest deviation from the input, with a factor n, over ln n eps; of one rank. What is no number is infinitely far.
-inline double fft_residual(std::uint64_t seed, const Complex* back, std::int64_t begin, std::int64_t size, std::int64_t n) {
+inline double fft_residual(std::uint64_t seed, const Complex* back, std::int64_t begin, std::int64_t size,
+                           std::int64_t n) {
   double worst = 0;
   for (std::int64_t j = 0; j < size; ++j) {
     const double off = std::abs(back[j] / static_cast<double>(n) - fft_input(seed, begin + j));
@@ -43,7 +45,8 @@ inline double fft_residual(std::uint64_t seed, const Complex* back, std::int64_t
 class FftChecksum {
  public:
   FftChecksum(std::int64_t n, std::int64_t m) : n_(n), m_(m) {
-    for (std::int64_t i = 0; i < run; ++i) along_output_.push_back(output_root(i)), along_input_.push_back(input_root(m - i));
+    for (std::int64_t i = 0; i < run; ++i)
+      along_output_.push_back(output_root(i)), along_input_.push_back(input_root(m - i));
     const Complex start = std::conj(input_root(m));
     for (Complex& step : along_input_) step = times(step, start);  // from the first element of a run on
   }
@@ -53,7 +56,8 @@ class FftChecksum {
     Sum sum;
     for (std::int64_t first = 0; first < size; first += run) {
       Complex inner = 0;
-      for (std::int64_t i = 0; i < std::min(run, size - first); ++i) inner += times(values[first + i], along_output_[static_cast<std::size_t>(i)]);
+      for (std::int64_t i = 0; i < std::min(run, size - first); ++i)
+        inner += times(values[first + i], along_output_[static_cast<std::size_t>(i)]);
       sum.add(times(inner, output_root(begin + first)));
     }
     return sum.value();

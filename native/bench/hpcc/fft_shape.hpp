@@ -20,17 +20,19 @@ inline std::vector<std::int64_t> smooth_numbers(std::int64_t most) {
   return found;
 }
 
-// The longest transform of at most `most` elements that `fits`: factors that are not far apart, and are shared out evenly
-// unless more than 3 % of the length is lost by that. {0, 0} if none does.
+// The longest transform of at most `most` elements that `fits`: factors that are not far apart, and are shared out
+// evenly unless more than 3 % of the length is lost by that. {0, 0} if none does.
 inline FftShape longest_shape(std::int64_t most, int ranks, const std::function<bool(FftShape)>& fits) {
   FftShape best{0, 0};
   for (const std::int64_t unit : {std::int64_t{ranks} * 8, std::int64_t{ranks}, std::int64_t{1}}) {
     std::vector<FftShape> shapes;
-    const std::vector<std::int64_t> lengths = smooth_numbers(2 * static_cast<std::int64_t>(std::sqrt(static_cast<double>(most))) / unit);
+    const std::vector<std::int64_t> lengths =
+        smooth_numbers(2 * static_cast<std::int64_t>(std::sqrt(static_cast<double>(most))) / unit);
     for (const std::int64_t a : lengths)
       for (const std::int64_t b : lengths) {
         const FftShape shape{unit * a, unit * b};
-        if (a <= b && b <= 4 * a && shape.n1 >= ranks && shape.n() >= 4 && shape.n() <= most && shape.n() > best.n()) shapes.push_back(shape);
+        if (a <= b && b <= 4 * a && shape.n1 >= ranks && shape.n() >= 4 && shape.n() <= most && shape.n() > best.n())
+          shapes.push_back(shape);
       }
     std::ranges::sort(shapes, [](const FftShape& one, const FftShape& other) { return one.n() > other.n(); });
     const auto found = std::ranges::find_if(shapes, fits);
@@ -39,8 +41,8 @@ inline FftShape longest_shape(std::int64_t most, int ranks, const std::function<
   return best;
 }
 
-// The two factors of n nearest to each other, of those that ranks share evenly if there are such, of which none is less than
-// the number of ranks. {0, 0} if there are none.
+// The two factors of n nearest to each other, of those that ranks share evenly if there are such, of which none is less
+// than the number of ranks. {0, 0} if there are none.
 inline FftShape shape_of_length(std::int64_t n, int ranks) {
   FftShape best{0, 0};
   bool even = false;
@@ -52,23 +54,25 @@ inline FftShape shape_of_length(std::int64_t n, int ranks) {
   return best;
 }
 
-// As measured on one node with shared memory: few and large messages, of slabs that are some megabytes. One rank has no messages
-// to wait for, and its slabs are single blocks. `cache_bytes`: of the last level.
+// As measured on one node with shared memory: few and large messages, of slabs that are some megabytes. One rank has no
+// messages to wait for, and its slabs are single blocks. `cache_bytes`: of the last level.
 inline FftTuning tuning_of(FftShape shape, int ranks, std::size_t cache_bytes, bool simulated) {
   constexpr std::int64_t block_bytes = 2 << 20, slab_bytes = 8 << 20, message_bytes = 64 << 10, least_slabs = 4;
   const std::int64_t length = std::max(shape.n1, shape.n2), element = sizeof(Complex);
   FftTuning tuning;
   tuning.columns = std::clamp<std::int64_t>(block_bytes / (element * length), 8, 16);
-  tuning.reuse = 2 * element * (shape.n() / ranks) > static_cast<std::int64_t>(cache_bytes / 2) ? Reuse::late : Reuse::soon;
+  tuning.reuse =
+      2 * element * (shape.n() / ranks) > static_cast<std::int64_t>(cache_bytes / 2) ? Reuse::late : Reuse::soon;
   if (ranks == 1) {
     tuning.blocks = 1, tuning.ahead = 0;
   } else if (simulated && ranks > 64) {
-    // A simulator works out who gets which bandwidth whenever a message begins or ends: in steps that all ranks begin together
-    // most do so at the same times.
+    // A simulator works out who gets which bandwidth whenever a message begins or ends: in steps that all ranks begin
+    // together most do so at the same times.
     tuning.blocks = length, tuning.ahead = 0, tuning.in_steps = true;
   } else {
     const std::int64_t block = element * tuning.columns * length, of_rank = length / ranks / tuning.columns;  // blocks
-    tuning.blocks = std::max<std::int64_t>(1, std::min(std::max(slab_bytes, ranks * message_bytes) / block, of_rank / least_slabs));
+    tuning.blocks =
+        std::max<std::int64_t>(1, std::min(std::max(slab_bytes, ranks * message_bytes) / block, of_rank / least_slabs));
     tuning.ahead = 1;
   }
   return tuning;

@@ -32,14 +32,16 @@ class Study {
     t.note("grid", std::to_string(plan_.grid.rows) + " x " + std::to_string(plan_.grid.columns));
     t.note("bcast", route_names[static_cast<std::size_t>(plan_.route)]);
     t.note("swap", swap_names[static_cast<std::size_t>(plan_.swap)]);
-    if (const std::string words = PanelFactorization::agreements(t.comm(), plan_.block).words(); plan_.grid.rows > 1 && !words.empty())
+    if (const std::string words = PanelFactorization::agreements(t.comm(), plan_.block).words();
+        plan_.grid.rows > 1 && !words.empty())
       t.note("pivots", "agreements on those of a panel: " + words);
   }
 
   void operator()() {
     const GridRanks grid(t_.comm(), plan_.grid);
     if (!panels_arrive(grid) || !rows_arrive(grid)) return;
-    Elimination elimination(plan_, grid, blas_, {memory_.as<double>(), static_cast<std::size_t>(Places(plan_).doubles())});
+    Elimination elimination(plan_, grid, blas_,
+                            {memory_.as<double>(), static_cast<std::size_t>(Places(plan_).doubles())});
     // Telling takes time from what is timed: of short ones nobody waits for news.
     double told_s = clock::now();
     elimination.on_progress = [&](double share) {
@@ -61,8 +63,8 @@ class Study {
     t_.report("residual", residual);
     const std::int64_t singular = elimination.singular_column();
     if (t_.confirm(singular < 0, "the matrix is singular: column " + std::to_string(singular) + " has no pivot"))
-      t_.confirm(residual < threshold,
-                 "the residual is " + std::to_string(residual) + ", not below 16: messages are wrong, or " + blas_.words());
+      t_.confirm(residual < threshold, "the residual is " + std::to_string(residual) +
+                                           ", not below 16: messages are wrong, or " + blas_.words());
   }
 
  private:
@@ -79,8 +81,8 @@ class Study {
     return given_order ? of_order(plan, given_order, given_block) : largest(plan, memory_of(t) / 8, given_block);
   }
 
-  // Whether what ranks send by this route arrives, bit by bit: a residual does not see all that may be wrong with a message.
-  // A sample of a panel, from every rank of the grid's row in turn. Collective.
+  // Whether what ranks send by this route arrives, bit by bit: a residual does not see all that may be wrong with a
+  // message. A sample of a panel, from every rank of the grid's row in turn. Collective.
   bool panels_arrive(const GridRanks& grid) {
     const int columns = plan_.grid.columns;
     if (columns == 1) return true;
@@ -127,7 +129,8 @@ class Study {
       const RowExchange exchange(grid.along_column, plan_.swap);
       const std::byte* const mine = sent_->first().data();
       for (int root = 0; root < rows; ++root) {
-        std::byte *const all = received_->first().data() + root * turn_bytes, *const spread = all + rows * sample_bytes_;
+        std::byte *const all = received_->first().data() + root * turn_bytes, *const spread =
+                                                                                  all + rows * sample_bytes_;
         std::memcpy(all + samples.begin(grid.row), mine + rows * sample_bytes_, sample_bytes_);
         if (root == grid.row) std::memcpy(spread, mine, rows * sample_bytes_);
         exchange(all, samples, spread, samples, root);

@@ -19,9 +19,13 @@ std::int64_t number_of_pairs(const Trial& t) {
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), budget_s_(seconds_of_axis(t, "pair_ms") / 2), long_bytes_(long_bytes(t)),
+      : t_(t),
+        budget_s_(seconds_of_axis(t, "pair_ms") / 2),
+        long_bytes_(long_bytes(t)),
         pairs_(strided_pairs(t.ranks(), number_of_pairs(t), t.seed())),
-        round_trips_(t, long_bytes_), latency_s_(pairs_.size(), 0), long_s_(pairs_.size(), 0) {}
+        round_trips_(t, long_bytes_),
+        latency_s_(pairs_.size(), 0),
+        long_s_(pairs_.size(), 0) {}
 
   void operator()() {
     for (const Pair& pair : pairs_)
@@ -59,7 +63,8 @@ class Study {
   }
 
   void tell(const std::string& quantity, const std::vector<double>& values) {
-    t_.report(quantity + "_mean", std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()));
+    t_.report(quantity + "_mean",
+              std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()));
     t_.report(quantity + "_min", std::ranges::min(values));
     t_.report(quantity + "_max", std::ranges::max(values));
   }

@@ -1,6 +1,6 @@
-// Columns of a matrix that are factored together, by the ranks of one grid column: LU with partial pivoting, recursive in
-// columns so that most of it is a product of matrices (S. Toledo, "Locality of reference in LU decomposition with partial
-// pivoting", SIAM J. Matrix Anal. Appl. 18, 1997).
+// Columns of a matrix that are factored together, by the ranks of one grid column: LU with partial pivoting, recursive
+// in columns so that most of it is a product of matrices (S. Toledo, "Locality of reference in LU decomposition with
+// partial pivoting", SIAM J. Matrix Anal. Appl. 18, 1997).
 #pragma once
 
 #include <mpi.h>
@@ -28,9 +28,9 @@ struct Matrix {
   double* at(std::int64_t i, std::int64_t j) const { return data + i + j * ld; }
 };
 
-// Block k of columns, of this rank. Every rank of the grid has `top`, the rows of the diagonal block after pivoting: L with
-// ones on its diagonal that are not stored, and U. `below` are the rows of L that this rank has under it. On ranks that have
-// the diagonal block both are one piece, so that the elimination runs through it.
+// Block k of columns, of this rank. Every rank of the grid has `top`, the rows of the diagonal block after pivoting: L
+// with ones on its diagonal that are not stored, and U. `below` are the rows of L that this rank has under it. On ranks
+// that have the diagonal block both are one piece, so that the elimination runs through it.
 struct Panel {
   std::int64_t block = 0, first = 0, width = 0;  // which, its first row and column of all, and how many columns
   int root_row = 0, root_column = 0;             // of the grid, where the diagonal block is
@@ -47,8 +47,10 @@ struct Panel {
     first_below = rows.before(first + width), rows_below = rows.size() - first_below;
     const std::int64_t step = has_diagonal ? width + rows_below : width;
     top = {room.data(), step};
-    if (has_diagonal) below = {room.data() + width, step};
-    else below = {room.data() + width * width, std::max<std::int64_t>(rows_below, 1)};
+    if (has_diagonal)
+      below = {room.data() + width, step};
+    else
+      below = {room.data() + width * width, std::max<std::int64_t>(rows_below, 1)};
     data = room.first(static_cast<std::size_t>(width * (width + rows_below)));
     pivots.resize(static_cast<std::size_t>(width));
   }
@@ -97,13 +99,16 @@ class PanelFactorization {
   std::int64_t singular_column() const { return singular_; }
 
  private:
-  static constexpr std::int64_t leaf = 12;   // columns that are eliminated one by one
-  static constexpr std::int64_t header = 3;  // of an offer: the pivot's magnitude, its row, whether the row on top is in it
+  static constexpr std::int64_t leaf = 12;  // columns that are eliminated one by one
+  static constexpr std::int64_t header =
+      3;  // of an offer: the pivot's magnitude, its row, whether the row on top is in it
 
   template <class Kernel>
   void run(double flops, double bytes, const Kernel& kernel) {
-    if (rows_.parts == 1) kernel();
-    else work::run({flops, bytes}, kernel);
+    if (rows_.parts == 1)
+      kernel();
+    else
+      work::run({flops, bytes}, kernel);
   }
 
   // What is left of a column from row `from` of the panel on; this rank's.
@@ -130,24 +135,28 @@ class PanelFactorization {
     if (columns <= leaf) {
       if (computing_)
         for (std::int64_t j = begin; j < end; ++j) eliminate(begin, j);
-      else imagine_elimination(begin, end);
+      else
+        imagine_elimination(begin, end);
       return;
     }
-    const std::int64_t half = (columns / 2 + leaf - 1) / leaf * leaf, middle = begin + (half < columns ? half : columns / 2);
+    const std::int64_t half = (columns / 2 + leaf - 1) / leaf * leaf,
+                       middle = begin + (half < columns ? half : columns / 2);
     factor(begin, middle);
     const Matrix &top = panel_->top, under = left(middle);
     const std::int64_t width = middle - begin, others = end - middle, rows = rows_left(middle);
     const double flops = static_cast<double>(width * others) * static_cast<double>(width + 2 * rows);
     run(flops, 16.0 * static_cast<double>(rows * others), [&] {
       blas_.trsm(width, others, top.at(begin, begin), top.ld, top.at(begin, middle), top.ld);
-      blas_.gemm(rows, others, width, -1, under.at(0, begin), under.ld, top.at(begin, middle), top.ld, 1, under.at(0, middle),
-                 under.ld);
+      blas_.gemm(rows, others, width, -1, under.at(0, begin), under.ld, top.at(begin, middle), top.ld, 1,
+                 under.at(0, middle), under.ld);
     });
     factor(middle, end);
   }
 
   // Of one column, with its division; columns that are eliminated one by one are in a cache.
-  double flops_of(std::int64_t begin, std::int64_t j) const { return static_cast<double>(2 * rows_left(j) * (j - begin + 1)); }
+  double flops_of(std::int64_t begin, std::int64_t j) const {
+    return static_cast<double>(2 * rows_left(j) * (j - begin + 1));
+  }
 
   // Column j, of which the columns from `begin` on are still to be taken.
   void eliminate(std::int64_t begin, std::int64_t j) {
@@ -180,8 +189,10 @@ class PanelFactorization {
     const std::int64_t number = rows_left(j + 1);
     const double divisor = *panel_->top.at(j, j), factor = 1 / divisor;
     // The inverse of what is too small overflows.
-    if (std::isfinite(factor)) for (std::int64_t i = 0; i < number; ++i) multipliers[i] *= factor;
-    else for (std::int64_t i = 0; i < number; ++i) multipliers[i] /= divisor;
+    if (std::isfinite(factor))
+      for (std::int64_t i = 0; i < number; ++i) multipliers[i] *= factor;
+    else
+      for (std::int64_t i = 0; i < number; ++i) multipliers[i] /= divisor;
   }
 
   // column -= columns * factors, four at a time, so that the column itself is read and written less often.
@@ -197,8 +208,8 @@ class PanelFactorization {
       for (std::int64_t i = 0; i < rows; ++i) column[i] -= columns[i + k * ld] * factors[k];
   }
 
-  // Where the first of the greatest magnitudes is. Magnitudes are compared in lanes, which processors do at once; what is no
-  // number is never the greatest.
+  // Where the first of the greatest magnitudes is. Magnitudes are compared in lanes, which processors do at once; what
+  // is no number is never the greatest.
   static std::int64_t greatest(const double* column, std::int64_t rows) {
     constexpr std::int64_t lanes = 8, strip = 16 * lanes;
     double most = 0;
@@ -221,8 +232,8 @@ class PanelFactorization {
     return found;
   }
 
-  // All ranks of the grid column choose the pivot of column j, and learn its row and the one that stands on top; both change
-  // places. One exchange, as in HPL (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib).
+  // All ranks of the grid column choose the pivot of column j, and learn its row and the one that stands on top; both
+  // change places. One exchange, as in HPL (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib).
   double agree(std::int64_t j, std::int64_t best, double magnitude) {
     const std::int64_t width = panel_->width, words = header + 2 * width;
     double *const mine = words_.data(), *const chosen = mine + words;

@@ -1,5 +1,5 @@
-// How a panel gets from the grid column that factored it to the others of its grid row, while these compute. Routes after
-// HPL's (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib); `tree` and `library` are what any MPI has.
+// How a panel gets from the grid column that factored it to the others of its grid row, while these compute. Routes
+// after HPL's (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib); `tree` and `library` are what any MPI has.
 #pragma once
 
 #include <mpi.h>
@@ -32,7 +32,9 @@ struct Link {
 
 inline Link link_of(Route route, int distance, int ranks) {
   Link link{distance - 1, {}};
-  const auto hand_to = [&](int next) { if (next < ranks) link.to.push_back(next); };
+  const auto hand_to = [&](int next) {
+    if (next < ranks) link.to.push_back(next);
+  };
   switch (route) {
     case Route::ring_first:  // the one that factors next has nothing to do but that
       if (distance == 2) link.from = 0;
@@ -53,7 +55,8 @@ inline Link link_of(Route route, int distance, int ranks) {
       for (int bit = low / 2; bit >= 1; bit /= 2) hand_to(distance + bit);
       break;
     }
-    default: hand_to(distance + 1);
+    default:
+      hand_to(distance + 1);
   }
   if (distance == 0) link.from = -1;
   return link;
@@ -69,8 +72,10 @@ class Relay {
     to_.clear();
     for (const int distance : link.to) to_.push_back((root + distance) % ranks);
     sent_.assign(to_.size(), MPI_REQUEST_NULL);
-    if (receiving_) MPI_Irecv(data, count, type, (root + link.from) % ranks, tag, comm, &received_);
-    else hand_on();
+    if (receiving_)
+      MPI_Irecv(data, count, type, (root + link.from) % ranks, tag, comm, &received_);
+    else
+      hand_on();
   }
   // Hands on what has come.
   void advance() {
@@ -99,8 +104,8 @@ class Relay {
   std::vector<MPI_Request> sent_;
 };
 
-// Of one panel and its pivots, from `root` to all ranks of a grid row. Pivots decide what is sent next: they are a message
-// of their own.
+// Of one panel and its pivots, from `root` to all ranks of a grid row. Pivots decide what is sent next: they are a
+// message of their own.
 class Broadcast {
  public:
   Broadcast(MPI_Comm grid_row, Route route) : comm_(grid_row), route_(route) {
@@ -111,14 +116,16 @@ class Broadcast {
   void start(int root, std::byte* data, std::size_t bytes, std::int64_t* pivots, std::size_t number) {
     if (ranks_ == 1) return;
     const int distance = (rank_ - root + ranks_) % ranks_;
-    pivots_.start(comm_, root, link_of(Route::tree, distance, ranks_), pivots, static_cast<int>(number), MPI_INT64_T, pivots_tag);
+    pivots_.start(comm_, root, link_of(Route::tree, distance, ranks_), pivots, static_cast<int>(number), MPI_INT64_T,
+                  pivots_tag);
     if (route_ == Route::library) {
       MPI_Ibcast(data, static_cast<int>(bytes), MPI_BYTE, root, comm_, &request_);
     } else if (route_ == Route::long_) {
       start_pieces(root, distance, data, bytes);
     } else {
       relays_.resize(1);
-      relays_[0].start(comm_, root, link_of(route_, distance, ranks_), data, static_cast<int>(bytes), MPI_BYTE, panel_tag);
+      relays_[0].start(comm_, root, link_of(route_, distance, ranks_), data, static_cast<int>(bytes), MPI_BYTE,
+                       panel_tag);
     }
   }
   // To be called now and then between start() and arrive().
@@ -170,7 +177,8 @@ class Broadcast {
         if (next < ranks_ && next != piece) link.to.push_back(next);
       }
       const auto begin_of = [&](int number) {
-        return bytes / sizeof(double) * static_cast<std::size_t>(number) / static_cast<std::size_t>(ranks_) * sizeof(double);
+        return bytes / sizeof(double) * static_cast<std::size_t>(number) / static_cast<std::size_t>(ranks_) *
+               sizeof(double);
       };
       relays_[static_cast<std::size_t>(piece)].start(comm_, root, link, data + begin_of(piece),
                                                      static_cast<int>(begin_of(piece + 1) - begin_of(piece)), MPI_BYTE,

@@ -35,10 +35,11 @@ class Product {
   double bytes() const { return 4 * 8 * static_cast<double>(n_) * static_cast<double>(n_); }
   std::span<double> c() { return {c_, static_cast<std::size_t>(n_ * n_)}; }
 
-  // |(alpha A B + beta C0) x - C x| / (|C| |x| n eps) in the maximum norm, by products with a vector: below 16 it is right.
-  // No element of x is small, so that none of C gets lost.
+  // |(alpha A B + beta C0) x - C x| / (|C| |x| n eps) in the maximum norm, by products with a vector: below 16 it is
+  // right. No element of x is small, so that none of C gets lost.
   double residual() {
-    for (std::int64_t i = 0; i < n_; ++i) x_[i] = 1 + centred(random_at(seed_, static_cast<std::uint64_t>(4 * n_ * n_ + i)));
+    for (std::int64_t i = 0; i < n_; ++i)
+      x_[i] = 1 + centred(random_at(seed_, static_cast<std::uint64_t>(4 * n_ * n_ + i)));
     std::fill_n(bx_, n_, 0), std::fill_n(expected_, n_, 0), std::fill_n(sums_, n_, 0);
     add_product(1, b_, x_, bx_);
     add_product(alpha, a_, bx_, expected_);

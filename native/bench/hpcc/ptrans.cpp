@@ -1,4 +1,5 @@
-// PTRANS: C becomes C + A^T, both dealt out in blocks over a grid of ranks: what the network gives to all pairs at once.
+// PTRANS: C becomes C + A^T, both dealt out in blocks over a grid of ranks: what the network gives to all pairs at
+// once.
 #include <cfloat>
 
 #include "bench/hpcc/transposition.hpp"
@@ -13,10 +14,16 @@ constexpr int repetitions = 5;  // after one that does not count
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), memory_bytes_(memory_of(t)), buffer_bytes_(std::min(memory_bytes_ / 16, most_buffer_bytes)), matrix_(matrix_of()),
+      : t_(t),
+        memory_bytes_(memory_of(t)),
+        buffer_bytes_(std::min(memory_bytes_ / 16, most_buffer_bytes)),
+        matrix_(matrix_of()),
         transposition_(t.comm(), matrix_, buffer_bytes_),
-        pages_(pages_of(t, static_cast<std::size_t>(2 * matrix_.elements() + transposition_.buffer_elements()) * sizeof(double))),
-        a_(pages_.as<double>()), c_(a_ + matrix_.elements()), buffers_(c_ + matrix_.elements()) {}
+        pages_(pages_of(
+            t, static_cast<std::size_t>(2 * matrix_.elements() + transposition_.buffer_elements()) * sizeof(double))),
+        a_(pages_.as<double>()),
+        c_(a_ + matrix_.elements()),
+        buffers_(c_ + matrix_.elements()) {}
 
   void operator()() {
     if (host::carries_payload()) fill();

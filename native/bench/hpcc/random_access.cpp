@@ -1,5 +1,5 @@
-// RandomAccess: words of a large table, picked at random, are XORed with a number; on one rank, on each for itself, or all
-// ranks on one table. No two ranks write to the same word, so that no update is lost, and none may be wrong.
+// RandomAccess: words of a large table, picked at random, are XORed with a number; on one rank, on each for itself, or
+// all ranks on one table. No two ranks write to the same word, so that no update is lost, and none may be wrong.
 #include <bit>
 
 #include "bench/hpcc/scope.hpp"
@@ -25,10 +25,15 @@ int bits_of(std::int64_t memory_bytes) {
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), scope_(scope_of(t)), idle_(!computes(t, scope_)), time_s_(static_cast<double>(bounded(t, "time_s", 1, 36'000))),
-        share_{bits_of(memory_of(t) * parts()), parts()}, mine_(scope_ == Scope::global ? t.rank() : 0),
+      : t_(t),
+        scope_(scope_of(t)),
+        idle_(!computes(t, scope_)),
+        time_s_(static_cast<double>(bounded(t, "time_s", 1, 36'000))),
+        share_{bits_of(memory_of(t) * parts()), parts()},
+        mine_(scope_ == Scope::global ? t.rank() : 0),
         pages_(pages_of(t, idle_ ? 1 : share_.count(mine_) * sizeof(std::uint64_t))),
-        part_{pages_.as<std::uint64_t>(), share_.first(mine_), share_.count(mine_), share_.mask()}, router_(t.comm(), share_) {
+        part_{pages_.as<std::uint64_t>(), share_.first(mine_), share_.count(mine_), share_.mask()},
+        router_(t.comm(), share_) {
     const std::int64_t all = updates_per_word << share_.bits;
     first_ = all / parts() * mine_ + all % parts() * mine_ / parts();
     most_ = all / parts() * (mine_ + 1) + all % parts() * (mine_ + 1) / parts() - first_;
@@ -43,9 +48,12 @@ class Study {
     if (stores) reset(part_);
     tally_ = {};
     double own_s = 0;
-    const double slowest_s = t_.measured("random_access", [&] {
-      if (!idle_) own_s = seconds_of(batches_);
-    }, idle_);
+    const double slowest_s = t_.measured(
+        "random_access",
+        [&] {
+          if (!idle_) own_s = seconds_of(batches_);
+        },
+        idle_);
 
     const double own_updates = idle_ ? 0 : static_cast<double>(range(batches_).count);
     const double rate = idle_ ? 0 : own_updates / (scope_ == Scope::global ? slowest_s : own_s);
@@ -74,7 +82,8 @@ class Study {
 
   void run(std::int64_t batches) {
     const auto deliver = [this](std::span<const std::uint64_t> come) {
-      work::run({.bytes = bytes_of_update * static_cast<double>(come.size())}, [&] { updates::apply(part_, come, tally_); });
+      work::run({.bytes = bytes_of_update * static_cast<double>(come.size())},
+                [&] { updates::apply(part_, come, tally_); });
     };
     std::uint64_t numbers[batch], state = updates::starts(first_);
     const std::int64_t count = range(batches).count;
@@ -91,9 +100,12 @@ class Study {
     constexpr double enough_s = 0.2;
     for (std::int64_t batches = 64;; batches *= 4) {
       if (batches >= batches_) return batches_;
-      const double seconds = t_.seconds_of(1, [&](std::int64_t) {
-        if (!idle_) run(batches);
-      }, idle_);
+      const double seconds = t_.seconds_of(
+          1,
+          [&](std::int64_t) {
+            if (!idle_) run(batches);
+          },
+          idle_);
       if (seconds > enough_s)
         return std::clamp<std::int64_t>(std::llround(static_cast<double>(batches) * time_s_ / seconds), 1, batches_);
     }

@@ -1,5 +1,5 @@
-// Rows that change places: the pivots' rows, of which all ranks of a grid column need those that become rows of U, and the
-// rows that stood on top before, which go where the pivots came from.
+// Rows that change places: the pivots' rows, of which all ranks of a grid column need those that become rows of U, and
+// the rows that stood on top before, which go where the pivots came from.
 #pragma once
 
 #include <mpi.h>
@@ -19,8 +19,8 @@
 
 namespace kiviat {
 
-// Binary exchange, where everybody gets everything in log2 steps; spread and roll, where rows from the top go to those who
-// get them and U goes round a ring; or as the library scatters and gathers.
+// Binary exchange, where everybody gets everything in log2 steps; spread and roll, where rows from the top go to those
+// who get them and U goes round a ring; or as the library scatters and gathers.
 enum class Swap { exchange, roll, library };
 inline constexpr std::array swap_names = {"exchange", "roll", "library"};
 
@@ -38,28 +38,32 @@ struct Interchange {
   std::vector<std::vector<Move>> to_top;    // rows of the ranks that become row `index` of U
   std::vector<std::vector<Move>> from_top;  // row `index` of the diagonal block becomes a row of the ranks
 
-  Interchange(const Panel& panel, const Cyclic& rows) : to_top(static_cast<std::size_t>(rows.parts)), from_top(to_top.size()) {
+  Interchange(const Panel& panel, const Cyclic& rows)
+      : to_top(static_cast<std::size_t>(rows.parts)), from_top(to_top.size()) {
     std::vector<std::int64_t> on_top(panel.pivots.size());
     std::iota(on_top.begin(), on_top.end(), panel.first);
     std::map<std::int64_t, std::int64_t> elsewhere;  // what stands in rows below
     for (std::size_t j = 0; j < on_top.size(); ++j) {
       const std::int64_t pivot = panel.pivots[j], within = pivot - panel.first;
-      if (within < panel.width) std::swap(on_top[j], on_top[static_cast<std::size_t>(within)]);
-      else std::swap(on_top[j], elsewhere.try_emplace(pivot, pivot).first->second);
+      if (within < panel.width)
+        std::swap(on_top[j], on_top[static_cast<std::size_t>(within)]);
+      else
+        std::swap(on_top[j], elsewhere.try_emplace(pivot, pivot).first->second);
     }
     const auto local = [&](std::int64_t row) {
       const std::int64_t block = row / rows.block;
       return block / rows.parts * rows.block + row % rows.block;
     };
     for (std::size_t i = 0; i < on_top.size(); ++i)
-      to_top[static_cast<std::size_t>(rows.owner(on_top[i]))].push_back({local(on_top[i]), static_cast<std::int64_t>(i)});
+      to_top[static_cast<std::size_t>(rows.owner(on_top[i]))].push_back(
+          {local(on_top[i]), static_cast<std::int64_t>(i)});
     for (const auto& [row, was] : elsewhere)
       from_top[static_cast<std::size_t>(rows.owner(row))].push_back({local(row), was - panel.first});
   }
 };
 
-// What ranks have of rows that all shall have (`all`), and what the root has for each (`spread`): one piece for each rank,
-// its bytes and where it begins.
+// What ranks have of rows that all shall have (`all`), and what the root has for each (`spread`): one piece for each
+// rank, its bytes and where it begins.
 struct Pieces {
   std::vector<int> bytes, at;
   explicit Pieces(std::size_t ranks) : bytes(ranks), at(ranks) {}
@@ -76,17 +80,21 @@ class RowExchange {
     MPI_Comm_size(comm_, &ranks_);
   }
 
-  // Every rank has its piece of `all` in place, `root` all of `spread`. Afterwards every rank has all of `all`, and its piece
-  // of `spread`, in place.
+  // Every rank has its piece of `all` in place, `root` all of `spread`. Afterwards every rank has all of `all`, and its
+  // piece of `spread`, in place.
   void operator()(std::byte* all, const Pieces& of_all, std::byte* spread, const Pieces& of_spread, int root) const {
     if (ranks_ == 1) return;
     switch (swap_) {
-      case Swap::exchange: exchange(all, of_all, spread, of_spread.end(ranks_ - 1), root); break;
-      case Swap::roll: roll(all, of_all, spread, of_spread, root); break;
+      case Swap::exchange:
+        exchange(all, of_all, spread, of_spread.end(ranks_ - 1), root);
+        break;
+      case Swap::roll:
+        roll(all, of_all, spread, of_spread, root);
+        break;
       case Swap::library: {
         void* const mine = rank_ == root ? MPI_IN_PLACE : spread + of_spread.begin(rank_);
-        MPI_Scatterv(spread, of_spread.bytes.data(), of_spread.at.data(), MPI_BYTE, mine, of_spread.length(rank_), MPI_BYTE, root,
-                     comm_);
+        MPI_Scatterv(spread, of_spread.bytes.data(), of_spread.at.data(), MPI_BYTE, mine, of_spread.length(rank_),
+                     MPI_BYTE, root, comm_);
         MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, of_all.bytes.data(), of_all.at.data(), MPI_BYTE, comm_);
         break;
       }
@@ -96,8 +104,8 @@ class RowExchange {
  private:
   static constexpr int tag = 3;
 
-  // Both ways with one rank, as many parts as are not empty. Each has a tag of its own: SMPI 3.32 lets a short message overtake
-  // the long ones before it, and waits for ever.
+  // Both ways with one rank, as many parts as are not empty. Each has a tag of its own: SMPI 3.32 lets a short message
+  // overtake the long ones before it, and waits for ever.
   class Parts {
    public:
     Parts(MPI_Comm comm, int peer) : comm_(comm), peer_(peer) {}
@@ -115,7 +123,8 @@ class RowExchange {
     std::vector<MPI_Request> requests_;
   };
 
-  // Recursive doubling. Ranks beyond the largest power of two, `even`, speak through the one that is `even` before them.
+  // Recursive doubling. Ranks beyond the largest power of two, `even`, speak through the one that is `even` before
+  // them.
   void exchange(std::byte* all, const Pieces& of_all, std::byte* spread, int spread_bytes, int root) const {
     int even = 1;
     while (2 * even <= ranks_) even *= 2;
@@ -171,10 +180,12 @@ class RowExchange {
       for (int distance = 1; distance < ranks_; ++distance) {
         const int to = (root + distance) % ranks_;
         if (of_spread.length(to) > 0)
-          MPI_Isend(spread + of_spread.begin(to), of_spread.length(to), MPI_BYTE, to, tag, comm_, &requests.emplace_back());
+          MPI_Isend(spread + of_spread.begin(to), of_spread.length(to), MPI_BYTE, to, tag, comm_,
+                    &requests.emplace_back());
       }
     } else if (of_spread.length(rank_) > 0) {
-      MPI_Irecv(spread + of_spread.begin(rank_), of_spread.length(rank_), MPI_BYTE, root, tag, comm_, &requests.emplace_back());
+      MPI_Irecv(spread + of_spread.begin(rank_), of_spread.length(rank_), MPI_BYTE, root, tag, comm_,
+                &requests.emplace_back());
     }
     const int right = (rank_ + 1) % ranks_, left = (rank_ + ranks_ - 1) % ranks_;
     for (int step = 0; step + 1 < ranks_; ++step) {

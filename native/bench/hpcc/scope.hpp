@@ -1,5 +1,5 @@
-// Who computes, as HPC Challenge has it: one rank (single), every rank for itself at the same time (star, or embarrassingly
-// parallel), or all ranks on one problem (global, or MPI).
+// Who computes, as HPC Challenge has it: one rank (single), every rank for itself at the same time (star, or
+// embarrassingly parallel), or all ranks on one problem (global, or MPI).
 #pragma once
 
 #include <string>
@@ -11,7 +11,11 @@ namespace kiviat {
 enum class Scope { single, star, global };
 
 inline Axis scope_axis(bool has_global) {
-  Axis axis{"scope", has_global ? "global" : "star", "", "single: one rank alone; star: each rank by itself, all at once", {"single", "star"}};
+  Axis axis{"scope",
+            has_global ? "global" : "star",
+            "",
+            "single: one rank alone; star: each rank by itself, all at once",
+            {"single", "star"}};
   if (has_global) axis.help += "; global: all ranks on one problem", axis.values.push_back("global");
   return axis;
 }

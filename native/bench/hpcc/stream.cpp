@@ -14,9 +14,14 @@ constexpr int repetitions = 10;  // after one that does not count
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), scope_(scope_of(t)), idle_(!computes(t, scope_)), threads_(static_cast<int>(bounded(t, "threads", 1, 4096))),
-        layout_(static_cast<std::size_t>(memory_of(t))), pages_(pages_of(t, idle_ ? 1 : 3 * layout_.stride * sizeof(double))),
-        arrays_(pages_.as<double>(), layout_, threads_, t.seed(), static_cast<std::uint64_t>(t.rank()) * layout_.count) {
+      : t_(t),
+        scope_(scope_of(t)),
+        idle_(!computes(t, scope_)),
+        threads_(static_cast<int>(bounded(t, "threads", 1, 4096))),
+        layout_(static_cast<std::size_t>(memory_of(t))),
+        pages_(pages_of(t, idle_ ? 1 : 3 * layout_.stride * sizeof(double))),
+        arrays_(pages_.as<double>(), layout_, threads_, t.seed(),
+                static_cast<std::uint64_t>(t.rank()) * layout_.count) {
     t.uses_threads(threads_);
   }
 
@@ -45,7 +50,8 @@ class Study {
     const std::vector<StreamKernels> candidates = stream_kernels();
     kernels_.fill(candidates.front());
     if (t_.deterministic()) return;
-    const std::size_t of_caches = 4 * t_.session().cache_bytes / sizeof(double) / StreamLayout::line * StreamLayout::line;
+    const std::size_t of_caches =
+        4 * t_.session().cache_bytes / sizeof(double) / StreamLayout::line * StreamLayout::line;
     const std::size_t part = std::min(layout_.count, of_caches);
     // Processors of one launch may know unlike many; all try equally often.
     const auto tries = static_cast<std::size_t>(t_.worst(static_cast<double>(candidates.size())));
@@ -55,9 +61,12 @@ class Study {
         const StreamKernels& candidate = candidates[std::min(tried, candidates.size() - 1)];
         double seconds = INFINITY;
         for (int attempt = 0; attempt < 3; ++attempt)
-          seconds = std::min(seconds, t_.seconds_of(1, [&](std::int64_t) {
-            if (!idle_) arrays_.run(stream_loops[i].loop, candidate, part);
-          }, idle_));
+          seconds = std::min(seconds, t_.seconds_of(
+                                          1,
+                                          [&](std::int64_t) {
+                                            if (!idle_) arrays_.run(stream_loops[i].loop, candidate, part);
+                                          },
+                                          idle_));
         if (seconds < least_s) least_s = seconds, kernels_[i] = candidate;
       }
     }
@@ -67,13 +76,16 @@ class Study {
   double timed(const StreamLoopTraits& loop, const StreamKernels& kernels) {
     const double count = static_cast<double>(layout_.count);
     double seconds = 0;
-    t_.measured(loop.name, [&] {
-      if (idle_) return;
-      const double start_s = clock::now();
-      work::run({.flops = loop.flops * count, .bytes = loop.bytes * count},
-                [&] { arrays_.run(loop.loop, kernels, layout_.count); });
-      seconds = clock::now() - start_s;
-    }, idle_);
+    t_.measured(
+        loop.name,
+        [&] {
+          if (idle_) return;
+          const double start_s = clock::now();
+          work::run({.flops = loop.flops * count, .bytes = loop.bytes * count},
+                    [&] { arrays_.run(loop.loop, kernels, layout_.count); });
+          seconds = clock::now() - start_s;
+        },
+        idle_);
     return seconds;
   }
 
@@ -93,7 +105,8 @@ class Study {
     const std::size_t array_bytes = layout_.count * sizeof(double), least_bytes = 4 * t_.session().cache_bytes;
     std::string arrays = "3 of " + std::to_string(array_bytes) + " B on each rank";
     if (array_bytes < least_bytes)
-      arrays += ", less than 4 times the last-level cache (" + std::to_string(least_bytes) + " B): rates are in part the cache's";
+      arrays += ", less than 4 times the last-level cache (" + std::to_string(least_bytes) +
+                " B): rates are in part the cache's";
     t_.number("array_bytes", array_bytes);
     t_.note("arrays", arrays);
     if (t_.deterministic()) return;

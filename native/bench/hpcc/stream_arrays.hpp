@@ -44,8 +44,13 @@ class StreamArrays {
 
   // Elements are those from `first` on of the stream of all ranks.
   StreamArrays(double* memory, const StreamLayout& layout, int threads, std::uint64_t seed, std::uint64_t first)
-      : a_(memory), b_(memory + layout.stride), c_(memory + 2 * layout.stride), count_(layout.count), threads_(threads),
-        seed_(seed), first_(first) {}
+      : a_(memory),
+        b_(memory + layout.stride),
+        c_(memory + 2 * layout.stride),
+        count_(layout.count),
+        threads_(threads),
+        seed_(seed),
+        first_(first) {}
 
   std::size_t count() const { return count_; }
 
@@ -62,10 +67,14 @@ class StreamArrays {
     in_parts(count, [&](std::size_t begin, std::size_t end) {
       const std::size_t n = end - begin;
       switch (loop) {
-        case StreamLoop::copy: return kernels.copy(c_ + begin, a_ + begin, n);
-        case StreamLoop::scale: return kernels.scale(b_ + begin, c_ + begin, factor, n);
-        case StreamLoop::add: return kernels.add(c_ + begin, a_ + begin, b_ + begin, n);
-        case StreamLoop::triad: return kernels.triad(a_ + begin, b_ + begin, c_ + begin, factor, n);
+        case StreamLoop::copy:
+          return kernels.copy(c_ + begin, a_ + begin, n);
+        case StreamLoop::scale:
+          return kernels.scale(b_ + begin, c_ + begin, factor, n);
+        case StreamLoop::add:
+          return kernels.add(c_ + begin, a_ + begin, b_ + begin, n);
+        case StreamLoop::triad:
+          return kernels.triad(a_ + begin, b_ + begin, c_ + begin, factor, n);
       }
     });
     if (loop == StreamLoop::triad) ++rounds_;

@@ -14,8 +14,8 @@ struct Pair {
 
 constexpr std::int64_t pairs_of(std::int64_t ranks) { return ranks * (ranks - 1) / 2; }
 
-// All pairs have numbers: 0 … P - 1 are those at distance 1 in the ring of all ranks, then come those at distance 2, …; at
-// distance P/2 each would come twice, and has one number.
+// All pairs have numbers: 0 … P - 1 are those at distance 1 in the ring of all ranks, then come those at distance 2, …;
+// at distance P/2 each would come twice, and has one number.
 constexpr Pair pair_number(std::int64_t number, int ranks) {
   const std::int64_t distance = number / ranks + 1, one = number % ranks;
   return {static_cast<int>(one), static_cast<int>((one + distance) % ranks)};
@@ -27,7 +27,8 @@ inline std::vector<Pair> strided_pairs(int ranks, std::int64_t most, std::uint64
   std::vector<Pair> pairs;
   for (std::int64_t k = 0; k < chosen; ++k) {
     const std::int64_t first = k * all / chosen, end = (k + 1) * all / chosen;
-    const std::uint64_t offset = random_at(seed, static_cast<std::uint64_t>(k)) % static_cast<std::uint64_t>(end - first);
+    const std::uint64_t offset =
+        random_at(seed, static_cast<std::uint64_t>(k)) % static_cast<std::uint64_t>(end - first);
     pairs.push_back(pair_number(first + static_cast<std::int64_t>(offset), ranks));
   }
   return pairs;

@@ -1,7 +1,8 @@
-// C becomes C + A^T, both dealt out in blocks over the same grid of ranks. Block (I, J) of A belongs to rank (I mod p, J mod q),
-// and its transpose to rank (J mod p, I mod q): between two ranks go the blocks of which I and J are each a progression of
-// step lcm(p, q) (J. Choi, J. Dongarra, D. Walker, "Parallel matrix transpose algorithms on distributed memory concurrent
-// computers", Parallel Computing 21, 1995). They go in pieces small enough that they are packed, moved and added in the caches.
+// C becomes C + A^T, both dealt out in blocks over the same grid of ranks. Block (I, J) of A belongs to rank (I mod p,
+// J mod q), and its transpose to rank (J mod p, I mod q): between two ranks go the blocks of which I and J are each a
+// progression of step lcm(p, q) (J. Choi, J. Dongarra, D. Walker, "Parallel matrix transpose algorithms on distributed
+// memory concurrent computers", Parallel Computing 21, 1995). They go in pieces small enough that they are packed,
+// moved and added in the caches.
 #pragma once
 
 #include <mpi.h>
@@ -59,7 +60,8 @@ class Transposition {
     const std::int64_t piece_elements = std::clamp<std::int64_t>(buffer_bytes / 8 / pieces, 1, most_piece_elements);
     for (int peer = 0; peer < ranks; ++peer) {
       if (!is_partner(peer)) continue;
-      Flow out = flow(matrix_, matrix_.rank, peer, piece_elements), in = flow(matrix_, peer, matrix_.rank, piece_elements);
+      Flow out = flow(matrix_, matrix_.rank, peer, piece_elements),
+           in = flow(matrix_, peer, matrix_.rank, piece_elements);
       out.peer = in.peer = peer;
       if (peer == matrix_.rank) {
         own_ = std::move(out);
@@ -69,7 +71,8 @@ class Transposition {
       if (!in.pieces.empty()) in_.emplace_back(std::move(in));
     }
     for (std::vector<Messages>* all : {&out_, &in_})
-      for (Messages& messages : *all) messages.offset = buffer_elements_, buffer_elements_ += depth * messages.flow.most_elements;
+      for (Messages& messages : *all)
+        messages.offset = buffer_elements_, buffer_elements_ += depth * messages.flow.most_elements;
   }
 
   std::int64_t buffer_elements() const { return buffer_elements_; }
@@ -96,8 +99,8 @@ class Transposition {
   static Flow flow(const BlockMatrix& m, int sender, int receiver, std::int64_t piece_elements) {
     Flow flow;
     const std::int64_t blocks = m.rows().blocks(), p = m.grid.rows, q = m.grid.columns;
-    const std::int64_t sender_row = m.row_of(sender), sender_column = m.column_of(sender), receiver_row = m.row_of(receiver),
-                       receiver_column = m.column_of(receiver);
+    const std::int64_t sender_row = m.row_of(sender), sender_column = m.column_of(sender),
+                       receiver_row = m.row_of(receiver), receiver_column = m.column_of(receiver);
     for (std::int64_t b = 0; b < blocks; ++b)
       if (b % q == sender_column && b % p == receiver_row) {
         flow.columns.push_back({b / q * m.block, b / p * m.block, m.rows().width(b)});
@@ -136,7 +139,9 @@ class Transposition {
       return buffers + offset + static_cast<std::int64_t>(piece % depth) * flow.most_elements;
     }
     std::int64_t elements(std::size_t piece) const { return flow.pieces[piece].rows * flow.all_columns; }
-    int bytes(std::size_t piece) const { return static_cast<int>(elements(piece) * static_cast<std::int64_t>(sizeof(double))); }
+    int bytes(std::size_t piece) const {
+      return static_cast<int>(elements(piece) * static_cast<std::int64_t>(sizeof(double)));
+    }
     MPI_Request* request(std::size_t piece) { return &requests[piece % depth]; }
   };
 
@@ -149,7 +154,8 @@ class Transposition {
 
   void receive(Messages& in, std::size_t piece, double* buffers) {
     if (piece < in.flow.pieces.size())
-      MPI_Irecv(in.buffer(piece, buffers), in.bytes(piece), MPI_BYTE, in.flow.peer, tag(piece), comm_, in.request(piece));
+      MPI_Irecv(in.buffer(piece, buffers), in.bytes(piece), MPI_BYTE, in.flow.peer, tag(piece), comm_,
+                in.request(piece));
   }
 
   void send(Messages& out, std::size_t piece, const double* a, double* buffers) {

@@ -1,5 +1,5 @@
-// All updates once more, as simply as can be: what the table must be then is known, for two XORs with the same leave a word
-// as it was.
+// All updates once more, as simply as can be: what the table must be then is known, for two XORs with the same leave a
+// word as it was.
 #pragma once
 
 #include <mpi.h>
@@ -53,14 +53,15 @@ inline Verdict replayed(MPI_Comm comm, const Share& share, const updates::Part& 
     MPI_Alltoall(out_bytes.data(), 1, MPI_INT, in_bytes.data(), 1, MPI_INT, comm);
     for (std::size_t rank = 1; rank < ranks; ++rank)
       out_at[rank] = out_at[rank - 1] + out_bytes[rank - 1], in_at[rank] = in_at[rank - 1] + in_bytes[rank - 1];
-    out.resize(numbers.size()), in.resize(static_cast<std::size_t>(in_at.back() + in_bytes.back()) / sizeof(std::uint64_t));
+    out.resize(numbers.size()),
+        in.resize(static_cast<std::size_t>(in_at.back() + in_bytes.back()) / sizeof(std::uint64_t));
     std::vector<int> at = out_at;
     for (const std::uint64_t number : numbers) {
       int& place = at[static_cast<std::size_t>(share.owner(number & share.mask()))];
       out[static_cast<std::size_t>(place) / sizeof number] = number, place += sizeof number;
     }
-    MPI_Alltoallv(out.data(), out_bytes.data(), out_at.data(), MPI_BYTE, in.data(), in_bytes.data(), in_at.data(), MPI_BYTE,
-                  comm);
+    MPI_Alltoallv(out.data(), out_bytes.data(), out_at.data(), MPI_BYTE, in.data(), in_bytes.data(), in_at.data(),
+                  MPI_BYTE, comm);
     updates::apply(part, in, again);
   }
 
@@ -69,8 +70,10 @@ inline Verdict replayed(MPI_Comm comm, const Share& share, const updates::Part& 
   Verdict verdict;
   for (std::uint64_t i = 0; i < part.count; ++i) verdict.wrong_words += part.words[i] != part.first + i;
   if (verdict.wrong_words > 0)
-    verdict.reason = std::to_string(verdict.wrong_words) + " of " + std::to_string(part.count) + " words are wrong after the replay";
-  else if (done.sum != due || done.strayed > 0) verdict.reason = "updates were lost or changed on their way";
+    verdict.reason =
+        std::to_string(verdict.wrong_words) + " of " + std::to_string(part.count) + " words are wrong after the replay";
+  else if (done.sum != due || done.strayed > 0)
+    verdict.reason = "updates were lost or changed on their way";
   return verdict;
 }
 

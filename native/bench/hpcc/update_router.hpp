@@ -1,7 +1,8 @@
-// Brings updates to the ranks that own their words, in rounds of few updates, so that latency is what counts. Where there
-// are many ranks, updates travel in stages, at each of which a rank has few partners: those whose number differs in one
-// digit. Fewer and longer messages carry the same updates (S. J. Plimpton et al., "A simple synchronous distributed-memory
-// algorithm for the HPCC RandomAccess benchmark", IEEE Cluster 2006, for powers of two; digits of several bases are ours).
+// Brings updates to the ranks that own their words, in rounds of few updates, so that latency is what counts. Where
+// there are many ranks, updates travel in stages, at each of which a rank has few partners: those whose number differs
+// in one digit. Fewer and longer messages carry the same updates (S. J. Plimpton et al., "A simple synchronous
+// distributed-memory algorithm for the HPCC RandomAccess benchmark", IEEE Cluster 2006, for powers of two; digits of
+// several bases are ours).
 #pragma once
 
 #include <mpi.h>
@@ -34,8 +35,10 @@ inline std::vector<int> digit_bases(int ranks, int most) {
   for (int rest = ranks, prime = 2; rest > 1; ++prime)
     for (; rest % prime == 0; rest /= prime) {
       const auto room = std::ranges::find_if(bases, [&](int base) { return base * prime <= most; });
-      if (room != bases.end()) *room *= prime;
-      else bases.push_back(prime);
+      if (room != bases.end())
+        *room *= prime;
+      else
+        bases.push_back(prime);
     }
   return bases;
 }
@@ -50,7 +53,8 @@ class UpdateRouter {
     int place = 1;
     for (const int base : digit_bases(share.ranks, greatest_base)) {
       Stage& stage = stages_.emplace_back();
-      for (int owner = 0; owner < share.ranks; ++owner) stage.digit.push_back(static_cast<std::uint16_t>(owner / place % base));
+      for (int owner = 0; owner < share.ranks; ++owner)
+        stage.digit.push_back(static_cast<std::uint16_t>(owner / place % base));
       stage.mine = stage.digit[rank];
       for (int digit = 0; digit < base; ++digit) stage.partners.push_back(rank + (digit - stage.mine) * place);
       stage.counts.resize(base), stage.requests.resize(2 * base, MPI_REQUEST_NULL);
@@ -60,8 +64,8 @@ class UpdateRouter {
     }
   }
 
-  // One round: `mine`, no more than a batch, leave; deliver() is called with what has come for this rank, some at a time.
-  // Collective.
+  // One round: `mine`, no more than a batch, leave; deliver() is called with what has come for this rank, some at a
+  // time. Collective.
   template <class Deliver>
   void operator()(std::span<const std::uint64_t> mine, Deliver deliver) {
     for (Stage& stage : stages_) receive(stage);
@@ -74,7 +78,7 @@ class UpdateRouter {
           MPI_Isend(&stage.out[digit * capacity], bytes(stage.counts[digit]), MPI_BYTE, stage.partners[digit], 0, comm_,
                     &stage.requests[base + digit]);
       sort(s + 1, {&stage.out[stage.mine * capacity], stage.counts[stage.mine]}, deliver);
-      for (int done; ;) {
+      for (int done;;) {
         MPI_Status status;
         MPI_Waitany(base, stage.requests.data(), &done, &status);
         if (done == MPI_UNDEFINED) break;
@@ -97,8 +101,8 @@ class UpdateRouter {
     std::vector<std::uint16_t> digit;  // of each owner
     std::vector<int> partners;         // by digit; this rank among them
     int mine;
-    std::vector<std::size_t> counts;     // of updates to each partner
-    std::vector<MPI_Request> requests;   // of receives, then of sends
+    std::vector<std::size_t> counts;    // of updates to each partner
+    std::vector<MPI_Request> requests;  // of receives, then of sends
     std::unique_ptr<std::uint64_t[]> out, in;
   };
 
@@ -107,7 +111,8 @@ class UpdateRouter {
   void receive(Stage& stage) {
     for (int digit = 0; digit < static_cast<int>(stage.partners.size()); ++digit)
       if (digit != stage.mine)
-        MPI_Irecv(&stage.in[digit * capacity], bytes(capacity), MPI_BYTE, stage.partners[digit], 0, comm_, &stage.requests[digit]);
+        MPI_Irecv(&stage.in[digit * capacity], bytes(capacity), MPI_BYTE, stage.partners[digit], 0, comm_,
+                  &stage.requests[digit]);
   }
 
   // By the digit of their owners at stage `s`; behind the last stage they are where they belong.
@@ -119,8 +124,10 @@ class UpdateRouter {
     for (const std::uint64_t update : updates) {
       const std::size_t digit = stage.digit[share_.owner(update & mask)];
       std::size_t& count = stage.counts[digit];
-      if (count < capacity) stage.out[digit * capacity + count++] = update;
-      else ++lost_;
+      if (count < capacity)
+        stage.out[digit * capacity + count++] = update;
+      else
+        ++lost_;
     }
   }
 

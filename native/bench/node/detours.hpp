@@ -14,7 +14,7 @@ namespace kiviat {
 
 // Of quanta that follow each other without a pause, against `least_s`, the time of one that nothing interrupted.
 struct Detours {
-  double share;       // of the time: the mean quantum over the least one, less 1
+  double share;  // of the time: the mean quantum over the least one, less 1
   double worst_s;
   double per_second;  // detours longer than the threshold
 };

@@ -19,11 +19,13 @@ double microseconds_of(const Trial& t, const char* axis, std::int64_t least) {
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), quantum_s_(microseconds_of(t, "quantum_us", 1)), threshold_s_(microseconds_of(t, "threshold_us", 0)),
+      : t_(t),
+        quantum_s_(microseconds_of(t, "quantum_us", 1)),
+        threshold_s_(microseconds_of(t, "threshold_us", 0)),
         quanta_(std::llround(1e-3 * static_cast<double>(bounded(t, "time_ms", 1, 86'400'000)) / quantum_s_)) {
     if (quanta_ < 1 || quanta_ > most_quanta)
-      throw UsageError("time_ms=" + t.text("time_ms") + " holds " + std::to_string(quanta_) + " quanta of " + t.text("quantum_us") +
-                       " us: choose both so that there are 1 to " + std::to_string(most_quanta));
+      throw UsageError("time_ms=" + t.text("time_ms") + " holds " + std::to_string(quanta_) + " quanta of " +
+                       t.text("quantum_us") + " us: choose both so that there are 1 to " + std::to_string(most_quanta));
     seconds_.assign(static_cast<std::size_t>(quanta_), 0);  // its memory is there before anything is timed
   }
 
@@ -75,7 +77,8 @@ class Study {
   void report(const std::vector<std::int64_t>& parts) {
     std::size_t done = 0;
     for (const std::int64_t quanta : parts) {
-      const Detours mine = detours_of(std::span(seconds_).subspan(done, static_cast<std::size_t>(quanta)), least_s_, threshold_s_);
+      const Detours mine =
+          detours_of(std::span(seconds_).subspan(done, static_cast<std::size_t>(quanta)), least_s_, threshold_s_);
       done += static_cast<std::size_t>(quanta);
       const double sums[2] = {mine.share, mine.per_second};
       double all[2];
@@ -90,15 +93,21 @@ class Study {
   void tabulate(int first_processor, int last_processor) {
     const double share = detours_of(seconds_, least_s_, threshold_s_).share;
     std::ranges::sort(seconds_);
-    const double mine[] = {least_s_, quantile(seconds_, 0.5), quantile(seconds_, 0.99), seconds_.back(), 100 * share,
-                           static_cast<double>(first_processor), static_cast<double>(last_processor)};
+    const double mine[] = {least_s_,
+                           quantile(seconds_, 0.5),
+                           quantile(seconds_, 0.99),
+                           seconds_.back(),
+                           100 * share,
+                           static_cast<double>(first_processor),
+                           static_cast<double>(last_processor)};
     constexpr std::size_t values = std::size(mine);
     const std::size_t ranks = static_cast<std::size_t>(t_.ranks());
     std::vector<double> all(values * ranks);
     MPI_Gather(mine, values, MPI_DOUBLE, all.data(), values, MPI_DOUBLE, 0, t_.comm());
     std::vector<std::string> names;
     for (std::size_t rank = 0; rank < ranks; ++rank) names.push_back(std::to_string(rank));
-    Table& quantum = t_.table("quantum", "s", "lower", {{"rank", names}, {"of quanta", {"minimum", "median", "P99", "maximum"}}});
+    Table& quantum =
+        t_.table("quantum", "s", "lower", {{"rank", names}, {"of quanta", {"minimum", "median", "P99", "maximum"}}});
     Table& noise = t_.table("noise", "%", "lower", {{"rank", names}});
     Table& processor = t_.table("processor", "1", "lower", {{"rank", names}, {"when", {"first", "last"}}});
     for (std::size_t rank = 0; rank < ranks; ++rank) {

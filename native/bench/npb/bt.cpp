@@ -1,5 +1,5 @@
-// BT, block tridiagonal: each step is factored into three, one for each axis, and each of these couples the five components
-// of a point with those of its neighbours along lines. Cells travel as multipartition.hpp says.
+// BT, block tridiagonal: each step is factored into three, one for each axis, and each of these couples the five
+// components of a point with those of its neighbours along lines. Cells travel as multipartition.hpp says.
 #include "bench/npb/flow_steps.hpp"
 
 using namespace kiviat;
@@ -8,24 +8,37 @@ using namespace kiviat::npb;
 namespace {
 
 constexpr PerClass<FlowProblem> problems = {
-    {{12, 60, 0.01,
-      {1.7034283709541311e-1, 1.2975252070034097e-2, 3.2527926989486055e-2, 2.6436421275166801e-2, 1.9211784131744430e-1},
-      {4.9976913345811579e-4, 4.5195666782961927e-5, 7.3973765172921357e-5, 7.3821238632439731e-5, 8.9269630987491446e-4}},
-     {24, 200, 0.0008,
+    {{12,
+      60,
+      0.01,
+      {1.7034283709541311e-1, 1.2975252070034097e-2, 3.2527926989486055e-2, 2.6436421275166801e-2,
+       1.9211784131744430e-1},
+      {4.9976913345811579e-4, 4.5195666782961927e-5, 7.3973765172921357e-5, 7.3821238632439731e-5,
+       8.9269630987491446e-4}},
+     {24,
+      200,
+      0.0008,
       {112.5590409344, 11.80007595731, 27.10329767846, 24.69174937669, 263.8427874317},
       {4.419655736008, 0.4638531260002, 1.011551749967, 0.9235878729944, 10.18045837718}},
-     {64, 200, 0.0008,
+     {64,
+      200,
+      0.0008,
       {1.0806346714637264e2, 1.1319730901220813e1, 2.5974354511582465e1, 2.3665622544678910e1, 2.5278963211748344e2},
       {4.2348416040525025, 4.4390282496995698e-1, 9.6692480136345650e-1, 8.8302063039765474e-1, 9.7379901770829278}},
-     {102, 200, 0.0003,
+     {102,
+      200,
+      0.0003,
       {1.4233597229287254e3, 9.9330522590150238e1, 3.5646025644535285e2, 3.2485447959084092e2, 3.2707541254659363e3},
       {5.2969847140936856e1, 4.4632896115670668, 1.3122573342210174e1, 1.2006925323559144e1, 1.2459576151035986e2}},
-     {162, 200, 0.0001,
+     {162,
+      200,
+      0.0001,
       {6239.8116551764615, 507.93239190423964, 1542.3530093013596, 1330.2387929291190, 11604.087428436455},
       {164.62008369091265, 11.497107903824313, 41.207446207461508, 37.087651059694167, 362.11053051841265}}}};
 
 constexpr std::size_t components = flow::components;
-constexpr int block = components * components;  // of the upper block of a point, by columns; the right-hand side is behind it
+constexpr int block =
+    components * components;  // of the upper block of a point, by columns; the right-hand side is behind it
 constexpr int kept_numbers = block + static_cast<int>(components);
 
 // A line's equations have, of the Jacobians of convection and friction along it, differences times these.
@@ -42,7 +55,8 @@ struct Point {
   const std::int64_t at = i * lines.u_step;
   Point p;
   p.inverse = Lanes(1) / Lanes(lines.u[0] + at);
-  p.normal = p.inverse * Lanes(lines.u[1] + at), p.second = p.inverse * Lanes(lines.u[2] + at), p.third = p.inverse * Lanes(lines.u[3] + at);
+  p.normal = p.inverse * Lanes(lines.u[1] + at), p.second = p.inverse * Lanes(lines.u[2] + at),
+  p.third = p.inverse * Lanes(lines.u[3] + at);
   p.kinetic = Lanes(0.5) * (p.normal * p.normal + p.second * p.second + p.third * p.third);
   p.energy = p.inverse * Lanes(lines.u[4] + at);
   return p;
@@ -50,11 +64,12 @@ struct Point {
 
 using Matrix = Lanes[components][components];
 
-// c (convection's Jacobian) - friction's Jacobian - diffusion: the blocks of the neighbours (RNR-94-007, section 3.5.3). What
-// is left out is 0: [0][2..4], [2][3..4], [3][2], [3][4].
+// c (convection's Jacobian) - friction's Jacobian - diffusion: the blocks of the neighbours (RNR-94-007,
+// section 3.5.3). What is left out is 0: [0][2..4], [2][3..4], [3][2], [3][4].
 [[gnu::always_inline]] inline void neighbour(const Point& p, Lanes c, const Factors& f, Matrix& m) {
   using namespace flow;
-  const Lanes shear = Lanes(f.friction * k3 * k4) * p.inverse, stretch = Lanes(4.0 / 3) * shear, heat = Lanes(k1 * k5) * shear, d(f.diffusion);
+  const Lanes shear = Lanes(f.friction * k3 * k4) * p.inverse, stretch = Lanes(4.0 / 3) * shear,
+              heat = Lanes(k1 * k5) * shear, d(f.diffusion);
   const Lanes carried = c * p.normal, pressed = Lanes(-k2) * carried;
   m[0][0] = -d, m[0][1] = c;
   m[1][0] = c * (Lanes(k2) * p.kinetic - p.normal * p.normal) + stretch * p.normal;
@@ -63,7 +78,8 @@ using Matrix = Lanes[components][components];
   m[2][0] = (shear - carried) * p.second, m[2][1] = c * p.second, m[2][2] = carried - shear - d;
   m[3][0] = (shear - carried) * p.third, m[3][1] = c * p.third, m[3][3] = m[2][2];
   const Lanes around = p.second * p.second + p.third * p.third;
-  m[4][0] = carried * (Lanes(2 * k2) * p.kinetic - Lanes(k1) * p.energy) + (stretch - heat) * p.normal * p.normal + (shear - heat) * around + heat * p.energy;
+  m[4][0] = carried * (Lanes(2 * k2) * p.kinetic - Lanes(k1) * p.energy) + (stretch - heat) * p.normal * p.normal +
+            (shear - heat) * around + heat * p.energy;
   m[4][1] = c * (Lanes(k1) * p.energy - Lanes(k2) * (p.kinetic + p.normal * p.normal)) - (stretch - heat) * p.normal;
   m[4][2] = (pressed - (shear - heat)) * p.second, m[4][3] = (pressed - (shear - heat)) * p.third;
   m[4][4] = Lanes(k1) * carried - heat - d;
@@ -72,7 +88,8 @@ using Matrix = Lanes[components][components];
 // 1 + 2 friction's Jacobian + 2 diffusion: the block of the point itself.
 [[gnu::always_inline]] inline void own(const Point& p, const Factors& f, Matrix& m) {
   using namespace flow;
-  const Lanes shear = Lanes(2 * f.friction * k3 * k4) * p.inverse, stretch = Lanes(4.0 / 3) * shear, heat = Lanes(k1 * k5) * shear;
+  const Lanes shear = Lanes(2 * f.friction * k3 * k4) * p.inverse, stretch = Lanes(4.0 / 3) * shear,
+              heat = Lanes(k1 * k5) * shear;
   const Lanes one(1 + 2 * f.diffusion), zero(0.0);
   for (auto& row : m)
     for (Lanes& entry : row) entry = zero;
@@ -115,8 +132,9 @@ using Matrix = Lanes[components][components];
 }
 
 // From a border or a point to the next: C' and r' of  x_i = r'_i - C'_i x_{i+1}.
-[[gnu::always_inline]] inline void eliminate_point(const Lines& lines, std::int64_t i, const Point& before, const Point& here, const Point& after,
-                                                   const Factors& f, const double* last, double* next) {
+[[gnu::always_inline]] inline void eliminate_point(const Lines& lines, std::int64_t i, const Point& before,
+                                                   const Point& here, const Point& after, const Factors& f,
+                                                   const double* last, double* next) {
   Matrix low, diagonal, high;
   neighbour(before, Lanes(-f.convection), f, low);
   own(here, f, diagonal);
@@ -140,7 +158,8 @@ using Matrix = Lanes[components][components];
     for (std::size_t row = pivot + 1; row < components; ++row) {
       diagonal[row][pivot] *= diagonal[pivot][pivot];
 #pragma GCC unroll 5
-      for (std::size_t column = pivot + 1; column < components; ++column) diagonal[row][column] -= diagonal[row][pivot] * diagonal[pivot][column];
+      for (std::size_t column = pivot + 1; column < components; ++column)
+        diagonal[row][column] -= diagonal[row][pivot] * diagonal[pivot][column];
     }
   }
   neighbour(after, Lanes(f.convection), f, high);
@@ -178,7 +197,8 @@ void substitute_lines(const Lines& lines) {
     Lanes next[components];
     for (std::size_t m = 0; m < components; ++m) next[m] = Lanes(kept + (block + m) * Lanes::width);
     for (std::size_t column = 0; column < components; ++column)
-      for (std::size_t m = 0; m < components; ++m) next[m] -= Lanes(kept + (column * components + m) * Lanes::width) * x[column];
+      for (std::size_t m = 0; m < components; ++m)
+        next[m] -= Lanes(kept + (column * components + m) * Lanes::width) * x[column];
     for (std::size_t m = 0; m < components; ++m) x[m] = next[m], x[m].store(lines.rhs[m] + i * lines.rhs_step);
   }
   for (std::size_t m = 0; m < components; ++m) x[m].store(lines.border + m * Lanes::width);
@@ -190,10 +210,11 @@ Lines as_seen_along(std::size_t axis, Lines lines) {
   return lines;
 }
 
-// Of each point: what point_at takes, 12 operations; two neighbours of 60 and the point itself, 30; a product with a matrix,
-// 18 of 25 elements, and one with a vector, 36 operations a column; factors, 75; and 45 for each of 6 columns solved. The
-// state and the right-hand side are read, and what is kept is written.
-constexpr Cost elimination = {.flops = 12 + 2 * 60 + 30 + 6 * 36 + 75 + 6 * 45, .bytes = 8 * (2 * components + kept_numbers)};
+// Of each point: what point_at takes, 12 operations; two neighbours of 60 and the point itself, 30; a product with a
+// matrix, 18 of 25 elements, and one with a vector, 36 operations a column; factors, 75; and 45 for each of 6 columns
+// solved. The state and the right-hand side are read, and what is kept is written.
+constexpr Cost elimination = {.flops = 12 + 2 * 60 + 30 + 6 * 36 + 75 + 6 * 45,
+                              .bytes = 8 * (2 * components + kept_numbers)};
 // A product of a matrix and a vector.
 constexpr Cost substitution = {.flops = 2 * block, .bytes = 8 * (kept_numbers + components)};
 
@@ -212,9 +233,13 @@ FlowProgram kiviat::npb::bt_program(const Trial& t) {
     const double second = problem.dt * spacing.second();
     factors[axis] = {problem.dt * spacing.first(), second, second * flow::diffusion[axis]};
   }
-  const auto eliminate = [factors](const Lines& lines, std::size_t axis) { eliminate_lines(as_seen_along(axis, lines), factors[axis]); };
+  const auto eliminate = [factors](const Lines& lines, std::size_t axis) {
+    eliminate_lines(as_seen_along(axis, lines), factors[axis]);
+  };
   const auto substitute = [](const Lines& lines, std::size_t axis) { substitute_lines(as_seen_along(axis, lines)); };
-  return {problem, {kept_numbers, kept_numbers, components, elimination, substitution, eliminate, substitute}, operations(problem)};
+  return {problem,
+          {kept_numbers, kept_numbers, components, elimination, substitution, eliminate, substitute},
+          operations(problem)};
 }
 
 static void bt(Trial& t) {

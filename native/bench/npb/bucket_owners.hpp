@@ -1,5 +1,5 @@
-// Who ranks which keys: buckets in succession belong to one rank until it has its share of all keys, so that none has more than
-// its share and one bucket.
+// Who ranks which keys: buckets in succession belong to one rank until it has its share of all keys, so that none has
+// more than its share and one bucket.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace kiviat::npb {
 
-// Of each bucket, given how many keys it has and how many are a rank's share. Never decreasing, whatever the numbers are.
+// Of each bucket, given how many keys it has and how many are a rank's share. Never decreasing, whatever the numbers
+// are.
 inline std::vector<int> bucket_owners(std::span<const std::int32_t> keys, std::int64_t share, int ranks) {
   std::vector<int> owners;
   std::int64_t before = 0;

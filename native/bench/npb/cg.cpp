@@ -1,5 +1,5 @@
-// CG, conjugate gradient: the smallest eigenvalue of a sparse matrix without any structure, by inverse iteration. Each step
-// solves A z = x by 25 steps of the conjugate gradient method, and so multiplies the matrix by vectors 26 times.
+// CG, conjugate gradient: the smallest eigenvalue of a sparse matrix without any structure, by inverse iteration. Each
+// step solves A z = x by 25 steps of the conjugate gradient method, and so multiplies the matrix by vectors 26 times.
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -58,7 +58,8 @@ KIVIAT_EVERY_WIDTH double dot(const double* a, const double* b, std::int64_t cou
 }
 
 // z += alpha p, r -= alpha q; r·r.
-KIVIAT_EVERY_WIDTH double descend(double alpha, const double* p, const double* q, double* z, double* r, std::int64_t count) {
+KIVIAT_EVERY_WIDTH double descend(double alpha, const double* p, const double* q, double* z, double* r,
+                                  std::int64_t count) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) {
@@ -91,8 +92,12 @@ class Program {
  public:
   static PhaseNames phase_names() { return {{"matrix-vector", "vectors"}, {"sums", "exchange"}}; }
   explicit Program(Trial& t)
-      : t_(t), problem_(of_class(t, problems)), grid_(problem_.order, t.ranks(), t.rank()), rows_(grid_.row_block()),
-        count_(grid_.column_block().size()), partners_(grid_.sum_partners()) {
+      : t_(t),
+        problem_(of_class(t, problems)),
+        grid_(problem_.order, t.ranks(), t.rank()),
+        rows_(grid_.row_block()),
+        count_(grid_.column_block().size()),
+        partners_(grid_.sum_partners()) {
     elements_ = static_cast<double>(problem_.order) * RandomMatrix::elements_of_row(problem_.nonzeros) / t.ranks();
     // Of rows that are summed there is one more, where slices end that have fewer than four.
     const std::size_t vector = padded(count_), sums = padded(rows_.size() + 1);
@@ -165,9 +170,9 @@ class Program {
     sum(residual);
   }
 
-  // q = A x: the part that belongs to this rank's columns, from the parts of the vector that do. Each rank multiplies its
-  // block; those in a row of the grid add up, whereupon each has sums for its rows; and ranks across the diagonal exchange them,
-  // for what was a result by rows is to be an operand by columns.
+  // q = A x: the part that belongs to this rank's columns, from the parts of the vector that do. Each rank multiplies
+  // its block; those in a row of the grid add up, whereupon each has sums for its rows; and ranks across the diagonal
+  // exchange them, for what was a result by rows is to be an operand by columns.
   void multiply_by(const double* x) {
     phases_(matrix_vector, [&] {
       // The matrix once, its vector, and sums that are set to 0 and then written.
@@ -177,8 +182,10 @@ class Program {
     phases_(sums, [&] { sum_rows(); });
     phases_(exchange, [&] {
       const Range kept = grid_.kept();
-      if (t_.ranks() == 1) q_ = partial_;
-      else swap(grid_.transposed(), partial_ + (kept.begin - rows_.begin), kept.size(), q_, count_);
+      if (t_.ranks() == 1)
+        q_ = partial_;
+      else
+        swap(grid_.transposed(), partial_ + (kept.begin - rows_.begin), kept.size(), q_, count_);
     });
   }
 
@@ -210,8 +217,8 @@ class Program {
   // Bytes to MPI: who listens can tell them from what the harness says.
   void swap(int partner, const double* out, std::int64_t sent, double* in, std::int64_t received) {
     constexpr int size = sizeof(double);
-    MPI_Sendrecv(out, static_cast<int>(sent) * size, MPI_BYTE, partner, 0, in, static_cast<int>(received) * size, MPI_BYTE,
-                 partner, 0, t_.comm(), MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, static_cast<int>(sent) * size, MPI_BYTE, partner, 0, in, static_cast<int>(received) * size,
+                 MPI_BYTE, partner, 0, t_.comm(), MPI_STATUS_IGNORE);
   }
 
   static Cost cost(std::int64_t count, double flops, double bytes) {

@@ -1,5 +1,5 @@
-// The right-hand side of MG: +1 at the 10 points that get the largest random numbers, -1 at the 10 of the smallest, 0 elsewhere.
-// RNR-94-007, section 2.3.
+// The right-hand side of MG: +1 at the 10 points that get the largest random numbers, -1 at the 10 of the smallest, 0
+// elsewhere. RNR-94-007, section 2.3.
 #pragma once
 
 #include <mpi.h>
@@ -83,7 +83,8 @@ inline void place(const Extremes& extremes, const Level& level, double* grid) {
       std::int64_t at = 0;
       bool mine = true;
       for (std::size_t side = 0; mine && side < sides; ++side) {
-        const std::int64_t distance[] = {1, level.box.row, level.box.plane}, local = global[side] - level.segments[side].first;
+        const std::int64_t distance[] = {1, level.box.row, level.box.plane},
+                           local = global[side] - level.segments[side].first;
         mine = local >= 0 && local < level.segments[side].points;
         if (mine) at += local * distance[side];
       }

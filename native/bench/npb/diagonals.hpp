@@ -1,6 +1,7 @@
-// How a plane of a grid lies in memory: by its diagonals i + j = s. In a sweep a point waits for those before it along x
-// and y, which are on the diagonal before its own; so all points of a diagonal are computed at once, and they lie side by
-// side: element origin(s) + j. The neighbours of a diagonal's points along either axis lie side by side as well.
+// How a plane of a grid lies in memory: by its diagonals i + j = s. In a sweep a point waits for those before it along
+// x and y, which are on the diagonal before its own; so all points of a diagonal are computed at once, and they lie
+// side by side: element origin(s) + j. The neighbours of a diagonal's points along either axis lie side by side as
+// well.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,8 @@ class Diagonals {
       free = std::max(origin + last + 1, origin + begin + rounded(length));
     }
     constexpr std::int64_t line = 8;
-    size_ = ((free + line - 1) / line | 1) * line;  // an odd number of lines: components of a point are in different sets of the cache
+    size_ = ((free + line - 1) / line | 1) *
+            line;  // an odd number of lines: components of a point are in different sets of the cache
   }
 
   // Elements that a plane takes. What is read beside computed points may lie up to `slack` elements beyond.
@@ -46,7 +48,9 @@ class Diagonals {
   std::int64_t origin(std::int64_t s) const { return origins_[static_cast<std::size_t>(s + 2 * around)]; }
   // Diagonals with computed points, and those points' j, of which the first is the first of a group.
   Range diagonals() const { return {x_.begin + y_.begin, x_.end + y_.end - 1}; }
-  Range computed(std::int64_t s) const { return {std::max(y_.begin, s - x_.end + 1), std::min(y_.end, s - x_.begin + 1)}; }
+  Range computed(std::int64_t s) const {
+    return {std::max(y_.begin, s - x_.end + 1), std::min(y_.end, s - x_.begin + 1)};
+  }
   Range x() const { return x_; }
   Range y() const { return y_; }
 

@@ -112,7 +112,8 @@ class Program {
     Verification verification(1e-8);
     verification.expect("the sum of X", of_class(t_, published)[0], sums_.x);
     verification.expect("the sum of Y", of_class(t_, published)[1], sums_.y);
-    verification.expect("pairs in all annuli", sums_.accepted, std::accumulate(sums_.in_annulus, sums_.in_annulus + annuli, 0.0));
+    verification.expect("pairs in all annuli", sums_.accepted,
+                        std::accumulate(sums_.in_annulus, sums_.in_annulus + annuli, 0.0));
     verification.tell(t_);
   }
 

@@ -1,5 +1,6 @@
-// What the three simulated CFD applications (LU, SP, BT) solve: the compressible Navier-Stokes equations on a cube, with a
-// known steady solution, made so by a forcing term. D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, 1994, section 3.
+// What the three simulated CFD applications (LU, SP, BT) solve: the compressible Navier-Stokes equations on a cube,
+// with a known steady solution, made so by a forcing term. D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
+// 1994, section 3.
 #pragma once
 
 #include <mpi.h>
@@ -26,13 +27,14 @@ constexpr double dissipation = 0.25 * std::max({diffusion[0], diffusion[1], diff
 // Derivatives along an axis of n points become differences times these.
 struct Spacing {
   constexpr explicit Spacing(std::int64_t n) : inverse(static_cast<double>(n - 1)) {}
-  double inverse;                                               // 1 / h
-  constexpr double first() const { return inverse / 2; }        // of f(i + 1) - f(i - 1)
+  double inverse;                                                // 1 / h
+  constexpr double first() const { return inverse / 2; }         // of f(i + 1) - f(i - 1)
   constexpr double second() const { return inverse * inverse; }  // of f(i - 1) - 2 f(i) + f(i + 1)
 };
 
-// The solution: each component a polynomial, the sum of one of degree 4 in each of x, y and z, which lie between 0 and 1.
-// Table 3.1 has the coefficients: the constant, then those of x, y, z, of their squares, cubes and fourth powers.
+// The solution: each component a polynomial, the sum of one of degree 4 in each of x, y and z, which lie between 0
+// and 1. Table 3.1 has the coefficients: the constant, then those of x, y, z, of their squares, cubes and fourth
+// powers.
 constexpr std::array<std::array<double, 13>, components> coefficients = {
     {{2, 0, 0, 4, 5, 3, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
      {1, 0, 0, 0, 1, 2, 3, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},

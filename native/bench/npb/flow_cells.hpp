@@ -52,7 +52,8 @@ class FlowCells {
   // Where it starts: the solution on the faces of the cube, something else within.
   void start() const {
     for (const FlowCell& cell : cells_)
-      set(cell, 0, [&](std::array<int, 3> p, bool inside) { return inside ? at(p, flow::initial) : at(p, flow::exact); });
+      set(cell, 0,
+          [&](std::array<int, 3> p, bool inside) { return inside ? at(p, flow::initial) : at(p, flow::exact); });
   }
   // The solution everywhere, also in what is around a cell.
   void solve() const {
@@ -61,10 +62,13 @@ class FlowCells {
 
   // Sums of squares over the points that are calculated.
   flow::State squares_of_rhs() const {
-    return squares([](const FlowCell& cell, std::size_t m, std::int64_t place, const flow::State&) { return cell.rhs[m][place]; });
+    return squares(
+        [](const FlowCell& cell, std::size_t m, std::int64_t place, const flow::State&) { return cell.rhs[m][place]; });
   }
   flow::State squares_of_error() const {
-    return squares([](const FlowCell& cell, std::size_t m, std::int64_t place, const flow::State& exact) { return cell.u[m][place] - exact[m]; });
+    return squares([](const FlowCell& cell, std::size_t m, std::int64_t place, const flow::State& exact) {
+      return cell.u[m][place] - exact[m];
+    });
   }
   double inner_points() const {
     double all = 0;
@@ -88,7 +92,8 @@ class FlowCells {
       cell.begin[axis] = part.first[axis] == 0 ? 1 : 0;
       cell.end[axis] = part.points[axis] - (part.first[axis] + part.points[axis] == n_ ? 1 : 0);
     }
-    const std::int64_t row = (part.points[0] + 2 * halo + line - 1) / line * line, plane = row * (part.points[1] + 2 * halo);
+    const std::int64_t row = (part.points[0] + 2 * halo + line - 1) / line * line,
+                       plane = row * (part.points[1] + 2 * halo);
     cell.strides = {1, row, plane};
     shape.volume = plane * (part.points[2] + 2 * halo) + 2 * line;
     shape.origin = halo * (plane + row) + line - cell.begin[0];
@@ -102,7 +107,9 @@ class FlowCells {
   template <class Value>
   void set(const FlowCell& cell, int around, const Value& value) const {
     const auto from = [&](std::size_t axis) { return std::max(-around, -cell.part.first[axis]); };
-    const auto to = [&](std::size_t axis) { return std::min(cell.part.points[axis] + around, n_ - cell.part.first[axis]); };
+    const auto to = [&](std::size_t axis) {
+      return std::min(cell.part.points[axis] + around, n_ - cell.part.first[axis]);
+    };
     for (int k = from(2); k < to(2); ++k)
       for (int j = from(1); j < to(1); ++j)
         for (int i = from(0); i < to(0); ++i) {
@@ -120,7 +127,8 @@ class FlowCells {
       for (int k = cell.begin[2]; k < cell.end[2]; ++k)
         for (int j = cell.begin[1]; j < cell.end[1]; ++j)
           for (int i = cell.begin[0]; i < cell.end[0]; ++i) {
-            const flow::State exact = at({i + cell.part.first[0], j + cell.part.first[1], k + cell.part.first[2]}, flow::exact);
+            const flow::State exact =
+                at({i + cell.part.first[0], j + cell.part.first[1], k + cell.part.first[2]}, flow::exact);
             for (std::size_t m = 0; m < flow::components; ++m) {
               const double one = value(cell, m, cell.at(i, j, k), exact);
               sums[m] += one * one;

@@ -1,4 +1,5 @@
-// Each cell learns the two layers of points around it from the six neighbours of its rank: one message each for all cells.
+// Each cell learns the two layers of points around it from the six neighbours of its rank: one message each for all
+// cells.
 #pragma once
 
 #include <cstring>
@@ -12,7 +13,8 @@ namespace kiviat::npb {
 class FlowHalo {
  public:
   // Collective.
-  FlowHalo(const Trial& t, const Multipartition& parts, const FlowCells& cells) : parts_(parts), cells_(cells), comm_(t.comm()) {
+  FlowHalo(const Trial& t, const Multipartition& parts, const FlowCells& cells)
+      : parts_(parts), cells_(cells), comm_(t.comm()) {
     // Where cells are one point thin, the second layer is the neighbour's neighbour's: it comes in a second round.
     layers_ = cells.n() / parts.sections() < FlowCells::halo ? 1 : FlowCells::halo;
     if (parts.sections() == 1) return;
@@ -36,7 +38,8 @@ class FlowHalo {
   template <class Use>
   void each(std::size_t side, const Use& use, bool receiving = false) const {
     const bool later = (side % 2 == 0) == receiving;
-    for (int place = 0; place + 1 < parts_.sections(); ++place) use(cells_[parts_.cell_at(side / 2, later ? place + 1 : place)]);
+    for (int place = 0; place + 1 < parts_.sections(); ++place)
+      use(cells_[parts_.cell_at(side / 2, later ? place + 1 : place)]);
   }
 
   std::int64_t face(const FlowCell& cell, std::size_t axis) const {
@@ -54,10 +57,12 @@ class FlowHalo {
   void exchange(int round) const {
     MPI_Request requests[2 * sides];
     for (std::size_t side = 0; side < sides; ++side)
-      MPI_Irecv(in_[side].as<double>(), bytes_in_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? -1 : 1), static_cast<int>(side), comm_,
-                &requests[side]);
+      MPI_Irecv(in_[side].as<double>(), bytes_in_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? -1 : 1),
+                static_cast<int>(side), comm_, &requests[side]);
     // What is copied is read and written.
-    const auto twice = [](const std::array<int, sides>& each) { return Cost{.bytes = 2 * std::accumulate(each.begin(), each.end(), 0.0)}; };
+    const auto twice = [](const std::array<int, sides>& each) {
+      return Cost{.bytes = 2 * std::accumulate(each.begin(), each.end(), 0.0)};
+    };
     work::run(twice(bytes_out_), [&] {
       for (std::size_t side = 0; side < sides; ++side) {
         double* next = out_[side].as<double>();
@@ -70,18 +75,22 @@ class FlowHalo {
       }
     });
     for (std::size_t side = 0; side < sides; ++side)
-      MPI_Isend(out_[side].as<double>(), bytes_out_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? 1 : -1), static_cast<int>(side), comm_,
-                &requests[sides + side]);
+      MPI_Isend(out_[side].as<double>(), bytes_out_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? 1 : -1),
+                static_cast<int>(side), comm_, &requests[sides + side]);
     MPI_Waitall(2 * static_cast<int>(sides), requests, MPI_STATUSES_IGNORE);
     work::run(twice(bytes_in_), [&] {
       for (std::size_t side = 0; side < sides; ++side) {
         const double* next = in_[side].as<double>();
-        each(side, [&](const FlowCell& cell) {
-          const int points = cell.part.points[side / 2], depth = layers_ * (round + 1);
-          copy(cell, side / 2, side % 2 == 0 ? -depth : points + depth - layers_, [&](double* row, std::int64_t count) {
-            std::memcpy(row, next, static_cast<std::size_t>(count) * sizeof(double)), next += count;
-          });
-        }, true);
+        each(
+            side,
+            [&](const FlowCell& cell) {
+              const int points = cell.part.points[side / 2], depth = layers_ * (round + 1);
+              copy(cell, side / 2, side % 2 == 0 ? -depth : points + depth - layers_,
+                   [&](double* row, std::int64_t count) {
+                     std::memcpy(row, next, static_cast<std::size_t>(count) * sizeof(double)), next += count;
+                   });
+            },
+            true);
       }
     });
   }

@@ -1,5 +1,5 @@
-// The right-hand side of SP and BT: dt times what the equations make of the state, by central differences, less what they
-// make of the solution (the forcing). D. Bailey et al., RNR-94-007, 1994, section 3.5.
+// The right-hand side of SP and BT: dt times what the equations make of the state, by central differences, less what
+// they make of the solution (the forcing). D. Bailey et al., RNR-94-007, 1994, section 3.5.
 #pragma once
 
 #include "bench/npb/flow_cells.hpp"
@@ -9,8 +9,8 @@
 
 namespace kiviat::npb {
 
-// Weights of the five points of a second difference times the diffusion and of the fourth-order dissipation; the latter is
-// one-sided at the two points next to a face of the cube (section 3.5.2).
+// Weights of the five points of a second difference times the diffusion and of the fourth-order dissipation; the latter
+// is one-sided at the two points next to a face of the cube (section 3.5.2).
 using Weights = std::array<double, 5>;
 
 inline Weights weights_at(int point, int n, std::size_t axis) {
@@ -33,7 +33,8 @@ struct Derived {
   std::array<double*, fields> at;
 };
 
-// Of one row of points: where its state, what is derived from it, and the results are. There is room for lanes behind it.
+// Of one row of points: where its state, what is derived from it, and the results are. There is room for lanes behind
+// it.
 struct Row {
   Fields u;
   Derived below, here, above;  // along z; `here` has the rows before and after too
@@ -58,14 +59,17 @@ static void derive_row(const Fields& u, const Derived& derived, int points) {
   }
 }
 
-// What one axis adds to the right-hand side. `step` leads to the neighbours' state, `before` and `after` are what is derived
-// from them.
+// What one axis adds to the right-hand side. `step` leads to the neighbours' state, `before` and `after` are what is
+// derived from them.
 template <std::size_t axis, class Weight>
-[[gnu::always_inline]] inline void add_axis(const Row& row, int i, std::int64_t step, const Derived& before, const Derived& after, const Weight& weight,
+[[gnu::always_inline]] inline void add_axis(const Row& row, int i, std::int64_t step, const Derived& before,
+                                            const Derived& after, const Weight& weight,
                                             Lanes (&sum)[flow::components]) {
   const Lanes first(-row.first), viscous(row.viscous);
-  const auto state = [&](std::size_t m, std::int64_t steps) __attribute__((always_inline)) { return Lanes(row.u[m] + i + steps * step); };
-  const auto of = [&](const Derived& derived, std::size_t field) __attribute__((always_inline)) { return Lanes(derived.at[field] + i); };
+  const auto state = [&](std::size_t m, std::int64_t steps)
+                         __attribute__((always_inline)) { return Lanes(row.u[m] + i + steps * step); };
+  const auto of = [&](const Derived& derived, std::size_t field)
+                      __attribute__((always_inline)) { return Lanes(derived.at[field] + i); };
   const Lanes w0 = weight(0), w1 = weight(1), w2 = weight(2), w3 = weight(3), w4 = weight(4);
   const auto smooth = [&](std::size_t m) __attribute__((always_inline)) {
     sum[m] += w0 * state(m, -2) + w1 * state(m, -1) + w2 * state(m, 0) + w3 * state(m, 1) + w4 * state(m, 2);
@@ -102,13 +106,20 @@ static void rhs_row(const Row& row) {
 #pragma GCC unroll 5
     for (std::size_t m = 0; m < flow::components; ++m) {
       // What of the next row is not in cache yet.
-      __builtin_prefetch(row.u[m] + i + row.u_row + 2 * row.u_plane), __builtin_prefetch(row.forcing[m] + i + row.u_row);
+      __builtin_prefetch(row.u[m] + i + row.u_row + 2 * row.u_plane),
+          __builtin_prefetch(row.forcing[m] + i + row.u_row);
       __builtin_prefetch(row.rhs[m] + i + row.u_row, 1);
       sum[m] = Lanes(row.forcing[m] + i);
     }
-    add_axis<0>(row, i, 1, west, east, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_x[w] + i); }, sum);
-    add_axis<1>(row, i, row.u_row, south, north, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_y[w]); }, sum);
-    add_axis<2>(row, i, row.u_plane, row.below, row.above, [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_z[w]); }, sum);
+    add_axis<0>(
+        row, i, 1, west, east,
+        [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_x[w] + i); }, sum);
+    add_axis<1>(
+        row, i, row.u_row, south, north,
+        [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_y[w]); }, sum);
+    add_axis<2>(
+        row, i, row.u_plane, row.below, row.above,
+        [&](std::size_t w) __attribute__((always_inline)) { return Lanes(row.weights_z[w]); }, sum);
 #pragma GCC unroll 5
     for (std::size_t m = 0; m < flow::components; ++m) (Lanes(row.dt) * sum[m]).store(row.rhs[m] + i);
   }
@@ -116,8 +127,8 @@ static void rhs_row(const Row& row) {
 
 class RightHandSide {
  public:
-  // What it costs for each point: 24 operations for what is derived, for each axis 5 times 9 for the smoothing and 42 for the
-  // rest; the state is read, the forcing too, and the right-hand side written.
+  // What it costs for each point: 24 operations for what is derived, for each axis 5 times 9 for the smoothing and 42
+  // for the rest; the state is read, the forcing too, and the right-hand side written.
   static constexpr double flops = 24 + 3 * (45 + 42), bytes = 8 * 4 * flow::components;
 
   // Collective.
@@ -143,7 +154,8 @@ class RightHandSide {
       for (std::size_t m = 0; m < flow::components; ++m)
         for (int k = cell.begin[2]; k < cell.end[2]; ++k)
           for (int j = cell.begin[1]; j < cell.end[1]; ++j)
-            for (int i = cell.begin[0]; i < cell.end[0]; ++i) cell.forcing[m][cell.at(i, j, k)] = -cell.rhs[m][cell.at(i, j, k)];
+            for (int i = cell.begin[0]; i < cell.end[0]; ++i)
+              cell.forcing[m][cell.at(i, j, k)] = -cell.rhs[m][cell.at(i, j, k)];
     }
   }
 

@@ -28,15 +28,22 @@ class FlowSteps {
   static PhaseNames phase_names() { return {{"right-hand side", "x", "y", "z"}, {"exchange", "pipeline"}}; }
   // Collective.
   FlowSteps(Trial& t, const FlowProgram& program)
-      : t_(t), problem_(program.problem), operations_(program.operations), parts_(t.ranks(), t.rank(), fitting(t, problem_)),
-        cells_(t, parts_, problem_.n), halo_(t, parts_, cells_), rhs_(t, cells_, problem_.dt), sweeps_(t, parts_, cells_, program.solver) {}
+      : t_(t),
+        problem_(program.problem),
+        operations_(program.operations),
+        parts_(t.ranks(), t.rank(), fitting(t, problem_)),
+        cells_(t, parts_, problem_.n),
+        halo_(t, parts_, cells_),
+        rhs_(t, cells_, problem_.dt),
+        sweeps_(t, parts_, cells_, program.solver) {}
 
   void operator()(const char* name) {
     prepare();
     start(), step();  // code and data are in memory
     start();
     phases_.reset();
-    const double time_s = t_.measured(name, [&] { phases_.repeat(t_.comm(), problem_.steps, [&](std::int64_t) { step(); }); });
+    const double time_s =
+        t_.measured(name, [&] { phases_.repeat(t_.comm(), problem_.steps, [&](std::int64_t) { step(); }); });
     tell_rate(t_, operations_, time_s);
     phases_.tell(t_);
     verify();
@@ -95,7 +102,8 @@ class FlowSteps {
     const double points = static_cast<double>(cell.inner(0)) * cell.inner(1);
     for (int k = cell.begin[2]; k < cell.end[2]; ++k) {
       phases_(right_hand_side, [&] {
-        work::run({.flops = points * RightHandSide::flops, .bytes = points * RightHandSide::bytes}, [&] { rhs_.plane(0, k); });
+        work::run({.flops = points * RightHandSide::flops, .bytes = points * RightHandSide::bytes},
+                  [&] { rhs_.plane(0, k); });
       });
       phases_(x, [&] { work::run(sweeps_.slice_cost(0), [&] { sweeps_.slice(0, k); }); });
       phases_(y, [&] { work::run(sweeps_.slice_cost(1), [&] { sweeps_.slice(1, k); }); });

@@ -1,7 +1,7 @@
-// Transforms of three dimensions over ranks, between space and wave numbers. What lies along a line is brought together in blocks
-// of some lines that stay in the cache, is transformed there, and goes from there to where it is sent from: no transposition is a
-// step of its own. Messages go to each other rank of a row or column; on the way back they are cut into several, which are under
-// way while what comes after them is computed.
+// Transforms of three dimensions over ranks, between space and wave numbers. What lies along a line is brought together
+// in blocks of some lines that stay in the cache, is transformed there, and goes from there to where it is sent from:
+// no transposition is a step of its own. Messages go to each other rank of a row or column; on the way back they are
+// cut into several, which are under way while what comes after them is computed.
 #pragma once
 
 #include <mpi.h>
@@ -145,7 +145,8 @@ class Fourier3d {
     }
   };
 
-  static LocalFft planned(const Fftw& fftw, const Transforms& what, Complex* in, Complex* out, int sign, Planning planning) {
+  static LocalFft planned(const Fftw& fftw, const Transforms& what, Complex* in, Complex* out, int sign,
+                          Planning planning) {
     LocalFft plan(fftw, what, in, out, sign, planning);
     if (!plan) throw Skip(fftw.name() + " has no plan for transforms of length " + std::to_string(what.n));
     return plan;
@@ -189,14 +190,16 @@ class Fourier3d {
   // --- slabs -----------------------------------------------------------------------------------------
 
   void planes_to_waves() {
-    const std::int64_t plane = shape_.nx * shape_.ny, rows = shape_.y_part_along(), each = shape_.z_part() * rows * shape_.nx;
+    const std::int64_t plane = shape_.nx * shape_.ny, rows = shape_.y_part_along(),
+                       each = shape_.z_part() * rows * shape_.nx;
     compute(flops(shape_.nx) + flops(shape_.ny), alone() ? 32 : 48, [&] {
       for (std::int64_t z = 0; z < shape_.z_part(); ++z) {
         Complex* const from = waves_ + z * plane;
         transform_columns(from, forward_.y);
         for (int to = 0; to < column_.ranks; ++to) {
           Complex* const part = from + to * rows * shape_.nx;
-          Complex* const place = place_for(column_, to, sent_, received_ + column_.me * each, each) + z * rows * shape_.nx;
+          Complex* const place =
+              place_for(column_, to, sent_, received_ + column_.me * each, each) + z * rows * shape_.nx;
           forward_.x(part, alone() ? part : place);
         }
       }
@@ -262,7 +265,8 @@ class Fourier3d {
   void scatter_rows(Complex* parts, Complex* own, const Complex* from) const {
     const std::int64_t rows = shape_.z_part() * shape_.y_part_across(), xs = shape_.x_part();
     for (int part = 0; part < row_.ranks; ++part)
-      copy_runs(place_for(row_, part, parts, own, row_message()), from + part * xs, {rows, xs, shape_.nx, xs}, Reuse::soon);
+      copy_runs(place_for(row_, part, parts, own, row_message()), from + part * xs, {rows, xs, shape_.nx, xs},
+                Reuse::soon);
   }
   // Lines along y, out of what has come from a row or a column of ranks and into what goes to the other.
   template <class From, class To>
@@ -292,8 +296,9 @@ class Fourier3d {
   void columns_to_waves() {
     const std::int64_t each = message();
     compute(flops(shape_.ny), 32, [&] {
-      transform_lines(forward_.y, row_.ranks, [&](int part) { return received_ + part * row_message(); }, column_.ranks,
-                      [&](int part) { return place_for(column_, part, sent_, waves_ + column_.me * each, each); });
+      transform_lines(
+          forward_.y, row_.ranks, [&](int part) { return received_ + part * row_message(); }, column_.ranks,
+          [&](int part) { return place_for(column_, part, sent_, waves_ + column_.me * each, each); });
     });
     exchange_all(column_, sent_, waves_, each);
   }
@@ -301,8 +306,9 @@ class Fourier3d {
   void waves_to_columns() {
     const std::int64_t each = message();
     compute(flops(shape_.ny), 32, [&] {
-      transform_lines(backward_.y, column_.ranks, [&](int part) { return received_ + part * each; }, row_.ranks,
-                      [&](int part) { return sent_ + part * row_message(); });
+      transform_lines(
+          backward_.y, column_.ranks, [&](int part) { return received_ + part * each; }, row_.ranks,
+          [&](int part) { return sent_ + part * row_message(); });
       const std::int64_t own = row_.me * row_message();
       std::copy_n(sent_ + own, row_message(), received_ + own);
     });

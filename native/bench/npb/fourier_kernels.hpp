@@ -33,8 +33,8 @@ void random_elements(Complex* to, std::int64_t first, std::int64_t count) {
   for (int lane = 0; i < 2 * count; ++i, ++lane) numbers[i] = static_cast<double>(states[lane]) * 0x1p-46;
 }
 
-// Runs of `length` elements, `distance` apart, times a factor of the run and one (twice) of the place within it; put together.
-// What follows each of them is fetched meanwhile.
+// Runs of `length` elements, `distance` apart, times a factor of the run and one (twice) of the place within it; put
+// together. What follows each of them is fetched meanwhile.
 KIVIAT_EVERY_WIDTH
 void gather_faded(Complex* to, const Complex* from, std::int64_t runs, std::int64_t length, std::int64_t distance,
                   const double* of_run, const double* of_place) {

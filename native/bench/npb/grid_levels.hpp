@@ -1,5 +1,5 @@
-// Where the grids of MG lie: three-dimensional, periodic, each with half as many points a side as the next finer one, dealt
-// out to a power of two of ranks. D. Bailey et al., NAS-95-020, 1995, section 3.3 (MG).
+// Where the grids of MG lie: three-dimensional, periodic, each with half as many points a side as the next finer one,
+// dealt out to a power of two of ranks. D. Bailey et al., NAS-95-020, 1995, section 3.3 (MG).
 //
 // Point c of a grid is point 2c + 1 of the next finer one. So a rank that has 2m points of a side has m of the coarser
 // grid's; and once a rank has one point only, every second one has none of the coarser grid. No point ever moves.
@@ -29,7 +29,10 @@ struct RankBox {
 // What a rank, `at` of `ranks` along a side, has of n points: those from `first` on, or none.
 struct Segment {
   Segment(int n, int ranks, int at)
-      : apart(n < ranks ? ranks / n : 1), points((at + 1) % apart != 0 ? 0 : n < ranks ? 1 : n / ranks),
+      : apart(n < ranks ? ranks / n : 1),
+        points((at + 1) % apart != 0 ? 0
+               : n < ranks           ? 1
+                                     : n / ranks),
         first(n < ranks ? at / apart : at * points) {}
   int apart;  // ranks from one that has points to the next one
   int points, first;
@@ -38,12 +41,15 @@ struct Segment {
 // Point c of the coarser segment is point 2c + offset of the finer one.
 inline int offset_of(const Segment& fine, const Segment& coarse) { return fine.points == coarse.points ? 0 : 1; }
 
-// Memory of a rank's part with one point more at either end of each side: the neighbours'. Rows begin at cache lines, what is
-// before a row lies at the end of the one before it.
+// Memory of a rank's part with one point more at either end of each side: the neighbours'. Rows begin at cache lines,
+// what is before a row lies at the end of the one before it.
 struct Box {
   explicit Box(const Place& points)
-      : points(points), row((points[0] + 2 + line - 1) / line * line), plane(row * (points[1] + 2)),
-        origin(line * ((row + plane + line) / line)), elements(origin + plane * (points[2] + 1) + line) {}
+      : points(points),
+        row((points[0] + 2 + line - 1) / line * line),
+        plane(row * (points[1] + 2)),
+        origin(line * ((row + plane + line) / line)),
+        elements(origin + plane * (points[2] + 1) + line) {}
 
   static constexpr std::int64_t line = 8;  // elements
   Place points;
@@ -53,7 +59,8 @@ struct Box {
 // One grid on one rank.
 struct Level {
   Level(int n, const RankBox& ranks, int rank)
-      : n(n), segments{segment(n, ranks, rank, 0), segment(n, ranks, rank, 1), segment(n, ranks, rank, 2)},
+      : n(n),
+        segments{segment(n, ranks, rank, 0), segment(n, ranks, rank, 1), segment(n, ranks, rank, 2)},
         box({segments[0].points, segments[1].points, segments[2].points}) {}
 
   bool active() const { return box.points[0] > 0 && box.points[1] > 0 && box.points[2] > 0; }

@@ -1,5 +1,5 @@
-// The neighbours' points: what lies around a rank's part of a periodic grid, one side after the other, so that edges and
-// corners come from neighbours' neighbours without messages of their own.
+// The neighbours' points: what lies around a rank's part of a periodic grid, one side after the other, so that edges
+// and corners come from neighbours' neighbours without messages of their own.
 #pragma once
 
 #include <mpi.h>
@@ -87,8 +87,10 @@ class Halo {
     if (closed(level, side)) {
       moved(2 * before.elements(), [&] {
         const std::int64_t across = Face(box, side, points - 1, side).offset - before.offset;
-        before.for_runs([&](std::int64_t at, std::int64_t) { std::copy_n(highest + at + across, before.run, lowest + at); });
-        behind.for_runs([&](std::int64_t at, std::int64_t) { std::copy_n(lowest + at - across, behind.run, highest + at); });
+        before.for_runs(
+            [&](std::int64_t at, std::int64_t) { std::copy_n(highest + at + across, before.run, lowest + at); });
+        behind.for_runs(
+            [&](std::int64_t at, std::int64_t) { std::copy_n(lowest + at - across, behind.run, highest + at); });
       });
       return;
     }
@@ -96,13 +98,14 @@ class Halo {
     moved(2 * before.elements(), [&] { before.unpack(lowest, in_[below]), behind.unpack(highest, in_[above]); });
   }
 
-  // To the ranks that are active in `fine` but not in `coarse`, what lies around them there. Collective over those active
-  // in `fine`.
+  // To the ranks that are active in `fine` but not in `coarse`, what lies around them there. Collective over those
+  // active in `fine`.
   void spread(const Level& fine, const Level& coarse, double* grid) {
     const Place& points = coarse.box.points;
     for (std::size_t side = 0; side < sides; ++side) {
       if (coarse.segments[side].apart == fine.segments[side].apart) continue;
-      if (std::any_of(points.begin() + side + 1, points.end(), [](int count) { return count == 0; })) continue;  // not yet
+      if (std::any_of(points.begin() + side + 1, points.end(), [](int count) { return count == 0; }))
+        continue;  // not yet
       const int s = static_cast<int>(side), step = fine.segments[side].apart;
       const int lower = neighbour(s, -step), upper = neighbour(s, step);
       if (points[side] > 0) {

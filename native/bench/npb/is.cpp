@@ -24,7 +24,8 @@ constexpr int iterations = 10;
 constexpr int log2_buckets = 10, buckets = 1 << log2_buckets;
 constexpr int tests = 5;
 
-// In iteration t the key that stands at index[i] should have the rank rank[i] + (t - later_up), or rank[i] - (t - later_down).
+// In iteration t the key that stands at index[i] should have the rank rank[i] + (t - later_up), or rank[i] - (t -
+// later_down).
 struct Problem {
   int log2_keys, log2_greatest;
   std::array<std::int64_t, tests> index, rank;
@@ -36,14 +37,19 @@ struct Problem {
     return up[i] ? rank[i] + t - later_up : rank[i] - t + later_down;
   }
 };
-constexpr std::array<bool, tests> first_three = {true, true, true, false, false}, first_two = {true, true, false, false, false},
+constexpr std::array<bool, tests> first_three = {true, true, true, false, false},
+                                  first_two = {true, true, false, false, false},
                                   three_of_b = {false, true, true, false, true};
 constexpr PerClass<Problem> problems = {
     {{16, 11, {48427, 17148, 23627, 62548, 4431}, {0, 18, 346, 64917, 65463}, first_three},
      {20, 16, {357773, 934767, 875723, 898999, 404505}, {1249, 11698, 1039987, 1043896, 1048018}, first_two, 2},
      {23, 19, {2112377, 662041, 5336171, 3642833, 4250760}, {104, 17523, 123928, 8288932, 8388264}, first_three, 1, 1},
      {25, 21, {41869, 812306, 5102857, 18232239, 26860214}, {33422937, 10244, 59149, 33135281, 99}, three_of_b},
-     {27, 23, {44172927, 72999161, 74326391, 129606274, 21736814}, {61147, 882988, 266290, 133997595, 133525895}, first_three}}};
+     {27,
+      23,
+      {44172927, 72999161, 74326391, 129606274, 21736814},
+      {61147, 882988, 266290, 133997595, 133525895},
+      first_three}}};
 
 using Key = std::uint32_t;
 using Counts = std::array<std::int32_t, buckets>;
@@ -88,8 +94,10 @@ KIVIAT_HOT std::int64_t count_keys_that_came(const Key* __restrict keys, std::in
   std::int64_t strayed = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t at = Key(keys[i] - first);
-    if (at < counts.size()) ++counts[at];
-    else ++strayed;
+    if (at < counts.size())
+      ++counts[at];
+    else
+      ++strayed;
   }
   return strayed;
 }
@@ -98,12 +106,20 @@ class Program {
  public:
   static PhaseNames phase_names() { return {{"into buckets", "ranking"}, {"totals", "exchange"}}; }
   explicit Program(Trial& t)
-      : t_(t), problem_(of_class(t, problems)), all_keys_(std::int64_t{1} << problem_.log2_keys),
-        different_(std::int64_t{1} << problem_.log2_greatest), shift_(problem_.log2_greatest - log2_buckets),
-        mine_(all_keys_ / t.ranks()), most_(std::min(all_keys_, mine_ + 4 * all_keys_ / buckets)), sent_(ranks()),
-        received_(ranks()), sent_at_(ranks()), received_at_(ranks()) {
+      : t_(t),
+        problem_(of_class(t, problems)),
+        all_keys_(std::int64_t{1} << problem_.log2_keys),
+        different_(std::int64_t{1} << problem_.log2_greatest),
+        shift_(problem_.log2_greatest - log2_buckets),
+        mine_(all_keys_ / t.ranks()),
+        most_(std::min(all_keys_, mine_ + 4 * all_keys_ / buckets)),
+        sent_(ranks()),
+        received_(ranks()),
+        sent_at_(ranks()),
+        received_at_(ranks()) {
     // A rank has one bucket more than its share at most, and no bucket has four times as many keys as the mean.
-    const std::size_t arrays[] = {elements(most_), elements(mine_), elements(t.ranks() > 1 ? most_ : 0), elements(different_)};
+    const std::size_t arrays[] = {elements(most_), elements(mine_), elements(t.ranks() > 1 ? most_ : 0),
+                                  elements(different_)};
     const std::size_t bytes = std::accumulate(std::begin(arrays), std::end(arrays), std::size_t{0}) * sizeof(Key);
     refuse_more_than_available(t, "class=" + t.text("class"), static_cast<double>(bytes));
     memory_ = pages_of(t, bytes);
@@ -148,16 +164,16 @@ class Program {
     set(iteration + iterations, static_cast<Key>(different_ - iteration));
     find_totals();
     share_out();
-    phases_(into_buckets, [&] {
-      work::run(cost(mine_, 3, 12), [&] { sort_into_buckets(keys_, mine_, shift_, begins_, sorted_); });
-    });
+    phases_(into_buckets,
+            [&] { work::run(cost(mine_, 3, 12), [&] { sort_into_buckets(keys_, mine_, shift_, begins_, sorted_); }); });
     phases_(exchange, [&] { exchange_keys(); });
     phases_(ranking, [&] {
       const double range = static_cast<double>(range_), keys = static_cast<double>(own_ + come_count_);
       work::run({2 * keys + range, 4 * keys + 12 * range}, [&] { rank_own(); });
     });
     for (std::size_t i = 0; i < tests; ++i)
-      if (const std::int64_t at = tested_[i] - std::int64_t{first_key_}; 0 <= at && at < range_ && host::carries_payload())
+      if (const std::int64_t at = tested_[i] - std::int64_t{first_key_};
+          0 <= at && at < range_ && host::carries_payload())
         found_[static_cast<std::size_t>(iteration - 1)][i] = before_ + (at > 0 ? counts_[at - 1] : 0);
   }
 
@@ -208,8 +224,8 @@ class Program {
       come_count_ += received_[r];
       out += sent_[r] *= size, in += received_[r] *= size;
     }
-    MPI_Alltoallv(sorted_, sent_.data(), sent_at_.data(), MPI_BYTE, come_, received_.data(), received_at_.data(), MPI_BYTE,
-                  t_.comm());
+    MPI_Alltoallv(sorted_, sent_.data(), sent_at_.data(), MPI_BYTE, come_, received_.data(), received_at_.data(),
+                  MPI_BYTE, t_.comm());
   }
 
   // counts_[k]: how many of the keys here are not greater than the first one + k.
@@ -227,15 +243,16 @@ class Program {
     Verification verification(0);
     for (int iteration = 1; iteration <= iterations; ++iteration)
       for (int i = 0; i < tests; ++i)
-        verification.expect("the rank of key " + std::to_string(tested_[static_cast<std::size_t>(i)]) + " in iteration " +
-                                std::to_string(iteration),
-                            static_cast<double>(problem_.expected(i, iteration)),
-                            static_cast<double>(all[static_cast<std::size_t>(iteration - 1)][static_cast<std::size_t>(i)]));
+        verification.expect(
+            "the rank of key " + std::to_string(tested_[static_cast<std::size_t>(i)]) + " in iteration " +
+                std::to_string(iteration),
+            static_cast<double>(problem_.expected(i, iteration)),
+            static_cast<double>(all[static_cast<std::size_t>(iteration - 1)][static_cast<std::size_t>(i)]));
     verification.tell(t_);
   }
 
-  // Puts every key where its rank says, and looks whether they are in order then, and those that there were; empty if so.
-  // Collective.
+  // Puts every key where its rank says, and looks whether they are in order then, and those that there were; empty if
+  // so. Collective.
   std::string what_is_unsorted() {
     const auto digest = [](const Key* keys, std::int64_t count) {
       std::uint64_t sum = 0;
@@ -246,7 +263,8 @@ class Program {
     const std::int64_t here = own_ + come_count_;
     std::string wrong;
     if (strayed_ > 0) wrong = std::to_string(strayed_) + " keys came that belong elsewhere";
-    if (here != expected_) wrong = std::to_string(here) + " keys came where there should be " + std::to_string(expected_);
+    if (here != expected_)
+      wrong = std::to_string(here) + " keys came where there should be " + std::to_string(expected_);
     if (wrong.empty()) {
       for (std::int64_t i = 0; i < here; ++i) {
         const Key key = i < own_ ? sorted_[own_begin_ + i] : come_[i - own_];

@@ -1,5 +1,5 @@
-// LU, a simulated CFD application: symmetric successive over-relaxation, whose sweeps run through the grid as wavefronts with
-// many small messages.
+// LU, a simulated CFD application: symmetric successive over-relaxation, whose sweeps run through the grid as
+// wavefronts with many small messages.
 #include "bench/memory.hpp"
 #include "bench/npb/lu_solver.hpp"
 #include "bench/npb/outcome.hpp"
@@ -21,8 +21,10 @@ struct Published {
   double integral;
 };
 constexpr PerClass<Published> published = {
-    {{{1.6196343210976702e-2, 2.1976745164821318e-3, 1.5179927653399185e-3, 1.5029584435994323e-3, 3.4264073155896461e-2},
-      {6.4223319957960924e-4, 8.4144342047347926e-5, 5.8588269616485186e-5, 5.8474222595157350e-5, 1.3103347914111294e-3},
+    {{{1.6196343210976702e-2, 2.1976745164821318e-3, 1.5179927653399185e-3, 1.5029584435994323e-3,
+       3.4264073155896461e-2},
+      {6.4223319957960924e-4, 8.4144342047347926e-5, 5.8588269616485186e-5, 5.8474222595157350e-5,
+       1.3103347914111294e-3},
       7.8418928865937083},
      {{12.36511638192, 1.317228477799, 2.550120713095, 2.326187750252, 28.26799444189},
       {0.4867877144216, 0.05064652880982, 0.09281818101960, 0.08570126542733, 1.084277417792},
@@ -33,8 +35,10 @@ constexpr PerClass<Published> published = {
      {{3.5532672969982736e3, 2.6214750795310692e2, 8.8333721850952190e2, 7.7812774739425265e2, 7.3087969592545314e3},
       {1.1401176380212709e2, 8.1098963655421574, 2.8480597317698308e1, 2.5905394567832939e1, 2.6054907504857413e2},
       47.887162703308227},
-     {{1.03766980323537846e4, 8.92212458801008552e2, 2.56238814582660871e3, 2.19194343857831427e3, 1.78078057261061185e4},
-      {2.15986399716949279e2, 1.55789559239863600e1, 5.41318863077207766e1, 4.82262643154045421e1, 4.55902910043250358e2},
+     {{1.03766980323537846e4, 8.92212458801008552e2, 2.56238814582660871e3, 2.19194343857831427e3,
+       1.78078057261061185e4},
+      {2.15986399716949279e2, 1.55789559239863600e1, 5.41318863077207766e1, 4.82262643154045421e1,
+       4.55902910043250358e2},
       66.6404553572181300}}};
 
 double operations(const Problem& problem) {
@@ -45,7 +49,10 @@ double operations(const Problem& problem) {
 class Program {
  public:
   explicit Program(Trial& t)
-      : t_(t), problem_(of_class(t, problems)), part_(ssor::Part::of(problem_.points, t.ranks(), t.rank())), pages_(memory(t, part_)),
+      : t_(t),
+        problem_(of_class(t, problems)),
+        part_(ssor::Part::of(problem_.points, t.ranks(), t.rank())),
+        pages_(memory(t, part_)),
         solver_(t.comm(), part_, problem_.step, {pages_.as<double>(), messages(), messages()}) {}
 
   void operator()() {

@@ -1,4 +1,5 @@
-// A rank's part of the grid of LU, which is cut along x and y: columns of points with all of z (NAS-95-020, section 3.4).
+// A rank's part of the grid of LU, which is cut along x and y: columns of points with all of z (NAS-95-020,
+// section 3.4).
 #pragma once
 
 #include <mpi.h>
@@ -29,9 +30,13 @@ struct Part {
     const Grid grid = Grid::of(ranks);
     const int x = rank % grid.px, y = rank / grid.px;
     const auto share = [n](int mine, int parts) { return Range{n * mine / parts, n * (mine + 1) / parts}; };
-    return {n, share(x, grid.px), share(y, grid.py),
-            x > 0 ? rank - 1 : MPI_PROC_NULL, x + 1 < grid.px ? rank + 1 : MPI_PROC_NULL,
-            y > 0 ? rank - grid.px : MPI_PROC_NULL, y + 1 < grid.py ? rank + grid.px : MPI_PROC_NULL};
+    return {n,
+            share(x, grid.px),
+            share(y, grid.py),
+            x > 0 ? rank - 1 : MPI_PROC_NULL,
+            x + 1 < grid.px ? rank + 1 : MPI_PROC_NULL,
+            y > 0 ? rank - grid.px : MPI_PROC_NULL,
+            y + 1 < grid.py ? rank + grid.px : MPI_PROC_NULL};
   }
 
   std::int64_t n;

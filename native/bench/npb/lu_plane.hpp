@@ -1,4 +1,5 @@
-// The work of LU on one plane of a rank's part of the grid: the right-hand side, and the lower and upper sweep through it.
+// The work of LU on one plane of a rank's part of the grid: the right-hand side, and the lower and upper sweep through
+// it.
 #pragma once
 
 #include <algorithm>
@@ -29,19 +30,22 @@ inline void compute_beside(const double* u, double* beside, std::int64_t size) {
   }
 }
 
-// What is linear in the state, diffusion and dissipation, as factors of the five points along an axis around each of some
-// points. Next to the faces of the grid, which the dissipation does not cross, there are others.
+// What is linear in the state, diffusion and dissipation, as factors of the five points along an axis around each of
+// some points. Next to the faces of the grid, which the dissipation does not cross, there are others.
 class Linear {
  public:
   static constexpr std::int64_t factors = 2 * Diagonals::around + 1;
 
-  // Of points `begin` to `end` - 1 of n, one after the other or in the opposite order; their number in memory is rounded up.
+  // Of points `begin` to `end` - 1 of n, one after the other or in the opposite order; their number in memory is
+  // rounded up.
   Linear(std::int64_t n, double diffusion, std::int64_t begin, std::int64_t end, bool backwards)
-      : points_(Diagonals::rounded(end - begin) + Diagonals::group), values_(static_cast<std::size_t>(factors * points_)) {
+      : points_(Diagonals::rounded(end - begin) + Diagonals::group),
+        values_(static_cast<std::size_t>(factors * points_)) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::array<double, 5> here = at(n, diffusion, i);
       for (std::int64_t f = 0; f < factors; ++f)
-        values_[static_cast<std::size_t>(f * points_ + (backwards ? end - 1 - i : i - begin))] = here[static_cast<std::size_t>(f)];
+        values_[static_cast<std::size_t>(f * points_ + (backwards ? end - 1 - i : i - begin))] =
+            here[static_cast<std::size_t>(f)];
     }
   }
   const double* factor(std::int64_t f) const { return values_.data() + f * points_; }
@@ -72,8 +76,11 @@ struct RightHandSide {
 // A point beside that whose right-hand side is computed.
 struct Sample {
   [[gnu::always_inline]] Sample(const double* state, const double* beside, std::int64_t size)
-      : u(five(state, size)), inverse(lanes(beside)), velocity{u.momentum.x * inverse, u.momentum.y * inverse, u.momentum.z * inverse},
-        pressure(lanes(beside + size)), heating(lanes(beside + 2 * size)) {}
+      : u(five(state, size)),
+        inverse(lanes(beside)),
+        velocity{u.momentum.x * inverse, u.momentum.y * inverse, u.momentum.z * inverse},
+        pressure(lanes(beside + size)),
+        heating(lanes(beside + 2 * size)) {}
   Five u;
   Lanes inverse;
   Vector velocity;
@@ -96,20 +103,22 @@ template <Along axis>
 template <Along axis>
 [[gnu::always_inline]] inline Five brought(double first, double viscous, const Sample& before, const Sample& after) {
   const Five inviscid = flux<axis>(before) - flux<axis>(after);
-  constexpr double in_x = axis == Along::x ? straight : 1, in_y = axis == Along::y ? straight : 1, in_z = axis == Along::z ? straight : 1;
+  constexpr double in_x = axis == Along::x ? straight : 1, in_y = axis == Along::y ? straight : 1,
+                   in_z = axis == Along::z ? straight : 1;
   const Lanes one = along<axis>(before.velocity), other = along<axis>(after.velocity);
   return {first * inviscid.density,
           {first * inviscid.momentum.x + in_x * viscous * (before.velocity.x + after.velocity.x),
            first * inviscid.momentum.y + in_y * viscous * (before.velocity.y + after.velocity.y),
            first * inviscid.momentum.z + in_z * viscous * (before.velocity.z + after.velocity.z)},
-          first * inviscid.energy + viscous * (before.heating + after.heating + of_straight / 2 * (one * one + other * other))};
+          first * inviscid.energy +
+              viscous * (before.heating + after.heating + of_straight / 2 * (one * one + other * other))};
 }
 
-// Writes to `r` the sum of the forcing and of what the state does, in one plane, the middle one of five of the state, of which
-// the middle three have what is `beside` them.
+// Writes to `r` the sum of the forcing and of what the state does, in one plane, the middle one of five of the state,
+// of which the middle three have what is `beside` them.
 KIVIAT_EVERY_WIDTH
-inline void right_hand_side(const RightHandSide& by, const std::array<const double*, 5>& state, const std::array<const double*, 3>& beside,
-                            const double* forcing, double* r) {
+inline void right_hand_side(const RightHandSide& by, const std::array<const double*, 5>& state,
+                            const std::array<const double*, 3>& beside, const double* forcing, double* r) {
   const Diagonals& shape = by.shape;
   const std::int64_t size = shape.size();
   const double *low2 = state[0], *low = state[1], *u = state[2], *high = state[3], *high2 = state[4];
@@ -128,16 +137,24 @@ inline void right_hand_side(const RightHandSide& by, const std::array<const doub
     const double *const fx = by.x.factor(0) + in_x, *const fy = by.y.factor(0) + in_y;
     for (std::int64_t l = 0; l < js.size(); l += Diagonals::group) {
       const std::int64_t i = at + l;
-      Five sum = five(forcing + i, size) + (lanes(fx + 2 * x_points + l) + lanes(fy + 2 * y_points + l) + fz[2]) * five(u + i, size);
-      sum = sum + lanes(fx + 0 * x_points + l) * five(u + i + west2, size) + lanes(fx + 1 * x_points + l) * five(u + i + west, size);
-      sum = sum + lanes(fx + 3 * x_points + l) * five(u + i + east, size) + lanes(fx + 4 * x_points + l) * five(u + i + east2, size);
-      sum = sum + lanes(fy + 0 * y_points + l) * five(u + i + south2, size) + lanes(fy + 1 * y_points + l) * five(u + i + south, size);
-      sum = sum + lanes(fy + 3 * y_points + l) * five(u + i + north, size) + lanes(fy + 4 * y_points + l) * five(u + i + north2, size);
+      Five sum = five(forcing + i, size) +
+                 (lanes(fx + 2 * x_points + l) + lanes(fy + 2 * y_points + l) + fz[2]) * five(u + i, size);
+      sum = sum + lanes(fx + 0 * x_points + l) * five(u + i + west2, size) +
+            lanes(fx + 1 * x_points + l) * five(u + i + west, size);
+      sum = sum + lanes(fx + 3 * x_points + l) * five(u + i + east, size) +
+            lanes(fx + 4 * x_points + l) * five(u + i + east2, size);
+      sum = sum + lanes(fy + 0 * y_points + l) * five(u + i + south2, size) +
+            lanes(fy + 1 * y_points + l) * five(u + i + south, size);
+      sum = sum + lanes(fy + 3 * y_points + l) * five(u + i + north, size) +
+            lanes(fy + 4 * y_points + l) * five(u + i + north2, size);
       sum = sum + fz[0] * five(low2 + i, size) + fz[1] * five(low + i, size);
       sum = sum + fz[3] * five(high + i, size) + fz[4] * five(high2 + i, size);
-      sum = sum + brought<Along::x>(first, viscous, Sample(u + i + west, here + i + west, size), Sample(u + i + east, here + i + east, size));
-      sum = sum + brought<Along::y>(first, viscous, Sample(u + i + south, here + i + south, size), Sample(u + i + north, here + i + north, size));
-      sum = sum + brought<Along::z>(first, viscous, Sample(low + i, beside_low + i, size), Sample(high + i, beside_high + i, size));
+      sum = sum + brought<Along::x>(first, viscous, Sample(u + i + west, here + i + west, size),
+                                    Sample(u + i + east, here + i + east, size));
+      sum = sum + brought<Along::y>(first, viscous, Sample(u + i + south, here + i + south, size),
+                                    Sample(u + i + north, here + i + north, size));
+      sum = sum + brought<Along::z>(first, viscous, Sample(low + i, beside_low + i, size),
+                                    Sample(high + i, beside_high + i, size));
       const Sample own(u + i, here + i, size);
       const double from_all = 2 * (straight + 2) * viscous;
       sum.momentum.x -= from_all * own.velocity.x;
@@ -149,24 +166,27 @@ inline void right_hand_side(const RightHandSide& by, const std::array<const doub
   }
 }
 
-// --- the sweeps ------------------------------------------------------------------------------------------------------------
+// --- the sweeps ------------------------------------------------------------------------------------------
 
-// What the points of a plane have from their neighbours before them. The edge along y, that is of x = const, comes from the
-// rank before; each point takes its value from there and puts there what the next one along x has from it, so that in the
-// end it is the edge that the next rank needs. The edge along x is in the order of the diagonals, backwards.
+// What the points of a plane have from their neighbours before them. The edge along y, that is of x = const, comes from
+// the rank before; each point takes its value from there and puts there what the next one along x has from it, so that
+// in the end it is the edge that the next rank needs. The edge along x is in the order of the diagonals, backwards.
 class Edge {
  public:
-  explicit Edge(std::int64_t points) : points_(points), stride_(Diagonals::rounded(points) + Diagonals::group), values_(flow::components * stride_) {}
+  explicit Edge(std::int64_t points)
+      : points_(points), stride_(Diagonals::rounded(points) + Diagonals::group), values_(flow::components * stride_) {}
   double* data() { return values_.data(); }
   std::int64_t stride() const { return stride_; }
   std::int64_t points() const { return points_; }
   // The components without the space between them, as they travel.
   std::int64_t packed() const { return static_cast<std::int64_t>(flow::components) * points_; }
   void pack(double* message) const {
-    for (std::size_t m = 0; m < flow::components; ++m) std::copy_n(values_.data() + m * stride_, points_, message + m * points_);
+    for (std::size_t m = 0; m < flow::components; ++m)
+      std::copy_n(values_.data() + m * stride_, points_, message + m * points_);
   }
   void unpack(const double* message) {
-    for (std::size_t m = 0; m < flow::components; ++m) std::copy_n(message + m * points_, points_, values_.data() + m * stride_);
+    for (std::size_t m = 0; m < flow::components; ++m)
+      std::copy_n(message + m * points_, points_, values_.data() + m * stride_);
   }
   void clear() { std::ranges::fill(values_, 0.0); }
 
@@ -177,15 +197,15 @@ class Edge {
 
 struct Sweep {
   const Diagonals& shape;
-  Edge &x, &y;       // of x = const, of y = const
-  double* z;         // a plane, from that before
+  Edge &x, &y;  // of x = const, of y = const
+  double* z;    // a plane, from that before
   Diagonal diagonal;
   Influence influence;
   double step, relaxation;  // of time; by which the solution is added to the state
 };
 
-// (D + L) v = r for the lower one, where what r is multiplied by, and L, contain the step; r becomes v. For the upper one
-// v + D^-1 U v = r, and the state becomes its next value.
+// (D + L) v = r for the lower one, where what r is multiplied by, and L, contain the step; r becomes v. For the upper
+// one v + D^-1 U v = r, and the state becomes its next value.
 template <bool upper>
 [[gnu::always_inline]] inline void sweep(const Sweep& by, double* u, double* r) {
   const Diagonals& shape = by.shape;
@@ -216,8 +236,10 @@ template <bool upper>
       put(x + l, x_stride, chosen(inside, influence<Along::x>(influenced, point, change, common), before_x));
       put(y + l, y_stride, chosen(inside, influence<Along::y>(influenced, point, change, common), before_y));
       put(z + i, size, influence<Along::z>(influenced, point, change, common));
-      if constexpr (upper) put(u + i, size, chosen(inside, state + relaxation * v, state));
-      else put(r + i, size, v);
+      if constexpr (upper)
+        put(u + i, size, chosen(inside, state + relaxation * v, state));
+      else
+        put(r + i, size, v);
     }
   }
 }

@@ -1,6 +1,6 @@
 // LU at one point. Neither of the 5 x 5 matrices of the report is ever formed (RNR-94-007, section 3). A flux
-// changes with the state by what the product rule says; and the viscous terms depend on gradients of velocity and of energy
-// per mass, so that in these the matrix of the diagonal is triangular.
+// changes with the state by what the product rule says; and the viscous terms depend on gradients of velocity and of
+// energy per mass, so that in these the matrix of the diagonal is triangular.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ enum class Along { x, y, z };
 // All functions of lanes are inlined: how they would be passed is of no concern.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// Four points side by side, in one register or several. Not the lanes of kernels/simd.hpp: as a class, with one register of
-// four, they made LU a quarter to a third slower (class W, GCC 12.2), for a point has more values than there are registers,
-// and diagonals are too short for eight.
+// Four points side by side, in one register or several. Not the lanes of kernels/simd.hpp: as a class, with one
+// register of four, they made LU a quarter to a third slower (class W, GCC 12.2), for a point has more values than
+// there are registers, and diagonals are too short for eight.
 using Lanes [[gnu::vector_size(32)]] = double;
 using Chosen [[gnu::vector_size(32)]] = std::int64_t;
 constexpr Chosen lane_numbers = {0, 1, 2, 3};
@@ -63,14 +63,17 @@ struct Five {
 }
 
 [[gnu::always_inline]] inline Five chosen(const Chosen& first, const Five& a, const Five& b) {
-  return {first ? a.density : b.density,
-          {first ? a.momentum.x : b.momentum.x, first ? a.momentum.y : b.momentum.y, first ? a.momentum.z : b.momentum.z},
-          first ? a.energy : b.energy};
+  return {
+      first ? a.density : b.density,
+      {first ? a.momentum.x : b.momentum.x, first ? a.momentum.y : b.momentum.y, first ? a.momentum.z : b.momentum.z},
+      first ? a.energy : b.energy};
 }
 
 // Components lie `stride` elements apart.
 [[gnu::always_inline]] inline Five five(const double* from, std::int64_t stride) {
-  return {lanes(from), {lanes(from + stride), lanes(from + 2 * stride), lanes(from + 3 * stride)}, lanes(from + 4 * stride)};
+  return {lanes(from),
+          {lanes(from + stride), lanes(from + 2 * stride), lanes(from + 3 * stride)},
+          lanes(from + 4 * stride)};
 }
 [[gnu::always_inline]] inline void put(double* to, std::int64_t stride, const Five& a) {
   put(to, a.density), put(to + stride, a.momentum.x), put(to + 2 * stride, a.momentum.y);
@@ -87,8 +90,10 @@ constexpr double straight = 4.0 / 3;
 // What else is known of a state.
 struct Point {
   [[gnu::always_inline]] explicit Point(const Five& u)
-      : density(u.density), inverse(1 / u.density),
-        velocity{u.momentum.x * inverse, u.momentum.y * inverse, u.momentum.z * inverse}, energy(u.energy * inverse),
+      : density(u.density),
+        inverse(1 / u.density),
+        velocity{u.momentum.x * inverse, u.momentum.y * inverse, u.momentum.z * inverse},
+        energy(u.energy * inverse),
         kinetic(0.5 * dot(velocity, velocity)) {}
   Lanes density, inverse;
   Vector velocity;
@@ -109,8 +114,8 @@ struct Change {
           v.energy - point.energy * v.density};
 }
 
-// The matrix of the diagonal is `own` + `viscous` N, where N is the sum over the axes of the derivatives of viscous terms
-// by gradients of the state.
+// The matrix of the diagonal is `own` + `viscous` N, where N is the sum over the axes of the derivatives of viscous
+// terms by gradients of the state.
 struct Diagonal {
   double own, viscous;
 };
@@ -126,13 +131,14 @@ struct Diagonal {
   const Lanes heating = (3 * of_kinetic + of_straight) * d.viscous * dot(p.velocity, velocity);
   const Lanes energy = g * (p.density * (right.energy - p.energy * right.density) - heating);
   const Lanes density = (1 / d.own) * right.density;
-  return {density,
-          {velocity.x + p.velocity.x * density, velocity.y + p.velocity.y * density, velocity.z + p.velocity.z * density},
-          energy + p.energy * density};
+  return {
+      density,
+      {velocity.x + p.velocity.x * density, velocity.y + p.velocity.y * density, velocity.z + p.velocity.z * density},
+      energy + p.energy * density};
 }
 
-// What a point does to the equations of its neighbours: `flux` times the change of the inviscid flux, and what viscosity and
-// diffusion take across.
+// What a point does to the equations of its neighbours: `flux` times the change of the inviscid flux, and what
+// viscosity and diffusion take across.
 struct Influence {
   double flux, viscous;
   std::array<double, 3> diffusion;
@@ -142,24 +148,27 @@ struct Influence {
 struct Common {
   [[gnu::always_inline]] Common(const Influence& by, const Point& p, const Change& c)
       : pressure(flow::k2 * (c.state.energy - dot(p.velocity, c.state.momentum) + p.kinetic * c.state.density)),
-        enthalpy(flow::k1 * p.energy - flow::k2 * p.kinetic), gradient(by.viscous * p.inverse),
+        enthalpy(flow::k1 * p.energy - flow::k2 * p.kinetic),
+        gradient(by.viscous * p.inverse),
         heating(of_kinetic * dot(p.velocity, c.velocity) + of_energy * c.energy) {}
   Lanes pressure, enthalpy, gradient, heating;
 };
 
 template <Along axis>
-[[gnu::always_inline]] inline Five influence(const Influence& by, const Point& p, const Change& c, const Common& common) {
+[[gnu::always_inline]] inline Five influence(const Influence& by, const Point& p, const Change& c,
+                                             const Common& common) {
   const Lanes speed = along<axis>(p.velocity), mass = along<axis>(c.state.momentum), change = along<axis>(c.velocity);
   const double diffusion = by.diffusion[static_cast<int>(axis)];
   const Lanes pressure = by.flux * common.pressure;
   const Lanes across = by.flux * speed + common.gradient, directly = by.flux * speed + straight * common.gradient;
   const Lanes carried = by.flux * mass;
-  Five result = {carried + diffusion * c.state.density,
-                 {carried * p.velocity.x + (axis == Along::x ? directly : across) * c.velocity.x + diffusion * c.state.momentum.x,
-                  carried * p.velocity.y + (axis == Along::y ? directly : across) * c.velocity.y + diffusion * c.state.momentum.y,
-                  carried * p.velocity.z + (axis == Along::z ? directly : across) * c.velocity.z + diffusion * c.state.momentum.z},
-                 by.flux * (common.enthalpy * change + speed * (c.state.energy + common.pressure)) +
-                     common.gradient * (common.heating + of_straight * speed * change) + diffusion * c.state.energy};
+  Five result = {
+      carried + diffusion * c.state.density,
+      {carried * p.velocity.x + (axis == Along::x ? directly : across) * c.velocity.x + diffusion * c.state.momentum.x,
+       carried * p.velocity.y + (axis == Along::y ? directly : across) * c.velocity.y + diffusion * c.state.momentum.y,
+       carried * p.velocity.z + (axis == Along::z ? directly : across) * c.velocity.z + diffusion * c.state.momentum.z},
+      by.flux * (common.enthalpy * change + speed * (c.state.energy + common.pressure)) +
+          common.gradient * (common.heating + of_straight * speed * change) + diffusion * c.state.energy};
   if constexpr (axis == Along::x) result.momentum.x += pressure;
   if constexpr (axis == Along::y) result.momentum.y += pressure;
   if constexpr (axis == Along::z) result.momentum.z += pressure;

@@ -1,6 +1,6 @@
-// The symmetric successive over-relaxation of LU (RNR-94-007, section 3) on a grid that is cut along x and y. A sweep goes
-// through it plane by plane: a rank computes its part of a plane when the edges of those before it along x and y have
-// come, and sends on its own two, so that many ranks work on different planes at the same time.
+// The symmetric successive over-relaxation of LU (RNR-94-007, section 3) on a grid that is cut along x and y. A sweep
+// goes through it plane by plane: a rank computes its part of a plane when the edges of those before it along x and y
+// have come, and sends on its own two, so that many ranks work on different planes at the same time.
 #pragma once
 
 #include <mpi.h>
@@ -29,19 +29,31 @@ class Solver {
     return components * std::max(part.x.size(), part.y.size()) * Diagonals::around * part.planes();
   }
   struct Memory {
-    double* values;  // elements(part)
+    double* values;                  // elements(part)
     std::array<double*, 4> in, out;  // message_elements(part) each
   };
 
   Solver(MPI_Comm comm, const Part& part, double step, const Memory& memory)
-      : comm_(comm), part_(part), step_(step), memory_(memory), shape_(part.shape()), size_(shape_.size()), plane_(components * size_),
-        state_(memory.values), rest_(state_ + plane_ * part.n + Diagonals::slack),
-        forcing_(rest_ + plane_ * part.planes() + Diagonals::slack), before_(forcing_ + plane_ * part.planes() + Diagonals::slack),
-        beside_(before_ + plane_), edge_x_(shape_.y().size()), edge_y_(shape_.x().size()),
+      : comm_(comm),
+        part_(part),
+        step_(step),
+        memory_(memory),
+        shape_(part.shape()),
+        size_(shape_.size()),
+        plane_(components * size_),
+        state_(memory.values),
+        rest_(state_ + plane_ * part.n + Diagonals::slack),
+        forcing_(rest_ + plane_ * part.planes() + Diagonals::slack),
+        before_(forcing_ + plane_ * part.planes() + Diagonals::slack),
+        beside_(before_ + plane_),
+        edge_x_(shape_.y().size()),
+        edge_y_(shape_.x().size()),
         right_{shape_,
                Linear(part.n, flow::diffusion[0], part.inner_x().begin, part.inner_x().end, true),
                Linear(part.n, flow::diffusion[1], part.inner_y().begin, part.inner_y().end, false),
-               {}, spacing().first(), viscosity * spacing().second()} {}
+               {},
+               spacing().first(),
+               viscosity * spacing().second()} {}
 
   // The forcing, by which the exact solution is steady. Leaves that as the state.
   void prepare() {
@@ -49,8 +61,9 @@ class Solver {
       std::fill_n(memory_.values, elements(part_), 1.0);
       std::fill_n(forcing_, plane_ * part_.planes(), 0.0);
       const Range i = around(part_.x), j = around(part_.y);
-      for_each({std::max<std::int64_t>(i.begin, 0), std::min(i.end, part_.n)}, {std::max<std::int64_t>(j.begin, 0), std::min(j.end, part_.n)},
-               {0, part_.n}, [&](double* u, double x, double y, double z, bool) { set(u, flow::exact(x, y, z)); });
+      for_each({std::max<std::int64_t>(i.begin, 0), std::min(i.end, part_.n)},
+               {std::max<std::int64_t>(j.begin, 0), std::min(j.end, part_.n)}, {0, part_.n},
+               [&](double* u, double x, double y, double z, bool) { set(u, flow::exact(x, y, z)); });
     });
     right_hand_side_of(1, part_.planes());
     work::run({}, [&] {
@@ -74,15 +87,19 @@ class Solver {
       if (done > 0) phases_(faces, [&] { exchange(); });
       begin_sweep();
       for (std::int64_t k = 1; k <= part_.planes(); ++k) {
-        if (done > 0 && k % planes_at_once == 1) phases_(right_hand_side, [&] { right_hand_side_of(k, planes_at_once); });
+        if (done > 0 && k % planes_at_once == 1)
+          phases_(right_hand_side, [&] { right_hand_side_of(k, planes_at_once); });
         phases_(edges, [&] { receive(part_.west, part_.south); });
-        phases_(lower, [&] { work::run(cost(lower_flops, 0), [this, k] { lower_sweep(sweep_by(1), plane(k), rest(k)); }); });
+        phases_(lower,
+                [&] { work::run(cost(lower_flops, 0), [this, k] { lower_sweep(sweep_by(1), plane(k), rest(k)); }); });
         phases_(edges, [&] { send(part_.east, part_.north); });
       }
       begin_sweep();
       for (std::int64_t k = part_.planes(); k >= 1; --k) {
         phases_(edges, [&] { receive(part_.east, part_.north); });
-        phases_(upper, [&] { work::run(cost(upper_flops, upper_bytes), [this, k] { upper_sweep(sweep_by(-1), plane(k), rest(k)); }); });
+        phases_(upper, [&] {
+          work::run(cost(upper_flops, upper_bytes), [this, k] { upper_sweep(sweep_by(-1), plane(k), rest(k)); });
+        });
         phases_(edges, [&] { send(part_.west, part_.south); });
       }
     });
@@ -94,7 +111,8 @@ class Solver {
     flow::State sums{};
     work::run({.flops = 10 * points() * static_cast<double>(part_.planes())}, [&] {
       for (std::int64_t k = 1; k <= part_.planes(); ++k)
-        for (std::size_t m = 0; m < flow::components; ++m) sums[m] += squares(rest(k) + static_cast<std::int64_t>(m) * size_);
+        for (std::size_t m = 0; m < flow::components; ++m)
+          sums[m] += squares(rest(k) + static_cast<std::int64_t>(m) * size_);
     });
     return flow::norms(sums, part_.n, comm_);
   }
@@ -124,7 +142,8 @@ class Solver {
             const std::array<std::int64_t, 3> at = {i, j, k};
             // Cells of each axis that a point is a corner of.
             std::array<double, 3> cells;
-            for (std::size_t axis = 0; axis < 3; ++axis) cells[axis] = at[axis] == box[axis].begin || at[axis] == box[axis].end - 1 ? 1 : 2;
+            for (std::size_t axis = 0; axis < 3; ++axis)
+              cells[axis] = at[axis] == box[axis].begin || at[axis] == box[axis].end - 1 ? 1 : 2;
             double corners = 0;
             for (std::size_t axis = 0; axis < 3; ++axis)
               if (cells[axis] == 1) corners += cells[(axis + 1) % 3] * cells[(axis + 2) % 3];
@@ -140,10 +159,12 @@ class Solver {
  private:
   static constexpr std::int64_t components = flow::components;
   static constexpr double over_relaxation = 1.2;
-  // Planes whose right-hand side is computed before the lower sweep comes to them: few enough that it is still in the cache.
+  // Planes whose right-hand side is computed before the lower sweep comes to them: few enough that it is still in the
+  // cache.
   static constexpr std::int64_t planes_at_once = 4;
   // Of a point, counted in the source. Planes that are used again by the next work are taken to be in the cache still.
-  static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210, upper_bytes = 3 * 40;
+  static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210,
+                          upper_bytes = 3 * 40;
   enum Phase { right_hand_side, lower, upper, edges, faces };
 
   flow::Spacing spacing() const { return flow::Spacing(part_.n); }
@@ -164,7 +185,8 @@ class Solver {
   double squares(const double* values) const {
     double sum = 0;
     for (std::int64_t s = shape_.diagonals().begin; s < shape_.diagonals().end; ++s)
-      for (std::int64_t j = shape_.computed(s).begin; j < shape_.computed(s).end; ++j) sum += values[shape_.origin(s) + j] * values[shape_.origin(s) + j];
+      for (std::int64_t j = shape_.computed(s).begin; j < shape_.computed(s).end; ++j)
+        sum += values[shape_.origin(s) + j] * values[shape_.origin(s) + j];
     return sum;
   }
 
@@ -173,8 +195,8 @@ class Solver {
     for (std::int64_t k = zs.begin; k < zs.end; ++k)
       for (std::int64_t j = ys.begin; j < ys.end; ++j)
         for (std::int64_t i = xs.begin; i < xs.end; ++i)
-          visit(plane(k) + shape_.at(i - part_.x.begin, j - part_.y.begin), part_.coordinate(i), part_.coordinate(j), part_.coordinate(k),
-                part_.on_face(i, j, k));
+          visit(plane(k) + shape_.at(i - part_.x.begin, j - part_.y.begin), part_.coordinate(i), part_.coordinate(j),
+                part_.coordinate(k), part_.on_face(i, j, k));
   }
 
   void evaluate() {
@@ -195,18 +217,25 @@ class Solver {
     compute_beside(plane(k + 1), beside(k + 1), size_);
     right_.z = Linear::at(part_.n, flow::diffusion[2], k);
     // Planes that do not exist have the factor 0.
-    const std::array<const double*, 5> state = {plane(std::max<std::int64_t>(k - 2, 0)), plane(k - 1), plane(k), plane(k + 1),
-                                                plane(std::min(k + 2, part_.n - 1))};
-    ssor::right_hand_side(right_, state, {beside(k - 1), beside(k), beside(k + 1)}, forcing_ + (k - 1) * plane_, rest(k));
+    const std::array<const double*, 5> state = {plane(std::max<std::int64_t>(k - 2, 0)), plane(k - 1), plane(k),
+                                                plane(k + 1), plane(std::min(k + 2, part_.n - 1))};
+    ssor::right_hand_side(right_, state, {beside(k - 1), beside(k), beside(k + 1)}, forcing_ + (k - 1) * plane_,
+                          rest(k));
   }
 
   Sweep sweep_by(double direction) {
-    const double flux = over_relaxation * step_ * spacing().first(), second = over_relaxation * step_ * spacing().second();
+    const double flux = over_relaxation * step_ * spacing().first(),
+                 second = over_relaxation * step_ * spacing().second();
     const std::array<double, 3>& d = flow::diffusion;
     const double both = 2 * step_ * spacing().second();
-    return {shape_, edge_x_, edge_y_, before_, {1 + both * (d[0] + d[1] + d[2]), both * viscosity},
+    return {shape_,
+            edge_x_,
+            edge_y_,
+            before_,
+            {1 + both * (d[0] + d[1] + d[2]), both * viscosity},
             {direction * flux, second * viscosity, {second * d[0], second * d[1], second * d[2]}},
-            step_, 1 / (over_relaxation * (2 - over_relaxation))};
+            step_,
+            1 / (over_relaxation * (2 - over_relaxation))};
   }
 
   void begin_sweep() {
@@ -254,7 +283,9 @@ class Solver {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     for (std::size_t f = 0; f < all.size(); ++f)
       if (all[f].peer != MPI_PROC_NULL)
-        work::run({}, [&] { each_of(all[f].beyond_x, all[f].beyond_y, [from = memory_.in[f]](double& u) mutable { u = *from++; }); });
+        work::run({}, [&] {
+          each_of(all[f].beyond_x, all[f].beyond_y, [from = memory_.in[f]](double& u) mutable { u = *from++; });
+        });
   }
   template <class Visit>
   void each_of(Range x, Range y, Visit visit) {
@@ -264,7 +295,9 @@ class Solver {
           for (std::int64_t i = x.begin; i < x.end; ++i) visit(plane(k)[m * size_ + shape_.at(i, j)]);
   }
 
-  static int bytes(std::int64_t elements) { return static_cast<int>(elements * static_cast<std::int64_t>(sizeof(double))); }
+  static int bytes(std::int64_t elements) {
+    return static_cast<int>(elements * static_cast<std::int64_t>(sizeof(double)));
+  }
   static constexpr int edge_tag = 1, face_tag = 2;
 
   MPI_Comm comm_;

@@ -1,6 +1,6 @@
-// The ranks of CG as a grid over the matrix: each has the elements of a block of rows in a block of columns, and the parts of
-// all vectors that belong to its columns. There are as many columns of ranks as rows, or twice as many.
-// D. Bailey et al., The NAS Parallel Benchmarks 2.0, NAS-95-020, 1995, section 3.1 (CG).
+// The ranks of CG as a grid over the matrix: each has the elements of a block of rows in a block of columns, and the
+// parts of all vectors that belong to its columns. There are as many columns of ranks as rows, or twice as many. D.
+// Bailey et al., The NAS Parallel Benchmarks 2.0, NAS-95-020, 1995, section 3.1 (CG).
 #pragma once
 
 #include <bit>
@@ -20,8 +20,11 @@ class MatrixGrid {
  public:
   // A matrix of order `order` over `ranks`, a power of two, as seen from one of them.
   MatrixGrid(std::int64_t order, int ranks, int rank)
-      : order_(order), columns_(1 << (std::bit_width(static_cast<unsigned>(ranks)) / 2)), rows_(ranks / columns_),
-        row_(rank / columns_), column_(rank % columns_) {}
+      : order_(order),
+        columns_(1 << (std::bit_width(static_cast<unsigned>(ranks)) / 2)),
+        rows_(ranks / columns_),
+        row_(rank / columns_),
+        column_(rank % columns_) {}
 
   int rows() const { return rows_; }
   int columns() const { return columns_; }
@@ -30,23 +33,21 @@ class MatrixGrid {
   Range row_block() const { return block(row_, rows_); }
   Range column_block() const { return block(column_, columns_); }
 
-  // What this rank keeps of the sums over its row of ranks: all rows of its block; or where these are as many as two blocks of
-  // columns, one of the two.
+  // What this rank keeps of the sums over its row of ranks: all rows of its block; or where these are as many as two
+  // blocks of columns, one of the two.
   Range kept() const { return square() ? row_block() : block(2 * row_ + column_ % 2, columns_); }
 
-  // With whom it sums, in this order: those in its row of ranks whose columns differ in one digit. The first one keeps the
-  // other half, if there are halves.
+  // With whom it sums, in this order: those in its row of ranks whose columns differ in one digit. The first one keeps
+  // the other half, if there are halves.
   std::vector<int> sum_partners() const {
     std::vector<int> partners;
     for (int digit = 1; digit < columns_; digit *= 2) partners.push_back(rank_at(row_, column_ ^ digit));
     return partners;
   }
 
-  // Who has kept the sums of this rank's block of columns, and wants what this rank has kept: the rank on the other side of
-  // the diagonal.
-  int transposed() const {
-    return square() ? rank_at(column_, row_) : rank_at(column_ / 2, 2 * row_ + column_ % 2);
-  }
+  // Who has kept the sums of this rank's block of columns, and wants what this rank has kept: the rank on the other
+  // side of the diagonal.
+  int transposed() const { return square() ? rank_at(column_, row_) : rank_at(column_ / 2, 2 * row_ + column_ % 2); }
 
  private:
   Range block(int index, int blocks) const { return {order_ * index / blocks, order_ * (index + 1) / blocks}; }

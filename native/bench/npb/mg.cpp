@@ -1,10 +1,11 @@
-// MG: some V cycles of multigrid for a Poisson equation on a periodic cube. Each rank exchanges the surface of its part with its
-// neighbours after each operation, on all grids: long messages on the finest one, short ones between distant ranks on the
-// coarsest.
+// MG: some V cycles of multigrid for a Poisson equation on a periodic cube. Each rank exchanges the surface of its part
+// with its neighbours after each operation, on all grids: long messages on the finest one, short ones between distant
+// ranks on the coarsest.
 //
-// An operation reads and writes more than caches hold, and has hardly anything to compute. So operations follow each other
-// plane by plane, as long as the planes that the next one needs are in the cache: the residual is no grid at all there, but
-// some planes. Where a plane needs neighbours' points at its edges, all residuals come first, for these come in one message.
+// An operation reads and writes more than caches hold, and has hardly anything to compute. So operations follow each
+// other plane by plane, as long as the planes that the next one needs are in the cache: the residual is no grid at all
+// there, but some planes. Where a plane needs neighbours' points at its edges, all residuals come first, for these come
+// in one message.
 #include <cmath>
 
 #include "bench/memory.hpp"
@@ -32,15 +33,20 @@ constexpr Weights minus_laplacian = {8.0 / 3, 0, -1.0 / 6, -1.0 / 12};
 constexpr Weights smoother_sa = {-3.0 / 8, 1.0 / 32, -1.0 / 64, 0}, smoother_bc = {-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
 constexpr PerClass<Weights> smoothers = {smoother_sa, smoother_sa, smoother_sa, smoother_bc, smoother_bc};
 
-// For each point of the (finer) grid: sums of planes and rows, and a weight for each of them. Bytes are those of the grids that
-// are read and written, where what is written and was not read before is fetched first.
+// For each point of the (finer) grid: sums of planes and rows, and a weight for each of them. Bytes are those of the
+// grids that are read and written, where what is written and was not read before is fetched first.
 constexpr double apply_flops = 18, restrict_flops = 3.5, interpolate_flops = 4;
 
 class Program {
  public:
-  static PhaseNames phase_names() { return {{"finest grid", "coarser grids"}, {"exchange, finest grid", "exchange, coarser grids"}}; }
+  static PhaseNames phase_names() {
+    return {{"finest grid", "coarser grids"}, {"exchange, finest grid", "exchange, coarser grids"}};
+  }
   explicit Program(Trial& t)
-      : t_(t), size_(of_class(t, sizes)), smoother_(of_class(t, smoothers)), ranks_(t.ranks()),
+      : t_(t),
+        size_(of_class(t, sizes)),
+        smoother_(of_class(t, smoothers)),
+        ranks_(t.ranks()),
         halo_(t.comm(), ranks_, t.rank()) {
     if (std::ranges::max(ranks_.size) > size_.n)
       throw Skip("class=" + t.text("class") + " has " + std::to_string(size_.n) + " points a side, too few for " +
@@ -123,48 +129,61 @@ class Program {
     const bool coarse_too = levels_[top_ - 1].active();
     if (flows(levels_[top_])) {
       // First what the neighbours wait for.
-      compute(top_, {.flops = apply_flops, .bytes = 18}, [&] {
-        subtract(top_, 0, 1, residual), subtract(top_, last, last + 1, residual);
-      }, 2);
+      compute(
+          top_, {.flops = apply_flops, .bytes = 18},
+          [&] { subtract(top_, 0, 1, residual), subtract(top_, last, last + 1, residual); }, 2);
       start_ends(top_, residual);
-      compute(top_, {.flops = apply_flops + restrict_flops, .bytes = 18}, [&] {
-        for (int z = 1; z < last; z += 2) {
-          subtract(top_, z, std::min(z + 2, last), residual);
-          if (z + 1 < last) restrict_planes(top_, z / 2, z / 2 + 1, residual);
-        }
-      }, last - 1);
+      compute(
+          top_, {.flops = apply_flops + restrict_flops, .bytes = 18},
+          [&] {
+            for (int z = 1; z < last; z += 2) {
+              subtract(top_, z, std::min(z + 2, last), residual);
+              if (z + 1 < last) restrict_planes(top_, z / 2, z / 2 + 1, residual);
+            }
+          },
+          last - 1);
       finish_ends(top_, residual);
       compute(top_, {.flops = 2 * restrict_flops}, [&] { restrict_planes(top_, last / 2, last / 2 + 1, residual); }, 1);
     } else {
       compute(top_, {.flops = apply_flops, .bytes = 32}, [&] { subtract(top_, 0, last + 1, residual); });
       exchange(top_, residual(0));
       if (coarse_too)
-        compute(top_, {.flops = restrict_flops, .bytes = 10}, [&] { restrict_planes(top_, 0, coarse_planes(top_), residual); });
+        compute(top_, {.flops = restrict_flops, .bytes = 10},
+                [&] { restrict_planes(top_, 0, coarse_planes(top_), residual); });
     }
     if (coarse_too) exchange(top_ - 1, right_[top_ - 1]);
   }
 
   // By the solution of the next coarser grid; then the residual smoothed, a correction by itself.
   void correct(std::size_t i) {
-    phases_(i == top_ ? exchange_finest : exchange_coarser, [&] { halo_.spread(levels_[i], levels_[i - 1], solution_[i - 1]); });
+    phases_(i == top_ ? exchange_finest : exchange_coarser,
+            [&] { halo_.spread(levels_[i], levels_[i - 1], solution_[i - 1]); });
     const Planes residual = residual_of(i);
     const int last = planes(i) - 1;
     if (flows(levels_[i])) {
-      compute(i, {.flops = apply_flops + 3 * interpolate_flops, .bytes = 26}, [&] {
-        interpolate(i, -1, 2), interpolate(i, last - 1, last + 2);
-        subtract(i, 0, 1, residual), subtract(i, last, last + 1, residual);
-      }, 2);
+      compute(
+          i, {.flops = apply_flops + 3 * interpolate_flops, .bytes = 26},
+          [&] {
+            interpolate(i, -1, 2), interpolate(i, last - 1, last + 2);
+            subtract(i, 0, 1, residual), subtract(i, last, last + 1, residual);
+          },
+          2);
       start_ends(i, residual);
-      compute(i, {.flops = 2 * apply_flops + interpolate_flops, .bytes = 25}, [&] {
-        for (int z = 1; z < last; ++z) {
-          if (z + 1 < last - 1) interpolate(i, z + 1, z + 2);
-          subtract(i, z, z + 1, residual);
-          if (z > 1) smooth(i, z - 1, z, residual);
-        }
-        smooth(i, last - 1, last, residual);
-      }, last - 1);
+      compute(
+          i, {.flops = 2 * apply_flops + interpolate_flops, .bytes = 25},
+          [&] {
+            for (int z = 1; z < last; ++z) {
+              if (z + 1 < last - 1) interpolate(i, z + 1, z + 2);
+              subtract(i, z, z + 1, residual);
+              if (z > 1) smooth(i, z - 1, z, residual);
+            }
+            smooth(i, last - 1, last, residual);
+          },
+          last - 1);
       finish_ends(i, residual);
-      compute(i, {.flops = apply_flops, .bytes = 24}, [&] { smooth(i, 0, 1, residual), smooth(i, last, last + 1, residual); }, 2);
+      compute(
+          i, {.flops = apply_flops, .bytes = 24},
+          [&] { smooth(i, 0, 1, residual), smooth(i, last, last + 1, residual); }, 2);
     } else {
       compute(i, {.flops = apply_flops + interpolate_flops, .bytes = 41}, [&] {
         interpolate(i, -1, 1);
@@ -196,7 +215,8 @@ class Program {
     const Box& box = levels_[i].box;
     for (int z = first; z < end; ++z) {
       const double *const right = right_[i] + z * box.plane, *const middle = solution_[i] + z * box.plane;
-      apply_to_plane(minus_laplacian, residual(z), right, {middle - box.plane, middle, middle + box.plane}, plane_size(box));
+      apply_to_plane(minus_laplacian, residual(z), right, {middle - box.plane, middle, middle + box.plane},
+                     plane_size(box));
       if (flows(levels_[i])) close_plane(box, residual(z));
     }
   }
@@ -271,10 +291,12 @@ class Program {
   }
   // Of the lowest and the highest plane.
   void start_ends(std::size_t i, const Planes& of) {
-    phases_(i == top_ ? exchange_finest : exchange_coarser, [&] { halo_.start(levels_[i], 2, of(0), from_highest(i, of)); });
+    phases_(i == top_ ? exchange_finest : exchange_coarser,
+            [&] { halo_.start(levels_[i], 2, of(0), from_highest(i, of)); });
   }
   void finish_ends(std::size_t i, const Planes& of) {
-    phases_(i == top_ ? exchange_finest : exchange_coarser, [&] { halo_.finish(levels_[i], 2, of(0), from_highest(i, of)); });
+    phases_(i == top_ ? exchange_finest : exchange_coarser,
+            [&] { halo_.finish(levels_[i], 2, of(0), from_highest(i, of)); });
   }
   // Where plane 0 would lie if the highest one were in its place of a grid.
   double* from_highest(std::size_t i, const Planes& of) const {

@@ -1,5 +1,5 @@
-// What MG does to planes of grids. All its operators are symmetric: a weight for the point itself, one for the 6 points that
-// share a face with it, one for the 12 across an edge, one for the 8 across a corner. RNR-94-007, section 2.3.
+// What MG does to planes of grids. All its operators are symmetric: a weight for the point itself, one for the 6 points
+// that share a face with it, one for the 12 across an edge, one for the 8 across a corner. RNR-94-007, section 2.3.
 //
 // Pointers are to point (0, 0) of a plane; there is one point more at either end of each side.
 #pragma once
@@ -28,15 +28,16 @@ struct ThreePlanes {
   const double *lower, *middle, *upper;
 };
 
-[[gnu::always_inline]] inline void add_rows(double* __restrict sum, const double* __restrict a, const double* __restrict b,
-                                            std::int64_t points) {
+[[gnu::always_inline]] inline void add_rows(double* __restrict sum, const double* __restrict a,
+                                            const double* __restrict b, std::int64_t points) {
   for (std::int64_t x = -1; x <= points; ++x) sum[x] = a[x] + b[x];
 }
 
-// to = base + weights applied to the middle one of three planes. Of the 27 points, those of a row that are equally far from the
-// row in the middle are added first: by columns, every point takes part in three results.
+// to = base + weights applied to the middle one of three planes. Of the 27 points, those of a row that are equally far
+// from the row in the middle are added first: by columns, every point takes part in three results.
 KIVIAT_EVERY_WIDTH
-void apply_to_plane(const Weights& weights, double* to, const double* base, const ThreePlanes& planes, const PlaneSize& size) {
+void apply_to_plane(const Weights& weights, double* to, const double* base, const ThreePlanes& planes,
+                    const PlaneSize& size) {
   const Weights w = weights;
   const auto [points, rows, row] = size;
   const auto [lower, middle, upper] = planes;
@@ -47,8 +48,8 @@ void apply_to_plane(const Weights& weights, double* to, const double* base, cons
   for (std::int64_t y = 0; y < rows; ++y) {
     const std::int64_t at = y * row;
     add_rows(behind, lower + at + row, upper + at + row, points);
-    const double *const __restrict m = middle + at;
-    const double *const __restrict f = before, *const __restrict g = here, *const __restrict h = behind;
+    const double* const __restrict m = middle + at;
+    const double* const __restrict f = before, * const __restrict g = here, * const __restrict h = behind;
     double* const __restrict s = beside;
     double* const result = to + at;
     const double* const start = base + at;
@@ -69,18 +70,18 @@ void apply_to_plane(const Weights& weights, double* to, const double* base, cons
   }
 }
 
-// The coarser plane becomes the finer ones by weights (1, 2, 1) in each direction, over 16: half of the point itself, and so on.
-// Its point (0, 0) is their point (offset_x, offset_y).
+// The coarser plane becomes the finer ones by weights (1, 2, 1) in each direction, over 16: half of the point itself,
+// and so on. Its point (0, 0) is their point (offset_x, offset_y).
 KIVIAT_EVERY_WIDTH
-void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& planes, std::int64_t fine_row, int offset_x,
-                       int offset_y) {
+void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& planes, std::int64_t fine_row,
+                       int offset_x, int offset_y) {
   const auto [points, rows, row] = coarse;
   const auto [lower, middle, upper] = planes;
   alignas(64) double memory[longest_row + 16];
   double* const __restrict sum = memory + 8;
   for (std::int64_t y = 0; y < rows; ++y) {
     const std::int64_t at = (2 * y + offset_y) * fine_row;
-    const double *const __restrict l = lower + at, *const __restrict m = middle + at, *const __restrict u = upper + at;
+    const double* const __restrict l = lower + at, * const __restrict m = middle + at, * const __restrict u = upper + at;
     for (std::int64_t x = offset_x - 1; x < 2 * points + offset_x; ++x) {
       const double beside = l[x - fine_row] + l[x + fine_row] + u[x - fine_row] + u[x + fine_row];
       sum[x] = beside + 2 * (m[x - fine_row] + m[x + fine_row] + l[x] + u[x]) + 4 * m[x];
@@ -88,23 +89,24 @@ void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& p
     double* const __restrict result = to + y * row;
     const double* const centre = sum + offset_x;
     constexpr double scale = 1.0 / 16;
-    for (std::int64_t x = 0; x < points; ++x) result[x] = scale * (centre[2 * x - 1] + 2 * centre[2 * x] + centre[2 * x + 1]);
+    for (std::int64_t x = 0; x < points; ++x)
+      result[x] = scale * (centre[2 * x - 1] + 2 * centre[2 * x] + centre[2 * x + 1]);
   }
 }
 
-// The finer plane has the coarser ones added, linearly in between: it lies between `lower` and `upper`, or is where both are the
-// same.
+// The finer plane has the coarser ones added, linearly in between: it lies between `lower` and `upper`, or is where
+// both are the same.
 KIVIAT_EVERY_WIDTH
-void add_interpolated(double* to, const PlaneSize& fine, const double* lower, const double* upper, std::int64_t coarse_row,
-                      int offset_x, int offset_y) {
+void add_interpolated(double* to, const PlaneSize& fine, const double* lower, const double* upper,
+                      std::int64_t coarse_row, int offset_x, int offset_y) {
   const auto [points, rows, row] = fine;
   alignas(64) double memory[longest_row + 16];
   double* const __restrict sum = memory + 8;
   const std::int64_t coarse_points = (points + 1 - offset_x) / 2;
   for (std::int64_t y = -1; y <= rows; ++y) {
     const std::int64_t first = ((y - offset_y) >> 1) * coarse_row, second = ((y - offset_y + 1) >> 1) * coarse_row;
-    const double *const __restrict a = lower + first, *const __restrict b = lower + second;
-    const double *const __restrict c = upper + first, *const __restrict d = upper + second;
+    const double* const __restrict a = lower + first, * const __restrict b = lower + second;
+    const double* const __restrict c = upper + first, * const __restrict d = upper + second;
     for (std::int64_t x = -1; x <= coarse_points; ++x) sum[x] = 0.25 * (a[x] + b[x] + c[x] + d[x]);
     double* const __restrict result = to + y * row;
     if (points % 2 == 0) {
@@ -116,7 +118,8 @@ void add_interpolated(double* to, const PlaneSize& fine, const double* lower, co
       }
       result[points] += 0.5 * (sum[coarse_points - 1] + sum[coarse_points]);
     } else {
-      for (std::int64_t x = -1; x <= points; ++x) result[x] += 0.5 * (sum[(x - offset_x) >> 1] + sum[(x - offset_x + 1) >> 1]);
+      for (std::int64_t x = -1; x <= points; ++x)
+        result[x] += 0.5 * (sum[(x - offset_x) >> 1] + sum[(x - offset_x + 1) >> 1]);
     }
   }
 }

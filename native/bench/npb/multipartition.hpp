@@ -1,7 +1,7 @@
-// A cube cut into p x p x p cells for p x p ranks, such that whichever layer of cells is looked at, along whichever axis,
-// each rank has one cell of it. A sweep along an axis then keeps all ranks busy, and goes from each rank to the same one at
-// every step. J. Bruno, P. Cappello, "Implementing the Beam and Warming method on the hypercube", 1988; R. Van der
-// Wijngaart, "Efficient implementation of a 3-dimensional ADI method on the iPSC/860", Supercomputing 1993.
+// A cube cut into p x p x p cells for p x p ranks, such that whichever layer of cells is looked at, along whichever
+// axis, each rank has one cell of it. A sweep along an axis then keeps all ranks busy, and goes from each rank to the
+// same one at every step. J. Bruno, P. Cappello, "Implementing the Beam and Warming method on the hypercube", 1988; R.
+// Van der Wijngaart, "Efficient implementation of a 3-dimensional ADI method on the iPSC/860", Supercomputing 1993.
 #pragma once
 
 #include <array>

@@ -52,8 +52,8 @@ class Verification {
   std::string reason_;
 };
 
-// The time that a rank spends in each phase of a program: first those in which it computes, then those in which it sends
-// and waits for messages.
+// The time that a rank spends in each phase of a program: first those in which it computes, then those in which it
+// sends and waits for messages.
 class Phases {
  public:
   explicit Phases(const PhaseNames& names) : names_(names.computation) {

@@ -26,7 +26,8 @@ class Planes {
  private:
   static constexpr int kept = 6, passing = 4;
   static std::int64_t first_of_some(const Box& box) { return box.row + Box::line; }
-  Planes(double* origin, const Box& box, bool some) : origin_(origin), plane_(box.plane), points_(box.points[2]), some_(some) {}
+  Planes(double* origin, const Box& box, bool some)
+      : origin_(origin), plane_(box.plane), points_(box.points[2]), some_(some) {}
 
   double* origin_;
   std::int64_t plane_;

@@ -1,5 +1,6 @@
-// The sparse matrix of CG: A = Σ ω_i v_i v_iᵀ + (0.1 - shift) I, in which v_i is a sparse random vector whose element i is 1/2,
-// and the weights fall geometrically from 1 to 0.1. D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, 1994, section 2.4.
+// The sparse matrix of CG: A = Σ ω_i v_i v_iᵀ + (0.1 - shift) I, in which v_i is a sparse random vector whose element i
+// is 1/2, and the weights fall geometrically from 1 to 0.1. D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
+// 1994, section 2.4.
 //
 // With the vectors as rows of V it is VᵀΩV, and its rows are made one by one in a row of accumulators (F. G. Gustavson,
 // "Two fast algorithms for sparse matrices", ACM TOMS 4(3), 1978).
@@ -27,7 +28,8 @@ class RandomMatrix {
   static double elements_of_row(int nonzeros) { return nonzeros * (nonzeros + 1) + 1; }
   // Of a block while it is there, and of what it is made from.
   static double bytes(std::int64_t order, int nonzeros, Range rows, Range columns) {
-    const double all = static_cast<double>(rows.size() * (sizeof(Place) + sizeof(PlaceOfRow)) + columns.size() * sizeof(Element));
+    const double all =
+        static_cast<double>(rows.size() * (sizeof(Place) + sizeof(PlaceOfRow)) + columns.size() * sizeof(Element));
     return (nonzeros + 1) * all + static_cast<double>(order + 2 * rows.size()) * sizeof(std::int64_t);
   }
 
@@ -41,8 +43,8 @@ class RandomMatrix {
   Range columns() const { return columns_; }
   double elements_of_row() const { return elements_of_row(nonzeros_); }
 
-  // Calls use(row, columns, values) for each row with the elements that it has in the block, by column. Rows and columns are
-  // counted from the first of the block.
+  // Calls use(row, columns, values) for each row with the elements that it has in the block, by column. Rows and
+  // columns are counted from the first of the block.
   template <class Use>
   void each_row(Use use) const {
     std::vector<double> sum(static_cast<std::size_t>(columns_.size()));
@@ -83,13 +85,14 @@ class RandomMatrix {
   };
 
   template <class T>
-  static std::span<const T> part(const std::vector<T>& all, const std::vector<std::int64_t>& first, std::int64_t index) {
+  static std::span<const T> part(const std::vector<T>& all, const std::vector<std::int64_t>& first,
+                                 std::int64_t index) {
     const auto begin = static_cast<std::size_t>(first[static_cast<std::size_t>(index)]);
     return std::span(all).subspan(begin, static_cast<std::size_t>(first[static_cast<std::size_t>(index) + 1]) - begin);
   }
 
-  // A value, then a place among the next power of two, again where there is no such column or it is taken. What lies in the
-  // columns of the block is kept by vector, what lies in its rows by row.
+  // A value, then a place among the next power of two, again where there is no such column or it is taken. What lies in
+  // the columns of the block is kept by vector, what lies in its rows by row.
   void make_vectors() {
     Lcg random(Lcg::usual_seed(), 1);
     const double places = static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(order_)));
@@ -106,12 +109,15 @@ class RandomMatrix {
         const auto place = static_cast<std::int64_t>(places * random());
         if (place < order_ && find(place) == vector.end()) vector.emplace_back(place, value);
       }
-      if (const auto own = find(i); own != vector.end()) own->second = 0.5;
-      else vector.emplace_back(i, 0.5);
+      if (const auto own = find(i); own != vector.end())
+        own->second = 0.5;
+      else
+        vector.emplace_back(i, 0.5);
       const double weight = std::pow(condition, static_cast<double>(i) / static_cast<double>(order_));
       for (const auto& [place, value] : vector) {
         if (columns_.contains(place)) elements_.push_back({value, static_cast<std::int32_t>(place - columns_.begin)});
-        if (rows_.contains(place)) of_rows.push_back({{weight * value, static_cast<std::int32_t>(i)}, place - rows_.begin});
+        if (rows_.contains(place))
+          of_rows.push_back({{weight * value, static_cast<std::int32_t>(i)}, place - rows_.begin});
       }
       vector_.push_back(static_cast<std::int64_t>(elements_.size()));
     }
@@ -124,7 +130,8 @@ class RandomMatrix {
     std::partial_sum(row_.begin(), row_.end(), row_.begin());
     places_.resize(of_rows.size());
     std::vector<std::int64_t> next = row_;
-    for (const auto& [place, row] : of_rows) places_[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = place;
+    for (const auto& [place, row] : of_rows)
+      places_[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = place;
   }
 
   std::int64_t order_;

@@ -1,8 +1,9 @@
-// A sparse matrix for its product with a vector, in an order that suits caches and vectors of four: panels of rows, whose sums
-// stay near; in a panel blocks of columns, whose part of the vector does; in a block slices of four rows, element k of all four
-// side by side. Rows are sorted by the number of their elements in the block, 64 at a time, and filled up with zeros to the
-// longest of four (M. Kreutzer et al., "A unified sparse matrix data format for efficient general sparse matrix-vector
-// multiplication on modern processors with wide SIMD units", SIAM J. Sci. Comput. 36(5), 2014: SELL-4-64).
+// A sparse matrix for its product with a vector, in an order that suits caches and vectors of four: panels of rows,
+// whose sums stay near; in a panel blocks of columns, whose part of the vector does; in a block slices of four rows,
+// element k of all four side by side. Rows are sorted by the number of their elements in the block, 64 at a time, and
+// filled up with zeros to the longest of four (M. Kreutzer et al., "A unified sparse matrix data format for efficient
+// general sparse matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci. Comput. 36(5),
+// 2014: SELL-4-64).
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,9 @@ class SlicedMatrix {
 
   // Memory comes from allocate(bytes).
   SlicedMatrix(const RandomMatrix& matrix, const std::function<HugePages(std::size_t)>& allocate)
-      : rows_(matrix.rows().size()), columns_(matrix.columns().size()), width_(width(columns_, matrix.elements_of_row())) {
+      : rows_(matrix.rows().size()),
+        columns_(matrix.columns().size()),
+        width_(width(columns_, matrix.elements_of_row())) {
     std::size_t length = 0, slices = 0;
     each_slice(matrix, [&](const Slice& slice, auto) { length += static_cast<std::size_t>(slice.length), ++slices; });
     memory_ = allocate(length * (sizeof(Values) + sizeof(Columns)));
@@ -63,8 +66,8 @@ class SlicedMatrix {
     std::size_t begin = 0, end = 0;  // of what lies in the block
   };
 
-  // Of a block of columns: half of a first-level cache, but enough for a dozen elements of a row, for each slice costs as much
-  // as some elements.
+  // Of a block of columns: half of a first-level cache, but enough for a dozen elements of a row, for each slice costs
+  // as much as some elements.
   static std::int64_t width(std::int64_t columns, double elements_of_row) {
     const double wanted = 12 * static_cast<double>(columns) / elements_of_row;
     return std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{2048}, std::int64_t{1} << 16);

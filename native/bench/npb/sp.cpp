@@ -1,6 +1,7 @@
 // SP, scalar pentadiagonal: each step is factored into three, one for each axis, and each of these, in characteristic
 // variables, into five scalar equations along every line. Cells travel as multipartition.hpp says.
-// T. Pulliam, D. Chaussee, "A diagonal form of an implicit approximate-factorization algorithm", J. Comp. Phys. 39, 1981.
+// T. Pulliam, D. Chaussee, "A diagonal form of an implicit approximate-factorization algorithm", J. Comp. Phys. 39,
+// 1981.
 #include "bench/npb/flow_steps.hpp"
 
 using namespace kiviat;
@@ -9,24 +10,38 @@ using namespace kiviat::npb;
 namespace {
 
 constexpr PerClass<FlowProblem> problems = {
-    {{12, 100, 0.015,
-      {2.7470315451339479e-2, 1.0360746705285417e-2, 1.6235745065095532e-2, 1.5840557224455615e-2, 3.4849040609362460e-2},
-      {2.7289258557377227e-5, 1.0364446640837285e-5, 1.6154798287166471e-5, 1.5750704994480102e-5, 3.4177666183390531e-5}},
-     {36, 400, 0.0015,
+    {{12,
+      100,
+      0.015,
+      {2.7470315451339479e-2, 1.0360746705285417e-2, 1.6235745065095532e-2, 1.5840557224455615e-2,
+       3.4849040609362460e-2},
+      {2.7289258557377227e-5, 1.0364446640837285e-5, 1.6154798287166471e-5, 1.5750704994480102e-5,
+       3.4177666183390531e-5}},
+     {36,
+      400,
+      0.0015,
       {1.893253733584e-3, 1.717075447775e-4, 2.778153350936e-4, 2.887475409984e-4, 3.143611161242e-3},
       {7.542088599534e-5, 6.512852253086e-6, 1.049092285688e-5, 1.128838671535e-5, 1.212845639773e-4}},
-     {64, 400, 0.0015,
+     {64,
+      400,
+      0.0015,
       {2.4799822399300195, 1.1276337964368832, 1.5028977888770491, 1.4217816211695179, 2.1292113035138280},
-      {1.0900140297820550e-4, 3.7343951769282091e-5, 5.0092785406541633e-5, 4.7671093939528255e-5, 1.3621613399213001e-4}},
-     {102, 400, 0.001,
+      {1.0900140297820550e-4, 3.7343951769282091e-5, 5.0092785406541633e-5, 4.7671093939528255e-5,
+       1.3621613399213001e-4}},
+     {102,
+      400,
+      0.001,
       {69.03293579998, 30.95134488084, 41.03336647017, 38.64769009604, 56.43482272596},
       {9.810006190188e-3, 1.022827905670e-3, 1.720597911692e-3, 1.694479428231e-3, 1.847456263981e-2}},
-     {162, 400, 0.00067,
+     {162,
+      400,
+      0.00067,
       {588.1691581829, 245.4417603569, 329.3829191851, 308.1924971891, 459.7223799176},
       {0.2598120500183, 0.02590888922315, 0.05132886416320, 0.04806073419454, 0.5483377491301}}}};
 
 constexpr std::size_t components = flow::components;
-// The waves of a line travel with the flow (three of them), and with and against sound: an upper pair of coefficients each.
+// The waves of a line travel with the flow (three of them), and with and against sound: an upper pair of coefficients
+// each.
 constexpr std::size_t waves = 3;
 constexpr std::size_t wave_of[components] = {0, 0, 0, 1, 2};
 // Of a point: the coefficients, and behind them the right-hand sides.
@@ -35,7 +50,8 @@ constexpr int right = 2 * static_cast<int>(waves), kept_numbers = right + static
 using Values = Lanes[components];
 
 struct Factors {
-  double convection, friction, diffusion, smoothing;  // dt / (2 h), dt k3 k4 / h^2, dt d / h^2, dt times the dissipation
+  double convection, friction, diffusion,
+      smoothing;  // dt / (2 h), dt k3 k4 / h^2, dt d / h^2, dt times the dissipation
 };
 
 // A point as the equations along a line see it.
@@ -52,7 +68,8 @@ struct State {
   const std::int64_t at = i * lines.u_step;
   State s;
   s.density = Lanes(lines.u[0] + at), s.inverse = Lanes(1.0) / s.density;
-  s.x = s.inverse * Lanes(lines.u[1] + at), s.y = s.inverse * Lanes(lines.u[2] + at), s.z = s.inverse * Lanes(lines.u[3] + at);
+  s.x = s.inverse * Lanes(lines.u[1] + at), s.y = s.inverse * Lanes(lines.u[2] + at),
+  s.z = s.inverse * Lanes(lines.u[3] + at);
   s.kinetic = Lanes(0.5) * (s.x * s.x + s.y * s.y + s.z * s.z);
   s.sound_squared = Lanes(flow::k1 * flow::k2) * (s.inverse * Lanes(lines.u[4] + at) - s.kinetic);
   return s;
@@ -60,25 +77,32 @@ struct State {
 
 template <std::size_t axis>
 [[gnu::always_inline]] inline Point point_of(const State& s, const Factors& f) {
-  return {axis == 0 ? s.x : axis == 1 ? s.y : s.z, s.sound_squared.root(), Lanes(f.diffusion) + Lanes(f.friction * flow::k1 * flow::k5) * s.inverse};
+  return {axis == 0   ? s.x
+          : axis == 1 ? s.y
+                      : s.z,
+          s.sound_squared.root(), Lanes(f.diffusion) + Lanes(f.friction * flow::k1 * flow::k5) * s.inverse};
 }
 
 const double root_of_half = std::sqrt(0.5);
 
 // Into the characteristic variables of the x axis.
 [[gnu::always_inline]] inline void enter_x(const State& s, Lanes sound, Values& r) {
-  const Lanes pressed = Lanes(flow::k2) / s.sound_squared * (s.kinetic * r[0] - s.x * r[1] - s.y * r[2] - s.z * r[3] + r[4]);
-  const Lanes scale = Lanes(root_of_half) * s.inverse, drift = scale * (s.x * r[0] - r[1]), wave = scale * sound * pressed;
+  const Lanes pressed =
+      Lanes(flow::k2) / s.sound_squared * (s.kinetic * r[0] - s.x * r[1] - s.y * r[2] - s.z * r[3] + r[4]);
+  const Lanes scale = Lanes(root_of_half) * s.inverse, drift = scale * (s.x * r[0] - r[1]),
+              wave = scale * sound * pressed;
   const Lanes turn_z = s.inverse * (r[3] - s.z * r[0]), turn_y = s.inverse * (s.y * r[0] - r[2]);
   r[0] = r[0] - pressed, r[1] = turn_z, r[2] = turn_y, r[3] = wave - drift, r[4] = wave + drift;
 }
 // From those of x to those of y, from those of y to those of z.
 [[gnu::always_inline]] inline void turn_x_to_y(Values& r) {
-  const Lanes sum = Lanes(0.5) * (r[3] + r[4]), difference = Lanes(root_of_half) * (r[3] - r[4]), third = Lanes(root_of_half) * r[2], first = r[0];
+  const Lanes sum = Lanes(0.5) * (r[3] + r[4]), difference = Lanes(root_of_half) * (r[3] - r[4]),
+              third = Lanes(root_of_half) * r[2], first = r[0];
   r[0] = -r[1], r[1] = first, r[2] = difference, r[3] = sum - third, r[4] = sum + third;
 }
 [[gnu::always_inline]] inline void turn_y_to_z(Values& r) {
-  const Lanes sum = Lanes(0.5) * (r[3] + r[4]), difference = Lanes(root_of_half) * (r[3] - r[4]), first = Lanes(root_of_half) * r[0], second = r[1];
+  const Lanes sum = Lanes(0.5) * (r[3] + r[4]), difference = Lanes(root_of_half) * (r[3] - r[4]),
+              first = Lanes(root_of_half) * r[0], second = r[1];
   r[0] = difference, r[1] = -r[2], r[2] = second, r[3] = sum - first, r[4] = sum + first;
 }
 // Out of those of z.
@@ -90,15 +114,17 @@ const double root_of_half = std::sqrt(0.5);
   r[4] = s.kinetic * mass - s.x * turn_x + s.y * turn_y + Lanes(1 / flow::k2) * s.sound_squared * wave + s.z * rise;
 }
 
-// From two borders or points to the next: c, d and r of  x_i = r_i - c_i x_{i+1} - d_i x_{i+2}. `own` is the weight of the
-// point itself in the dissipation.
-[[gnu::always_inline]] inline void eliminate_point(const Point& before, const Point& here, const Point& after, double own, const Factors& f,
-                                                   const double* older, const double* last, Values& r, double* next) {
+// From two borders or points to the next: c, d and r of  x_i = r_i - c_i x_{i+1} - d_i x_{i+2}. `own` is the weight of
+// the point itself in the dissipation.
+[[gnu::always_inline]] inline void eliminate_point(const Point& before, const Point& here, const Point& after,
+                                                   double own, const Factors& f, const double* older,
+                                                   const double* last, Values& r, double* next) {
   const Lanes convection(f.convection), outer(f.smoothing), inner(4 * f.smoothing);
   const Lanes low = -(convection * before.speed + before.spread + inner), low_sound = convection * before.sound;
   const Lanes high = convection * after.speed - after.spread - inner, high_sound = convection * after.sound;
   const Lanes diagonal = Lanes(1 + own * f.smoothing) + Lanes(2.0) * here.spread;
-  const Lanes lows[waves] = {low, low - low_sound, low + low_sound}, highs[waves] = {high, high + high_sound, high - high_sound};
+  const Lanes lows[waves] = {low, low - low_sound, low + low_sound},
+              highs[waves] = {high, high + high_sound, high - high_sound};
   Lanes seconds[waves], pivots[waves];
 #pragma GCC unroll 3
   for (std::size_t w = 0; w < waves; ++w) {
@@ -128,7 +154,9 @@ template <std::size_t axis>
     Values r;
 #pragma GCC unroll 5
     for (std::size_t m = 0; m < components; ++m) {
-      if (axis == 2) __builtin_prefetch(lines.u[m] + (i + 1) * lines.u_step + Lanes::width), __builtin_prefetch(lines.rhs[m] + i * lines.rhs_step + Lanes::width);
+      if (axis == 2)
+        __builtin_prefetch(lines.u[m] + (i + 1) * lines.u_step + Lanes::width),
+            __builtin_prefetch(lines.rhs[m] + i * lines.rhs_step + Lanes::width);
       r[m] = Lanes(lines.rhs[m] + i * lines.rhs_step);
     }
     if (axis == 0) enter_x(state, here.sound, r);
@@ -146,7 +174,8 @@ template <std::size_t axis>
 [[gnu::always_inline]] inline void substitute_along(const Lines& lines) {
   Values after, second;
   for (std::size_t m = 0; m < components; ++m)
-    after[m] = Lanes(lines.border + m * Lanes::width), second[m] = Lanes(lines.border + (components + m) * Lanes::width);
+    after[m] = Lanes(lines.border + m * Lanes::width),
+    second[m] = Lanes(lines.border + (components + m) * Lanes::width);
   for (std::int64_t i = lines.points; i-- > 0;) {
     const double* const kept = lines.kept + i * kept_numbers * Lanes::width;
     Values x;
@@ -174,9 +203,10 @@ KIVIAT_EVERY_WIDTH void substitute_y(const Lines& lines) { substitute_along<1>(l
 KIVIAT_EVERY_WIDTH void substitute_z(const Lines& lines) { substitute_along<2>(lines); }
 
 // Of each point: 20 operations for what is needed of its state, 18 for the coefficients, 13 for each wave, 5 for each
-// component, and a third of 30 for the variables of x, which the other axes do not need. The state and the right-hand side are
-// read, and what is kept is written.
-constexpr Cost elimination = {.flops = 20 + 18 + 13 * waves + 5 * components + 10, .bytes = 8 * (2 * components + kept_numbers)};
+// component, and a third of 30 for the variables of x, which the other axes do not need. The state and the right-hand
+// side are read, and what is kept is written.
+constexpr Cost elimination = {.flops = 20 + 18 + 13 * waves + 5 * components + 10,
+                              .bytes = 8 * (2 * components + kept_numbers)};
 // 4 operations for each component, and those for a change of variables: 8, 8, and 50 with those of the state.
 constexpr Cost substitution = {.flops = 4 * components + 22, .bytes = 8 * (kept_numbers + components)};
 
@@ -193,7 +223,8 @@ FlowProgram kiviat::npb::sp_program(const Trial& t) {
   std::array<Factors, 3> factors;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const double second = problem.dt * spacing.second();
-    factors[axis] = {problem.dt * spacing.first(), second * flow::k3 * flow::k4, second * flow::diffusion[axis], problem.dt * flow::dissipation};
+    factors[axis] = {problem.dt * spacing.first(), second * flow::k3 * flow::k4, second * flow::diffusion[axis],
+                     problem.dt * flow::dissipation};
   }
   const auto eliminate = [factors](const Lines& lines, std::size_t axis) {
     constexpr std::array along = {eliminate_x, eliminate_y, eliminate_z};
@@ -203,7 +234,9 @@ FlowProgram kiviat::npb::sp_program(const Trial& t) {
     constexpr std::array along = {substitute_x, substitute_y, substitute_z};
     along[axis](lines);
   };
-  return {problem, {kept_numbers, 2 * kept_numbers, 2 * components, elimination, substitution, eliminate, substitute}, operations(problem)};
+  return {problem,
+          {kept_numbers, 2 * kept_numbers, 2 * components, elimination, substitution, eliminate, substitute},
+          operations(problem)};
 }
 
 static void sp(Trial& t) {

@@ -1,6 +1,6 @@
-// Systems of equations along all lines of an axis, solved by elimination up the line and substitution back. Lines are cut by
-// the cells: what a rank knows at the end of its part of them it sends to the next. Lines that lie side by side are solved at
-// the same time, Lanes::width of them.
+// Systems of equations along all lines of an axis, solved by elimination up the line and substitution back. Lines are
+// cut by the cells: what a rank knows at the end of its part of them it sends to the next. Lines that lie side by side
+// are solved at the same time, Lanes::width of them.
 #pragma once
 
 #include <functional>
@@ -32,16 +32,17 @@ static void rows_to_lanes(const double* rows, std::int64_t row, std::int64_t poi
     for (std::int64_t lane = 0; lane < Lanes::width; ++lane) lanes[i * Lanes::width + lane] = rows[lane * row + i];
 }
 KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
-static void lanes_to_rows(const double* lanes, std::int64_t points, double* rows, std::int64_t row, std::int64_t count) {
+static void lanes_to_rows(const double* lanes, std::int64_t points, double* rows, std::int64_t row,
+                          std::int64_t count) {
   for (std::int64_t lane = 0; lane < count; ++lane)
     for (std::int64_t i = 0; i < points; ++i) rows[lane * row + i] = lanes[i * Lanes::width + lane];
 }
 
 // How systems of a kind are solved.
 struct Solver {
-  int kept;      // numbers of each point for substitution
-  int forward;   // numbers of each line that the next part of it needs
-  int backward;  // likewise the part before
+  int kept;                          // numbers of each point for substitution
+  int forward;                       // numbers of each line that the next part of it needs
+  int backward;                      // likewise the part before
   Cost forward_cost, backward_cost;  // of each point
   // Substitution along x finds no state.
   std::function<void(const Lines&, std::size_t axis)> eliminate, substitute;
@@ -75,7 +76,8 @@ class Sweeps {
   // Lines along an axis lie in slices: of planes along z, those along z themselves of planes along y.
   static constexpr std::size_t slice_axis(std::size_t axis) { return axis == 2 ? 1 : 2; }
 
-  // All lines of a slice, by a rank that has all of them. Along z, the last of the axes, what is solved is added to the state.
+  // All lines of a slice, by a rank that has all of them. Along z, the last of the axes, what is solved is added to the
+  // state.
   void slice(std::size_t axis, int at) const {
     const FlowCell& cell = cells_[0];
     for (int first = 0; first < cell.inner(lane_axis(axis)); first += Lanes::width) {
@@ -88,7 +90,8 @@ class Sweeps {
     if (axis == 2) add(cell, at);
   }
   Cost slice_cost(std::size_t axis) const {
-    const double points = static_cast<double>(lines(cells_[0], axis)) / cells_[0].inner(slice_axis(axis)) * cells_[0].inner(axis);
+    const double points =
+        static_cast<double>(lines(cells_[0], axis)) / cells_[0].inner(slice_axis(axis)) * cells_[0].inner(axis);
     return {.flops = points * (solver_.forward_cost.flops + solver_.backward_cost.flops),
             .bytes = points * (solver_.forward_cost.bytes + solver_.backward_cost.bytes)};
   }
@@ -108,14 +111,19 @@ class Sweeps {
     return std::int64_t{cell.inner(lane_axis(axis))} * cell.inner(slice_axis(axis));
   }
   // Of each slice.
-  static std::int64_t batches(const FlowCell& cell, std::size_t axis) { return (cell.inner(lane_axis(axis)) + Lanes::width - 1) / Lanes::width; }
+  static std::int64_t batches(const FlowCell& cell, std::size_t axis) {
+    return (cell.inner(lane_axis(axis)) + Lanes::width - 1) / Lanes::width;
+  }
 
   // Lines of a slice, as many as there are lanes or fewer.
   struct Part {
-    Part(const Sweeps& sweeps, const FlowCell& cell, std::size_t axis, int slice, int first, double* border, double* kept) : axis(axis) {
+    Part(const Sweeps& sweeps, const FlowCell& cell, std::size_t axis, int slice, int first, double* border,
+         double* kept)
+        : axis(axis) {
       count = std::min(Lanes::width, cell.inner(lane_axis(axis)) - first);
       std::array<std::int64_t, 3> begin;
-      begin[axis] = cell.begin[axis], begin[lane_axis(axis)] = cell.begin[lane_axis(axis)] + first, begin[slice_axis(axis)] = slice;
+      begin[axis] = cell.begin[axis], begin[lane_axis(axis)] = cell.begin[lane_axis(axis)] + first,
+      begin[slice_axis(axis)] = slice;
       const std::int64_t at = cell.at(begin[0], begin[1], begin[2]);
       for (std::size_t m = 0; m < flow::components; ++m) u[m] = cell.u[m] + at, rhs[m] = cell.rhs[m] + at;
       row = cell.strides[1];
@@ -165,8 +173,8 @@ class Sweeps {
       const std::int64_t length = values * lines(cell_of(axis, step, i), axis);
       begins.push_back(next);
       if (i > 0)
-        MPI_Irecv(in_.as<double>() + next, static_cast<int>(length * 8), MPI_BYTE, parts_.neighbour(axis, -step), tag(i), comm_,
-                  &requests[static_cast<std::size_t>(i)]);
+        MPI_Irecv(in_.as<double>() + next, static_cast<int>(length * 8), MPI_BYTE, parts_.neighbour(axis, -step),
+                  tag(i), comm_, &requests[static_cast<std::size_t>(i)]);
       next += length;
     }
     for (int i = 0; i < sections; ++i) {
@@ -182,14 +190,16 @@ class Sweeps {
       });
       if (i + 1 < sections)
         phases(waiting, [&] {
-          MPI_Isend(out_.as<double>() + at, static_cast<int>(values * lines(cell, axis) * 8), MPI_BYTE, parts_.neighbour(axis, step), tag(i + 1), comm_,
-                    &requests[static_cast<std::size_t>(sections + i)]);
+          MPI_Isend(out_.as<double>() + at, static_cast<int>(values * lines(cell, axis) * 8), MPI_BYTE,
+                    parts_.neighbour(axis, step), tag(i + 1), comm_, &requests[static_cast<std::size_t>(sections + i)]);
         });
     }
     phases(waiting, [&] { MPI_Waitall(2 * sections, requests.data(), MPI_STATUSES_IGNORE); });
   }
 
-  std::size_t index_of(std::size_t axis, int step, int i) const { return parts_.cell_at(axis, step > 0 ? i : parts_.sections() - 1 - i); }
+  std::size_t index_of(std::size_t axis, int step, int i) const {
+    return parts_.cell_at(axis, step > 0 ? i : parts_.sections() - 1 - i);
+  }
   const FlowCell& cell_of(std::size_t axis, int step, int i) const { return cells_[index_of(axis, step, i)]; }
 
   // Through one cell. A message has, of each batch, each value of all lines side by side.
@@ -197,7 +207,8 @@ class Sweeps {
     const FlowCell& cell = cells_[c];
     double* kept = kept_.as<double>();
     for (std::size_t before = 0; before < c; ++before)
-      kept += batches(cells_[before], axis) * cells_[before].inner(slice_axis(axis)) * cells_[before].inner(axis) * solver_.kept * Lanes::width;
+      kept += batches(cells_[before], axis) * cells_[before].inner(slice_axis(axis)) * cells_[before].inner(axis) *
+              solver_.kept * Lanes::width;
     for (int slice = cell.begin[slice_axis(axis)]; slice < cell.end[slice_axis(axis)]; ++slice) {
       for (int first = 0; first < cell.inner(lane_axis(axis)); first += Lanes::width) {
         alignas(64) double border[most_border * Lanes::width] = {};

@@ -5,17 +5,17 @@ using namespace kiviat;
 
 static void get(Trial& t) {
   OneSided pairs(t);
-  pairs.sample(
-      [](std::byte* mine, int count, int target, MPI_Aint there, MPI_Win window) {
-        MPI_Get(mine, count, MPI_BYTE, target, there, count, MPI_BYTE, window);
-      },
-      {[](const OneSided::Memory& m, std::uint64_t seed) {
-         if (m.origin) payload::poison(m.mine, seed, m.partner);
-         else payload::fill(m.exposed, seed, m.rank);
-       },
-       [](const OneSided::Memory& m, std::uint64_t seed) {
-         return !m.origin || payload::first_wrong(m.mine, seed, m.partner) == m.mine.size();
-       }});
+  pairs.sample([](std::byte* mine, int count, int target, MPI_Aint there,
+                  MPI_Win window) { MPI_Get(mine, count, MPI_BYTE, target, there, count, MPI_BYTE, window); },
+               {[](const OneSided::Memory& m, std::uint64_t seed) {
+                  if (m.origin)
+                    payload::poison(m.mine, seed, m.partner);
+                  else
+                    payload::fill(m.exposed, seed, m.rank);
+                },
+                [](const OneSided::Memory& m, std::uint64_t seed) {
+                  return !m.origin || payload::first_wrong(m.mine, seed, m.partner) == m.mine.size();
+                }});
 }
 
 BENCHMARK(get,

@@ -5,17 +5,17 @@ using namespace kiviat;
 
 static void put(Trial& t) {
   OneSided pairs(t);
-  pairs.sample(
-      [](std::byte* mine, int count, int target, MPI_Aint there, MPI_Win window) {
-        MPI_Put(mine, count, MPI_BYTE, target, there, count, MPI_BYTE, window);
-      },
-      {[](const OneSided::Memory& m, std::uint64_t seed) {
-         if (m.origin) payload::fill(m.mine, seed, m.rank);
-         else payload::poison(m.exposed, seed, m.partner);
-       },
-       [](const OneSided::Memory& m, std::uint64_t seed) {
-         return m.origin || payload::first_wrong(m.exposed, seed, m.partner) == m.exposed.size();
-       }});
+  pairs.sample([](std::byte* mine, int count, int target, MPI_Aint there,
+                  MPI_Win window) { MPI_Put(mine, count, MPI_BYTE, target, there, count, MPI_BYTE, window); },
+               {[](const OneSided::Memory& m, std::uint64_t seed) {
+                  if (m.origin)
+                    payload::fill(m.mine, seed, m.rank);
+                  else
+                    payload::poison(m.exposed, seed, m.partner);
+                },
+                [](const OneSided::Memory& m, std::uint64_t seed) {
+                  return m.origin || payload::first_wrong(m.exposed, seed, m.partner) == m.exposed.size();
+                }});
 }
 
 BENCHMARK(put,

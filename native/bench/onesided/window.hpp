@@ -10,10 +10,18 @@
 namespace kiviat {
 
 inline std::vector<Axis> onesided_axes() {
-  return {{"window", "1", "operations", "operations in flight, each on memory of its own, that are completed together (osu_put_bw: 64)"},
-          {"epoch", "flush", "", "what completes them: a flush within one epoch of lock_all; an epoch of lock and unlock each time; "
-                                 "a fence; post, start, complete and wait", {"flush", "lock", "fence", "pscw"}},
-          {"memory", "allocate", "", "of the target: that of MPI_Win_allocate, or a buffer of ours given to MPI_Win_create",
+  return {{"window", "1", "operations",
+           "operations in flight, each on memory of its own, that are completed together (osu_put_bw: 64)"},
+          {"epoch",
+           "flush",
+           "",
+           "what completes them: a flush within one epoch of lock_all; an epoch of lock and unlock each time; "
+           "a fence; post, start, complete and wait",
+           {"flush", "lock", "fence", "pscw"}},
+          {"memory",
+           "allocate",
+           "",
+           "of the target: that of MPI_Win_allocate, or a buffer of ours given to MPI_Win_create",
            {"allocate", "create"}}};
 }
 
@@ -34,8 +42,13 @@ class OneSided {
 
   // Collective; throws Skip on all ranks alike where memory is missing.
   explicit OneSided(Trial& t)
-      : trial_(t), halves_(t), operations_(window_of(t)), count_(t.count()), bytes_(static_cast<std::size_t>(t.bytes())),
-        epoch_(epoch_of(t.text("epoch"))), mine_(t.buffer(operations_ * bytes_)) {
+      : trial_(t),
+        halves_(t),
+        operations_(window_of(t)),
+        count_(t.count()),
+        bytes_(static_cast<std::size_t>(t.bytes())),
+        epoch_(epoch_of(t.text("epoch"))),
+        mine_(t.buffer(operations_ * bytes_)) {
     create_window();
     MPI_Group all;
     MPI_Comm_group(t.comm(), &all);
@@ -71,7 +84,8 @@ class OneSided {
     const bool ours = trial_.text("memory") == "create";
     Buffer* buffer = ours ? &trial_.buffer(operations_ * bytes_) : nullptr;
     const std::size_t bytes = mine_.total_bytes();
-    const bool fits = mine_.allocated() && (ours ? buffer->allocated() : 2 * bytes <= trial_.session().memory_share_bytes);
+    const bool fits =
+        mine_.allocated() && (ours ? buffer->allocated() : 2 * bytes <= trial_.session().memory_share_bytes);
     if (trial_.worst(!fits) > 0)
       throw Skip("a window of " + std::to_string(bytes) + " B per rank does not fit into the memory available");
     const auto size = static_cast<MPI_Aint>(bytes);
@@ -96,15 +110,18 @@ class OneSided {
         if (origin) start(), MPI_Win_flush(halves_.partner, window_);
         break;
       case Epoch::lock:
-        if (origin) MPI_Win_lock(MPI_LOCK_SHARED, halves_.partner, 0, window_), start(), MPI_Win_unlock(halves_.partner, window_);
+        if (origin)
+          MPI_Win_lock(MPI_LOCK_SHARED, halves_.partner, 0, window_), start(), MPI_Win_unlock(halves_.partner, window_);
         break;
       case Epoch::fence:
         if (origin) start();
         MPI_Win_fence(0, window_);
         break;
       case Epoch::pscw:
-        if (origin) MPI_Win_start(partner_, 0, window_), start(), MPI_Win_complete(window_);
-        else MPI_Win_post(partner_, 0, window_), MPI_Win_wait(window_);
+        if (origin)
+          MPI_Win_start(partner_, 0, window_), start(), MPI_Win_complete(window_);
+        else
+          MPI_Win_post(partner_, 0, window_), MPI_Win_wait(window_);
         break;
     }
   }

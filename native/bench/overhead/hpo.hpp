@@ -18,10 +18,16 @@ enum class Side { send, receive };  // what the timed rank does
 class Host {
  public:
   Host(Trial& t, Side side)
-      : trial_(t), halves_(t), blocking_(side == Side::receive), receives_(halves_.first == (side == Side::receive)),
-        count_(t.count()), data_(t.buffer(t.bytes())) {
-    if (receives_) t.expects(data_, {{0, data_.first().size(), halves_.partner}});
-    else t.sends(data_);
+      : trial_(t),
+        halves_(t),
+        blocking_(side == Side::receive),
+        receives_(halves_.first == (side == Side::receive)),
+        count_(t.count()),
+        data_(t.buffer(t.bytes())) {
+    if (receives_)
+      t.expects(data_, {{0, data_.first().size(), halves_.partner}});
+    else
+      t.sends(data_);
   }
 
   void post() {
@@ -30,8 +36,10 @@ class Host {
   void barrier() { MPI_Barrier(trial_.comm()); }
   void start() {
     if (receives_) return;
-    if (blocking_) MPI_Send(data_.next(), count_, MPI_BYTE, halves_.partner, 0, trial_.comm());
-    else MPI_Isend(data_.next(), count_, MPI_BYTE, halves_.partner, 0, trial_.comm(), &request_);
+    if (blocking_)
+      MPI_Send(data_.next(), count_, MPI_BYTE, halves_.partner, 0, trial_.comm());
+    else
+      MPI_Isend(data_.next(), count_, MPI_BYTE, halves_.partner, 0, trial_.comm(), &request_);
   }
   void work(std::int64_t steps) {
     if (halves_.first) burn(steps);
@@ -73,12 +81,13 @@ inline std::vector<Axis> overhead_axes() {
 }
 
 inline std::vector<Quantity> overhead_reports() {
-  return {{"overhead", "s", "lower", "processor time that the message costs"},
-          {"availability", "%", "higher", "share of the message's time that is left for work, without the barrier's time"},
-          {"availability_uncorrected", "%", "higher", "the same as published, with the barrier in the base time"},
-          {"base_time", "s", "lower", "a turn of the loop with little work, the barrier included"},
-          {"message_time", "s", "lower", "a turn without work, less that of the barrier alone"},
-          {"barrier_time", "s", "lower", "a turn with neither message nor work"}};
+  return {
+      {"overhead", "s", "lower", "processor time that the message costs"},
+      {"availability", "%", "higher", "share of the message's time that is left for work, without the barrier's time"},
+      {"availability_uncorrected", "%", "higher", "the same as published, with the barrier in the base time"},
+      {"base_time", "s", "lower", "a turn of the loop with little work, the barrier included"},
+      {"message_time", "s", "lower", "a turn without work, less that of the barrier alone"},
+      {"barrier_time", "s", "lower", "a turn with neither message nor work"}};
 }
 
 // Medians over the repetitions, by the amount of work; the last amounts may not be reached in each.
@@ -91,7 +100,8 @@ inline void overhead_table(Trial& t, const std::vector<Overhead>& all) {
     for (std::size_t column = 0; column < 2; ++column) {
       std::vector<double> seconds;
       for (const Overhead& one : all)
-        if (row < one.points.size()) seconds.push_back(column == 0 ? one.points[row].message_s : one.points[row].work_s);
+        if (row < one.points.size())
+          seconds.push_back(column == 0 ? one.points[row].message_s : one.points[row].work_s);
       table.at({row, column}) = median(std::move(seconds));
     }
 }
@@ -102,7 +112,8 @@ inline void measure_overhead(Trial& t, Side side) {
   OverheadSettings settings{.base = percent("base_percent"), .stop = percent("stop_percent")};
   if (t.deterministic()) settings.loop_s = settings.point_s = settings.long_s = 0;  // one turn is enough
   const std::int64_t repetitions = t.deterministic() ? 1 : bounded(t, "repetitions", 1, 1000);
-  if (settings.base >= settings.stop) throw UsageError("base_percent=" + t.text("base_percent") + " is not below stop_percent=" + t.text("stop_percent"));
+  if (settings.base >= settings.stop)
+    throw UsageError("base_percent=" + t.text("base_percent") + " is not below stop_percent=" + t.text("stop_percent"));
   Host host(t, side);
   OverheadMeasurement measure(host, settings);
   const auto check = [&] {

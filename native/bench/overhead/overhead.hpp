@@ -35,9 +35,9 @@ struct OverheadPoint {
 
 struct Overhead {
   std::vector<OverheadPoint> points;  // work grows; the last one is beyond the stop
-  double base_s = 0;      // of the method: with the barrier
-  double barrier_s = 0;   // a turn with neither message nor work
-  double message_s = 0;   // a turn without work, less the barrier
+  double base_s = 0;                  // of the method: with the barrier
+  double barrier_s = 0;               // a turn with neither message nor work
+  double message_s = 0;               // a turn without work, less the barrier
 
   double overhead_s() const { return points.back().message_s - points.back().work_s; }
   double availability_uncorrected() const { return 1 - overhead_s() / base_s; }
@@ -67,11 +67,13 @@ class OverheadMeasurement {
     const OverheadPoint none = point(0);
     found.barrier_s = none.work_s, found.message_s = none.message_s - none.work_s;
     if (first_steps_ == 0)
-      first_steps_ = std::max<std::int64_t>(1, std::llround(none.message_s * first_share / machine_.seconds_per_step()));
+      first_steps_ =
+          std::max<std::int64_t>(1, std::llround(none.message_s * first_share / machine_.seconds_per_step()));
     int count = 0;
     for (std::int64_t steps = first_steps_; static_cast<int>(found.points.size()) < most_points; steps *= 2) {
       const double seconds = found.points.emplace_back(point(steps)).message_s;
-      if (count == 0 || seconds < (1 + settings_.base) * found.base_s) found.base_s += (seconds - found.base_s) / ++count;
+      if (count == 0 || seconds < (1 + settings_.base) * found.base_s)
+        found.base_s += (seconds - found.base_s) / ++count;
       if (seconds > (1 + settings_.stop) * found.base_s) break;
     }
     return found;
@@ -89,7 +91,8 @@ class OverheadMeasurement {
     const std::int64_t turns = std::clamp<std::int64_t>(std::llround(settings_.loop_s / turn_s_), 1, most_turns);
     const double loop_s = static_cast<double>(turns) * turn_s_;
     const double least_loops = loop_s < settings_.long_s ? 3 : 1;
-    const int loops = static_cast<int>(std::clamp(settings_.point_s / loop_s, least_loops, static_cast<double>(most_loops))) | 1;
+    const int loops =
+        static_cast<int>(std::clamp(settings_.point_s / loop_s, least_loops, static_cast<double>(most_loops))) | 1;
     std::vector<double> with, without;
     for (int i = 0; i < loops; ++i) {
       with.push_back(loop(steps, true, turns));

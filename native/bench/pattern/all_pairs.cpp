@@ -11,8 +11,13 @@ constexpr int most_ranks = 1024;
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), concurrent_(t.text("concurrent") == "1"), budget_s_(seconds_of_axis(t, "pair_ms") / 2),
-        long_bytes_(long_bytes(t)), round_trips_(t, long_bytes_), latency_s_(t.ranks(), NAN), bandwidth_(t.ranks(), NAN) {}
+      : t_(t),
+        concurrent_(t.text("concurrent") == "1"),
+        budget_s_(seconds_of_axis(t, "pair_ms") / 2),
+        long_bytes_(long_bytes(t)),
+        round_trips_(t, long_bytes_),
+        latency_s_(t.ranks(), NAN),
+        bandwidth_(t.ranks(), NAN) {}
 
   void operator()() {
     // All pairs of a round at once: that is quick, and opens all connections.
@@ -20,8 +25,10 @@ class Study {
     for (int round = 0; round < rounds; ++round)
       for (const std::int64_t bytes : {short_bytes, long_bytes_}) round_trips_.verify(partner(round), bytes);
     for (int round = 0; round < rounds; ++round) {
-      if (concurrent_) measure(partner(round));
-      else one_by_one(round);
+      if (concurrent_)
+        measure(partner(round));
+      else
+        one_by_one(round);
       t_.progressed(static_cast<double>(round + 1) / rounds);
     }
     tell("latency", "s", "lower", latency_s_);
@@ -53,7 +60,8 @@ class Study {
     std::vector<std::string> names;
     for (std::size_t rank = 0; rank < ranks; ++rank) names.push_back(std::to_string(rank));
     Table& table = t_.table(quantity, unit, better, {{"rank", names}, {"partner", names}});
-    MPI_Gather(row.data(), static_cast<int>(ranks), MPI_DOUBLE, table.values.data(), static_cast<int>(ranks), MPI_DOUBLE, 0, t_.comm());
+    MPI_Gather(row.data(), static_cast<int>(ranks), MPI_DOUBLE, table.values.data(), static_cast<int>(ranks),
+               MPI_DOUBLE, 0, t_.comm());
     if (t_.rank() != 0) return;
     std::vector<double> pairs;
     for (std::size_t rank = 0; rank < ranks; ++rank)
@@ -78,8 +86,8 @@ class Study {
 
 static void all_pairs(Trial& t) {
   if (t.ranks() > most_ranks)
-    throw Skip("a table of " + std::to_string(t.ranks()) + " by " + std::to_string(t.ranks()) + " ranks is too large: give ranks=" +
-               std::to_string(most_ranks) + " or fewer, or take sick_links");
+    throw Skip("a table of " + std::to_string(t.ranks()) + " by " + std::to_string(t.ranks()) +
+               " ranks is too large: give ranks=" + std::to_string(most_ranks) + " or fewer, or take sick_links");
   Study study(t);
   t.study(std::ref(study));
 }

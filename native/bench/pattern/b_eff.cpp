@@ -19,10 +19,11 @@ constexpr std::int64_t most_bytes = std::int64_t{128} << 20;
 
 std::int64_t largest_of(const Trial& t) {
   const std::int64_t asked = t.integer("lmax");
-  const std::int64_t largest = asked == 0
-      // The least of all ranks' shares: they agree on sizes.
-      ? static_cast<std::int64_t>(-t.worst(-std::min<double>(most_bytes, t.session().memory_share_bytes / 128)))
-      : asked;
+  const std::int64_t largest =
+      asked == 0
+          // The least of all ranks' shares: they agree on sizes.
+          ? static_cast<std::int64_t>(-t.worst(-std::min<double>(most_bytes, t.session().memory_share_bytes / 128)))
+          : asked;
   if (largest < 4096 || largest > most_bytes)
     throw UsageError("lmax=" + std::to_string(asked) + ": give 4096 to " + std::to_string(most_bytes) + " bytes, or 0");
   return largest;
@@ -40,8 +41,12 @@ enum class Kind { ring, random, extra };
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), extent_(t.text("version") == "full" ? b_eff_full : b_eff_quick), largest_(largest_of(t)),
-        loop_s_(loop_s_of(t)), exchange_(t, largest_), sizes_(b_eff_sizes(largest_, extent_.every_size)) {
+      : t_(t),
+        extent_(t.text("version") == "full" ? b_eff_full : b_eff_quick),
+        largest_(largest_of(t)),
+        loop_s_(loop_s_of(t)),
+        exchange_(t, largest_),
+        sizes_(b_eff_sizes(largest_, extent_.every_size)) {
     choose_patterns();
   }
 
@@ -49,16 +54,19 @@ class Study {
     std::vector<std::string> names, bytes;
     for (const auto& [pattern, kind] : patterns_) names.push_back(pattern.name);
     for (const std::int64_t size : sizes_) bytes.push_back(std::to_string(size));
-    Table& table = t_.table("bandwidth", "B/s", "higher",
-                            {{"pattern", names}, {"bytes", bytes}, {"method", {method_names.begin(), method_names.end()}}});
+    Table& table =
+        t_.table("bandwidth", "B/s", "higher",
+                 {{"pattern", names}, {"bytes", bytes}, {"method", {method_names.begin(), method_names.end()}}});
     const int repetitions = t_.deterministic() ? 1 : extent_.repetitions;
-    Pieces pieces(t_.assembly(), patterns_.size(), sizes_.size() * methods.size(), [&](double share) { t_.progressed(share); });
+    Pieces pieces(t_.assembly(), patterns_.size(), sizes_.size() * methods.size(),
+                  [&](double share) { t_.progressed(share); });
     for (int repetition = 0; repetition < repetitions; ++repetition)
       for (std::size_t column = 0; column < sizes_.size(); ++column) {
         for (std::size_t m = 0; m < methods.size(); ++m) measure(pieces, column, m, repetition);
         const std::size_t done = static_cast<std::size_t>(repetition) * sizes_.size() + column + 1;
         if (pieces.leads())
-          t_.progressed(static_cast<double>(done) / static_cast<double>(sizes_.size() * static_cast<std::size_t>(repetitions)));
+          t_.progressed(static_cast<double>(done) /
+                        static_cast<double>(sizes_.size() * static_cast<std::size_t>(repetitions)));
       }
     pieces.collect();
     std::vector<PatternBandwidth> rings, randoms, extras;
@@ -84,9 +92,11 @@ class Study {
     const int ranks = t_.ranks(), rank = t_.rank();
     const std::vector<int> natural = natural_order(ranks);
     for (const int target : ring_targets(ranks))
-      patterns_.emplace_back(ring_pattern("rings of " + std::to_string(target), natural, ring_sizes(ranks, target), rank), Kind::ring);
+      patterns_.emplace_back(
+          ring_pattern("rings of " + std::to_string(target), natural, ring_sizes(ranks, target), rank), Kind::ring);
     for (int i = 0; i < extent_.randoms; ++i)
-      patterns_.emplace_back(ring_pattern("random " + std::to_string(i), random_order(ranks, t_.seed() + i), {ranks}, rank), Kind::random);
+      patterns_.emplace_back(
+          ring_pattern("random " + std::to_string(i), random_order(ranks, t_.seed() + i), {ranks}, rank), Kind::random);
     patterns_.emplace_back(ring_pattern("worst order", worst_order(ranks), {ranks}, rank), Kind::extra);
     for (const int dimensions : {2, 3}) {
       const std::vector<int> dims = grid_dims(ranks, dimensions);
@@ -109,7 +119,8 @@ class Study {
       // Each payload once by each method: at a size that is cheap to look at, and at the largest.
       if (repetition == 0 && (bytes == sizes_.front() || bytes == largest_)) exchange_.verify(methods[m]);
       // One call before those that count, as in the program of the authors; but not of the longest messages.
-      else if (!t_.deterministic() && 4 * bytes < largest_) exchange_(methods[m]);
+      else if (!t_.deterministic() && 4 * bytes < largest_)
+        exchange_(methods[m]);
       for (int calls = host::settling_calls(); calls > 0; --calls) exchange_(methods[m]);
       const double seconds = t_.seconds_of(loops, [&](std::int64_t) { exchange_(methods[m]); });
       const double rate = static_cast<double>(bytes) * static_cast<double>(pattern.total * loops) / seconds;
@@ -127,7 +138,8 @@ class Study {
     if (loop_s_ == 0) return b_eff_loops(largest_, sizes_[column], extent_.most_loops);
     if (column == 0) {
       if (repetition == 0) {
-        exchange_.set(std::ranges::find(patterns_, Kind::random, &std::pair<Pattern, Kind>::second)->first, sizes_.front());
+        exchange_.set(std::ranges::find(patterns_, Kind::random, &std::pair<Pattern, Kind>::second)->first,
+                      sizes_.front());
         first_loops_[m] = t_.calls_lasting(loop_s_, most_loops, [&](std::int64_t) { exchange_(methods[m]); });
       }
       return first_loops_[m];

@@ -43,7 +43,8 @@ PatternBandwidth pattern_bandwidth(std::size_t sizes, std::size_t methods, int r
   for (std::size_t size = 0; size < sizes; ++size) {
     best = 0;
     for (std::size_t method = 0; method < methods; ++method)
-      for (int repetition = 0; repetition < repetitions; ++repetition) best = std::max(best, rate(size, method, repetition));
+      for (int repetition = 0; repetition < repetitions; ++repetition)
+        best = std::max(best, rate(size, method, repetition));
     sum += best;
   }
   return {sum / static_cast<double>(sizes), best};
@@ -66,10 +67,12 @@ inline BEff b_eff_of(const std::vector<PatternBandwidth>& rings, const std::vect
     for (const PatternBandwidth& pattern : patterns) values.push_back(pattern.*which);
     return log_average(values);
   };
-  const double of_rings = over(rings, &PatternBandwidth::average), of_randoms = over(randoms, &PatternBandwidth::average);
+  const double of_rings = over(rings, &PatternBandwidth::average),
+               of_randoms = over(randoms, &PatternBandwidth::average);
   const double largest_rings = over(rings, &PatternBandwidth::at_largest);
   const double largest_randoms = over(randoms, &PatternBandwidth::at_largest);
-  return {log_average({of_rings, of_randoms}), of_rings, of_randoms, log_average({largest_rings, largest_randoms}), largest_rings};
+  return {log_average({of_rings, of_randoms}), of_rings, of_randoms, log_average({largest_rings, largest_randoms}),
+          largest_rings};
 }
 
 }  // namespace kiviat

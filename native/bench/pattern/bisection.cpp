@@ -15,8 +15,9 @@ static void bisection(Trial& t) {
     for (int half = 1; half <= halves; ++half) names.push_back("random " + std::to_string(half));
     Table& table = t.table("bandwidth", "B/s", "higher", {{"halves", names}});
     for (int half = 0; half <= halves; ++half) {
-      const int partner = half == 0 ? far_partner(t.ranks(), t.rank())
-                                    : partner_across(random_order(t.ranks(), t.seed() + static_cast<std::uint64_t>(half)), t.rank());
+      const int partner =
+          half == 0 ? far_partner(t.ranks(), t.rank())
+                    : partner_across(random_order(t.ranks(), t.seed() + static_cast<std::uint64_t>(half)), t.rank());
       flood.verify(partner);
       const std::vector<double> rates = flood.gathered(flood.rate(partner));
       table.values[half] = std::accumulate(rates.begin(), rates.end(), 0.0);

@@ -1,5 +1,6 @@
-// Congestion: what traffic of other ranks does to the latency, the bandwidth and the allreduce of some. GPCNeT's idea: S.
-// Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks", SC19.
+// Congestion: what traffic of other ranks does to the latency, the bandwidth and the allreduce of some. GPCNeT's idea:
+// S. Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks",
+// SC19.
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,7 +20,8 @@ std::vector<int> nodes_of(const Trial& t) {
   MPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, t.comm());
   std::map<std::uint64_t, int> numbers;
   std::vector<int> nodes;
-  for (const std::uint64_t node : all) nodes.push_back(numbers.try_emplace(node, static_cast<int>(numbers.size())).first->second);
+  for (const std::uint64_t node : all)
+    nodes.push_back(numbers.try_emplace(node, static_cast<int>(numbers.size())).first->second);
   return nodes;
 }
 
@@ -32,20 +34,25 @@ std::vector<bool> victims_among(const Trial& t) {
   auto victims = victims_of(nodes, by_node, share, t.seed());
   // Groups are on unlike many nodes, perhaps; none goes on without the others.
   if (t.worst(victims ? 0 : 1) > 0)
-    throw Skip("split=nodes needs at least 4 nodes; " + (victims ? "another group has fewer" : "the ranks are on " + std::to_string(number)));
+    throw Skip("split=nodes needs at least 4 nodes; " +
+               (victims ? "another group has fewer" : "the ranks are on " + std::to_string(number)));
   return *std::move(victims);
 }
 
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), phase_s_(seconds_of_axis(t, "phase_ms") / (t.deterministic() ? 100 : 1)),
+      : t_(t),
+        phase_s_(seconds_of_axis(t, "phase_ms") / (t.deterministic() ? 100 : 1)),
         repetitions_(t.deterministic() ? 1 : bounded(t, "repetitions", 1, 1000)),
-        is_victim_(victims_among(t)), mine_(is_victim_[static_cast<std::size_t>(t.rank())]) {
+        is_victim_(victims_among(t)),
+        mine_(is_victim_[static_cast<std::size_t>(t.rank())]) {
     for (int rank = 0; rank < t.ranks(); ++rank) members_[is_victim_[static_cast<std::size_t>(rank)]].push_back(rank);
     const std::int64_t bytes = long_bytes(t), load = bounded(t, "load", 1, 1'000'000'000);
-    if (mine_) victims_ = std::make_unique<Victims>(t, bytes);
-    else congestors_ = std::make_unique<Congestors>(t, load, static_cast<int>(members_[false].size()));
+    if (mine_)
+      victims_ = std::make_unique<Victims>(t, bytes);
+    else
+      congestors_ = std::make_unique<Congestors>(t, load, static_cast<int>(members_[false].size()));
     bytes_of_call_ = static_cast<double>(Victims::window) * static_cast<double>(bytes);
     const std::string asked = t.text("congestors");
     for (std::size_t i = 0; i < loads.size(); ++i)
@@ -60,8 +67,10 @@ class Study {
   Study& operator=(const Study&) = delete;
 
   void operator()() {
-    if (mine_) victims_->meet(role_, members_[true]);
-    else congestors_->meet(role_, members_[false]);
+    if (mine_)
+      victims_->meet(role_, members_[true]);
+    else
+      congestors_->meet(role_, members_[false]);
     expose();
     verify(Load::alltoall);  // in which every congestor receives
     for (const std::size_t load : used_)
@@ -74,8 +83,8 @@ class Study {
   }
 
  private:
-  // Where MPI has no one-sided operations between these ranks, those who asked for one of them learn why; else the other
-  // patterns go on.
+  // Where MPI has no one-sided operations between these ranks, those who asked for one of them learn why; else the
+  // other patterns go on.
   void expose() {
     const auto needs_window = [](std::size_t load) { return one_sided(loads[load]); };
     if (std::ranges::none_of(used_, needs_window)) return;
@@ -98,7 +107,9 @@ class Study {
     double worst = 0;
     for (std::size_t v = 0; v < suffered.size(); ++v) {
       const std::string name = suffered_names[v];
-      const auto shown = [&](double seconds) { return suffered[v] == Suffered::bandwidth ? bytes_of_call_ / seconds : seconds; };
+      const auto shown = [&](double seconds) {
+        return suffered[v] == Suffered::bandwidth ? bytes_of_call_ / seconds : seconds;
+      };
       const auto tell = [&](const std::string& of, const CallTimes& times) {
         t_.report(of, shown(times.median_s));
         t_.report(of + "_p99", shown(times.p99_s));
@@ -148,7 +159,8 @@ class Study {
     int all = 0;
     for (std::size_t rank = 0; rank < ranks; ++rank) places[rank] = all, all += counts[rank];
     std::vector<double> seconds(static_cast<std::size_t>(all));
-    MPI_Gatherv(times.kept().data(), kept, MPI_DOUBLE, seconds.data(), counts.data(), places.data(), MPI_DOUBLE, 0, t_.comm());
+    MPI_Gatherv(times.kept().data(), kept, MPI_DOUBLE, seconds.data(), counts.data(), places.data(), MPI_DOUBLE, 0,
+                t_.comm());
     if (seconds.empty()) return {};
     std::ranges::sort(seconds);
     return {sums[0] / sums[1], quantile(seconds, 0.5), quantile(seconds, 0.99)};
@@ -159,7 +171,8 @@ class Study {
   void tabulate() {
     std::vector<std::string> victims(suffered_names.begin(), suffered_names.end()), congestors, ranks;
     for (const std::size_t load : used_) congestors.push_back(load_names[load]);
-    Table& impact = t_.table("impact", "1", "lower", {{"victim", victims}, {"congestor", congestors}, {"of", {"mean", "P99"}}});
+    Table& impact =
+        t_.table("impact", "1", "lower", {{"victim", victims}, {"congestor", congestors}, {"of", {"mean", "P99"}}});
     for (std::size_t cell = 0; cell < impacts_.size(); ++cell) impact.values[cell] = median(impacts_[cell]);
     for (int rank = 0; rank < t_.ranks(); ++rank) ranks.push_back(std::to_string(rank));
     Table& role = t_.table("victims", "1", "lower", {{"rank", ranks}});
@@ -170,7 +183,7 @@ class Study {
   double phase_s_;
   std::int64_t repetitions_;
   std::vector<bool> is_victim_;
-  bool mine_;  // whether this rank is a victim
+  bool mine_;                    // whether this rank is a victim
   std::vector<int> members_[2];  // ranks of the congestors, of the victims
   std::unique_ptr<Victims> victims_;
   std::unique_ptr<Congestors> congestors_;
@@ -182,7 +195,8 @@ class Study {
 };
 
 std::vector<Quantity> congestion_reports() {
-  std::vector<Quantity> reports = {{"impact", "1", "lower", "the worst impact factor of a mean: time beside congestors over time alone"}};
+  std::vector<Quantity> reports = {
+      {"impact", "1", "lower", "the worst impact factor of a mean: time beside congestors over time alone"}};
   for (std::size_t v = 0; v < suffered.size(); ++v) {
     const bool rate = suffered[v] == Suffered::bandwidth;
     const std::string unit = rate ? "B/s" : "s", better = rate ? "higher" : "lower", victim = suffered_names[v];

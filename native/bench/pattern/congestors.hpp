@@ -9,7 +9,8 @@
 namespace kiviat {
 
 enum class Load { alltoall, incast, broadcast, put_incast, get_broadcast };
-inline constexpr std::array loads = {Load::alltoall, Load::incast, Load::broadcast, Load::put_incast, Load::get_broadcast};
+inline constexpr std::array loads = {Load::alltoall, Load::incast, Load::broadcast, Load::put_incast,
+                                     Load::get_broadcast};
 inline constexpr std::array load_names = {"alltoall", "incast", "broadcast", "put_incast", "get_broadcast"};
 inline bool one_sided(Load load) { return load == Load::put_incast || load == Load::get_broadcast; }
 
@@ -17,8 +18,12 @@ class Congestors {
  public:
   // Messages of `bytes`, less where those of all congestors would not fit into the room.
   Congestors(Trial& t, std::int64_t bytes, int congestors)
-      : trial_(t), size_(congestors), bytes_(static_cast<int>(std::clamp<std::int64_t>(room / (in_flight * size_), 1, bytes))),
-        out_(t.buffer(room_for())), in_(t.buffer(room_for())), exposed_(t.buffer(room_for())) {}
+      : trial_(t),
+        size_(congestors),
+        bytes_(static_cast<int>(std::clamp<std::int64_t>(room / (in_flight * size_), 1, bytes))),
+        out_(t.buffer(room_for())),
+        in_(t.buffer(room_for())),
+        exposed_(t.buffer(room_for())) {}
   ~Congestors() {
     if (window_ == MPI_WIN_NULL) return;
     MPI_Win_unlock_all(window_);
@@ -36,10 +41,12 @@ class Congestors {
   // What one-sided loads need, after the trial has its memory. What MPI said if it has none; nothing otherwise.
   std::string expose() {
     const auto size = static_cast<MPI_Aint>(exposed_.first().size());
-    const std::string trouble =
-        trouble_in(comm_, [&] { return MPI_Win_create(exposed_.first().data(), size, 1, MPI_INFO_NULL, comm_, &window_); });
-    if (trouble.empty()) MPI_Win_lock_all(0, window_);
-    else window_ = MPI_WIN_NULL;
+    const std::string trouble = trouble_in(
+        comm_, [&] { return MPI_Win_create(exposed_.first().data(), size, 1, MPI_INFO_NULL, comm_, &window_); });
+    if (trouble.empty())
+      MPI_Win_lock_all(0, window_);
+    else
+      window_ = MPI_WIN_NULL;
     return trouble;
   }
 
@@ -54,21 +61,27 @@ class Congestors {
       case Load::alltoall: {
         const auto block = static_cast<std::size_t>(bytes_);
         trial_.sends(out_, block * static_cast<std::size_t>(size_));
-        for (std::size_t i = 0; i < members_.size(); ++i) pieces.push_back({i * block, block, members_[i], static_cast<std::size_t>(rank_) * block});
+        for (std::size_t i = 0; i < members_.size(); ++i)
+          pieces.push_back({i * block, block, members_[i], static_cast<std::size_t>(rank_) * block});
         break;
       }
       case Load::incast:
       case Load::put_incast:
         trial_.sends(out_, share);
-        for (std::size_t i = 0; receives && i + 1 < members_.size(); ++i) pieces.push_back({i * share, share, members_[i], 0});
+        for (std::size_t i = 0; receives && i + 1 < members_.size(); ++i)
+          pieces.push_back({i * share, share, members_[i], 0});
         break;
       case Load::broadcast:
-        if (rank_ == 0) trial_.sends(out_, share);
-        else pieces.push_back({0, share, members_.front(), 0});
+        if (rank_ == 0)
+          trial_.sends(out_, share);
+        else
+          pieces.push_back({0, share, members_.front(), 0});
         break;
       case Load::get_broadcast:
-        if (receives) trial_.sends(exposed_, share);
-        else pieces.push_back({0, share, members_.back(), 0});
+        if (receives)
+          trial_.sends(exposed_, share);
+        else
+          pieces.push_back({0, share, members_.back(), 0});
         break;
     }
     trial_.expects(received, std::move(pieces));
@@ -113,11 +126,13 @@ class Congestors {
 
  private:
   static constexpr std::int64_t room = 8 << 20;
-  static constexpr int in_flight = 4;   // messages of each congestor
+  static constexpr int in_flight = 4;  // messages of each congestor
   static constexpr int stop_tag = 1;
   static constexpr double round_s = 2e-3;  // between two looks for the end
 
-  std::size_t room_for() const { return static_cast<std::size_t>(in_flight) * static_cast<std::size_t>(size_) * static_cast<std::size_t>(bytes_); }
+  std::size_t room_for() const {
+    return static_cast<std::size_t>(in_flight) * static_cast<std::size_t>(size_) * static_cast<std::size_t>(bytes_);
+  }
   // The last one, for the first has to notice the end.
   int target() const { return size_ - 1; }
 
@@ -138,9 +153,12 @@ class Congestors {
       case Load::get_broadcast:
         if (rank_ == target()) break;
         for (int i = 0; i < in_flight; ++i) {
-          const MPI_Aint own = static_cast<MPI_Aint>(i) * bytes_, slot = static_cast<MPI_Aint>(rank_) * in_flight * bytes_;
-          if (load == Load::put_incast) MPI_Put(out_.first().data() + own, bytes_, MPI_BYTE, target(), slot + own, bytes_, MPI_BYTE, window_);
-          else MPI_Get(in_.first().data() + own, bytes_, MPI_BYTE, target(), own, bytes_, MPI_BYTE, window_);
+          const MPI_Aint own = static_cast<MPI_Aint>(i) * bytes_,
+                         slot = static_cast<MPI_Aint>(rank_) * in_flight * bytes_;
+          if (load == Load::put_incast)
+            MPI_Put(out_.first().data() + own, bytes_, MPI_BYTE, target(), slot + own, bytes_, MPI_BYTE, window_);
+          else
+            MPI_Get(in_.first().data() + own, bytes_, MPI_BYTE, target(), own, bytes_, MPI_BYTE, window_);
         }
         MPI_Win_flush(target(), window_);
         break;
@@ -149,14 +167,16 @@ class Congestors {
   void send_some() {
     requests_.resize(in_flight);
     for (int i = 0; i < in_flight; ++i)
-      MPI_Isend(out_.first().data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(bytes_), bytes_, MPI_BYTE, target(), 0, comm_, &requests_[i]);
+      MPI_Isend(out_.first().data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(bytes_), bytes_, MPI_BYTE,
+                target(), 0, comm_, &requests_[i]);
     MPI_Waitall(in_flight, requests_.data(), MPI_STATUSES_IGNORE);
   }
   void receive_all() {
     const int messages = in_flight * (size_ - 1);
     requests_.resize(static_cast<std::size_t>(messages));
     for (int i = 0; i < messages; ++i)
-      MPI_Irecv(in_.first().data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(bytes_), bytes_, MPI_BYTE, i / in_flight, 0, comm_, &requests_[i]);
+      MPI_Irecv(in_.first().data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(bytes_), bytes_, MPI_BYTE,
+                i / in_flight, 0, comm_, &requests_[i]);
     MPI_Waitall(messages, requests_.data(), MPI_STATUSES_IGNORE);
   }
 

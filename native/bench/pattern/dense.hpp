@@ -15,8 +15,13 @@ class Dense {
   using PhaseOf = std::function<Phase(int phase)>;  // 1, 2, … `phases`
 
   Dense(Trial& t, int phases, PhaseOf phase_of)
-      : t_(t), phases_(phases), phase_of_(std::move(phase_of)), phase_s_(seconds_of_axis(t, "phase_ms")),
-        exchange_(t, bytes_of(t), 2), calls_(phases), seconds_(phases) {}
+      : t_(t),
+        phases_(phases),
+        phase_of_(std::move(phase_of)),
+        phase_s_(seconds_of_axis(t, "phase_ms")),
+        exchange_(t, bytes_of(t), 2),
+        calls_(phases),
+        seconds_(phases) {}
 
   // Three passes over all phases; the medians of each phase go into tables.
   void operator()() {
@@ -52,7 +57,9 @@ class Dense {
     return static_cast<std::size_t>(t.count());
   }
 
-  double total(const Phase& phase) const { return static_cast<double>(phase.pattern.total) * static_cast<double>(t_.bytes()); }
+  double total(const Phase& phase) const {
+    return static_cast<double>(phase.pattern.total) * static_cast<double>(t_.bytes());
+  }
   double per_process(const Phase& phase) const { return total(phase) / phase.processes; }
 
   // Of the phase once.
@@ -107,7 +114,8 @@ inline std::vector<Quantity> dense_reports(std::vector<Quantity> more = {}) {
 }
 
 inline Quantity middle_to_first() {
-  return {"middle_to_first", "1", "higher", "bandwidth of the phases with the farthest partners over that of the first"};
+  return {"middle_to_first", "1", "higher",
+          "bandwidth of the phases with the farthest partners over that of the first"};
 }
 
 inline std::vector<Axis> dense_axes(std::vector<Axis> more = {}) {

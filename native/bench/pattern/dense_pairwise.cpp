@@ -6,7 +6,9 @@ using namespace kiviat;
 
 static void dense_pairwise(Trial& t) {
   const std::string name = t.text("matching");
-  const Matching matching = name == "disjoint" ? Matching::disjoint : name == "halves" ? Matching::halves : Matching::both;
+  const Matching matching = name == "disjoint" ? Matching::disjoint
+                            : name == "halves" ? Matching::halves
+                                               : Matching::both;
   Dense dense(t, t.ranks() - 1, [&](int phase) { return pairwise_phase(t.ranks(), phase, matching, t.rank()); });
   t.study([&] {
     dense();

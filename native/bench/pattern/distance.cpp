@@ -21,7 +21,10 @@ std::vector<int> distances_of(const Trial& t) {
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), budget_s_(seconds_of_axis(t, "pair_ms") / rounds), long_bytes_(long_bytes(t)), distances_(distances_of(t)),
+      : t_(t),
+        budget_s_(seconds_of_axis(t, "pair_ms") / rounds),
+        long_bytes_(long_bytes(t)),
+        distances_(distances_of(t)),
         round_trips_(t, long_bytes_) {}
 
   void operator()() {

@@ -73,8 +73,12 @@ class Exchange {
  public:
   // Room for `messages` of a rank in one call: a grid of three dimensions has six.
   Exchange(Trial& t, std::size_t largest, std::size_t messages = 6)
-      : trial_(t), room_(messages * std::max<std::size_t>(largest, 1)), out_(t.buffer(room_)), in_(t.buffer(room_)),
-        counts_(4 * static_cast<std::size_t>(t.ranks())), requests_(2 * messages) {}
+      : trial_(t),
+        room_(messages * std::max<std::size_t>(largest, 1)),
+        out_(t.buffer(room_)),
+        in_(t.buffer(room_)),
+        counts_(4 * static_cast<std::size_t>(t.ranks())),
+        requests_(2 * messages) {}
 
   void set(const Pattern& pattern, std::int64_t bytes) {
     pattern_ = &pattern;
@@ -86,9 +90,15 @@ class Exchange {
     const std::size_t step = pattern_->mine.size() * static_cast<std::size_t>(bytes_);
     if (at_ + step > room_) at_ = 0;
     switch (method) {
-      case Method::sendrecv: sendrecv(); break;
-      case Method::alltoallv: alltoallv(); break;
-      case Method::nonblocking: nonblocking(); break;
+      case Method::sendrecv:
+        sendrecv();
+        break;
+      case Method::alltoallv:
+        alltoallv();
+        break;
+      case Method::nonblocking:
+        nonblocking();
+        break;
     }
     at_ += step;
   }

@@ -14,7 +14,12 @@ class Flood {
   enum class Ways { both, one };  // from the lower rank to the higher
 
   Flood(Trial& t, std::int64_t bytes, double seconds, Ways ways = Ways::both)
-      : t_(t), bytes_(Trial::fitting(bytes, "B")), seconds_(seconds), ways_(ways), out_(t.buffer(bytes_)), in_(t.buffer(bytes_)) {}
+      : t_(t),
+        bytes_(Trial::fitting(bytes, "B")),
+        seconds_(seconds),
+        ways_(ways),
+        out_(t.buffer(bytes_)),
+        in_(t.buffer(bytes_)) {}
 
   // Whether the payload arrives, in all pairs at once. Collective.
   bool verify(int partner) {
@@ -47,7 +52,7 @@ class Flood {
   // Shares of the time that counts. Before it, token buckets and windows become as empty or full as they will be;
   // after it, the flood goes on, for other pairs may count still.
   static constexpr double before = 0.25, after = 0.1;
-  static constexpr double block = 0.02;  // of what is decided at once
+  static constexpr double block = 0.02;   // of what is decided at once
   static constexpr int least_blocks = 3;  // before and after, where single messages take long
 
   struct Block {
@@ -62,9 +67,12 @@ class Flood {
 
     void add(const Block& done, double taken_s) {
       call_s = taken_s / static_cast<double>(done.calls);
-      if (done.counts) counted_s += taken_s, calls += done.calls;
-      else if (calls == 0) before_s += taken_s, ++blocks_before;
-      else after_s += taken_s, ++blocks_after;
+      if (done.counts)
+        counted_s += taken_s, calls += done.calls;
+      else if (calls == 0)
+        before_s += taken_s, ++blocks_before;
+      else
+        after_s += taken_s, ++blocks_after;
     }
     Block next(double seconds) const {
       if (blocks_after >= least_blocks && after_s >= after * seconds) return {0, 0};
@@ -80,9 +88,12 @@ class Flood {
   void exchange(int partner) {
     const MPI_Comm comm = t_.comm();
     if (ways_ == Ways::both)
-      MPI_Sendrecv(out_.next(), bytes_, MPI_BYTE, partner, 0, in_.next(), bytes_, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE);
-    else if (t_.rank() < partner) MPI_Send(out_.next(), bytes_, MPI_BYTE, partner, 0, comm);
-    else MPI_Recv(in_.next(), bytes_, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(out_.next(), bytes_, MPI_BYTE, partner, 0, in_.next(), bytes_, MPI_BYTE, partner, 0, comm,
+                   MPI_STATUS_IGNORE);
+    else if (t_.rank() < partner)
+      MPI_Send(out_.next(), bytes_, MPI_BYTE, partner, 0, comm);
+    else
+      MPI_Recv(in_.next(), bytes_, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE);
   }
 
   // While a block is under way the lower rank says what the next one is to be, so that nothing interrupts the flow.
@@ -101,7 +112,8 @@ class Flood {
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       progress.add(now, clock::now() - start_s);
     }
-    return (ways_ == Ways::both ? 2.0 : 1.0) * static_cast<double>(bytes_) * static_cast<double>(progress.calls) / progress.counted_s;
+    return (ways_ == Ways::both ? 2.0 : 1.0) * static_cast<double>(bytes_) * static_cast<double>(progress.calls) /
+           progress.counted_s;
   }
 
   Trial& t_;

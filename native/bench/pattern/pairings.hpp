@@ -60,7 +60,8 @@ inline int circulant_partner(int ranks, int distance, int first, int rank) {
   const auto [length, at] = cycle_position(ranks, distance, rank);
   const int position = (at - first % length + length) % length;
   if (position % 2 == 0 && position + 1 == length) return MPI_PROC_NULL;
-  const std::int64_t partner = position % 2 == 0 ? std::int64_t{rank} + distance : std::int64_t{rank} - distance + ranks;
+  const std::int64_t partner =
+      position % 2 == 0 ? std::int64_t{rank} + distance : std::int64_t{rank} - distance + ranks;
   return static_cast<int>(partner % ranks);
 }
 

@@ -25,8 +25,10 @@ class Study {
     double log_latency = 0, log_bandwidth = 0;
     for (int ring = 0; ring < all; ++ring) {
       const std::vector<int> order = random_order(t_.ranks(), t_.seed() + static_cast<std::uint64_t>(ring));
-      if (ring < latency_rings) log_latency += std::log(seconds(order, short_bytes)) / latency_rings;
-      else log_bandwidth += std::log(static_cast<double>(long_bytes_) / seconds(order, long_bytes_)) / bandwidth_rings;
+      if (ring < latency_rings)
+        log_latency += std::log(seconds(order, short_bytes)) / latency_rings;
+      else
+        log_bandwidth += std::log(static_cast<double>(long_bytes_) / seconds(order, long_bytes_)) / bandwidth_rings;
       t_.progressed(static_cast<double>(ring + 1) / all);
     }
     t_.report("random_latency", std::exp(log_latency));
@@ -40,7 +42,8 @@ class Study {
 
   int number_of(const char* axis) {
     const std::int64_t rings = t_.integer(axis);
-    if (rings < 1 || rings > 10'000) throw UsageError(std::string(axis) + "=" + std::to_string(rings) + ": give 1 to 10000");
+    if (rings < 1 || rings > 10'000)
+      throw UsageError(std::string(axis) + "=" + std::to_string(rings) + ": give 1 to 10000");
     return static_cast<int>(rings);
   }
 

@@ -65,7 +65,8 @@ inline std::vector<int> random_order(int ranks, std::uint64_t seed) {
   return order;
 }
 
-// 0, P - 1, 1, P - 2, …, as b_eff's program (3.6) has it: ranks that are far apart are neighbours, fewer the further on.
+// 0, P - 1, 1, P - 2, …, as b_eff's program (3.6) has it: ranks that are far apart are neighbours, fewer the further
+// on.
 inline std::vector<int> worst_order(int ranks) {
   std::vector<int> order;
   for (int i = 0; i < ranks; ++i) order.push_back(i % 2 == 0 ? i / 2 : ranks - 1 - i / 2);

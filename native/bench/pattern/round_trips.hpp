@@ -42,7 +42,7 @@ class RoundTrips {
   double half_s(int peer, std::int64_t bytes, double budget_s) {
     if (peer == MPI_PROC_NULL) return NAN;
     if (t_.deterministic()) budget_s = 0;  // one round trip
-    (*this)(peer, bytes);  // what was cold is warm
+    (*this)(peer, bytes);                  // what was cold is warm
     std::vector<double> halves_s;
     double spent_s = 0;
     for (std::int64_t calls = 1; calls > 0;) {
@@ -67,8 +67,10 @@ class RoundTrips {
 
   // As the lower rank says.
   std::int64_t agreed(int peer, std::int64_t calls) {
-    if (leads(peer)) MPI_Send(&calls, 1, MPI_INT64_T, peer, 1, t_.comm());
-    else MPI_Recv(&calls, 1, MPI_INT64_T, peer, 1, t_.comm(), MPI_STATUS_IGNORE);
+    if (leads(peer))
+      MPI_Send(&calls, 1, MPI_INT64_T, peer, 1, t_.comm());
+    else
+      MPI_Recv(&calls, 1, MPI_INT64_T, peer, 1, t_.comm(), MPI_STATUS_IGNORE);
     return calls;
   }
 

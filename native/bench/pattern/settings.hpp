@@ -15,7 +15,8 @@ namespace kiviat {
 inline std::int64_t bounded(const Trial& t, const std::string& axis, std::int64_t least, std::int64_t most) {
   const std::int64_t value = t.integer(axis);
   if (value < least || value > most)
-    throw UsageError(axis + "=" + std::to_string(value) + ": give " + std::to_string(least) + " to " + std::to_string(most));
+    throw UsageError(axis + "=" + std::to_string(value) + ": give " + std::to_string(least) + " to " +
+                     std::to_string(most));
   return value;
 }
 

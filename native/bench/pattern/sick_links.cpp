@@ -26,8 +26,13 @@ struct NamedLink {
 class Study {
  public:
   explicit Study(Trial& t)
-      : t_(t), group_(t.comm()), budget_s_(seconds_of_axis(t, "pair_ms") / 2), bytes_{short_bytes, long_bytes(t)},
-        rounds_(sick_rounds(t.ranks(), t.text("rounds"))), schedule_(t.ranks(), t.seed()), round_trips_(t, bytes_[1]) {
+      : t_(t),
+        group_(t.comm()),
+        budget_s_(seconds_of_axis(t, "pair_ms") / 2),
+        bytes_{short_bytes, long_bytes(t)},
+        rounds_(sick_rounds(t.ranks(), t.text("rounds"))),
+        schedule_(t.ranks(), t.seed()),
+        round_trips_(t, bytes_[1]) {
     rules_.least_factor = 1 + static_cast<double>(bounded(t, "slower_by", 1, 1000)) / 100;
   }
 
@@ -185,7 +190,8 @@ class Study {
     }
     for (const NamedLink& link : links)
       link_names.push_back(names[link.low] + "-" + names[link.high] + " " + measures[link.measure]);
-    Table& slow_links = t_.table("slow_links", "1", "lower", {{"link", link_names}, {"quantity", {"factor", "confidence"}}});
+    Table& slow_links =
+        t_.table("slow_links", "1", "lower", {{"link", link_names}, {"quantity", {"factor", "confidence"}}});
     for (std::size_t i = 0; i < links.size(); ++i) {
       slow_links.at({i, 0}) = links[i].sickness.factor;
       slow_links.at({i, 1}) = links[i].sickness.confidence;

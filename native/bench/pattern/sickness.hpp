@@ -33,9 +33,9 @@ struct SickRules {
   double least_factor = 1.2;    // less is no sickness, however certain
   double least_deviations = 5;  // robust ones, of the spread over ranks or pairs: what a topology spreads is none
   double confidence = 0.99;
-  int screens = 2;              // further rounds that a link has to stand out in
-  int most_looked_at = 16;      // links that are measured directly
-  int looks = 12;               // at each of these
+  int screens = 2;          // further rounds that a link has to stand out in
+  int most_looked_at = 16;  // links that are measured directly
+  int looks = 12;           // at each of these
 };
 
 // Rounds of disjoint pairs: O(log P), O(sqrt P), or all pairs.
@@ -55,7 +55,8 @@ class SickSchedule {
     for (int seat = 0; seat < ranks; ++seat) seat_of_[rank_at_[seat]] = seat;
   }
   int partner(int round, int rank) const {
-    const int seat = circle_partner(static_cast<int>(rank_at_.size()), round_at_[round % round_at_.size()], seat_of_[rank]);
+    const int seat =
+        circle_partner(static_cast<int>(rank_at_.size()), round_at_[round % round_at_.size()], seat_of_[rank]);
     return seat == MPI_PROC_NULL ? MPI_PROC_NULL : rank_at_[seat];
   }
 
@@ -149,7 +150,8 @@ class Diagnosis {
     std::optional<int> best;
     for (int rank = 0; rank < ranks_; ++rank) {
       if (rank == a || rank == b || rank == taken || sickness_[rank].slow || is_far(a, rank) != is_far(a, b)) continue;
-      if (!best || std::abs(std::log(sickness_[rank].factor)) < std::abs(std::log(sickness_[*best].factor))) best = rank;
+      if (!best || std::abs(std::log(sickness_[rank].factor)) < std::abs(std::log(sickness_[*best].factor)))
+        best = rank;
     }
     return best;
   }

@@ -23,7 +23,9 @@ class Victims {
  public:
   // Messages of `bytes` for the bandwidth; each victim tells at most `most_samples` of its calls.
   Victims(Trial& t, std::int64_t bytes)
-      : trial_(t), bytes_(Trial::fitting(bytes, "B")), out_(t.buffer(window * std::max<std::size_t>(bytes, 2 * short_bytes))),
+      : trial_(t),
+        bytes_(Trial::fitting(bytes, "B")),
+        out_(t.buffer(window * std::max<std::size_t>(bytes, 2 * short_bytes))),
         in_(t.buffer(window * std::max<std::size_t>(bytes, 2 * short_bytes))) {}
 
   static constexpr int window = 8;  // messages in flight for the bandwidth
@@ -77,8 +79,8 @@ class Victims {
     const auto [left, right] = around_;
     if (what == Suffered::latency) {
       MPI_Sendrecv(out, short_bytes, MPI_BYTE, right, 0, in, short_bytes, MPI_BYTE, left, 0, comm_, MPI_STATUS_IGNORE);
-      MPI_Sendrecv(out + short_bytes, short_bytes, MPI_BYTE, left, 1, in + short_bytes, short_bytes, MPI_BYTE, right, 1, comm_,
-                   MPI_STATUS_IGNORE);
+      MPI_Sendrecv(out + short_bytes, short_bytes, MPI_BYTE, left, 1, in + short_bytes, short_bytes, MPI_BYTE, right, 1,
+                   comm_, MPI_STATUS_IGNORE);
     } else if (what == Suffered::bandwidth) {
       std::array<MPI_Request, 2 * window> requests;
       const auto at = [this](int i) { return static_cast<std::size_t>(i) * static_cast<std::size_t>(bytes_); };
@@ -93,7 +95,8 @@ class Victims {
   // One call with payload. All victims count the same calls, and so have the same seed.
   void check(Suffered what) {
     const std::uint64_t seed = trial_.seed() + ++checks_;
-    const int left = members_[static_cast<std::size_t>(around_.left)], right = members_[static_cast<std::size_t>(around_.right)];
+    const int left = members_[static_cast<std::size_t>(around_.left)],
+              right = members_[static_cast<std::size_t>(around_.right)];
     const auto sums = [](Buffer& buffer) { return std::span(reinterpret_cast<float*>(buffer.first().data()), floats); };
     payload::fill(out_.first(), seed, trial_.rank());
     if (what == Suffered::allreduce) {
@@ -103,8 +106,10 @@ class Victims {
       good_ = good_ && payload::first_wrong_sum(sums(in_), seed, static_cast<int>(members_.size()), 0) == floats;
       return;
     }
-    const std::size_t bytes = what == Suffered::latency ? short_bytes : static_cast<std::size_t>(window) * static_cast<std::size_t>(bytes_);
-    const auto from_left = in_.first().first(bytes), from_right = in_.first().subspan(bytes, what == Suffered::latency ? bytes : 0);
+    const std::size_t bytes =
+        what == Suffered::latency ? short_bytes : static_cast<std::size_t>(window) * static_cast<std::size_t>(bytes_);
+    const auto from_left = in_.first().first(bytes),
+               from_right = in_.first().subspan(bytes, what == Suffered::latency ? bytes : 0);
     payload::poison(from_left, seed, left);
     payload::poison(from_right, seed, right, bytes);
     call(what);

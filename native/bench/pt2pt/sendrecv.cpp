@@ -10,8 +10,8 @@ static void sendrecv(Trial& t) {
 
   t.batched(
       [&](std::int64_t) {
-        MPI_Sendrecv(m.out.next(), m.count, MPI_BYTE, chain.right, 0, m.in.next(), m.count, MPI_BYTE, chain.left, 0, comm,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(m.out.next(), m.count, MPI_BYTE, chain.right, 0, m.in.next(), m.count, MPI_BYTE, chain.left, 0,
+                     comm, MPI_STATUS_IGNORE);
       },
       {.messages = 2});  // one out, one in: the bandwidth is that of a rank
 }

@@ -11,8 +11,10 @@ static void uniband(Trial& t) {
   const int peer = halves.partner;
   const MPI_Comm comm = t.comm();
   Buffer& data = t.buffer(t.bytes());
-  if (sender) t.sends(data);
-  else t.expects(data, {{0, data.first().size(), peer}});
+  if (sender)
+    t.sends(data);
+  else
+    t.expects(data, {{0, data.first().size(), peer}});
 
   std::vector<MPI_Request> requests(window);
   t.batched(

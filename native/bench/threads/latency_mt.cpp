@@ -17,9 +17,8 @@ static void latency_mt(Trial& t) {
       if (!pairs.halves.first) MPI_Send(out.next(), count, MPI_BYTE, peer, tag, comm);
     }
   };
-  t.batched_loops(
-      [&](std::int64_t, std::int64_t calls) { pairs.team([&](int thread) { play(thread, calls); }); },
-      {.divisor = 2, .messages = 1, .least_s = ThreadPairs::least_batch_s});
+  t.batched_loops([&](std::int64_t, std::int64_t calls) { pairs.team([&](int thread) { play(thread, calls); }); },
+                  {.divisor = 2, .messages = 1, .least_s = ThreadPairs::least_batch_s});
 }
 
 BENCHMARK(latency_mt,

@@ -9,21 +9,30 @@ namespace kiviat {
 
 inline std::vector<Axis> thread_axes(std::vector<Axis> more = {}) {
   more.insert(more.begin(), {{"threads", "2", "threads", "threads of each rank that communicate at the same time"},
-                             {"channel", "tag", "", "what tells the messages of threads apart: tags within one communicator, or a "
-                                                    "communicator for each", {"tag", "communicator"}}});
+                             {"channel",
+                              "tag",
+                              "",
+                              "what tells the messages of threads apart: tags within one communicator, or a "
+                              "communicator for each",
+                              {"tag", "communicator"}}});
   return more;
 }
 
 class ThreadPairs {
  public:
   explicit ThreadPairs(Trial& t)
-      : halves(t), count(t.count()), team(threads_of(t)), own_communicators_(t.text("channel") == "communicator"),
+      : halves(t),
+        count(t.count()),
+        team(threads_of(t)),
+        own_communicators_(t.text("channel") == "communicator"),
         channels_(team.size(), {t.comm(), 0}) {
     t.uses_threads(team.size());
     const std::size_t bytes = static_cast<std::size_t>(t.bytes());
     for (int thread = 0; thread < team.size(); ++thread) {
-      if (own_communicators_) MPI_Comm_dup(t.comm(), &channels_[thread].comm);
-      else channels_[thread].tag = thread;
+      if (own_communicators_)
+        MPI_Comm_dup(t.comm(), &channels_[thread].comm);
+      else
+        channels_[thread].tag = thread;
       messages_.push_back({&t.buffer(bytes), &t.buffer(bytes), thread * bytes});
     }
   }

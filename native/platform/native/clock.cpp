@@ -1,13 +1,13 @@
 #include "platform/clock.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
 #include <functional>
 #include <string>
-
-#include <unistd.h>
 
 namespace kiviat::clock {
 

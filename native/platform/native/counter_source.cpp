@@ -67,16 +67,22 @@ std::string reason(int error, const fs::path& root) {
     case EACCES:
     case EPERM:
       if (std::atoi(paranoid.c_str()) > 2)
-        return "permission denied: perf_event_paranoid is " + paranoid + "; an administrator allows it by `sysctl kernel.perf_event_paranoid=2`";
-      return "permission denied although perf_event_paranoid is " + paranoid + ": a container refuses perf_event_open; start it with CAP_PERFMON "
+        return "permission denied: perf_event_paranoid is " + paranoid +
+               "; an administrator allows it by `sysctl kernel.perf_event_paranoid=2`";
+      return "permission denied although perf_event_paranoid is " + paranoid +
+             ": a container refuses perf_event_open; start it with CAP_PERFMON "
              "and a seccomp profile that allows it";
-    case ENOSYS: return "the kernel has no perf_event_open, or a sandbox refuses it";
-    case EMFILE: return "too many open files; raise `ulimit -n`";
+    case ENOSYS:
+      return "the kernel has no perf_event_open, or a sandbox refuses it";
+    case EMFILE:
+      return "too many open files; raise `ulimit -n`";
     case ENOENT:
     case ENODEV:
     case EOPNOTSUPP:
-    case EINVAL: return "no hardware events here: a virtual machine without a PMU, or a processor that the kernel does not know";
-    default: return std::strerror(error);
+    case EINVAL:
+      return "no hardware events here: a virtual machine without a PMU, or a processor that the kernel does not know";
+    default:
+      return std::strerror(error);
   }
 }
 
@@ -113,7 +119,8 @@ std::optional<std::uint64_t> named_event(const fs::path& device, const std::stri
 std::vector<fs::path> devices(const fs::path& root) {
   std::vector<fs::path> found;
   std::error_code error;
-  for (fs::directory_iterator at(root / "sys/bus/event_source/devices", error), end; !error && at != end; at.increment(error))
+  for (fs::directory_iterator at(root / "sys/bus/event_source/devices", error), end; !error && at != end;
+       at.increment(error))
     found.push_back(at->path());
   std::ranges::sort(found);
   return found;
@@ -126,7 +133,8 @@ class Perf final : public CounterSource {
     // Perf has no name for L2 on all processors; Arm's describe theirs.
     for (const fs::path& device : devices(root_))
       if (const auto config = named_event(device, "l2d_cache_refill")) {
-        wanted.push_back({l2_misses, static_cast<std::uint32_t>(std::atoi(first_line(device / "type").c_str())), *config});
+        wanted.push_back(
+            {l2_misses, static_cast<std::uint32_t>(std::atoi(first_line(device / "type").c_str())), *config});
         break;
       }
     for (const Event& event : wanted) {
@@ -169,7 +177,8 @@ class Perf final : public CounterSource {
     for (const Open& open : open_) {
       if (open.traffic >= 0) continue;
       const Values values = read_of(open);
-      const double ran = static_cast<double>(values.running - open.base.running), was = static_cast<double>(values.enabled - open.base.enabled);
+      const double ran = static_cast<double>(values.running - open.base.running),
+                   was = static_cast<double>(values.enabled - open.base.enabled);
       enabled[open.name] += was, running[open.name] += ran;
       if (ran <= 0) continue;  // a thread that slept, or a counter whose turn never came
       double& sum = counts[open.name].value;
@@ -187,13 +196,15 @@ class Perf final : public CounterSource {
     int error = 0;
     for (const fs::path& device : devices(root_)) {
       if (!device.filename().string().starts_with("uncore_imc")) continue;
-      for (const auto& [name, written] : {std::pair("cas_count_read", false), std::pair("cas_count_write", true), std::pair("data_reads", false),
-                                          std::pair("data_writes", true), std::pair("data_read", false), std::pair("data_write", true)})
+      for (const auto& [name, written] :
+           {std::pair("cas_count_read", false), std::pair("cas_count_write", true), std::pair("data_reads", false),
+            std::pair("data_writes", true), std::pair("data_read", false), std::pair("data_write", true)})
         if (const auto config = named_event(device, name)) open_traffic(device, name, *config, written, error);
     }
     if (traffic_scale_.empty())
-      no_traffic_ = "; memory traffic unavailable: " +
-                    (error == EACCES || error == EPERM ? "perf_event_paranoid must be 0 for it" : std::string("no counters of the memory controllers"));
+      no_traffic_ = "; memory traffic unavailable: " + (error == EACCES || error == EPERM
+                                                            ? "perf_event_paranoid must be 0 for it"
+                                                            : std::string("no counters of the memory controllers"));
   }
 
   std::optional<Traffic> traffic() override {
@@ -202,9 +213,12 @@ class Perf final : public CounterSource {
     for (const Open& open : open_) {
       if (open.traffic < 0) continue;
       const Values values = read_of(open);
-      const double ran = static_cast<double>(values.running - open.base.running), was = static_cast<double>(values.enabled - open.base.enabled);
+      const double ran = static_cast<double>(values.running - open.base.running),
+                   was = static_cast<double>(values.enabled - open.base.enabled);
       const auto [scale, written] = traffic_scale_[static_cast<std::size_t>(open.traffic)];
-      if (ran > 0) (written ? traffic.written_bytes : traffic.read_bytes) += scale * static_cast<double>(values.value - open.base.value) * was / ran;
+      if (ran > 0)
+        (written ? traffic.written_bytes : traffic.read_bytes) +=
+            scale * static_cast<double>(values.value - open.base.value) * was / ran;
     }
     return traffic;
   }
@@ -237,13 +251,14 @@ class Perf final : public CounterSource {
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
     if (threads.size() * events_.size() > files.rlim_cur / 2) {
-      trouble_ = std::to_string(events_.size()) + " counters of " + std::to_string(threads.size()) + " threads are too many open files for `ulimit -n` " +
-                 std::to_string(files.rlim_cur);
+      trouble_ = std::to_string(events_.size()) + " counters of " + std::to_string(threads.size()) +
+                 " threads are too many open files for `ulimit -n` " + std::to_string(files.rlim_cur);
       return;
     }
     for (const pid_t thread : threads)
       for (const Event& event : events_)
-        if (const int descriptor = open_event(event.type, event.config, thread, -1); descriptor >= 0) open_.push_back({descriptor, event.name, -1});
+        if (const int descriptor = open_event(event.type, event.config, thread, -1); descriptor >= 0)
+          open_.push_back({descriptor, event.name, -1});
   }
 
   void open_traffic(const fs::path& device, const char* name, std::uint64_t config, bool written, int& error) {

@@ -1,7 +1,7 @@
-// Where a node's energy can be read: RAPL by the kernel's powercap, hwmon's sensors, Cray's pm_counters, GPUs by NVML, and a
-// file for everything else (IPMI, Slurm, a meter in the rack), which an agent of the site keeps up to date.
-// The files are documented in the kernel's Documentation/power/powercap/powercap.rst and Documentation/hwmon/sysfs-interface.rst,
-// the functions in NVIDIA's NVML API Reference Guide.
+// Where a node's energy can be read: RAPL by the kernel's powercap, hwmon's sensors, Cray's pm_counters, GPUs by NVML,
+// and a file for everything else (IPMI, Slurm, a meter in the rack), which an agent of the site keeps up to date. The
+// files are documented in the kernel's Documentation/power/powercap/powercap.rst and
+// Documentation/hwmon/sysfs-interface.rst, the functions in NVIDIA's NVML API Reference Guide.
 #include "platform/energy_sources.hpp"
 
 #include <sys/stat.h>
@@ -62,8 +62,10 @@ class Meter final : public Source {
   void look() override {
     const auto watts = read_();
     const double now_s = clock::now();
-    if (!watts || !last_) sum_.reset();
-    else if (sum_) *sum_ += (*watts + *last_) / 2 * (now_s - last_s_);
+    if (!watts || !last_)
+      sum_.reset();
+    else if (sum_)
+      *sum_ += (*watts + *last_) / 2 * (now_s - last_s_);
     last_ = watts, last_s_ = now_s;
   }
   std::optional<double> joules() const override { return sum_; }
@@ -110,7 +112,8 @@ Reading scaled(const fs::path& path, double factor) {
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) found.push_back(at->path());
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    found.push_back(at->path());
   std::ranges::sort(found);
   return found;
 }
@@ -131,21 +134,26 @@ void add_rapl(const fs::path& root, Found& found) {
     }
     const double range_uj = number_in(zone / "max_energy_range_uj").value_or(0);
     // What psys covers is for the maker of the board to say.
-    found.sources.push_back(counter(package ? "package" : memory ? "dram" : "platform", "RAPL " + what,
-                                    platform ? Covers::aside : Covers::part, 1e-3, scaled(zone / "energy_uj", 1e-6), 1e-6 * range_uj));
+    found.sources.push_back(counter(package  ? "package"
+                                    : memory ? "dram"
+                                             : "platform",
+                                    "RAPL " + what, platform ? Covers::aside : Covers::part, 1e-3,
+                                    scaled(zone / "energy_uj", 1e-6), 1e-6 * range_uj));
     any = true;
   }
   if (!denied.empty()) {
-    found.missing.push_back(denied == std::strerror(EACCES) ? "permission denied: RAPL's energy_uj is readable by root only; an administrator "
-                                                              "allows it by `chmod o+r /sys/class/powercap/intel-rapl:*/energy_uj` (after each boot)"
-                                                            : "RAPL's energy_uj cannot be read: " + denied);
+    found.missing.push_back(
+        denied == std::strerror(EACCES)
+            ? "permission denied: RAPL's energy_uj is readable by root only; an administrator "
+              "allows it by `chmod o+r /sys/class/powercap/intel-rapl:*/energy_uj` (after each boot)"
+            : "RAPL's energy_uj cannot be read: " + denied);
   } else if (!any) {
     found.missing.push_back(fs::exists(folder) ? "no RAPL in /sys/class/powercap" : "no /sys/class/powercap");
   }
 }
 
-// Sensors whose place in the node is known: the ACPI power meter and POWER's "System" measure all of it, amd_energy's sockets
-// are the packages, amdgpu is a GPU. Others stand aside.
+// Sensors whose place in the node is known: the ACPI power meter and POWER's "System" measure all of it, amd_energy's
+// sockets are the packages, amdgpu is a GPU. Others stand aside.
 void add_hwmon(const fs::path& root, Found& found) {
   constexpr std::size_t most = 16;  // standing aside
   const bool rapl = std::ranges::any_of(found.sources, [](const auto& source) { return source->name == "package"; });
@@ -161,7 +169,8 @@ void add_hwmon(const fs::path& root, Found& found) {
       const std::string sensor = name.substr(0, name.find('_'));
       // An average says more than a moment.
       if (power && name.ends_with("_input") && fs::exists(device / (sensor + "_average"))) continue;
-      const std::string label = line_of(device / (sensor + "_label")), origin = "hwmon " + driver + (label.empty() ? "" : " " + label);
+      const std::string label = line_of(device / (sensor + "_label")),
+                        origin = "hwmon " + driver + (label.empty() ? "" : " " + label);
       if (driver == "amd_energy" && (rapl || !label.starts_with("Esocket"))) continue;
       if (!refused(file).empty()) {
         found.missing.push_back(origin + ": " + refused(file));
@@ -193,7 +202,8 @@ void add_cray(const fs::path& root, Found& found) {
   for (const auto& [file, name, covers] :
        {std::tuple("energy", "node", Covers::node), std::tuple("cpu_energy", "package", Covers::aside),
         std::tuple("memory_energy", "dram", Covers::aside)})
-    if (fs::exists(folder / file)) found.sources.push_back(counter(name, std::string("pm_counters/") + file, covers, 0.1, scaled(folder / file, 1)));
+    if (fs::exists(folder / file))
+      found.sources.push_back(counter(name, std::string("pm_counters/") + file, covers, 0.1, scaled(folder / file, 1)));
 }
 
 void add_gpus(const std::string& library, Found& found) {
@@ -250,11 +260,12 @@ std::optional<Reported> reported_in(const std::string& path) {
   Reported told{};
   char rest;
   const int found = std::sscanf(line_of(path).c_str(), "%lf %c %c", &told.number, &told.unit, &rest);
-  return found == 2 && std::isfinite(told.number) && (told.unit == 'J' || told.unit == 'W') ? std::optional(told) : std::nullopt;
+  return found == 2 && std::isfinite(told.number) && (told.unit == 'J' || told.unit == 'W') ? std::optional(told)
+                                                                                            : std::nullopt;
 }
 
 double modified_s(const std::string& path) {
-  struct stat about {};
+  struct stat about{};
   if (stat(path.c_str(), &about) != 0) return NAN;
   return static_cast<double>(about.st_mtim.tv_sec) + 1e-9 * static_cast<double>(about.st_mtim.tv_nsec);
 }
@@ -263,8 +274,10 @@ double modified_s(const std::string& path) {
 class File final : public Source {
  public:
   File(const std::string& path, char unit)
-      : Source("node", path, Covers::node, 1), path_(path),
-        inner_(unit == 'J' ? counter(name, path, covers, renewed_s, reading(path, 'J')) : meter(name, path, covers, renewed_s, reading(path, 'W'))) {
+      : Source("node", path, Covers::node, 1),
+        path_(path),
+        inner_(unit == 'J' ? counter(name, path, covers, renewed_s, reading(path, 'J'))
+                           : meter(name, path, covers, renewed_s, reading(path, 'W'))) {
     patience_s = inner_->patience_s;
   }
   void begin() override { inner_->begin(), begun_s_ = clock::now(), renewed_at_s_ = modified_s(path_), stale_ = false; }
@@ -296,13 +309,15 @@ void add_file(const std::string& path, Found& found) {
   } else if (const auto told = reported_in(path)) {
     found.sources.push_back(std::make_unique<File>(path, told->unit));
   } else {
-    found.missing.push_back("KIVIAT_ENERGY_FILE=" + path + " says '" + line_of(path) + "': it must hold a number and J or W, such as 48211.5 J");
+    found.missing.push_back("KIVIAT_ENERGY_FILE=" + path + " says '" + line_of(path) +
+                            "': it must hold a number and J or W, such as 48211.5 J");
   }
 }
 
 }  // namespace
 
-std::unique_ptr<Source> counter(std::string name, std::string origin, Covers covers, double renewed_s, Reading joules, double range_j) {
+std::unique_ptr<Source> counter(std::string name, std::string origin, Covers covers, double renewed_s, Reading joules,
+                                double range_j) {
   return std::make_unique<Counter>(std::move(name), std::move(origin), covers, renewed_s, std::move(joules), range_j);
 }
 
@@ -332,7 +347,8 @@ int sockets(const Places& places) {
   std::set<int> packages;
   for (const fs::path& processor : entries(fs::path(places.root) / "sys/devices/system/cpu"))
     // Some Arm firmware says -1 of all, which is one socket.
-    if (const auto package = number_in(processor / "topology/physical_package_id")) packages.insert(static_cast<int>(*package));
+    if (const auto package = number_in(processor / "topology/physical_package_id"))
+      packages.insert(static_cast<int>(*package));
   return static_cast<int>(packages.size());
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int round_trips = 64;
 constexpr int tag = 71;
-constexpr std::size_t remembered = 16;     // estimates in the fit
+constexpr std::size_t remembered = 16;       // estimates in the fit
 constexpr double shortest_baseline_s = 0.2;  // below this a slope is noise
 
 }  // namespace

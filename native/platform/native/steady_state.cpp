@@ -2,7 +2,8 @@
 
 namespace kiviat {
 
-Alike::Alike(MPI_Comm comm, std::int64_t passes, std::int64_t, std::int64_t) : comm_(comm), passes_(passes), made_(passes) {}
+Alike::Alike(MPI_Comm comm, std::int64_t passes, std::int64_t, std::int64_t)
+    : comm_(comm), passes_(passes), made_(passes) {}
 
 void Alike::watch() {}
 

@@ -17,7 +17,9 @@ void work::run(const Cost& cost, const std::function<void()>& kernel, Kernel kin
   if (kind == Kernel::needed || host::carries_payload()) kernel();
   simgrid::s4u::CommPtr traffic;
   simgrid::s4u::ExecPtr arithmetic;
-  if (cost.bytes > 0) traffic = simgrid::s4u::Comm::sendto_async(actor::get_host(), actor::get_host(), static_cast<std::uint64_t>(cost.bytes));
+  if (cost.bytes > 0)
+    traffic =
+        simgrid::s4u::Comm::sendto_async(actor::get_host(), actor::get_host(), static_cast<std::uint64_t>(cost.bytes));
   if (cost.flops > 0) arithmetic = actor::exec_async(cost.flops);
   if (arithmetic) arithmetic->wait();
   if (traffic) traffic->wait();

@@ -1,8 +1,7 @@
 #include "platform/message_counter.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-
 #include <algorithm>
+#include <simgrid/s4u/Actor.hpp>
 
 #include "platform/clock.hpp"
 #include "simgrid/sent.hpp"
@@ -31,7 +30,8 @@ MessageCount MessageCounter::now() const {
   MessageCount count;
   for (const void* place : places_) {
     const auto* sent = static_cast<const Host*>(place)->get_data<Sent>();
-    count.under_way_s.insert(count.under_way_s.end(), {sent->network.until(clock::now()), sent->node.until(clock::now())});
+    count.under_way_s.insert(count.under_way_s.end(),
+                             {sent->network.until(clock::now()), sent->node.until(clock::now())});
   }
   for (const void* from : places_)
     for (const void* to : places_) {

@@ -1,13 +1,13 @@
 // Where a simulated rank runs: on a core of a modelled node. The platform (simgrid/platform.cpp) says which.
 #include "platform/node.hpp"
 
-#include <simgrid/s4u/Actor.hpp>
-#include <simgrid/s4u/Host.hpp>
 #include <smpi/smpi.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Host.hpp>
 
 namespace kiviat::host {
 namespace {
@@ -66,7 +66,8 @@ void release(void* memory) {
 bool carries_payload() { return verifying(); }
 
 void rest() {
-  if (const char* refill_s = property("refill_s"); *refill_s) simgrid::s4u::this_actor::sleep_for(std::strtod(refill_s, nullptr));
+  if (const char* refill_s = property("refill_s"); *refill_s)
+    simgrid::s4u::this_actor::sleep_for(std::strtod(refill_s, nullptr));
 }
 
 // Short messages in a row use a bucket (simgrid/bucket.hpp) up by and by.

@@ -1,12 +1,11 @@
 // Simulated ranks live in one process, one of them running at a time: they meet without messages, in no time.
 #include "platform/rank_group.hpp"
 
-#include <simgrid/s4u/Barrier.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <simgrid/s4u/Barrier.hpp>
 
 namespace kiviat {
 
@@ -28,7 +27,8 @@ Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)
   constexpr int tag = 7713;
   for (int told = 1; told < size; told *= 2) {
     if (rank_ < told && rank_ + told < size) MPI_Send(&address, sizeof address, MPI_BYTE, rank_ + told, tag, comm);
-    if (rank_ >= told && rank_ < 2 * told) MPI_Recv(&address, sizeof address, MPI_BYTE, rank_ - told, tag, comm, MPI_STATUS_IGNORE);
+    if (rank_ >= told && rank_ < 2 * told)
+      MPI_Recv(&address, sizeof address, MPI_BYTE, rank_ - told, tag, comm, MPI_STATUS_IGNORE);
   }
   common_ = reinterpret_cast<Common*>(address);
 }

@@ -2,9 +2,9 @@
 #include "platform/steady_state.hpp"
 
 #include <dlfcn.h>
-#include <simgrid/s4u/Actor.hpp>
 
 #include <algorithm>
+#include <simgrid/s4u/Actor.hpp>
 #include <utility>
 
 #include "platform/clock.hpp"
@@ -30,8 +30,11 @@ struct Alike::Before {
 
 // With 16 and 16 the time of SP, class W, on 16 ranks is off by 0.01 %; with 12 and 12 by 0.1 %.
 Alike::Alike(MPI_Comm comm, std::int64_t passes, std::int64_t filling, std::int64_t watched)
-    : comm_(comm), passes_(passes), made_(host::carries_payload() ? passes : std::min(passes, filling + watched)),
-      settled_(filling), watched_(watched) {}
+    : comm_(comm),
+      passes_(passes),
+      made_(host::carries_payload() ? passes : std::min(passes, filling + watched)),
+      settled_(filling),
+      watched_(watched) {}
 
 void Alike::watch() {
   since_s_ = clock::now();
@@ -46,7 +49,7 @@ double Alike::leave_out() {
   const double until_s = clock::now();
   Sent after = sent();
   // How long messages were under way until now, and would have been.
-  const auto prolonged_s = [&](UnderWay Sent::*where) {
+  const auto prolonged_s = [&](UnderWay Sent::* where) {
     const double now_s = (after.*where).until(until_s), then_s = (before_->sent.*where).until(since_s_);
     return now_s + left * (now_s - then_s) / watched;
   };
@@ -57,8 +60,8 @@ double Alike::leave_out() {
     total.messages += left * (total.messages - before.messages) / watched;  // a whole number remains one
     total.bytes += left * (total.bytes - before.bytes) / watched;
   }
-  // In the long run ranks that wait for each other are equally fast: their mean is nearest to it. To agree on it is no part of
-  // the program, takes less time than is left out, and is not counted.
+  // In the long run ranks that wait for each other are equally fast: their mean is nearest to it. To agree on it is no
+  // part of the program, takes less time than is left out, and is not counted.
   int ranks;
   double duration_s = until_s - since_s_;
   MPI_Comm_size(comm_, &ranks);

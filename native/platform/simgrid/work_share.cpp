@@ -1,6 +1,7 @@
-// The simulation is forked for each piece: a process has all ranks, and leaves the values of its piece in memory that all
-// share. So every piece begins in the same state at the same moment, and takes as long whichever others there are and
-// however many processes work at a time; ranks that are some rounding ahead may find a bucket (simgrid/bucket.hpp) quite different.
+// The simulation is forked for each piece: a process has all ranks, and leaves the values of its piece in memory that
+// all share. So every piece begins in the same state at the same moment, and takes as long whichever others there are
+// and however many processes work at a time; ranks that are some rounding ahead may find a bucket (simgrid/bucket.hpp)
+// quite different.
 #include "platform/work_share.hpp"
 
 #include <signal.h>
@@ -41,8 +42,10 @@ struct Pieces::Shares {
 
   static Shares* among(std::size_t count, std::size_t values, const Progress& progressed) {
     const std::size_t bytes = count * values * sizeof(double);
-    void* memory = mmap(nullptr, std::max<std::size_t>(1, bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::runtime_error("no memory for the results of " + std::to_string(count) + " pieces");
+    void* memory =
+        mmap(nullptr, std::max<std::size_t>(1, bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+      throw std::runtime_error("no memory for the results of " + std::to_string(count) + " pieces");
     auto* shares = new Shares{static_cast<double*>(memory)};
     if (host::carries_payload()) {
       shares->all_mine = true;

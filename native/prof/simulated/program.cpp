@@ -20,8 +20,9 @@ std::array<Replacement, 4> replacements{};
 bool is_sum(std::size_t at) {
   constexpr std::size_t slots = offsetof(State, slots) / sizeof(Word), groups = offsetof(State, groups) / sizeof(Word);
   constexpr std::size_t slot = sizeof(Slot) / sizeof(Word), group = sizeof(Group) / sizeof(Word);
-  if (at < groups) return at >= slots && (at - slots) % slot != offsetof(Slot, key) / sizeof(Word) &&
-                          (at - slots) % slot != offsetof(Slot, longest) / sizeof(Word);
+  if (at < groups)
+    return at >= slots && (at - slots) % slot != offsetof(Slot, key) / sizeof(Word) &&
+           (at - slots) % slot != offsetof(Slot, longest) / sizeof(Word);
   return at >= words_without_rows || (at - groups) % group >= offsetof(Group, messages) / sizeof(Word);
 }
 

@@ -1,5 +1,5 @@
-// The processor's time, which a profile needs to say what merging costs. No benchmark that is simulated may read it: it is here
-// and not in native/sim.
+// The processor's time, which a profile needs to say what merging costs. No benchmark that is simulated may read it: it
+// is here and not in native/sim.
 #include <ctime>
 
 #include "platform/clock.hpp"

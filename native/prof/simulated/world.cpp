@@ -1,8 +1,7 @@
-// The ranks of a simulation: all of them live in one process, one of them running at a time. What each counts is its own; where
-// they are the platform says, and nobody has to ask by messages. So the profiler takes no simulated time, and the simulation
-// is what it is without it.
+// The ranks of a simulation: all of them live in one process, one of them running at a time. What each counts is its
+// own; where they are the platform says, and nobody has to ask by messages. So the profiler takes no simulated time,
+// and the simulation is what it is without it.
 #include <mpi.h>
-#include <simgrid/s4u.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <simgrid/s4u.hpp>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +28,8 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// A table of who sent to whom, kept by the platform while the simulation runs, has pairs of cores that may all be there.
+// A table of who sent to whom, kept by the platform while the simulation runs, has pairs of cores that may all be
+// there.
 constexpr std::size_t most_crossing = 1024;
 
 const char* property(const s4u::Host* host, const char* name) {
@@ -144,7 +145,8 @@ class World {
     }
     const double merged_s = 1e-9 * static_cast<double>(clock::thread_ns() - begun_ns);
     const char* const folder = std::getenv("KIVIAT_PROFILE");
-    if (!write_world(folder, (*first)->header, bytes, ",\"clock\":\"simulated\",\"merged_s\":" + std::to_string(merged_s)))
+    if (!write_world(folder, (*first)->header, bytes,
+                     ",\"clock\":\"simulated\",\"merged_s\":" + std::to_string(merged_s)))
       std::fprintf(stderr, "kiviat: cannot write the profile to %s\n", folder);
   }
 

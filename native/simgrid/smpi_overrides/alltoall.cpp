@@ -9,8 +9,8 @@
 
 namespace {
 
-int alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count, MPI_Datatype receive_type,
-             MPI_Comm comm) {
+int alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count,
+             MPI_Datatype receive_type, MPI_Comm comm) {
   try {
     return PMPI_Alltoall(send, count, type, receive, receive_count, receive_type, comm);
   } catch (const std::invalid_argument&) {
@@ -25,16 +25,16 @@ int alltoall(const void* send, int count, MPI_Datatype type, void* receive, int 
   for (int i = 0; i < ranks; ++i) {
     const int to = (rank + i) % ranks, from = (rank + ranks - i) % ranks;
     MPI_Sendrecv(static_cast<const char*>(send) + to * count * extent, count, type, to, tag,
-                 static_cast<char*>(receive) + from * receive_count * receive_extent, receive_count, receive_type, from, tag, comm,
-                 MPI_STATUS_IGNORE);
+                 static_cast<char*>(receive) + from * receive_count * receive_extent, receive_count, receive_type, from,
+                 tag, comm, MPI_STATUS_IGNORE);
   }
   return MPI_SUCCESS;
 }
 
 }  // namespace
 
-int MPI_Alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count, MPI_Datatype receive_type,
-                 MPI_Comm comm) {
+int MPI_Alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count,
+                 MPI_Datatype receive_type, MPI_Comm comm) {
   static auto* const first = kiviat::sim::first_of("MPI_Alltoall", &PMPI_Alltoall, &alltoall);
   return first(send, count, type, receive, receive_count, receive_type, comm);
 }

@@ -15,8 +15,8 @@ bool for_everybody(const int* counts, int ranks, int self) {
   return std::count(counts, counts + ranks, 0) == (counts[self] == 0);
 }
 
-int alltoallv(const void* send, const int* counts, const int* at, MPI_Datatype type, void* receive, const int* receive_counts,
-              const int* receive_at, MPI_Datatype receive_type, MPI_Comm comm) {
+int alltoallv(const void* send, const int* counts, const int* at, MPI_Datatype type, void* receive,
+              const int* receive_counts, const int* receive_at, MPI_Datatype receive_type, MPI_Comm comm) {
   constexpr int tag = 7711;
   int ranks, rank;
   MPI_Comm_size(comm, &ranks);
@@ -30,10 +30,12 @@ int alltoallv(const void* send, const int* counts, const int* at, MPI_Datatype t
   // Starting after the own rank spreads receivers.
   for (int i = 1; i <= ranks; ++i)
     if (const int from = (rank + ranks - i) % ranks; receive_counts[from])
-      MPI_Irecv(static_cast<char*>(receive) + receive_at[from] * receive_extent, receive_counts[from], receive_type, from, tag, comm, &requests.emplace_back());
+      MPI_Irecv(static_cast<char*>(receive) + receive_at[from] * receive_extent, receive_counts[from], receive_type,
+                from, tag, comm, &requests.emplace_back());
   for (int i = 1; i <= ranks; ++i)
     if (const int to = (rank + i) % ranks; counts[to])
-      MPI_Isend(static_cast<const char*>(send) + at[to] * extent, counts[to], type, to, tag, comm, &requests.emplace_back());
+      MPI_Isend(static_cast<const char*>(send) + at[to] * extent, counts[to], type, to, tag, comm,
+                &requests.emplace_back());
   return MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 

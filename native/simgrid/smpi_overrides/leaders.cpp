@@ -1,17 +1,16 @@
 // Which ranks share a host, as SMPI's algorithms for nodes of several processors ask of every communicator at its first
-// collective (Comm::init_smp). SimGrid's ranks tell each other, by P * P messages, and each of them compares P * P answers.
-// Here a host is a core, and as a rule has one rank. Then there is nothing to tell: every rank is its own leader and its own
-// node. It takes no time, and what all ranks know they have once. Ranks that share a core do as SimGrid does.
-// The library is loaded before SimGrid (LD_PRELOAD), so that what stands here stands for its own.
+// collective (Comm::init_smp). SimGrid's ranks tell each other, by P * P messages, and each of them compares P * P
+// answers. Here a host is a core, and as a rule has one rank. Then there is nothing to tell: every rank is its own
+// leader and its own node. It takes no time, and what all ranks know they have once. Ranks that share a core do as
+// SimGrid does. The library is loaded before SimGrid (LD_PRELOAD), so that what stands here stands for its own.
 #include <dlfcn.h>
-
-#include <simgrid/s4u/Actor.hpp>
-#include <simgrid/s4u/Barrier.hpp>
-#include <simgrid/s4u/Host.hpp>
 
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Barrier.hpp>
+#include <simgrid/s4u/Host.hpp>
 #include <unordered_map>
 #include <vector>
 
@@ -34,7 +33,8 @@ std::unordered_map<const Comm*, Members*> by_leaders;
 std::unordered_map<long, MPI_Comm> only;  // of each actor, the communicator of it alone
 
 bool all_alone(const std::vector<int>& actors) {
-  return std::ranges::all_of(actors, [](int actor) { return s4u::Actor::by_pid(actor)->get_host()->get_actor_count() == 1; });
+  return std::ranges::all_of(actors,
+                             [](int actor) { return s4u::Actor::by_pid(actor)->get_host()->get_actor_count() == 1; });
 }
 
 MPI_Comm in_order(Comm& comm, const std::vector<int>& actors) {
@@ -79,8 +79,8 @@ void Comm::init_smp() {
     simgrids<void>("_ZN7simgrid4smpi4Comm8init_smpEv", this);
     return;
   }
-  // SMPI's messages of one communicator may be taken for those of another; where SimGrid's ranks tell each other, too, none
-  // goes on before all are here.
+  // SMPI's messages of one communicator may be taken for those of another; where SimGrid's ranks tell each other, too,
+  // none goes on before all are here.
   members.all_here->wait();
   if (get_leaders_comm()) return;  // MPI_COMM_WORLD is one object, which the first has told
   members.leaders->ref();
@@ -89,7 +89,8 @@ void Comm::init_smp() {
 
 int* Comm::get_leaders_map() const {
   const Members* members = answered(*this);
-  return members ? const_cast<int*>(members->actors.data()) : simgrids<int*>("_ZNK7simgrid4smpi4Comm15get_leaders_mapEv", this);
+  return members ? const_cast<int*>(members->actors.data())
+                 : simgrids<int*>("_ZNK7simgrid4smpi4Comm15get_leaders_mapEv", this);
 }
 
 MPI_Comm Comm::get_intra_comm() const {

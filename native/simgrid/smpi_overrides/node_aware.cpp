@@ -2,17 +2,16 @@
 
 #include <mpi.h>
 
-#include <simgrid/s4u/Actor.hpp>
-#include <simgrid/s4u/Host.hpp>
-#include <xbt/config.hpp>
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Host.hpp>
 #include <string>
 #include <vector>
+#include <xbt/config.hpp>
 
 #include "simgrid/communicator.hpp"
 
@@ -56,9 +55,9 @@ Flat flat{};
 
 // Of a communicator. Those that are made here are for SMPI's algorithms as they are, without its own ones for nodes.
 struct Nodes {
-  MPI_Comm all;  // all ranks
+  MPI_Comm all;                        // all ranks
   std::vector<int> node_of, local_of;  // of each rank: its node, and which it is there
-  std::vector<MPI_Comm> on;  // of each node, its ranks
+  std::vector<MPI_Comm> on;            // of each node, its ranks
   MPI_Comm leaders = nullptr;  // the first rank of each node; null where there is one node, or every rank has its own
 };
 
@@ -121,8 +120,8 @@ bool commutes(MPI_Op op) {
 }
 
 bool is_predefined(MPI_Op op) {
-  const MPI_Op all[] = {MPI_MAX, MPI_MIN, MPI_MAXLOC, MPI_MINLOC, MPI_SUM, MPI_PROD, MPI_LAND,
-                        MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_REPLACE, MPI_NO_OP};
+  const MPI_Op all[] = {MPI_MAX, MPI_MIN,  MPI_MAXLOC, MPI_MINLOC, MPI_SUM,  MPI_PROD,    MPI_LAND,
+                        MPI_LOR, MPI_LXOR, MPI_BAND,   MPI_BOR,    MPI_BXOR, MPI_REPLACE, MPI_NO_OP};
   return std::ranges::find(all, op) != std::end(all);
 }
 
@@ -130,7 +129,8 @@ bool is_predefined(MPI_Op op) {
 int allreduce_of_mpich(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(comm->size())));
   const bool halves = bytes_of(count, type) > short_allreduce_bytes && is_predefined(op) && count >= power;
-  return (halves ? simgrid::smpi::allreduce__rab_rdb : simgrid::smpi::allreduce__rdb)(send, receive, count, type, op, comm);
+  return (halves ? simgrid::smpi::allreduce__rab_rdb : simgrid::smpi::allreduce__rdb)(send, receive, count, type, op,
+                                                                                      comm);
 }
 
 // For `count` elements, wherever the first of their bytes is.
@@ -140,7 +140,8 @@ class Elements {
     MPI_Aint extent, true_extent;
     PMPI_Type_get_extent(type, &lower_, &extent);
     PMPI_Type_get_true_extent(type, &lower_, &true_extent);
-    room_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(count * std::max(extent, true_extent)));
+    room_ =
+        std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(count * std::max(extent, true_extent)));
   }
   void* data() { return room_.get() - lower_; }
 

@@ -1,5 +1,5 @@
-// Functions of MPI that stand here for the simulator's. Where the profiler is preloaded it sees a call first, and goes on to
-// ours.
+// Functions of MPI that stand here for the simulator's. Where the profiler is preloaded it sees a call first, and goes
+// on to ours.
 #pragma once
 
 #include <dlfcn.h>

@@ -28,7 +28,8 @@ Rank::Array Rank::array(int ranks) {
   bytes(1, read.whole);
   if (read.whole > INT32_MAX) read.type = of_bytes(read.whole).type;
   for (const auto& [part, times] : runs)
-    read.counts.insert(read.counts.end(), static_cast<std::size_t>(times), static_cast<int>(read.type == MPI_BYTE ? part : (part + 15) / 16));
+    read.counts.insert(read.counts.end(), static_cast<std::size_t>(times),
+                       static_cast<int>(read.type == MPI_BYTE ? part : (part + 15) / 16));
   read.nowhere.resize(read.counts.size());
   return read;
 }
@@ -58,7 +59,9 @@ void Rank::rooted(Operation operation) {
   const int at = root(over);
   const auto [count, type, bytes] = part();
   MPI_Request* const request = pending();
-  const std::size_t all = operation == Operation::bcast || rank_in(over) != at ? bytes : Rank::bytes(static_cast<Word>(size_of(over)), bytes);
+  const std::size_t all = operation == Operation::bcast || rank_in(over) != at
+                              ? bytes
+                              : Rank::bytes(static_cast<Word>(size_of(over)), bytes);
   const auto [out, in] = scratch(all, all);
   switch (operation) {
     case Operation::bcast:
@@ -127,13 +130,16 @@ void Rank::allgatherv() {
           : MPI_Allgatherv(out, own, all.type, in, all.counts.data(), all.nowhere.data(), all.type, over);
 }
 
-void Rank::exchange(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from, const std::vector<int>& targets,
-                    const std::vector<int>& sources, MPI_Comm over, int tag, Word told) {
+void Rank::exchange(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from,
+                    const std::vector<int>& targets, const std::vector<int>& sources, MPI_Comm over, int tag,
+                    Word told) {
   std::vector<MPI_Request> requests;
   // Starting after the own rank spreads receivers.
-  const std::size_t first = to.size() == static_cast<std::size_t>(size_of(over)) ? static_cast<std::size_t>(rank_in(over)) : 0;
-  const std::size_t most = static_cast<std::size_t>(std::max({std::int64_t{0}, to.empty() ? 0 : *std::ranges::max_element(to),
-                                                              from.empty() ? 0 : *std::ranges::max_element(from)}));
+  const std::size_t first =
+      to.size() == static_cast<std::size_t>(size_of(over)) ? static_cast<std::size_t>(rank_in(over)) : 0;
+  const std::size_t most =
+      static_cast<std::size_t>(std::max({std::int64_t{0}, to.empty() ? 0 : *std::ranges::max_element(to),
+                                         from.empty() ? 0 : *std::ranges::max_element(from)}));
   const auto [out, in] = scratch(most, most);
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::size_t at = (first + from.size() - i) % from.size();
@@ -172,10 +178,11 @@ void Rank::alltoallv() {
   }
   const auto [out, in] = scratch(to.most, from.most);
   if (told)
-    MPI_Ialltoallv(out, to.counts.data(), to.nowhere.data(), to.type, in, from.counts.data(), from.nowhere.data(), from.type, over,
-                   &(slot(told - 1) = {}).one);
+    MPI_Ialltoallv(out, to.counts.data(), to.nowhere.data(), to.type, in, from.counts.data(), from.nowhere.data(),
+                   from.type, over, &(slot(told - 1) = {}).one);
   else
-    MPI_Alltoallv(out, to.counts.data(), to.nowhere.data(), to.type, in, from.counts.data(), from.nowhere.data(), from.type, over);
+    MPI_Alltoallv(out, to.counts.data(), to.nowhere.data(), to.type, in, from.counts.data(), from.nowhere.data(),
+                  from.type, over);
 }
 
 void Rank::alltoallw() {
@@ -192,7 +199,8 @@ void Rank::reduction(Operation kind) {
   const auto [count, type, bytes] = part(true);
   const MPI_Op op = operation(stream_.number() != 0);
   MPI_Request* const request = pending();
-  const std::size_t all = kind == Operation::reduce_scatter_block ? Rank::bytes(static_cast<Word>(size_of(over)), bytes) : bytes;
+  const std::size_t all =
+      kind == Operation::reduce_scatter_block ? Rank::bytes(static_cast<Word>(size_of(over)), bytes) : bytes;
   const auto [out, in] = scratch(all, all);
   switch (kind) {
     case Operation::allreduce:

@@ -12,7 +12,7 @@ namespace kiviat::trace {
 
 Cursor::Cursor(const std::string& path, int rank) : rank_(rank) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat about {};
+  struct stat about{};
   if (file < 0 || fstat(file, &about) != 0 || about.st_size == 0)
     throw std::runtime_error("cannot read " + path + ": " + (file < 0 ? std::strerror(errno) : "it is empty"));
   const auto bytes = static_cast<std::size_t>(about.st_size);

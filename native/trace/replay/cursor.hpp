@@ -32,18 +32,21 @@ class Cursor {
   // One of 0 … most; `what` it is stands in the refusal.
   Word number(Word most, const char* what) {
     const Word value = number();
-    if (value > most) refuse(std::string(what) + " is " + std::to_string(value) + ", at most " + std::to_string(most) + " can be");
+    if (value > most)
+      refuse(std::string(what) + " is " + std::to_string(value) + ", at most " + std::to_string(most) + " can be");
     return value;
   }
   int whole(int most, const char* what) { return static_cast<int>(number(static_cast<Word>(most), what)); }
   int signed_whole(const char* what) {
     const std::int64_t value = signed_number();
-    if (value < INT32_MIN || value > INT32_MAX) refuse(std::string(what) + " is " + std::to_string(value) + ", which no int can be");
+    if (value < INT32_MIN || value > INT32_MAX)
+      refuse(std::string(what) + " is " + std::to_string(value) + ", which no int can be");
     return static_cast<int>(value);
   }
   // Throws std::runtime_error: what is wrong before this place.
   [[noreturn]] void refuse(const std::string& why) const {
-    throw std::runtime_error("rank " + std::to_string(rank_) + "'s calls, before byte " + std::to_string(at_ - begin_) + ": " + why);
+    throw std::runtime_error("rank " + std::to_string(rank_) + "'s calls, before byte " + std::to_string(at_ - begin_) +
+                             ": " + why);
   }
 
  private:

@@ -1,13 +1,9 @@
-// kiviat-replay STREAMS RESULT SCALE SPARSE: every rank makes the calls of STREAMS/RANK.stream, and computes SCALE times as long as
-// was recorded. Where time went is written to RESULT, in JSON. SPARSE: see Setting.
+// kiviat-replay STREAMS RESULT SCALE SPARSE: every rank makes the calls of STREAMS/RANK.stream, and computes SCALE
+// times as long as was recorded. Where time went is written to RESULT, in JSON. SPARSE: see Setting.
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
-
-#include <simgrid/s4u/Actor.hpp>
-#include <simgrid/s4u/Engine.hpp>
-#include <simgrid/s4u/Host.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +11,9 @@
 #include <exception>
 #include <fstream>
 #include <new>
+#include <simgrid/s4u/Actor.hpp>
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -57,7 +56,8 @@ void write(const std::string& path) {
   if (!file) throw std::runtime_error("cannot write " + path);
   std::fputc('{', file);
   list(file, "elapsed_s", common.elapsed_s), list(file, "computed_s", common.computed_s);
-  std::fprintf(file, "\"network_messages\":%.17g,\"network_bytes\":%.17g,\"node_messages\":%.17g,\"node_bytes\":%.17g}\n",
+  std::fprintf(file,
+               "\"network_messages\":%.17g,\"network_bytes\":%.17g,\"node_messages\":%.17g,\"node_bytes\":%.17g}\n",
                network.messages, network.bytes, nodes.messages, nodes.bytes);
   std::fclose(file);
 }
@@ -80,7 +80,8 @@ void replay(const std::string& streams, const std::string& result, const trace::
   rank.finish();
 }
 
-// SimGrid copies some messages, and a system that is out of memory kills any program. Memory that is only mapped is none.
+// SimGrid copies some messages, and a system that is out of memory kills any program. Memory that is only mapped is
+// none.
 void watch_memory() {
   const double most = 0.75 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   std::thread([most] {
@@ -89,15 +90,18 @@ void watch_memory() {
       while (status >> word && word != "RssAnon:") continue;
       double kibibytes = 0;
       if (!(status >> kibibytes) || 1024 * kibibytes < most) continue;
-      std::fprintf(stderr, "kiviat-replay: messages hold %.1f GB, three quarters of this machine's memory\n", 1.024e-6 * kibibytes);
+      std::fprintf(stderr, "kiviat-replay: messages hold %.1f GB, three quarters of this machine's memory\n",
+                   1.024e-6 * kibibytes);
       _exit(2);
     }
   }).detach();
 }
 
-// What no rank can check by itself, such as calls of ranks that do not fit together, SimGrid asserts, or does not survive.
+// What no rank can check by itself, such as calls of ranks that do not fit together, SimGrid asserts, or does not
+// survive.
 void give_up(int) {
-  constexpr std::string_view words = "kiviat-replay: the simulator gives up: calls of ranks do not fit together, or want more memory than there is\n";
+  constexpr std::string_view words =
+      "kiviat-replay: the simulator gives up: calls of ranks do not fit together, or want more memory than there is\n";
   (void)!::write(STDERR_FILENO, words.data(), words.size());
   _exit(2);
 }
@@ -106,7 +110,7 @@ void catch_signals() {
   static char room[1 << 16];  // a rank's own stack may be what is used up
   const stack_t stack{.ss_sp = room, .ss_flags = 0, .ss_size = sizeof room};
   sigaltstack(&stack, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = give_up;
   action.sa_flags = SA_ONSTACK;
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigaction(signal, &action, nullptr);

@@ -1,10 +1,9 @@
 #include "trace/replay/rank.hpp"
 
+#include <algorithm>
 #include <simgrid/s4u/Actor.hpp>
 #include <simgrid/s4u/Engine.hpp>
 #include <simgrid/s4u/Host.hpp>
-
-#include <algorithm>
 #include <string>
 
 #include "trace/replay/scratch.hpp"
@@ -34,7 +33,8 @@ void Rank::run() {
   comms_ = {{world, MPI_COMM_WORLD}, {self, MPI_COMM_SELF}};
   for (;;) {
     compute(stream_.number());
-    const auto operation = static_cast<Operation>(stream_.number(static_cast<Word>(Operation::count) - 1, "the operation"));
+    const auto operation =
+        static_cast<Operation>(stream_.number(static_cast<Word>(Operation::count) - 1, "the operation"));
     if (operation == Operation::end) break;
     ++progress_.calls;
     step(operation);
@@ -47,11 +47,13 @@ void Rank::finish() {
 
 // A rank has a core for itself, unless it was placed otherwise; then it shares it.
 void Rank::compute(Word recorded_ns) {
-  // The simulator's clock is a double: beyond this it does not tell nanoseconds, and short messages take no time, or for ever.
+  // The simulator's clock is a double: beyond this it does not tell nanoseconds, and short messages take no time, or
+  // for ever.
   constexpr double most_s = 1e-9 * (std::int64_t{1} << 52);
   const double seconds = 1e-9 * static_cast<double>(recorded_ns) * setting_.scale;
   if (seconds <= 0) return;
-  if (computed_s_ + seconds > most_s) stream_.refuse("it computes for more than the simulator's clock can count, 52 days");
+  if (computed_s_ + seconds > most_s)
+    stream_.refuse("it computes for more than the simulator's clock can count, 52 days");
   const double before = simgrid::s4u::Engine::get_clock();
   ++progress_.computing;
   simgrid::s4u::this_actor::execute(seconds * simgrid::s4u::this_actor::get_host()->get_speed());
@@ -64,60 +66,86 @@ void Rank::step(Operation operation) {
   switch (operation) {
     case send:
     case ssend:
-    case bsend: return Rank::send(operation);
+    case bsend:
+      return Rank::send(operation);
     case isend:
-    case issend: return start_send(operation);
-    case recv: return receive();
-    case irecv: return start_receive();
-    case sendrecv: return send_and_receive();
-    case Operation::probe: return Rank::probe();
-    case Operation::wait: return Rank::wait();
-    case free_request: return give_up();
-    case Operation::cancel: return Rank::cancel();
-    case Operation::barrier: return Rank::barrier();
+    case issend:
+      return start_send(operation);
+    case recv:
+      return receive();
+    case irecv:
+      return start_receive();
+    case sendrecv:
+      return send_and_receive();
+    case Operation::probe:
+      return Rank::probe();
+    case Operation::wait:
+      return Rank::wait();
+    case free_request:
+      return give_up();
+    case Operation::cancel:
+      return Rank::cancel();
+    case Operation::barrier:
+      return Rank::barrier();
     case bcast:
     case gather:
-    case scatter: return rooted(operation);
+    case scatter:
+      return rooted(operation);
     case gatherv:
-    case scatterv: return rooted_array(operation);
-    case Operation::reduce: return Rank::reduce();
+    case scatterv:
+      return rooted_array(operation);
+    case Operation::reduce:
+      return Rank::reduce();
     case allgather:
-    case alltoall: return equal_parts(operation);
-    case Operation::allgatherv: return Rank::allgatherv();
-    case Operation::alltoallv: return Rank::alltoallv();
-    case Operation::alltoallw: return Rank::alltoallw();
+    case alltoall:
+      return equal_parts(operation);
+    case Operation::allgatherv:
+      return Rank::allgatherv();
+    case Operation::alltoallv:
+      return Rank::alltoallv();
+    case Operation::alltoallw:
+      return Rank::alltoallw();
     case allreduce:
     case scan:
     case exscan:
-    case reduce_scatter_block: return reduction(operation);
-    case Operation::reduce_scatter: return Rank::reduce_scatter();
-    case Operation::neighbours: return Rank::neighbours();
+    case reduce_scatter_block:
+      return reduction(operation);
+    case Operation::reduce_scatter:
+      return Rank::reduce_scatter();
+    case Operation::neighbours:
+      return Rank::neighbours();
     case comm_dup:
     case comm_split:
-    case comm_create: return new_comm(operation);
-    case comm_free: return free_comm();
+    case comm_create:
+      return new_comm(operation);
+    case comm_free:
+      return free_comm();
     case win_create:
-    case win_free: return window(operation);
+    case win_free:
+      return window(operation);
     case stamp:
     case Operation::members:
     case matched:
     case ends:
-    case control: stream_.refuse("it holds times, and is no recording for replays");
+    case control:
+      stream_.refuse("it holds times, and is no recording for replays");
     case put:
     case get:
     case accumulate:
     case get_accumulate:
     case fetch_and_op:
-    case compare_and_swap: return remote(operation);
-    default: return synchronise(operation);
+    case compare_and_swap:
+      return remote(operation);
+    default:
+      return synchronise(operation);
   }
 }
 
 Word Rank::bytes(Word count, Word size) {
   Word all;
   if (__builtin_mul_overflow(count, size, &all) || all > most_bytes)
-    stream_.refuse(std::to_string(count) + " elements of " + std::to_string(size) + " B are more than a call is replayed with, " +
-                   std::to_string(most_bytes) + " B");
+    stream_.refuse(std::to_string(count) + " elements of " + std::to_string(size) +
+                   " B are more than a call is replayed with, " + std::to_string(most_bytes) + " B");
   return all;
 }
 
@@ -156,7 +184,8 @@ int Rank::peer(int ranks, From from) {
   const std::int64_t told = stream_.signed_number();
   if (told == nobody) return MPI_PROC_NULL;
   if (told == any && from == From::any) return MPI_ANY_SOURCE;
-  if (told < 0 || told >= ranks) stream_.refuse("rank " + std::to_string(told) + " is none of " + std::to_string(ranks));
+  if (told < 0 || told >= ranks)
+    stream_.refuse("rank " + std::to_string(told) + " is none of " + std::to_string(ranks));
   return static_cast<int>(told);
 }
 
@@ -230,8 +259,8 @@ void Rank::probe() {
   const MPI_Comm over = comm();
   const int from = peer(size_of(over), From::any), with = tag(From::any);
   if (from == MPI_PROC_NULL) return;
-  // As MPI_Probe does it, but for ever only while something goes on: looking again and again is no deadlock to the simulator, whose
-  // pauses in between grow: so many last more than half an hour there.
+  // As MPI_Probe does it, but for ever only while something goes on: looking again and again is no deadlock to the
+  // simulator, whose pauses in between grow: so many last more than half an hour there.
   constexpr int patience = 200'000;
   std::int64_t calls = progress_.calls;
   for (int found = 0, times = 0; !found; ++times) {
@@ -257,8 +286,8 @@ void Rank::wait() {
     MPI_Wait(waited_.data(), MPI_STATUS_IGNORE);
   else if (!waited_.empty())
     MPI_Waitall(static_cast<int>(waited_.size()), waited_.data(), MPI_STATUSES_IGNORE);
-  // SimGrid's MPI_Ibarrier waits for nobody. A barrier when it is waited for is later than the program's at most by what the
-  // program did in between.
+  // SimGrid's MPI_Ibarrier waits for nobody. A barrier when it is waited for is later than the program's at most by
+  // what the program did in between.
   for (const MPI_Comm over : barriers) MPI_Barrier(over);
 }
 
@@ -297,7 +326,8 @@ std::vector<int> Rank::ranks(int all) {
 void Rank::put_comm(Word number, MPI_Comm comm) {
   if (number == world) return;  // this rank is not one of it
   if (comm == MPI_COMM_NULL || comms_.contains(number))
-    stream_.refuse("communicator " + std::to_string(number) + (comm == MPI_COMM_NULL ? " is made without this rank" : " is there already"));
+    stream_.refuse("communicator " + std::to_string(number) +
+                   (comm == MPI_COMM_NULL ? " is made without this rank" : " is there already"));
   comms_[number] = comm;
 }
 
@@ -312,7 +342,8 @@ void Rank::new_comm(Operation operation) {
     MPI_Comm_split(parent, colour == nobody ? MPI_UNDEFINED : colour, key, &made);
   } else {
     const std::vector<int> members = ranks(size_of(parent));
-    if (std::ranges::find(members, rank_in(parent)) == members.end()) stream_.refuse("a communicator is made without this rank");
+    if (std::ranges::find(members, rank_in(parent)) == members.end())
+      stream_.refuse("a communicator is made without this rank");
     MPI_Group all, some;
     MPI_Comm_group(parent, &all);
     MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
@@ -329,7 +360,8 @@ void Rank::free_comm() {
   const auto freed = comms_.find(number);
   if (freed == comms_.end() || number == world || number == self)
     stream_.refuse("communicator " + std::to_string(number) + " cannot be freed");
-  const bool used = std::ranges::any_of(requests_, [&](const auto& one) { return one.second.barrier == freed->second; });
+  const bool used =
+      std::ranges::any_of(requests_, [&](const auto& one) { return one.second.barrier == freed->second; });
   if (!used) MPI_Comm_free(&freed->second);
   comms_.erase(freed);
 }

@@ -15,8 +15,8 @@ namespace kiviat::trace {
 
 struct Setting {
   double scale;  // seconds here for each recorded one
-  // Whether calls of MPI_Alltoallv have parts that are empty. SMPI's algorithms send these too, MPICH's and Open MPI's do not;
-  // ranks have to agree, and can only where nobody ever has such parts.
+  // Whether calls of MPI_Alltoallv have parts that are empty. SMPI's algorithms send these too, MPICH's and Open MPI's
+  // do not; ranks have to agree, and can only where nobody ever has such parts.
   bool sparse;
 };
 
@@ -28,7 +28,8 @@ struct Progress {
 
 class Rank {
  public:
-  Rank(Cursor& stream, const Setting& setting, Progress& progress) : stream_(stream), setting_(setting), progress_(progress) {}
+  Rank(Cursor& stream, const Setting& setting, Progress& progress)
+      : stream_(stream), setting_(setting), progress_(progress) {}
   // All throw std::runtime_error for what cannot be.
   // Until MPI_Finalize.
   void run();
@@ -51,11 +52,11 @@ class Rank {
   };
   struct Array {
     std::vector<int> counts = {}, nowhere = {};  // displacements: what is sent and received is looked at by nobody
-    std::size_t most = 0, whole = 0;  // bytes
+    std::size_t most = 0, whole = 0;             // bytes
     MPI_Datatype type;
   };
-  // Between MPI_Win_start and MPI_Win_complete, MPI_Win_post and MPI_Win_wait: without the first the simulator does not survive
-  // the second.
+  // Between MPI_Win_start and MPI_Win_complete, MPI_Win_post and MPI_Win_wait: without the first the simulator does not
+  // survive the second.
   struct Window {
     MPI_Win win = MPI_WIN_NULL;
     int ranks = 0;
@@ -97,8 +98,8 @@ class Rank {
   // Of so many ranks.
   int peer(int ranks, From from);
   int tag(From from);
-  // Of elements only where a sum is split between them. SimGrid copies whatever is of a type that it does not know; of one that it
-  // does it copies nothing.
+  // Of elements only where a sum is split between them. SimGrid copies whatever is of a type that it does not know; of
+  // one that it does it copies nothing.
   Part part(bool summed = false);
   Part of_bytes(Word all) const;
   Array array(int ranks);
@@ -114,8 +115,8 @@ class Rank {
   Pending& slot(Word number) { return requests_[number]; }
   void put_comm(Word number, MPI_Comm comm);
   // All exchange at once, the empty parts left out.
-  void exchange(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from, const std::vector<int>& targets,
-                const std::vector<int>& sources, MPI_Comm comm, int tag, Word request);
+  void exchange(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from,
+                const std::vector<int>& targets, const std::vector<int>& sources, MPI_Comm comm, int tag, Word request);
 
   Cursor& stream_;
   Setting setting_;

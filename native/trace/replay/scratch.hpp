@@ -8,8 +8,8 @@
 
 namespace kiviat::trace {
 
-// Bytes of one call of a rank that the replayer makes, sent or received. The simulator maps the place 1 MiB at a time, all that
-// was smaller before stays mapped too, and a process may have 65,530 mappings.
+// Bytes of one call of a rank that the replayer makes, sent or received. The simulator maps the place 1 MiB at a time,
+// all that was smaller before stays mapped too, and a process may have 65,530 mappings.
 inline constexpr Word most_bytes = Word{16} << 30;
 
 // Throws std::bad_alloc where there is no room.

@@ -36,7 +36,8 @@ void Rank::remote(Operation operation) {
   if (target == MPI_PROC_NULL) return;
   // The simulator does not ask whether that much is there: one element, the largest of MPI's.
   const bool single = operation == Operation::fetch_and_op || operation == Operation::compare_and_swap;
-  if (single && (bytes == 0 || bytes > 64)) stream_.refuse("an element of " + std::to_string(bytes) + " B is no operation's");
+  if (single && (bytes == 0 || bytes > 64))
+    stream_.refuse("an element of " + std::to_string(bytes) + " B is no operation's");
   const auto [here, result] = scratch(bytes, bytes);
   constexpr std::size_t most_copied = std::size_t{64} << 10;
   switch (operation) {
@@ -57,11 +58,15 @@ void Rank::remote(Operation operation) {
                 : MPI_Put(here, count, type, target, 0, count, type, win);
         break;
       }
-      request ? MPI_Rget_accumulate(here, count, type, result, count, type, target, 0, count, type, MPI_REPLACE, win, request)
+      request ? MPI_Rget_accumulate(here, count, type, result, count, type, target, 0, count, type, MPI_REPLACE, win,
+                                    request)
               : MPI_Get_accumulate(here, count, type, result, count, type, target, 0, count, type, MPI_REPLACE, win);
       break;
-    case Operation::fetch_and_op: MPI_Fetch_and_op(here, result, element(bytes), target, 0, MPI_REPLACE, win); break;
-    default: MPI_Compare_and_swap(here, here, result, element(bytes), target, 0, win);
+    case Operation::fetch_and_op:
+      MPI_Fetch_and_op(here, result, element(bytes), target, 0, MPI_REPLACE, win);
+      break;
+    default:
+      MPI_Compare_and_swap(here, here, result, element(bytes), target, 0, win);
   }
 }
 
@@ -70,18 +75,35 @@ void Rank::synchronise(Operation operation) {
   const MPI_Win win = with.win;
   const auto rank = [&] { return stream_.whole(with.ranks - 1, "the rank"); };
   const auto open = [&](bool& opened, bool then) {
-    if (opened == then) stream_.refuse(then ? "an access of a window begins twice" : "an access of a window ends that has not begun");
+    if (opened == then)
+      stream_.refuse(then ? "an access of a window begins twice" : "an access of a window ends that has not begun");
     opened = then;
   };
   switch (operation) {
-    case Operation::win_fence: MPI_Win_fence(0, win); break;
-    case Operation::win_complete: open(with.started, false), MPI_Win_complete(win); break;
-    case Operation::win_wait: open(with.posted, false), MPI_Win_wait(win); break;
-    case Operation::win_lock_all: MPI_Win_lock_all(0, win); break;
-    case Operation::win_unlock_all: MPI_Win_unlock_all(win); break;
-    case Operation::win_flush_all: MPI_Win_flush_all(win); break;
-    case Operation::win_unlock: MPI_Win_unlock(rank(), win); break;
-    case Operation::win_flush: MPI_Win_flush(rank(), win); break;
+    case Operation::win_fence:
+      MPI_Win_fence(0, win);
+      break;
+    case Operation::win_complete:
+      open(with.started, false), MPI_Win_complete(win);
+      break;
+    case Operation::win_wait:
+      open(with.posted, false), MPI_Win_wait(win);
+      break;
+    case Operation::win_lock_all:
+      MPI_Win_lock_all(0, win);
+      break;
+    case Operation::win_unlock_all:
+      MPI_Win_unlock_all(win);
+      break;
+    case Operation::win_flush_all:
+      MPI_Win_flush_all(win);
+      break;
+    case Operation::win_unlock:
+      MPI_Win_unlock(rank(), win);
+      break;
+    case Operation::win_flush:
+      MPI_Win_flush(rank(), win);
+      break;
     case Operation::win_lock: {
       const int kind = stream_.number() ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
       MPI_Win_lock(kind, rank(), 0, win);
