@@ -36,10 +36,11 @@ test-full: ## the tests and their long matrices
 	@tools/setup test
 	@$(tests) $(ARGS)
 
-lint: ## ruff, mypy, the import contract, where clocks and <mpi.h> may stand
+lint: ## ruff, clang-format, mypy, the import contract, where clocks and <mpi.h> may stand
 	@tools/setup lint
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
+	@git ls-files '*.cpp' '*.hpp' | xargs .venv/bin/clang-format --dry-run --Werror
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
 	@tools/check-sources

@@ -17,10 +17,8 @@ enum class Covers { node, part, aside };
 
 class Source {
  public:
-  // `name` is what it is the energy of ("package", "dram", "gpu", "node"), `origin` how one knows ("RAPL package-0").
-  // It is renewed every `renewed_s`: what takes not much longer it cannot tell.
-  Source(std::string name, std::string origin, Covers covers, double renewed_s)
-      : name(std::move(name)), origin(std::move(origin)), covers(covers), renewed_s(renewed_s) {}
+  Source(std::string of, std::string from, Covers scope, double period_s)
+      : name(std::move(of)), origin(std::move(from)), covers(scope), renewed_s(period_s) {}
   virtual ~Source() = default;
   virtual void begin() = 0;
   // To be called between begin() and joules(), at least every patience_s.
@@ -30,9 +28,10 @@ class Source {
   // Why there is nothing, or nothing but 0.
   virtual std::string trouble() const = 0;
 
-  const std::string name, origin;
+  const std::string name;    // what it is the energy of: "package", "dram", "gpu", "node"
+  const std::string origin;  // how one knows: "RAPL package-0"
   const Covers covers;
-  const double renewed_s;
+  const double renewed_s;  // its period: the energy of what takes not much longer is unknown
   double patience_s = INFINITY;
 };
 

@@ -50,11 +50,13 @@ enum Row : int { sent, collective, fetched, crossed, rows };
 // called beside the one that began, and `other_ticks` the sum of their times, each from its first call to the end of
 // its last one.
 // clang-format off: a table
+// clang-format off: a table
 #define KIVIAT_FIELDS(X)                                                                                               \
   X(magic) X(rank) X(ranks) X(stage) X(phase) X(inside) X(inside_since) X(first_ticks) X(first_ns) X(last_ticks)         \
   X(last_ns) X(started_s) X(counter) X(threads) X(socket) X(sockets) X(node) X(process) X(lost_slots) X(lost_groups)    \
   X(lost_persistent) X(unseen_sends) X(in_memory) X(interfaces) X(sent_before) X(received_before) X(sent_after)         \
   X(received_after) X(crossing) X(latest) X(resident) X(other_threads) X(other_ticks)
+// clang-format on
 // clang-format on
 
 // Name and bytes of the texts behind them. The last two are equal on all ranks, as a rule: of a merged profile rank 0

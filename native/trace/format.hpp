@@ -21,6 +21,7 @@ using Word = std::uint64_t;
 
 // An array of counts is (count, how often) until there are as many as there are ranks.
 // clang-format off: a table
+// clang-format off: a table
 #define KIVIAT_OPERATIONS(X)                                                                                            \
   X(end)           /* MPI_Finalize */                                                                                   \
   X(send)          /* comm zz:to zz:tag count size */                                                                   \
@@ -82,6 +83,7 @@ using Word = std::uint64_t;
   X(ends)          /* request: the communicator before it is there when this is; with stamps only */                    \
   X(control)       /* whether calls count from now on; with stamps only */
 // clang-format on
+// clang-format on
 
 enum class Operation : std::uint8_t {
 #define KIVIAT_OPERATION(name) name,
@@ -109,10 +111,12 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 //   offset…          clock of rank 0 minus this one, moment… of this one, trip… around: at the beginning and
 //                    at the end, by the first rank of each clock; signed
 // clang-format off: a table
+// clang-format off: a table
 #define KIVIAT_TRACE_FIELDS(X)                                                                                         \
   X(magic) X(rank) X(ranks) X(stage) X(length) X(events) X(computed_ns) X(elapsed_ns) X(clock_ns) X(polls) X(sparse)     \
   X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node) X(stamps) X(begun_ns) X(clock)       \
   X(offset_before_ns) X(moment_before_ns) X(trip_before_ns) X(offset_after_ns) X(moment_after_ns) X(trip_after_ns)
+// clang-format on
 // clang-format on
 #define KIVIAT_TRACE_TEXTS(X) X(host, 64) X(library, 128) X(program, 128)
 

@@ -96,7 +96,7 @@ struct Train {
   std::array<Vector, 4> corners(const Turn& turn, std::int64_t gear, int face) const {
     std::array<Vector, 4> at;
     const std::array<int, 4> nodes = Gear::nodes_of_face(face);
-    for (std::size_t i = 0; i < 4; ++i) at[i] = position(turn, gear, nodes[i]);
+    for (std::size_t corner = 0; corner < 4; ++corner) at[corner] = position(turn, gear, nodes[corner]);
     return at;
   }
   Vector middle_of(const Turn& turn, std::int64_t gear, int element) const {

@@ -186,16 +186,16 @@ class Program {
     keys.reserve(mesh_->own_elements());
     mesh_->each_own_element([&](std::int64_t gear, int element, const auto&) { keys.push_back(key(gear, element)); });
     const std::vector<std::uint64_t> cuts = cuts_of(keys);
-    const auto rank_of = [](const std::vector<std::uint64_t>& cuts, std::uint64_t key) {
-      return static_cast<int>(std::ranges::upper_bound(cuts, key) - cuts.begin());
+    const auto rank_of = [&cuts](std::uint64_t element_key) {
+      return static_cast<int>(std::ranges::upper_bound(cuts, element_key) - cuts.begin());
     };
     std::vector<std::size_t> counts(ranks_);
-    for (const std::uint64_t one : keys) ++counts[static_cast<std::size_t>(rank_of(cuts, one))];
+    for (const std::uint64_t one : keys) ++counts[static_cast<std::size_t>(rank_of(one))];
     std::vector<std::vector<SentElement>> outgoing(ranks_);
     for (std::size_t rank = 0; rank < ranks_; ++rank) outgoing[rank].reserve(counts[rank]);
     auto next = keys.begin();
     mesh_->each_own_element([&](std::int64_t gear, int element, const std::array<std::int32_t, 8>& nodes) {
-      std::vector<SentElement>& to = outgoing[static_cast<std::size_t>(rank_of(cuts, *next++))];
+      std::vector<SentElement>& to = outgoing[static_cast<std::size_t>(rank_of(*next++))];
       SentElement& sent = to.emplace_back(SentElement{gear * Gear::elements + element, {}});
       for (std::size_t i = 0; i < 8; ++i) sent.nodes[i] = {mesh_->position(nodes[i]), mesh_->value(nodes[i])};
     });
@@ -215,7 +215,7 @@ class Program {
     for (const SentElement& element : here) {
       const std::int64_t number = element.number;
       good = good && number >= 0 && number < train_.elements() && (numbers.empty() || numbers.back() < number) &&
-             rank_of(cuts, key(number / Gear::elements, static_cast<int>(number % Gear::elements))) == t_.rank();
+             rank_of(key(number / Gear::elements, static_cast<int>(number % Gear::elements))) == t_.rank();
       numbers.push_back(number);
     }
     std::int64_t count = static_cast<std::int64_t>(here.size()), all = 0;
@@ -229,7 +229,7 @@ class Program {
     const double settled_s = clock::now(), share = static_cast<double>(train_.elements()) / static_cast<double>(ranks_);
     imbalance_ = t_.worst(static_cast<double>(count)) / share;
 
-    settle(numbers, [=](std::int64_t gear, int element) { return rank_of(cuts, key(gear, element)); });
+    settle(numbers, [=](std::int64_t gear, int element) { return rank_of(key(gear, element)); });
     auto from = here.begin();
     mesh_->each_own_element([&](std::int64_t, int, const std::array<std::int32_t, 8>& nodes) {
       for (std::size_t i = 0; i < 8; ++i) mesh_->set(nodes[i], from->nodes[i].at, from->nodes[i].value);

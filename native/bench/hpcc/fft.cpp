@@ -75,7 +75,7 @@ class Study {
       return shape;
     }
     const FftShape shape =
-        longest_shape(bytes / 32 * ranks_, ranks_, [&](FftShape shape) { return bytes_of(shape) <= bytes; });
+        longest_shape(bytes / 32 * ranks_, ranks_, [&](FftShape candidate) { return bytes_of(candidate) <= bytes; });
     if (shape.n1 == 0)
       throw UsageError("memory=" + t_.text("memory") + " is too little for a transform over " + std::to_string(ranks_) +
                        " ranks: give more");

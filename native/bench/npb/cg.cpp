@@ -100,8 +100,8 @@ class Program {
         partners_(grid_.sum_partners()) {
     elements_ = static_cast<double>(problem_.order) * RandomMatrix::elements_of_row(problem_.nonzeros) / t.ranks();
     // Of rows that are summed there is one more, where slices end that have fewer than four.
-    const std::size_t vector = padded(count_), sums = padded(rows_.size() + 1);
-    const std::size_t bytes = (5 * vector + 2 * sums) * sizeof(double);
+    const std::size_t vector = padded(count_), row_sums = padded(rows_.size() + 1);
+    const std::size_t bytes = (5 * vector + 2 * row_sums) * sizeof(double);
     constexpr double filled_up = 1.1;
     refuse_more_than_available(t, "class=" + t.text("class"),
                                static_cast<double>(bytes) + filled_up * SlicedMatrix::bytes(elements_) +
@@ -109,10 +109,10 @@ class Program {
     vectors_ = pages_of(t, bytes);
     double* next = vectors_.as<double>();
     for (double** const one : {&x_, &z_, &p_, &q_, &r_}) *one = std::exchange(next, next + vector);
-    partial_ = next, incoming_ = next + sums;
+    partial_ = next, incoming_ = next + row_sums;
     if (host::carries_payload())
       matrix_.emplace(RandomMatrix(problem_.order, problem_.nonzeros, problem_.shift, rows_, grid_.column_block()),
-                      [&](std::size_t bytes) { return pages_of(t, bytes); });
+                      [&](std::size_t size) { return pages_of(t, size); });
   }
 
   void operator()() {

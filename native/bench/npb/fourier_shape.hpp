@@ -18,7 +18,8 @@ namespace kiviat::npb {
 
 struct FourierShape {
   // As many as `ranks`, a power of two; all are powers of two. Without ranks (across 0) where there are too many.
-  FourierShape(std::int64_t nx, std::int64_t ny, std::int64_t nz, std::int64_t ranks) : nx(nx), ny(ny), nz(nz) {
+  FourierShape(std::int64_t x_points, std::int64_t y_points, std::int64_t z_points, std::int64_t ranks)
+      : nx(x_points), ny(y_points), nz(z_points) {
     const std::int64_t most_across = std::min(nx, ny), most_along = std::min(ny, nz);
     across = 1;
     if (ranks > std::min({nx, ny, nz}))

@@ -44,8 +44,8 @@ inline int offset_of(const Segment& fine, const Segment& coarse) { return fine.p
 // Memory of a rank's part with one point more at either end of each side: the neighbours'. Rows begin at cache lines,
 // what is before a row lies at the end of the one before it.
 struct Box {
-  explicit Box(const Place& points)
-      : points(points),
+  explicit Box(const Place& inner)
+      : points(inner),
         row((points[0] + 2 + line - 1) / line * line),
         plane(row * (points[1] + 2)),
         origin(line * ((row + plane + line) / line)),
@@ -58,9 +58,9 @@ struct Box {
 
 // One grid on one rank.
 struct Level {
-  Level(int n, const RankBox& ranks, int rank)
-      : n(n),
-        segments{segment(n, ranks, rank, 0), segment(n, ranks, rank, 1), segment(n, ranks, rank, 2)},
+  Level(int edge, const RankBox& ranks, int rank)
+      : n(edge),
+        segments{segment(edge, ranks, rank, 0), segment(edge, ranks, rank, 1), segment(edge, ranks, rank, 2)},
         box({segments[0].points, segments[1].points, segments[2].points}) {}
 
   bool active() const { return box.points[0] > 0 && box.points[1] > 0 && box.points[2] > 0; }

@@ -117,9 +117,9 @@ class Sweeps {
 
   // Lines of a slice, as many as there are lanes or fewer.
   struct Part {
-    Part(const Sweeps& sweeps, const FlowCell& cell, std::size_t axis, int slice, int first, double* border,
+    Part(const Sweeps& sweeps, const FlowCell& cell, std::size_t along, int slice, int first, double* border,
          double* kept)
-        : axis(axis) {
+        : axis(along) {
       count = std::min(Lanes::width, cell.inner(lane_axis(axis)) - first);
       std::array<std::int64_t, 3> begin;
       begin[axis] = cell.begin[axis], begin[lane_axis(axis)] = cell.begin[lane_axis(axis)] + first,

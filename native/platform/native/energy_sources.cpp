@@ -28,8 +28,8 @@ constexpr double meter_look_s = 0.05;
 
 class Counter final : public Source {
  public:
-  Counter(std::string name, std::string origin, Covers covers, double renewed_s, Reading joules, double range_j)
-      : Source(std::move(name), std::move(origin), covers, renewed_s), read_(std::move(joules)), range_j_(range_j) {
+  Counter(std::string of, std::string from, Covers scope, double period_s, Reading joules, double range_j)
+      : Source(std::move(of), std::move(from), scope, period_s), read_(std::move(joules)), range_j_(range_j) {
     if (range_j_ > 0) patience_s = range_j_ / most_watts;
   }
   void begin() override { last_ = read_(), sum_ = 0; }
@@ -54,8 +54,8 @@ class Counter final : public Source {
 // The watts between two looks are taken for a straight line.
 class Meter final : public Source {
  public:
-  Meter(std::string name, std::string origin, Covers covers, double renewed_s, Reading watts)
-      : Source(std::move(name), std::move(origin), covers, renewed_s), read_(std::move(watts)) {
+  Meter(std::string of, std::string from, Covers scope, double period_s, Reading watts)
+      : Source(std::move(of), std::move(from), scope, period_s), read_(std::move(watts)) {
     patience_s = meter_look_s;
   }
   void begin() override { last_ = read_(), last_s_ = clock::now(), sum_ = 0; }

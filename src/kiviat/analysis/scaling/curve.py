@@ -142,6 +142,7 @@ def curve_of(
     traits: Traits,
     sizes: Sequence[Size | None],
     kind: str,
+    *,
     rows: Sequence[Row],
     grids: Sequence[Grid],
     extremes: Extremes,

@@ -211,10 +211,10 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Asked, found
                 traits[benchmark],
                 sizes,
                 kind.name,
-                source.rows,
-                source.grids,
-                extremes,
-                seconds,
+                rows=source.rows,
+                grids=source.grids,
+                extremes=extremes,
+                seconds=seconds,
             )
             found.studies.setdefault(key, []).append(curve)
             found.why.setdefault(key, kind.why)
