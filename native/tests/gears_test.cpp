@@ -79,7 +79,7 @@ struct Dealt {
   Train train;
   std::vector<GearMesh> meshes;
 
-  Dealt(const Train& train, int ranks, const Owner& owner) : train(train) {
+  Dealt(const Train& dealt, int ranks, const Owner& owner) : train(dealt) {
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<std::int64_t> elements;
       for (std::int64_t element = 0; element < train.elements(); ++element)
