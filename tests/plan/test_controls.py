@@ -27,7 +27,7 @@ def _native() -> set[str]:
 def _documented() -> dict[str, str]:
     """The default of each control, as the table of formats.md writes it."""
     text = (ROOT / "docs/reference/formats.md").read_text()
-    table = text.split("common to all benchmarks:", 1)[1].split("\n\n")[1]
+    table = text.split("Controls of all benchmarks:", 1)[1].split("\n\n")[1]
     found: dict[str, str] = {}
     for line in table.splitlines()[2:]:
         names, defaults = (cell.strip() for cell in line.strip("|").split("|")[:2])
