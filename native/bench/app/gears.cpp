@@ -185,8 +185,8 @@ class Program {
     std::vector<std::uint64_t> keys;
     keys.reserve(mesh_->own_elements());
     mesh_->each_own_element([&](std::int64_t gear, int element, const auto&) { keys.push_back(key(gear, element)); });
-    const std::vector<std::uint64_t> cuts = cuts_of(keys);
-    const auto rank_of = [&cuts](std::uint64_t element_key) {
+    // A copy in each mesh: it outlives this function.
+    const auto rank_of = [cuts = cuts_of(keys)](std::uint64_t element_key) {
       return static_cast<int>(std::ranges::upper_bound(cuts, element_key) - cuts.begin());
     };
     std::vector<std::size_t> counts(ranks_);
