@@ -16,6 +16,7 @@ import pytest
 
 from kiviat.plan import RankRule
 from kiviat.record import schema
+from kiviat.record.valid import first_wrong
 
 from .conftest import BRIEF
 
@@ -114,7 +115,7 @@ def test_descriptions_say_everything(native: Native) -> None:
         assert set(one) == {
             *("name", "file", "summary", "source", "aka", "sampling"),
             *("ranks", "sized", "sizes", "element_bytes", "threads", "nominal_s"),
-            *("options", "axes", "metrics"),
+            *("options", "axes", "metrics", "report"),
         }, name
         assert one["summary"] and one["source"], name
         assert one["sampling"] in {"batched", "per_call", "round_trips", "overlapped", "study"}
@@ -134,6 +135,11 @@ def test_descriptions_say_everything(native: Native) -> None:
             assert axis["values"] is None or axis["default"] in axis["values"], (name, axis)
         # What a study measures it says itself.
         assert one["metrics"] and (one["sampling"] == "study" or one["metrics"][0]["name"] == "time")
+        report, metrics = one["report"], {each["name"] for each in one["metrics"]}
+        assert first_wrong(report, "run", "traits") is None, name
+        named = {report["headline"], report["scales"], *(each["metric"] for each in report["headlines"])}
+        assert named <= metrics, name
+        assert (report["section"] == "") <= (one["sampling"] == "study"), name
         for each in one["metrics"]:
             assert each["unit"] in metric["unit"]["enum"] and each["better"] in metric["better"]["enum"]
 
