@@ -13,7 +13,7 @@ _STEP_BIT_PER_S = 100_000_000
 
 
 def unshaped_rates(count: int = 3) -> list[float]:
-    """What plain TCP gets from node to node over a link without a limit, in bit/s, so many times."""
+    """Return `count` rates of plain TCP between two nodes over a link without a limit, in bit/s."""
     with Cluster.up(Spec(2, 1)) as cluster:
         return [sum(stream_rates(cluster, (("n1", "n2"),), duration_s=0.5)) for _ in range(count)]
 

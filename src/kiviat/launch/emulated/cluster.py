@@ -25,7 +25,7 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class Traffic:
-    """What went over a node's link, frames with their headers, since the cluster is up."""
+    """Bytes over a node's link since the cluster came up: frames with their headers."""
 
     sent_bytes: int
     received_bytes: int
@@ -64,7 +64,7 @@ class Cluster:
 
     @classmethod
     def find(cls, name: str) -> Self:
-        """One that was kept; InputError if there is none, or not all of it."""
+        """Return the kept cluster of this name. Raise InputError if it does not exist or is incomplete."""
         known = {noted.name: noted for noted in journal.journals()}
         if name not in known:
             raise InputError(
@@ -81,7 +81,7 @@ class Cluster:
 
     @classmethod
     def planned(cls, spec: Spec, name: str = "NAME") -> Self:
-        """What a dry run speaks of; nothing is made."""
+        """Return a cluster for a dry run, which creates nothing."""
         return cls(Journal(name, spec, Marker.new(), False, journal.boot()))
 
     @property

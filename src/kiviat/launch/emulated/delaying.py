@@ -1,4 +1,4 @@
-"""How frames are delayed: by netem where the kernel has it, else by a program that carries them.
+"""Delays for frames: by netem where the kernel has it, else by a program that forwards them.
 
 The program takes time of its own, some tens of microseconds that depend on the machine. It is calibrated
 by a round trip over plain TCP, and a delay below what it takes is refused.
@@ -21,7 +21,7 @@ from kiviat.record import InputError
 # Files in the cluster's folder: the number of the program, and what it is to wait.
 _NUMBER, _DELAY = "wire.pid", "wire.delay"
 _TUN = Path("/dev/net/tun")
-# What carrying takes is nothing beside a long delay.
+# Forwarding takes a negligible part of a long delay.
 _LONG_S = 10e-3
 _CORRECTIONS = 2
 _ROUND_TRIPS = 30

@@ -1,7 +1,7 @@
-"""What is known of each cluster: written before the first part of it is made, removed after the last.
+"""The journal of each cluster: written before its first part is created, removed after the last one is gone.
 
 A cluster is a folder of the user's state folder. Its journal names the kiviat that owns it; once a
-cluster is `kept`, it belongs to nobody and stays until it is taken down or the machine restarts.
+cluster is `kept`, it has no owner and stays until it is taken down or the machine restarts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Journal:
         return clusters_folder() / self.name
 
     def is_dead(self) -> bool:
-        """Whether nobody will take it down: its owner is gone, or the machine has restarted since.
+        """True if its owner is gone or the machine has restarted since: it is then left for others to remove.
 
         Hosts that share a home share the state folder too; each sees to its own clusters.
         """
@@ -73,7 +73,7 @@ def boot() -> str:
 def claim(name: str, spec: Spec, marker: Marker) -> Journal:
     """Takes the name and writes the journal; InputError if the name is taken.
 
-    Whoever cleans up removes folders without a journal, perhaps this one, a moment before it gets one.
+    A clean-up removes folders without a journal, perhaps this one, a moment before its journal is written.
     """
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -120,7 +120,7 @@ def load(folder: Path) -> Journal | None:
 
 
 def journals() -> Iterator[Journal]:
-    """Of all clusters of this state folder, by name."""
+    """Yield the journals of all clusters of this state folder, by name."""
     for folder in folders():
         if journal := load(folder):
             yield journal
@@ -146,7 +146,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def remove_draft(folder: Path) -> None:
-    """A folder without a journal, of which nothing was made. Should its owner live, it begins anew."""
+    """Remove a folder without a journal: nothing of its cluster exists yet. A living owner starts again."""
     with suppress(OSError):
         (folder / f"{_FILE}.new").unlink(missing_ok=True)
         folder.rmdir()

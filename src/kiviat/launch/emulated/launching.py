@@ -1,6 +1,6 @@
-"""What mpiexec is told so that ranks start on emulated nodes, find one another there and nowhere else.
+"""Arguments and environment of mpiexec that start ranks on emulated nodes and keep their messages there.
 
-Pure. Where each rank goes, and that nobody is bound, is told by kiviat.placement.emit. Tried with Open MPI
+No side effects. kiviat.placement.emit places the ranks and leaves them unbound. Tested with Open MPI
 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2.
 """
 
@@ -57,5 +57,5 @@ def launching(
     }
     arguments = tuple(places.get(word, word) for need in needs for word in need.arguments)
     variables = {name: places.get(value, value) for need in needs for name, value in need.environment.items()}
-    # Ranks have no other way to other nodes, and nobody else has this one: what it counts is theirs.
+    # This interface is the ranks' only way to other nodes, and theirs alone: it counts exactly their bytes.
     return Launching(cluster.entering(), arguments, variables | {"KIVIAT_INTERFACE": INTERFACE})

@@ -1,4 +1,4 @@
-"""What the ranks of an MPI preload on an emulated cluster."""
+"""The library that ranks preload on an emulated cluster."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def receive(address: str, begin: float, end: float) -> None:
             if count == 0 or now > end:
                 break
             if now >= begin:
-                # What the first reading brings was on the way before.
+                # Bytes of the first read were sent before the measured interval.
                 total, first, last = (total + count, first, now) if first else (0, now, now)
     print(total, last - (first or begin), flush=True)
 

@@ -1,4 +1,4 @@
-"""What plain TCP gets over the links of an emulated cluster: the truth to hold MPI's rates against."""
+"""Rates and latency of plain TCP over emulated links: the reference for those of MPI."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stream_rates(cluster: Nodes, flows: Sequence[tuple[str, str]], duration_s: f
 def _rates(
     cluster: Nodes, flows: Sequence[tuple[str, str]], duration_s: float, starting_s: float
 ) -> list[float]:
-    """0 for a stream of which nothing was there in time."""
+    """Return the rate of each stream in bit/s, 0 where no byte arrived in time."""
     addresses = cluster.addresses()
     begin = time.monotonic() + starting_s + _SETTLING_S
     end = begin + duration_s

@@ -1,6 +1,6 @@
 """Takes clusters down: processes, mounts, then the files, each by what the cluster's own files name.
 
-Everything here may be done again, or by two at once, or to a cluster of which only a part was made.
+Every step may be repeated, run by two processes at once, or meet a partly created cluster.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def clean_dead(grace_s: float = 0.0) -> list[str]:
 
 
 def is_up(noted: Journal) -> bool:
-    """Whether all of its namespaces are there, and the program that carries its frames if it has one."""
+    """True if all of its namespaces exist, and the program that forwards its frames if it has one."""
     files = [noted.folder / f"n{noted.spec.nodes}.{kind}" for kind in NAMESPACES]
     wire = delaying.wire_number(noted.folder)
     return all(map(_is_namespace, files)) and (wire is None or wire in processes_in(noted.folder))

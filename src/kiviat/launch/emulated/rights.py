@@ -1,4 +1,4 @@
-"""Whether this process may make a cluster, and whether the system has what that takes."""
+"""Checks that this process may create a cluster and that the system has the commands and devices for it."""
 
 from __future__ import annotations
 

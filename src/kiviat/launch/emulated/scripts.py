@@ -1,4 +1,4 @@
-"""What is run to make a cluster, and what stands in its folder to enter it: pure text.
+"""Shell scripts that create a cluster, and those in its folder that enter it, as text.
 
 The folder of a cluster holds its namespaces as files, `NODE.net`, `NODE.uts` and `NODE.ipc`, so that
 nothing of it has a name that another cluster or program could have too. The head, where mpiexec runs,
@@ -106,14 +106,14 @@ def _node(spec: Spec, index: int) -> list[str]:
 
 
 def _lengths(spec: Spec) -> str:
-    """Of segments, and of the queue to the program that carries frames: what does not fit in is lost."""
+    """Return options for segments and for the queue to the forwarding program, which may overflow."""
     shaping = shaping_of(spec)
     segments = f"gso_max_size {shaping.segment_bytes} " if shaping else ""
     return f"txqueuelen {_WIRE_PACKETS} {segments}"
 
 
 def _limits(interface: str, shaping: Shaping | None, bucket_bytes: int, delay_s: float | None) -> list[str]:
-    """What leaves by an interface: its rate, then its delay."""
+    """Return the commands that shape the frames leaving by an interface: first the rate, then the delay."""
     lines = []
     if shaping:
         rate = f"rate {shaping.rate_bit_per_s}bit burst {bucket_bytes} cburst {bucket_bytes} quantum 60000"
@@ -129,7 +129,7 @@ def _limits(interface: str, shaping: Shaping | None, bucket_bytes: int, delay_s:
 
 
 def _inside(name: str, tcp: dict[str, str], ip: Sequence[str], tc: Sequence[str]) -> list[str]:
-    """One shell in a network namespace. Without IPv6 nobody sends what no rank asked for, but for ARP.
+    """Return the set-up of a network namespace, for one shell. Without IPv6 only ranks and ARP send.
 
     Settings that a kernel does not have, or has for all namespaces together, are left as they are.
     """
@@ -167,7 +167,7 @@ exec {slices} "$0" "$@"' "$@"
 
 
 def agent(folder: Path) -> str:
-    """What mpiexec takes for rsh. The words after the host are a command line for its shell."""
+    """Return the script that mpiexec uses as rsh: the words after the host are its shell's command line."""
     return f"""\
 #!/bin/sh
 # agent [-l USER] [-OPTION]... NODE COMMANDLINE...: as rsh, for mpiexec.

@@ -26,7 +26,7 @@ _UNSHAPED_SEND_BUFFER = "4096 16384 4194304"
 
 @dataclass(frozen=True)
 class Shaping:
-    """Of a link of `rate_bit_per_s`. Nodes fill `bucket_bytes`; the bridge, which limits what comes
+    """Shaping of a link of `rate_bit_per_s`. Nodes fill `bucket_bytes`; the bridge, which limits what comes
     together from several nodes, lets a node's largest segment pass at once, or it would take twice as long.
     """
 
@@ -43,20 +43,20 @@ class Shaping:
 
     @property
     def segment_bytes(self) -> int:
-        """What TCP may hand over as one packet, which passes an idle link at once, as a bucket does: a frame
-        up to 100 Mbit/s."""
+        """Largest packet that TCP may hand over, which passes an idle link at once, as a bucket does: one
+        frame up to 100 Mbit/s."""
         return min(max(self.bucket_bytes, _LEAST_SEGMENT_BYTES), _LARGEST_SEGMENT_BYTES)
 
     @property
     def queued_bytes(self) -> int:
-        """What one connection may have in its node's queue. The kernel's own rule gives more to the
+        """Most bytes of one connection in its node's queue. The kernel's own rule gives more to the
         connection that already has more, and two of them do not share a link evenly. Some segments keep the
         link busy, and what a rank sends next does not wait for more than them."""
         return 4 * self.segment_bytes
 
     @property
     def window_bytes(self) -> int:
-        """What one connection may have on the way: that, and no lost packet, bounds the bridge's queues."""
+        """Most bytes of one connection in flight, which limits the bridge's queues without lost packets."""
         on_the_way_s = _WINDOW_S + 4 * self.delay_s
         wanted = round(self.rate_bit_per_s / 8 * on_the_way_s)
         return min(max(wanted, _LEAST_WINDOW_BYTES), _MOST_WINDOW_BYTES)
@@ -72,7 +72,7 @@ def tcp_settings(spec: Spec) -> dict[str, str]:
     settings = {
         # bbr probes for the rate by itself and never settles on a shaped one.
         "tcp_congestion_control": "reno",
-        # What one launch learnt about a path must not decide how the next one begins.
+        # A launch must not start with the congestion window that an earlier one has learned.
         "tcp_no_metrics_save": "1",
         "tcp_slow_start_after_idle": "0",
     }

@@ -1,4 +1,4 @@
-"""What to emulate: "4x2,rate=1Gbit,delay=50us" is four nodes of two slots, their links and their delay."""
+"""Cluster specifications: "4x2,rate=1Gbit,delay=50us" is four nodes of two slots and their links."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ from kiviat.launch.process.signals import Interrupted
 from kiviat.record import InputError, data_path
 
 PROGRAM = "kiviat-bench"
-# What SimGrid loads beside the program.
+# The platform that SimGrid loads beside the program.
 PLATFORM = "libkiviat-platform.so"
-# What any program preloads, and what makes its calls again; projects of their own, which compile in seconds.
+# Libraries that any program can preload, and the replayer: separate projects, which compile in seconds.
 PROFILER = "libkiviat-profile.so"
 RECORDER = "libkiviat-trace.so"
 REPLAYER = "kiviat-replay"
 _PROJECTS = {PROGRAM: ".", PROFILER: "prof", RECORDER: "trace", REPLAYER: "trace"}
-# What each is made of, below native/; the rest is none of its business.
+# Folders below native/ that do not belong to a product: a change there does not rebuild it.
 _NOT_OF = {
     PROGRAM: ("tests", "prof", "trace", "preloaded.cmake"),
     PROFILER: ("tests", "bench", "emulated", "trace"),
@@ -78,7 +78,7 @@ def build(
 def program_path(
     toolchain: Toolchain, source: Path | None = None, cache: Path | None = None, product: str = PROGRAM
 ) -> Path:
-    """Where `build` leaves the product for this MPI, be it there or not."""
+    """Return the path at which `build` leaves the product for this MPI, whether or not it exists."""
     key = _key(toolchain, data_path("native") if source is None else source, product)
     return (cache_folder() if cache is None else cache) / "build" / key / product
 

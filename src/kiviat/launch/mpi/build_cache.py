@@ -18,7 +18,7 @@ from pathlib import Path
 from kiviat.record.units import counted
 
 WORK = ".work"
-# Of one product and MPI: as many versions of either can share a cache.
+# Versions of one product for one MPI that can share a cache.
 _MOST = 8
 _STALE_S = 7 * 86400.0
 _NAME = re.compile(r"(.+-[0-9a-f]{16})(\.\w+)?")
@@ -27,9 +27,9 @@ _used: dict[Path, int] = {}
 
 @contextmanager
 def locked(home: Path, tell: Callable[[str], None] | None = None) -> Iterator[bool]:
-    """Whether nobody else builds `home` meanwhile. Waits for who does, and tells so, if there is a `tell`.
+    """Yield True if no other process is building `home`; otherwise wait for it, and say so through `tell`.
 
-    Some network file systems have no locks; then nobody waits, and the last one's build counts.
+    Some network file systems have no locks; builds then do not wait, and the last one counts.
     """
     with home.with_name(f"{home.name}.lock").open("w") as file:
         held = _flocked(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -57,8 +57,8 @@ def taken_apart(words: Sequence[str]) -> CommandLine:
 
 
 def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
-    """What options of an mpiexec set, for `launcher`, which hands on its own environment and knows none.
-    InputError for those that do anything else.
+    """Return the environment that options of mpiexec set, for a `launcher` that has no such options but
+    passes on its environment. Raise InputError for options that do anything else.
     """
     found: dict[str, str] = {}
     words = iter(options)

@@ -1,8 +1,8 @@
 """Removes files that killed launches left behind, and only those of our own launches.
 
 Before a launch, the files that look like leftovers are noted, beside the launch's marker, in a journal.
-Afterwards those that are new, belong to this user and are in use by nobody are removed. When kiviat
-itself was killed the journal stays, and the next command does the rest.
+Afterwards those that are new, belong to this user and are not in use are removed. If kiviat itself
+was killed, its journal stays, and the next command removes the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LAUNCHER_NUMBER = re.compile(r"\.(\d+)$")
 
 @dataclass(frozen=True)
 class Journal:
-    """What stood there before a launch."""
+    """Files that existed before a launch."""
 
     marker: Marker
     family: str

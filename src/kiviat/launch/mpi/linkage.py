@@ -1,4 +1,4 @@
-"""Which MPI a command's program is linked with, found out before anything starts."""
+"""The MPI that a command's program is linked with, determined before anything starts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def linked(words: Sequence[str], sure: bool = False) -> Linked:
 
 
 def _is_launcher(name: str) -> bool:
-    """Whether it is a launcher's name, such as mpiexec or mpiexec.hydra."""
+    """True for the name of a launcher, such as mpiexec or mpiexec.hydra."""
     known = (launcher for family in real_families() for launcher in vendors()[family].launcher_names)
     return any(name == launcher or name.startswith(f"{launcher}.") for launcher in known)
 
@@ -93,7 +93,7 @@ def launcher_family(word: str) -> str | None:
 
 
 def toolchain_for(found: Linked, mpi: str | None) -> Toolchain:
-    """What compiles for the program's MPI: `--mpi`, the wrapper of its own MPI, or one of its ABI."""
+    """Return a toolchain for the program: `--mpi`, the wrapper of its own MPI, or one with its ABI."""
     if mpi:
         toolchain = find_toolchain(mpi)
         if found.family and not _same_abi(toolchain.family, found.family):
@@ -116,12 +116,12 @@ def toolchain_for(found: Linked, mpi: str | None) -> Toolchain:
 
 
 def _same_abi(family: str, other: str | None) -> bool:
-    """Whether programs of one MPI run with the other."""
+    """True if programs built with one MPI run with the other."""
     return family == other or (other is not None and vendors()[family].abi == vendors()[other].abi)
 
 
 def _same_installation(found: Linked) -> bool:
-    """Whether the MPI that its name finds is the one that the program loads."""
+    """True if the program loads the MPI whose wrapper is found by name."""
     try:
         wrapper = find_toolchain(found.family).mpicxx.resolve()
     except InputError:
@@ -130,7 +130,7 @@ def _same_installation(found: Linked) -> bool:
 
 
 def launcher_place(words: Sequence[str]) -> int | None:
-    """Where the launcher stands, which others may start in turn; None if there is none by name."""
+    """Return the position of the launcher, which other programs may start; None without a known name."""
     places = (at for at, word in enumerate(words) if _is_launcher(Path(word).name))
     return next(places, None)
 
@@ -159,7 +159,7 @@ def _beginning(path: Path) -> bytes:
 
 
 def _libraries(path: Path) -> dict[str, Path] | None:
-    """What the loader would load for a program; None for one without a loader."""
+    """Return the libraries that the loader finds for a program; None for a program without a loader."""
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
         done = children.run(

@@ -14,10 +14,10 @@ from kiviat.launch.mpi.vendors import Need, Situation, vendors
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asks of the launcher, and the situation it starts in.
+    """The user's options of the launcher, and the conditions it starts under.
 
     `launcher` replaces mpiexec and its arguments, e.g. "srun --mpi=pmix -n {ranks}"; `arguments` go to
-    mpiexec as they are. Ranks are bound only if `bind` or `arguments` say so, or the MPI does by itself.
+    mpiexec unchanged. Ranks are bound only if `bind`, `arguments` or the MPI's own default binds them.
     `place`, `per_node` and `bind` are those of kiviat.placement.place.
     """
 
@@ -33,7 +33,7 @@ class Options:
 
     @property
     def places(self) -> bool:
-        """Whether ranks have places of their own, beyond one core each as the MPI's launcher binds them."""
+        """True if Kiviat places ranks itself, beyond the launcher's own binding of a rank to a core."""
         return self.place is not None or self.per_node is not None or self.bind not in (None, "core")
 
     @property
@@ -52,7 +52,7 @@ def needs(toolchain: Toolchain, options: Options) -> list[Need]:
 
 
 def launcher(toolchain: Toolchain, ranks: int, options: Options, placed: Sequence[str] = ()) -> list[str]:
-    """What comes before the program; `placed` are the arguments that put ranks into their places."""
+    """Return the words before the program; `placed` are the arguments that place the ranks."""
     if options.launcher:
         return [*(word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)), *placed]
     added = [argument for need in needs(toolchain, options) for argument in need.arguments]

@@ -53,7 +53,7 @@ class Toolchain:
 
 
 def find_toolchain(mpi: str | None = None, environment: Mapping[str, str] | None = None) -> Toolchain:
-    """The toolchain that `--mpi`, the environment or the machine names; InputError where there is none."""
+    """Return the toolchain that `--mpi`, the environment or the machine names, or raise InputError."""
     env = os.environ if environment is None else environment
     if mpi == "wheel":
         return _of_wrapper(_wheel_wrapper() or _refuse_wheel(), "--mpi wheel")
@@ -135,8 +135,8 @@ def _version(wrapper: Path, vendor: Vendor) -> str | None:
 
 
 def answer(command: list[str]) -> str:
-    """What a command prints, on both streams; empty if it cannot be run. What the working directory is, or
-    that it is no more, has no part in it.
+    """Return the output of a command, both streams; empty if it cannot be run. The working directory, which
+    may have been deleted, has no influence.
     """
     folder = Path("/") if Path(command[0]).is_absolute() else None
     try:
@@ -179,7 +179,7 @@ def _launches_for(launcher: Path, vendor: Vendor) -> bool:
 
 
 def _from_wheel(wrapper: Path) -> bool:
-    """Whether a wrapper was installed by a Python wheel: its environment has the distribution."""
+    """True for a wrapper from a Python wheel: its environment contains the distribution."""
     sites = wrapper.parent.parent.glob("lib/python*/site-packages")
     wheels = {vendor.wheel for vendor in vendors().values() if vendor.wheel}
     return any(True for site in sites for wheel in wheels for _ in site.glob(f"{wheel}-*.dist-info"))

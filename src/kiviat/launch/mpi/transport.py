@@ -1,6 +1,6 @@
-"""Which transport MPI uses between ranks of one node (near) and of two (far), read from a probe launch.
+"""Transports that MPI uses between ranks of one node (near) and of two (far), read from a probe launch.
 
-MPI has no call that tells. Open MPI 5 prints a table of connections; Open MPI 4 says, when asked to be
+No MPI call reports them. Open MPI 5 prints a table of connections; Open MPI 4 says, when asked to be
 verbose, which BTL carries which pair; UCX logs the lanes of each kind of endpoint; MPICH's summary names
 the provider of libfabric. What none of them says is None. `parse` is pure; `probe` is in probe.py.
 """
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 UNKNOWN: Mapping[str, Any] = {"near": None, "far": None, "fallback_to_tcp": None, "evidence": "not looked at"}
-# What carries messages on a modelled machine is what the model says.
+# The model defines the transport of a modelled machine.
 MODELLED: Mapping[str, Any] = {**UNKNOWN, "evidence": "modelled"}
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a probe launch showed: its output, on how many hosts it ran, and what its ranks had mapped.
+    """Observations of a probe launch: its output, its number of hosts, and the files that its ranks mapped.
 
-    `maps` is None where no rank could be looked at. `fast_network` says whether this node has a network
+    `maps` is None if no rank could be inspected. `fast_network` says whether this node has a network
     device better than Ethernet.
     """
 
@@ -83,9 +83,9 @@ def _mpich(seen: Seen) -> _Found:
     else:
         near, far = _ucx(seen)
         evidence = "UCX_LOG_LEVEL=info: lanes of each endpoint"
-    # Where MPICH was built with shared memory of its own, it has endpoints to near ranks and uses none.
+    # MPICH built with its own shared memory opens endpoints to near ranks and does not use them.
     if seen.maps is None:
-        return None, far, f"{evidence}; no rank could be looked at for near ones"
+        return None, far, f"{evidence}; no rank could be inspected for near ones"
     if any(path.startswith(_OWN_SEGMENT) for path in seen.maps):
         return "MPICH shared memory", far, f"{evidence}; ranks map {_OWN_SEGMENT}*"
     return near, far, f"{evidence}; ranks map no {_OWN_SEGMENT}*"
@@ -118,7 +118,7 @@ _TCP = re.compile(r"\b(tcp|sockets|udp|eth\d*|en[ops]\w+)\b")
 
 
 def _falls_back(near: str | None, far: str | None, fast_network: bool) -> bool | None:
-    """Whether messages go over TCP although there is something better."""
+    """True if messages go over TCP although a better transport exists."""
     if near and _TCP.search(near):
         return True
     if far:

@@ -45,7 +45,7 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Placement:
-    """How versions of a launcher are told where ranks go: as `launcher` of that version (placement.emit).
+    """Placement syntax of versions of a launcher: that of `launcher` in this version (placement.emit).
     `name` is what `kiviat place --emit` calls it.
     """
 
@@ -72,7 +72,7 @@ class CommandLine:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def __or__(self, other: CommandLine) -> CommandLine:
-        """What launchers of both kinds understand."""
+        """Return the options that launchers of both kinds understand."""
         joined = {one.name: getattr(self, one.name) for one in fields(self)}
         for name, value in joined.items():
             more = getattr(other, name)
@@ -82,10 +82,11 @@ class CommandLine:
 
 @dataclass(frozen=True)
 class Vendor:
-    """What a vendor's file says.
+    """Contents of a vendor's file.
 
-    `pmi` is what Slurm's srun has to speak, `wrappers` are names of the C++ wrapper that only this vendor's
-    has. `abi` matches the names by which the loader finds the library, `abi_title` is how messages name them.
+    `pmi` is the protocol that Slurm's srun has to offer, `wrappers` are names that only this vendor's C++
+    wrapper has. `abi` matches the names by which the loader finds the library, `abi_title` is their name in
+    messages.
     The MPI reads `variables` that begin with these words, and `exports` hands one, {name}, to other nodes.
     `transport` is how the output of a probe is read (mpi/transport.py), `preload` the source in
     native/emulated that ranks on emulated nodes preload, `wheel` the Python distribution; `monitoring` says
@@ -133,7 +134,7 @@ class Vendor:
 
 
 def fits(version: str, predicate: str) -> bool:
-    """Whether "4.1.4" fits ">=4,<5". The empty predicate fits every version."""
+    """True if a version ("4.1.4") satisfies a predicate (">=4,<5"); every version satisfies ""."""
     seen = _numbers(version)
     for term in filter(None, (term.strip() for term in predicate.split(","))):
         match = _COMPARISON.fullmatch(term)

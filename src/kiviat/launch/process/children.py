@@ -20,7 +20,7 @@ from kiviat.launch.process import processes
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
-# What a program gets to remove its own temporary files.
+# Time for a program to remove its own temporary files.
 _GRACE_S = 2.0
 _LOOK_S = 0.01
 
@@ -53,7 +53,7 @@ def run(
     timeout_s: float | None = None,
     tie: int = signal.SIGTERM,
 ) -> subprocess.CompletedProcess[str]:
-    """As subprocess.run, of which nothing stays where it is interrupted or takes too long.
+    """As subprocess.run, but no process survives an interrupt or a timeout.
 
     What it prints is captured unless `output` says otherwise. It reads `text`, or nothing; one that
     `inherits` has our own streams.

@@ -16,7 +16,7 @@ from kiviat.launch.process.children import tied
 from kiviat.launch.process.processes import VARIABLE, Marker
 from kiviat.record import InputError
 
-# What mpiexec gets to end its ranks, on other nodes too, before we end what is left on this one.
+# Time for mpiexec to end its ranks, on other nodes too, before we end those left on this node.
 _GRACE_S = 3.0
 _LAST_BYTES = 20_000
 
@@ -92,7 +92,7 @@ def last_words_in(folder: Path) -> str | None:
 _TELLING = re.compile(
     r"signal:? \d|exited on|Abort\(|MPI_ABORT|BAD TERMINATION|error|Error|ERROR|cannot|not enough"
 )
-# What SimGrid says first, before the many lines of what ended then.
+# SimGrid prints the cause first, then many lines about what ended because of it.
 _CAUSE = re.compile(r"Uncaught exception|/CRITICAL\]")
 
 

@@ -51,11 +51,11 @@ class Marker:
         return f"{self.host}/{self.namespace}/{self.owner}/{self.owner_started}/{self.launch}"
 
     def is_here(self) -> bool:
-        """Whether its kiviat ran on this host and among the processes that we see."""
+        """True if its kiviat ran on this host and in our process namespace."""
         return self.host == socket.gethostname() and self.namespace == _namespace()
 
     def is_orphaned(self) -> bool:
-        """Whether its kiviat ran here and is gone; its number may have been given to another process."""
+        """True if its kiviat ran here and is gone; another process may have its number now."""
         return self.is_here() and (_is_zombie(self.owner) or _started(self.owner) != self.owner_started)
 
 

@@ -57,7 +57,7 @@ class Interrupts:
         self._note(number)
 
     def _note(self, number: int) -> bool:
-        """Whether it is the first one, here and for those within which this one was entered."""
+        """Note a signal here and in all enclosing contexts; return True if it is the first."""
         first = self.signal is None
         self.signal = self.signal or number
         for outer in {getattr(handler, "__self__", None) for handler in self._previous.values()}:
@@ -122,8 +122,8 @@ class Interruptible(Interrupts):
 
 
 def _is_indivisible(frame: FrameType | None) -> bool:
-    """Whether something is being done that cannot be cut in two: an import, since libraries in C++ end the
-    process with a signal of its own, or the making or removing of a temporary folder, which would stay.
+    """True during steps that must not be interrupted: an import, because C++ libraries would abort the
+    process, or the creation or removal of a temporary folder, which would stay.
     """
     while frame is not None:
         file = frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""Where kiviat notes what a later kiviat may have to clean up."""
+"""The folder of notes about what a later kiviat may have to clean up."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _START_S = 1.0
 
 
 def named(word: str) -> bool:
-    """Whether a word of the command line or of a plan means benchmarks of LAMMPS."""
+    """True if a word of the command line or of a plan names benchmarks of LAMMPS."""
     return word.lower().startswith("lammps")
 
 
@@ -76,7 +76,7 @@ def described() -> list[dict[str, Any]]:
 
 def costed(plan: Plan) -> Plan:
     """The plan with the time that cases of LAMMPS take at their size, for its estimate and the watchdog.
-    InputError for sizes that are none.
+    Raise InputError for invalid sizes.
     """
     return replace(
         plan, cases=tuple(_costed(case) if case.program == PROGRAM else case for case in plan.cases)
@@ -92,7 +92,7 @@ def _costed(case: Case) -> Case:
 
 
 def grid(ranks: int) -> tuple[int, int, int]:
-    """How often a problem is repeated in x, y and z: `ranks` times in all, as near to a cube as that goes."""
+    """Return the repetitions of a problem in x, y and z: `ranks` in all, as near to a cube as possible."""
     found = (
         (x, y, ranks // x // y)
         for x in range(1, round(ranks ** (1 / 3)) + 1)
@@ -247,7 +247,7 @@ def _result(case: Case, run: LoggedRun, lammps: Lammps) -> Event:
 
 
 def _wrong(case: Case, run: LoggedRun) -> str | None:
-    """What is not as the case says, or as physics has it."""
+    """Return how a result contradicts its case or the known physics, or None."""
     steps = _whole(case, "steps", STEPS)
     each = ATOMS_IN_CELL * _whole(case, "cells", CELLS) ** 3 if case.benchmark == LJ else RHODO_ATOMS
     atoms = each * (case.ranks if _weak(case) else 1)

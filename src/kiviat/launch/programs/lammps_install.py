@@ -28,7 +28,7 @@ _ANSWER_TIMEOUT_S = 60
 _LIBRARY = "libmpi.so.12"  # the ABI of MPICH, which wheels are linked for
 _TITLE = re.compile(r"Massively Parallel Simulator(?: - (.+))?")
 _MPI = re.compile(r"^MPI v\S+: (.+)$", re.MULTILINE)
-# What the loader says of a library that is missing, or of another version than that needed.
+# The loader's message about a library that is missing or has the wrong version.
 _LOADER = re.compile(
     r"^\S+: (?:error while loading shared libraries: )?(.*(?:cannot open|not found).*)$", re.MULTILINE
 )
@@ -59,8 +59,8 @@ class Lammps:
 
 
 def find_lammps(asked: str | None, mpi: str | None, environment: Mapping[str, str] | None = None) -> Lammps:
-    """The LAMMPS that is asked for or installed. InputError where there is none, it cannot be run, or it is
-    of another MPI than `--mpi`.
+    """Return the LAMMPS that is asked for or installed. Raise InputError if none is found, if it cannot be
+    run, or if it was built with another MPI than `--mpi`.
     """
     env = os.environ if environment is None else environment
     path, chosen = _find(asked, env)
@@ -93,8 +93,8 @@ def find_lammps(asked: str | None, mpi: str | None, environment: Mapping[str, st
 
 
 def data_folders(program: Path) -> Iterator[Path]:
-    """Where packages keep the inputs of the benchmarks: beside a wheel's program, below the prefix of an
-    installation, in the sources that a program was built in; and in the wheel, which brings them for all.
+    """Yield folders in which packages keep the inputs of the benchmarks: beside a wheel's program, below the
+    prefix of an installation, in the source tree of a program; and in the wheel, which has them for all.
     """
     program = program.resolve()
     yield program.parent / "share" / "lammps" / "bench"
@@ -172,7 +172,7 @@ def _names_in(folder: Path) -> set[str]:
 
 
 def _help(path: Path, chosen: str, env: Mapping[str, str]) -> str:
-    """What it says of itself."""
+    """Return what the program reports about itself."""
     try:
         done = children.run([path, "-h"], environment=env, timeout_s=_ANSWER_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:

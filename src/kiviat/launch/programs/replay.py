@@ -43,7 +43,7 @@ class Speed:
 
 
 def speed_of(trace: Trace, machine: Machine, given: float | None) -> Speed:
-    """What was asked for, else what the rates say. InputError where nobody knows."""
+    """Return the speed that was asked for, else that of the rates. Raise InputError if neither is known."""
     if given is not None:
         if not given > 0:
             raise InputError(
@@ -160,7 +160,7 @@ def _notes(trace: Trace, speed: Speed) -> dict[str, str]:
     )
     infinite = speed.ratio == float("inf")
     return {
-        "recorded": f"{trace.program} with {trace.library} on {where}: {took} of real time, of which ranks "
-        f"computed {computed} (median)",
+        "recorded": f"{trace.program} with {trace.library} on {where}: {took} of real time, in which ranks "
+        f"computed for {computed} (median)",
         "speed of a core": speed.how if infinite else f"{speed.ratio:.3g}: {speed.how}",
     }

@@ -27,7 +27,7 @@ _MOST_NODES = 2048
 
 
 def program() -> str | None:
-    """Where it is; Debian's package is called scotch."""
+    """Return the path of Scotch's mapper, or None; Debian's package is scotch."""
     return shutil.which("scotch_gmap")
 
 

@@ -21,7 +21,7 @@ from kiviat.record.types import Scalar
 
 @dataclass(frozen=True)
 class Found:
-    """What a record says of the program itself."""
+    """A record's description of the program itself."""
 
     benchmark: str
     ranks: int
@@ -34,8 +34,8 @@ class Found:
 def run_single(
     spec: LaunchSpec, on_launch: Callable[[Mapping[str, Any]], None], interrupts: Interrupts
 ) -> LaunchResult:
-    """What the program prints is shown as it comes, and kept. `on_launch` hears of the launch as run.json
-    holds it, at its beginning and at its end.
+    """Show and keep the program's output as it comes. `on_launch` receives the launch, as in run.json, when
+    it starts and when it ends.
     """
     mpi = spec.mpi
     launch = {
@@ -105,7 +105,7 @@ def _show(path: Path, shown: int) -> int:
 
 
 def _why(folder: Path, result: LaunchResult) -> str | None:
-    """What went wrong; SimGrid says goodbye to a deadlock with exit code 0."""
+    """Return what went wrong, or None; SimGrid ends a deadlock with exit code 0."""
     if result.signal is not None or result.limit_s is not None:
         return result.reason
     said = (folder / "stderr").read_text(encoding="utf-8", errors="replace")

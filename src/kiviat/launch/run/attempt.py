@@ -41,7 +41,7 @@ class Unfinished:
 
 
 def timeout_s(case: Case | None) -> float:
-    """How long a case, or the time between two, may take."""
+    """Return the time limit in seconds of a case, or of the time between two cases."""
     budget = case.controls.get("budget_s", DEFAULTS["budget_s"]) if case else 0.0
     nominal_s = case.nominal_s if case else 0.0  # studies also give signs of life
     return max(_LEAST_TIMEOUT_S, _TIMEOUT_BUDGETS * max(float(budget), nominal_s))
@@ -143,7 +143,7 @@ class Attempt:
         self._record(record)
 
     def _reason(self, result: LaunchResult, events: Events) -> str | None:
-        """What went wrong, or None."""
+        """Return what went wrong, or None."""
         words: list[str | None] = []
         if result.limit_s is not None:
             words.append(f"no sign of life for {result.limit_s:g} s")

@@ -37,7 +37,7 @@ class Tail:
                 yield event
 
     def finish(self) -> Iterator[Event]:
-        """The last events, once nobody writes any more. A line without an end was cut short."""
+        """Yield the last events, after all writers have ended. A line without its end was cut short."""
         yield from self.read()
         if self._rest:
             self.torn.append(_excerpt(self._rest))

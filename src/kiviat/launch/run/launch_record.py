@@ -1,4 +1,4 @@
-"""What is known of a launch: before it starts, and as `run.json` holds it."""
+"""Facts about a launch, before it starts and as `run.json` holds them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def described(spec: LaunchSpec) -> dict[str, Any]:
 
 
 def said(spec: LaunchSpec, event: Event) -> dict[str, Any]:
-    """What the launch event adds to it."""
+    """Return what the launch event adds to the record of the launch."""
     names = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "ranks", "clock_cost_s")
     layout = spec.layout
     placement = _asked(spec)
@@ -138,7 +138,7 @@ def said(spec: LaunchSpec, event: Event) -> dict[str, Any]:
 
 
 def _asked(spec: LaunchSpec) -> dict[str, Any] | None:
-    """The placement asked for; None where the launcher decides."""
+    """Return the requested placement; None if the launcher decides."""
     if spec.layout is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, and in the end."""
+"""Progress of a run, and its outcome."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What runs a launch's cases: kiviat-bench, or a program of others that is told in its own way and says what
-became of them in its own words. All of them end in the same events.
+"""Programs that run a launch's cases: kiviat-bench, or an external program with its own input and output. All
+of them produce the same events.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from kiviat.plan.case import Case
 
 
 class Events(Protocol):
-    """What a launch tells while it runs, as in events.jsonl (docs/reference/formats.md)."""
+    """Events of a running launch, as in events.jsonl (docs/reference/formats.md)."""
 
     def read(self) -> Iterator[Event]:
-        """What is new; called some times a second."""
+        """Yield new events; called a few times a second."""
         ...
 
     def finish(self) -> Iterator[Event]:
-        """The last ones, once nobody writes any more."""
+        """Yield the last events, after all writers have ended."""
         ...
 
     @property
     def trouble(self) -> str | None:
-        """What cannot be read, or None."""
+        """Return a description of unreadable output, or None."""
         ...
 
 
@@ -48,7 +48,7 @@ class Program(Protocol):
         ...
 
     def files(self, cases: Sequence[Case]) -> Mapping[str, str]:
-        """What the launch's folder has to hold, by name."""
+        """Return the files that the launch's folder must hold, by name."""
         ...
 
     def events(self, folder: Path, cases: Sequence[Case]) -> Events: ...

@@ -143,7 +143,7 @@ def _programs(binary: Path | None, others: Mapping[str, Program] | None) -> dict
 
 
 def _largest(groups: Sequence[_Group]) -> int:
-    """The ranks of the largest launch of kiviat-bench; 0 where there is none."""
+    """Return the ranks of the largest launch of kiviat-bench; 0 without one."""
     return max((world for _, (world, _, _), cases in groups if not cases[0].program), default=0)
 
 
@@ -220,7 +220,7 @@ class _Run:
         return probe(start, binary, interrupts)
 
     def _group(self, cases: list[Case], interrupts: Interrupts) -> None:
-        """Launches until each case has a record, or launching again is in vain."""
+        """Launch until every case has a record or retries are exhausted."""
         deaths: Counter[str] = Counter()
         barren = 0
         while cases and interrupts.signal is None:
@@ -259,7 +259,7 @@ class _Run:
         return spec
 
     def _refuse_full_disk(self) -> None:
-        """A full disk kills one launch after the other, and none of them can say so."""
+        """Raise an error on a full disk, which would kill each further launch without a message."""
         self.folder.mkdir(exist_ok=True)  # a run's directory that vanished is not made anew
         room = os.statvfs(self.folder)
         if room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES:
@@ -281,7 +281,7 @@ class _Run:
 
 
 def _given_up(ended: Unfinished, deaths: Counter[str], barren: int) -> list[Case]:
-    """Cases that it would be in vain to launch again."""
+    """Return the cases whose retries are exhausted."""
     if barren >= _MAX_BARREN:
         return ended.left
     return [case for case in ended.left if deaths[case.benchmark] >= _MAX_DEATHS]

@@ -69,7 +69,7 @@ class Asked:
 def simulate(asked: Sequence[Asked], tell: Callable[[str], None] = lambda text: None) -> list[Record]:
     """The records, in the order asked for; `tell` hears of each case as its result is there.
 
-    InputError where a case cannot be placed. A case that failed has a record that says so.
+    Raise InputError if a case cannot be placed. A failed case has a record with its reason.
     """
     toolchain = find_toolchain(SIMULATOR)
     binary = build(toolchain, tell=tell)
@@ -282,9 +282,8 @@ def _wait(futures: Sequence[Future[None]]) -> None:
 
 
 def _alike(asked: Sequence[Asked]) -> list[tuple[Asked, int, list[int]]]:
-    """Cases that one launch can run: one of them, the size of the launch, and where all stand in `asked`.
-
-    Machines are told apart as objects.
+    """Group the cases that one launch can run: yield one of them, the launch's size, and their positions in
+    `asked`. Machines are compared by identity.
     """
     groups: dict[tuple[int, str | None, int | None, str | None, int], list[int]] = {}
     for index, one in enumerate(asked):
@@ -294,7 +293,8 @@ def _alike(asked: Sequence[Asked]) -> list[tuple[Asked, int, list[int]]]:
 
 
 def _key(start: LaunchSpec, binary: Path, case: Case) -> str:
-    """Of all that the result depends on. The program's folder is named by its sources and its SimGrid."""
+    """Return a hash of everything that the result depends on. The program's folder name stands for its
+    sources and its SimGrid."""
     options = [word for word in start.launcher if word.startswith("--cfg")]
     facts = [*options, *(f"{name}\n{text}" for name, text in sorted(start.files.items()))]
     return hashlib.sha256("\n".join([binary.parent.name, case.line(), *facts]).encode()).hexdigest()
@@ -314,7 +314,7 @@ def _kept(key: str) -> dict[str, Any] | None:
 
 
 def _keep(key: str, result: Mapping[str, Any]) -> None:
-    """A cache that cannot be written is none."""
+    """Store a result in the cache; write errors are ignored."""
     with suppress(OSError):
         _folder(key).mkdir(parents=True, exist_ok=True)
         path = _folder(key) / f"{key}.json"

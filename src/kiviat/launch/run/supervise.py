@@ -18,7 +18,7 @@ _LOOK_S = 0.2
 
 @dataclass(frozen=True)
 class LaunchResult:
-    """How a launch ended.
+    """The end of a launch.
 
     `exit_status` is the launcher's, and `exited` says whether it ended by itself. `reason` is what went
     wrong, None if all went well; `signal` interrupted the launch, and `limit_s` is the limit it exceeded.

@@ -27,12 +27,12 @@ _DEVICES = ("/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1")
 def probe(
     spec: LaunchSpec, binary: Path, interrupts: Interrupts, timeout_s: float = _TIMEOUT_S
 ) -> dict[str, Any]:
-    """The transports between the ranks of a launch; `evidence` says so where the probe failed."""
+    """Return the transports between the ranks of a launch; `evidence` reports a failed probe."""
     folder = spec.folder
     if spec.ranks < 2:
-        return {**UNKNOWN, "evidence": "one rank talks to nobody"}
+        return {**UNKNOWN, "evidence": "a single rank sends no messages"}
     shutil.rmtree(folder, ignore_errors=True)
-    folder.parent.mkdir(exist_ok=True)  # but no run's directory that vanished
+    folder.parent.mkdir(exist_ok=True)  # never a run's directory that has vanished
     folder.mkdir()
     (folder / "cases.txt").write_text(_CASE.format(ranks=spec.ranks) + "\n")
     spec.write(folder)

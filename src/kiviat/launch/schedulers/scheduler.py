@@ -28,7 +28,7 @@ from kiviat.record.plain import plain_name
 
 _FOLDER = Path(__file__).parent
 _ANSWER_TIMEOUT_S = 60.0
-# What a path may consist of in any scheduler's directives and in a shell: nothing there expands or splits it.
+# Characters that no scheduler's directive and no shell expands or splits in a path.
 _FOLDER_LETTERS = re.compile(r"[\w@+=.,/-]")
 _OPTION = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _NEEDS_QUOTES = re.compile(r"[\s'#;]")
@@ -68,7 +68,7 @@ class Scheduler:
     submit_by_input: bool = False
 
     def is_inside(self, environment: Mapping[str, str]) -> bool:
-        """Whether this process runs in a job."""
+        """True if this process runs in a job."""
         return bool(environment.get(self.inside))
 
     def own_job(self) -> str | None:
@@ -97,7 +97,7 @@ class Scheduler:
 
     def state_of(self, job: str) -> State:
         """A job that is no longer known is gone. InputError where the answer makes no sense, or there is
-        none: of a scheduler that cannot be reached nobody knows what its jobs do.
+        none, because the state of its jobs is unknown while a scheduler cannot be reached.
         """
         done = self._run(_filled(self.query, job))
         found = re.search(self.state.replace("{job}", re.escape(job)), done.stdout, re.MULTILINE)
@@ -113,8 +113,8 @@ class Scheduler:
         )
 
     def ending_of(self, job: str) -> Ending | None:
-        """How a job that is gone ended; None where the scheduler does not tell, because it keeps no accounts
-        and has forgotten the job, for example.
+        """Return how a finished job ended; None if the scheduler does not report it, for example because it
+        keeps no accounting and has forgotten the job.
         """
         for question in self.ended:
             with suppress(InputError):
@@ -153,7 +153,7 @@ def _said(done: subprocess.CompletedProcess[str]) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """What a job asks for. `options` go to the scheduler, in quotes where its directives need them."""
+    """Resources and command of a job. `options` go to the scheduler, quoted where directives need it."""
 
     name: str
     folder: Path

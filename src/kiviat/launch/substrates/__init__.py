@@ -1,1 +1,1 @@
-"""Where ranks run: this machine, an allocation, an emulated cluster, a modelled machine."""
+"""Substrates, on which ranks run: this machine, an allocation, an emulated cluster, a modelled machine."""

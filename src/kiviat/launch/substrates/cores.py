@@ -1,4 +1,4 @@
-"""How many ranks this node runs without oversubscription."""
+"""Number of ranks that this node runs without oversubscription."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def available_cores() -> int:
 
 
 def oversubscribes(ranks: int) -> bool:
-    """Whether `ranks` are too many for this node.
+    """True if `ranks` outnumber the cores of this node.
 
     In a scheduler's allocation other nodes may take ranks as well, so nothing is claimed before the
     launch; kiviat-bench counts the ranks and cores of each node and has the last word.
@@ -29,7 +29,7 @@ def oversubscribes(ranks: int) -> bool:
 
 
 def in_allocation() -> bool:
-    """Whether a scheduler decides where ranks go."""
+    """True if a scheduler places the ranks."""
     return any(name in os.environ for name in _ALLOCATIONS)
 
 

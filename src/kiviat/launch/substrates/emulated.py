@@ -37,7 +37,7 @@ class Emulated(Substrate):
 
     @classmethod
     def parse(cls, text: str) -> Emulated:
-        """Of "4x2,rate=1Gbit", or of the name of a cluster that is up."""
+        """Return the substrate for a specification ("4x2,rate=1Gbit") or the name of a kept cluster."""
         if re.fullmatch(r"[a-z][a-z0-9-]*", text):
             return cls(Cluster.find(text), kept=True)
         return cls(Cluster.planned(parse_spec(text)), kept=False)

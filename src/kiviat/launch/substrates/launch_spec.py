@@ -36,7 +36,7 @@ class LaunchSpec:
     oversubscribed: bool = False
     program: tuple[str, ...] = ()
     timeout_s: float | None = None
-    # Which launch of which run it is, and what the run has found out beside.
+    # Identity of the launch within its run, and facts that the run has determined.
     run: str = ""
     plan: str = ""
     index: int = 0

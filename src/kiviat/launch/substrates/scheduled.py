@@ -66,14 +66,14 @@ class Scheduled(Substrate):
         )
 
     def _launches(self, toolchain: Toolchain) -> bool:
-        """Whether the scheduler's launcher can start ranks of this MPI; else mpiexec asks it for nodes."""
+        """True if the scheduler's launcher can start ranks of this MPI; otherwise mpiexec does."""
         speaks = self.scheduler.pmis
         return bool(self.scheduler.launcher) and (
             not speaks or toolchain.vendor.pmi in answer(list(speaks)).split()
         )
 
     def topology(self) -> Topology:
-        """Slurm's: the cores of the nodes are not known from here, so that nobody can be bound to them."""
+        """Return Slurm's nodes. Their cores are not known here, so ranks cannot be bound to them."""
         hosts = answer(list(self.scheduler.hosts)).split() if self.scheduler.hosts else []
         cores = cores_per_node(os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))
         if not hosts or len(cores) != len(hosts):
@@ -85,7 +85,7 @@ class Scheduled(Substrate):
 
 
 def cores_per_node(text: str) -> list[int]:
-    """Of Slurm's abbreviation: "2(x3),4" stands for 2, 2, 2, 4."""
+    """Return the cores of each node from Slurm's notation: "2(x3),4" stands for 2, 2, 2, 4."""
     cores = []
     for count, times in re.findall(r"(\d+)(?:\(x(\d+)\))?", text):
         cores += [int(count)] * int(times or 1)

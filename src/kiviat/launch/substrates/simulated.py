@@ -47,7 +47,7 @@ class Simulated(Substrate):
         return max(2, min(self.machine.cores, _MOST_BY_DEFAULT))
 
     def ranks_to_probe(self, world: int) -> int:
-        """What carries messages is what the model says: there is nothing to be found out."""
+        """Return 0: the model defines the transports, so that no probe is needed."""
         return 0
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
@@ -115,7 +115,7 @@ def alone(toolchain: Toolchain, folder: Path) -> list[str | Path]:
 
 
 def program_platform(toolchain: Toolchain, product: str = PROGRAM) -> Path:
-    """What loads a machine into SimGrid: built with each simulated program, and beside it."""
+    """Return the library that loads a machine into SimGrid, built beside each simulated program."""
     return program_path(toolchain, product=product).with_name(PLATFORM)
 
 
@@ -155,7 +155,7 @@ def described_machine(machine: Machine) -> dict[str, Any]:
 
 
 def model_of(machine: Machine) -> Mapping[str, Any]:
-    """What a report says of a simulated run, so that it needs no machine file."""
+    """Return the description of the machine that a report shows, so that it needs no machine file."""
     return {
         **about(machine),
         "assumed": [place for place, _ in assumed(machine)],

@@ -1,6 +1,6 @@
-"""Where the ranks of a launch run: this machine or an allocation, an emulated cluster, a scheduler's job.
+"""The base of substrates: this machine or an allocation, an emulated cluster, a scheduler's job.
 
-A substrate says how a launch begins, and nothing else knows the difference: `start` is pure, so that a
+Only a substrate knows how its launches begin: `start` is pure, so that a
 dry run prints what a run executes. Entering a substrate makes ready what it needs, leaving it cleans up.
 """
 
@@ -45,20 +45,20 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
 
     @property
     def is_this_machine(self) -> bool:
-        """Whether all ranks run here: in the memory of this machine, with its folders."""
+        """True if all ranks run on this machine and see its memory and folders."""
         return False
 
     @property
     def machine_name(self) -> str | None:
-        """What a run calls the machine; None for the host's own name."""
+        """Name of the machine in a run; None stands for the host's own name."""
         return self.label
 
     @abstractmethod
     def default_ranks(self, options: Options) -> int:
-        """How many ranks a run has that asks for no number."""
+        """Return the default number of ranks."""
 
     def oversubscribes(self, ranks: int) -> bool:
-        """Whether ranks outnumber cores; False where that is not known before the launch."""
+        """True if ranks outnumber cores; False if that is not known before the launch."""
         return False
 
     def ranks_to_probe(self, world: int) -> int:
@@ -70,11 +70,11 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
         """The launch but for its program. Pure; InputError where ranks cannot be placed as asked."""
 
     def topology(self) -> Topology | None:
-        """The real nodes; None where there are none."""
+        """Return the real nodes; None on a substrate without any."""
         return None
 
     def bytes_sent(self) -> Mapping[str, int] | None:
-        """What each node has sent, frames with their headers; None where it is not counted."""
+        """Return the bytes that each node has sent, frames with their headers; None if not counted."""
         return None
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""How quick a core of this machine is at arithmetic, so that computation can be scaled to another machine."""
+"""Arithmetic rate of a core of this machine, by which computation is scaled to another machine."""
 
 from __future__ import annotations
 

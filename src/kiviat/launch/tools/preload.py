@@ -75,7 +75,7 @@ class Tool:
         return re.sub(r"[^\w.+-]", "_", Path(program).name) + f".{self.noun}"
 
     def folder_for(self, output: Path, state: Path | None) -> Path:
-        """A new folder that ranks can write to; InputError where there is none, or `output` is taken."""
+        """Yield a new folder that ranks can write to. Raise InputError without one, or if `output` exists."""
         self._refuse(output)
         home = output.absolute().parent if state is None else state.absolute()
         try:
@@ -88,8 +88,8 @@ class Tool:
     def run(
         self, starting: Callable[[Path], LaunchSpec], output: Path, state: Path | None
     ) -> tuple[Path, int]:
-        """Where the ranks of a command have left their files, and its exit code. Nothing is left of one that
-        cannot be started.
+        """Return the folder with the files of a command's ranks, and its exit code. A command that cannot be
+        started leaves nothing.
         """
         with Interrupts() as interrupts:
             folder = self.folder_for(output, state)
@@ -132,7 +132,7 @@ def _started(start: LaunchSpec) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def finishing(output: Path) -> Iterator[None]:
-    """What ranks have left is collected whole where a signal comes meanwhile, which is raised afterwards."""
+    """Delay signals until the files of all ranks are collected, and raise them afterwards."""
     with Interrupts() as interrupts:
         yield
     if interrupts.signal is not None:

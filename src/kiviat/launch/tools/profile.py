@@ -28,8 +28,8 @@ _COUNTERS = "KIVIAT_COUNTERS"
 
 @dataclass(frozen=True)
 class Asked:
-    """What a profile says beside calls: with `crossing` what Open MPI itself sends, with `recorder`, which is
-    a library, who waits for whom, with `counters` those of the machine, and its energy, in each phase.
+    """Parts of a profile beside calls: with `crossing` the messages of Open MPI itself, with `recorder` (a
+    library) wait states, with `counters` hardware counters and energy in each phase.
     """
 
     crossing: bool = False
@@ -109,7 +109,7 @@ def collected(folder: Path, output: Path, status: int, asked: Asked = _NOTHING) 
 
 
 def _waits(folder: Path, alone: bool) -> Waits:
-    """What is wrong with them costs nobody the rest of the profile."""
+    """A failure here does not discard the rest of the profile."""
     if not alone:
         return Waits.none("several programs were profiled at once")
     try:

@@ -1,4 +1,4 @@
-"""How a program that is not ours is started: as its command says, or on the nodes of a substrate."""
+"""Start of a user's program: by its own command line, or on the nodes of a substrate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.substrate import Substrate
 
-# Of the folder in which a launcher finds what places the ranks; the program is in its words.
+# Returns the launch for a folder in which the launcher finds the rank placement; its words have the program.
 Starting = Callable[[Path], LaunchSpec]
 
 
