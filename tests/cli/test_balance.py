@@ -63,11 +63,11 @@ def test_a_run_alone_stands_beside_the_largest_published_values(
     assert cells["1 / random ring latency"][:5] == ["1", "/", "5.00", "µs", "unavailable"]
     said = [line for line in lines[9:] if line and "left out" not in line and "kept" not in line]
     assert said[0].endswith(
-        "delivers 40.0 Gflop/s in HPL on 4 processes, 80 % of what its processes compute in DGEMM; its "
+        "delivers 40.0 Gflop/s in HPL on 4 processes, 80 % of the DGEMM rate of its processes; its "
         "memory delivers 0.400 B for each flop of DGEMM."
     )
     assert said[1].startswith("The processor limits this machine most: HPL and FFT by the processor")
-    assert said[2].startswith("Of the ratios hpcc") and said[3:] == ["balance.html"]
+    assert said[2].startswith("hpcc · ") and "has the largest FFT" in said[2] and said[3:] == ["balance.html"]
     page = (tmp_path / "balance.html").read_text()
     assert page.startswith("<!doctype html>") and "kiviat-picture" in page
 

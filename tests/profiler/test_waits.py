@@ -70,7 +70,7 @@ def test_who_is_late_and_by_how_much(
     assert by_call["MPI_Allreduce"] == pytest.approx(3 * LATE_S / 4, abs=NEAR_S)
     page = done.path.with_suffix(".html")
     assert main(["report", str(done.path), "-o", str(page)]) == 0
-    assert "Seconds that each rank (row) waits for each (column)" in page.read_text()
+    assert "Seconds that each rank (row) waits for each other (column)" in page.read_text()
 
 
 # Of every.c: how often rank 0 waits for rank 1, which is late by 30 ms; or rank 1 for rank 0, in scans.

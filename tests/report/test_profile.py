@@ -67,13 +67,13 @@ def test_who_waits_for_whom(open_page: Open) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     section = page.locator("#waits")
     expect(section.locator("p").first).to_contain_text("16.0 % of that in MPI")
-    expect(section.locator("p").first).to_contain_text("Most of it for rank 15 (75 %)")
+    expect(section.locator("p").first).to_contain_text("Most of it is for rank 15 (75 %)")
     expect(section.locator("tbody th").first).to_have_text("MPI_Allreduce")
     expect(section.locator("#waiting")).to_be_visible()
 
 
 def test_waiting_that_nobody_knows_is_not_none() -> None:
     html = render_profile(halo_profile(waits=Waits.none("several threads of rank 0 call MPI")))
-    assert "is unavailable: several threads of rank 0 call MPI." in html
+    assert "are unavailable: several threads of rank 0 call MPI." in html
     assert 'id="waiting"' not in html
     assert 'id="waits"' not in render_profile(halo_profile())

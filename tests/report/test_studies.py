@@ -229,7 +229,7 @@ def test_overhead_and_availability(open_page: Open) -> None:
     page = open_page(page_of_one())
     sizes = (0, *SIZES)
     overhead = lines(page, "Overhead of a message against message size")
-    available = lines(page, "Availability for work meanwhile against message size")
+    available = lines(page, "Availability for computation against message size")
     assert set(overhead) == {"send", "receive"}
     assert set(available) == {"send", "receive", "send, uncorrected", "receive, uncorrected"}
     for name, side in (("send", "send"), ("receive", "recv")):
@@ -254,7 +254,7 @@ def test_the_worst_availability_does_not_hide_the_others(open_page: Open) -> Non
     ]
     page = open_page(render([study_run()], rows, grids(study_tables())))
     draw_all(page)
-    drawn = figure(page, "Availability for work meanwhile against message size").locator(".js-plotly-plot")
+    drawn = figure(page, "Availability for computation against message size").locator(".js-plotly-plot")
     assert drawn.evaluate("node => node.layout.yaxis.range[0]") == -100
 
 
@@ -299,7 +299,7 @@ def test_congestion_as_shaded_table(open_page: Open) -> None:
     assert shades[0][1] == 0 and all(low[1] <= high[1] for low, high in pairwise(shades))
     assert 0.3 < shades[-1][1] < 0.7
     beside = format_value(*value(rows, "congestion/ranks=8", "latency_incast"))
-    assert f"median beside it {beside}; " in (table.locator("td").nth(2).get_attribute("title") or "")
+    assert f"median during it {beside}; " in (table.locator("td").nth(2).get_attribute("title") or "")
     finding = page.locator("#all-findings li", has=page.get_by_text("an allreduce takes 14.0 times as long"))
     assert "They share no node with the congesting ranks" in finding.inner_text()
 
@@ -338,7 +338,7 @@ def test_several_runs_have_the_colours_of_runs(open_page: Open) -> None:
     page = open_page(page_of_two())
     for caption in (
         "b_eff: bandwidth per process",
-        "Availability for work meanwhile, send against message size",
+        "Availability for computation, send against message size",
     ):
         colours = {(name.split(" ")[0], line["line"]["color"]) for name, line in lines(page, caption).items()}
         assert len(colours) == 2

@@ -1,4 +1,4 @@
-"""The Kiviat diagram, and the same shares on straight lines: pictures of shares between 0 and 1."""
+"""Draws the Kiviat diagram, and the same shares on parallel axes, as SVG; shares are between 0 and 1."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _RINGS = (0.25, 0.5, 0.75, 1.0)
 _LINE = 19.0  # from one line of a label to the next
 _ROW, _LEFT, _RIGHT = 58.0, 12.0, 568.0
 
-# How lines of a system are drawn, by its origin; report.js has the same names.
+# Line styles by origin; report.js has the same names.
 DASHES = {"measured": "solid", "reported": "solid", "predicted": "dot", "published": "dash"}
 _STROKES = {"solid": "", "dot": "1.5 5", "dash": "8 5"}
 
 
 @dataclass(frozen=True, slots=True)
 class Spoke:
-    """An axis of the pictures: its label in lines, and what the outermost ring stands for."""
+    """An axis: its label in lines, and the value at the outermost ring."""
 
     id: str
     label: tuple[str, ...]
@@ -33,7 +33,7 @@ class Spoke:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A system in the pictures: shares of its axes, None where there is none, and what each one says."""
+    """A system: shares of its axes, None if missing, and their tooltips."""
 
     name: str
     origin: str
@@ -49,14 +49,14 @@ class Shape:
 
     @property
     def swatch(self) -> str:
-        """What stands for it in a legend."""
+        """Return its legend entry as SVG."""
         line = f'<path class="edge" stroke-dasharray="{_STROKES[DASHES[self.origin]]}" d="M0 6H34"/>'
         mark = f'<path class="mark" transform="translate(17 6)" d="{outline(self.symbol, 4.5)}"/>'
         return f'<svg viewBox="0 0 34 12" aria-hidden="true">{line}{mark}</svg>'
 
 
 def vertex(place: int, count: int, share: float) -> Point:
-    """Where a share stands on its axis; the first axis points up, the others follow clockwise."""
+    """Return the position of a share on its axis; the first axis points up, the others follow clockwise."""
     angle = 2 * math.pi * place / count
     return (
         CENTRE[0] + RADIUS * share * math.sin(angle),
@@ -65,7 +65,7 @@ def vertex(place: int, count: int, share: float) -> Point:
 
 
 def kiviat(spokes: Sequence[Spoke], shapes: Sequence[Shape], words: str) -> str:
-    """The diagram; `words` say what there is to see, to those who do not."""
+    """Return the diagram as SVG; `words` are its text alternative."""
     count = len(spokes)
     parts = [_web(count)]
     parts += [_label(spoke, place, count) for place, spoke in enumerate(spokes)]
@@ -78,7 +78,7 @@ def kiviat(spokes: Sequence[Spoke], shapes: Sequence[Shape], words: str) -> str:
 
 
 def lines(spokes: Sequence[Spoke], shapes: Sequence[Shape], words: str) -> str:
-    """The same shares, one straight line from 0 to 1 for each axis."""
+    """Return the same shares on parallel axes from 0 to 1, as SVG."""
     height = _ROW * len(spokes) + 26
     parts = []
     for place, spoke in enumerate(spokes):
@@ -103,7 +103,7 @@ def lines(spokes: Sequence[Spoke], shapes: Sequence[Shape], words: str) -> str:
 
 
 def outline(symbol: int, r: float) -> str:
-    """A symbol around the origin, as report.js names them: circle, square, diamond, triangle, …"""
+    """Return the SVG path of a symbol around the origin, numbered as in report.js."""
     if symbol % 8 == 0:
         return f"M{-r:g} 0a{r:g} {r:g} 0 1 0 {2 * r:g} 0a{r:g} {r:g} 0 1 0 {-2 * r:g} 0Z"
     if symbol % 8 == 4:
@@ -135,7 +135,7 @@ def _along(share: float) -> float:
 
 
 def _svg(kind: str, height: float, title: str, words: str, parts: Sequence[str]) -> str:
-    """Named and described from within, so that the picture takes both along when it is copied."""
+    """Return an SVG that contains its title and description, so that copies keep both."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="balance {kind}" id="{kind}-picture" role="img" '
         f'viewBox="0 0 {WIDTH:g} {height:g}" aria-labelledby="{kind}-title" aria-describedby="{kind}-words">'
@@ -176,7 +176,7 @@ def _label(spoke: Spoke, place: int, count: int) -> str:
 
 
 def _outline(at: Sequence[Point | None], origin: str) -> str:
-    """A polygon; where axes are missing, the edges between neighbours that are there, and nothing filled."""
+    """Return a polygon; with missing axes, only edges between neighbouring axes that exist, without fill."""
     stroke = _STROKES[DASHES[origin]]
     dashes = f' stroke-dasharray="{stroke}"' if stroke else ""
     known = [point for point in at if point is not None]

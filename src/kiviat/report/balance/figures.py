@@ -1,4 +1,4 @@
-"""The figures of the balance page that report.js draws: against HPL, and the rooflines."""
+"""The charts of the balance page: against HPL, and rooflines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIGURES = (
 
 
 def against_hpl(systems: Sequence[System], labels: Sequence[RunLabel]) -> list[Figure]:
-    """Figures 1 to 4 of the paper, those of which there is something."""
+    """Return figures 1 to 4 of the paper, as far as there are data."""
     figures = []
     for number, (id_, quantity, ratio, title, unit, factor) in enumerate(_FIGURES, 1):
         lines = []
@@ -54,7 +54,7 @@ def against_hpl(systems: Sequence[System], labels: Sequence[RunLabel]) -> list[F
 
 @dataclass(frozen=True, slots=True)
 class Rooflines:
-    """The figure, if there is a roofline, and each system's: a roofline, or why there is none."""
+    """The chart, if any, and for each system its roofline or the reason why it is missing."""
 
     figure: Figure | None
     lines: list[tuple[str, Roofline | str]]
@@ -72,7 +72,7 @@ def rooflines(systems: Sequence[System], labels: Sequence[RunLabel]) -> Roofline
     figure = None
     if panels:
         words = "Roofs are star DGEMM and star STREAM triad; kernels are below them at their intensity."
-        title = "Roofline: flop/s against flops for each byte of memory traffic"
+        title = "Roofline: flop/s against flops per byte of memory traffic"
         figure = Figure("roofline", "roofline", title, "", "intensity", "flop/s", True, words, panels)
     return Rooflines(figure, [(system.name, roof) for system, _, roof in found])
 

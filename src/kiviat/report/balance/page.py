@@ -1,4 +1,4 @@
-"""The page about balance: the Kiviat diagram, what limits each machine, the paper's figures, the roofline."""
+"""Render the page about balance: Kiviat diagram, bottlenecks, figures against HPL, roofline, energy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kiviat.report.balance.text import (
     sentences,
     share_text,
 )
-from kiviat.report.facts import runs as told
+from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import RunLabel
 from kiviat.report.html.shell import figure_data, page
 
@@ -37,7 +37,7 @@ _ORIGINS = {
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One cell of the table beside the diagram."""
+    """A cell of the table next to the diagram."""
 
     text: str
     share: str
@@ -48,7 +48,7 @@ class Value:
 
 
 def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
-    """The page; `runs` are the contents of run.json of the systems that are runs."""
+    """Return the page as HTML; `runs` are the runs by the identifier of their system."""
     labels = _labels(result.systems, runs)
     of_runs = [run for system in result.systems if (run := runs.get(system.id))]
     shapes = _shapes(result, labels)
@@ -61,7 +61,7 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
     roofs = rooflines(result.systems, labels)
     figures = [*against, *([roofs.figure] if roofs.figure else [])]
     own = [system for system in result.systems if system.origin != "published"]
-    told_energy = [table for system in own if (table := energy(system))]
+    energy_tables = [table for system in own if (table := energy(system))]
     return page(
         "balance.html.j2",
         {
@@ -71,7 +71,7 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
         },
         styles=("balance.css",),
         scripts=("maps.js", "report.js", "balance.js"),
-        title=f"Balance of {told.title(of_runs)}" if of_runs else "Balance",
+        title=f"Balance of {run_facts.title(of_runs)}" if of_runs else "Balance",
         labels=labels,
         simulated="",
         contents=[
@@ -80,7 +80,7 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
             *([("hpl", "Against HPL")] if against else []),
             *([("roofs", "Roofline")] if roofs.lines else []),
             ("quantities", "Quantities"),
-            *([("energy", "Energy")] if told_energy else []),
+            *([("energy", "Energy")] if energy_tables else []),
             ("reading", "Reading"),
         ],
         sentences=sentences(result),
@@ -90,7 +90,7 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
                 "origin": system.origin,
                 "kind": _ORIGINS[system.origin],
                 "facts": _facts(system, runs.get(system.id)),
-                "badges": told.badges(run) if (run := runs.get(system.id)) else [],
+                "badges": run_facts.badges(run) if (run := runs.get(system.id)) else [],
             }
             for system in result.systems
         ],
@@ -105,7 +105,7 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
         roofs=roofs,
         tables=[quantities(system) for system in own],
         evidence=[evidence(system) for system in own],
-        energy=told_energy,
+        energy=energy_tables,
         formulas=FORMULAS,
         extrapolated=_extrapolated(own),
         references=list(dict.fromkeys(system.source for system in result.systems if system.source)),
@@ -113,8 +113,8 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
 
 
 def _labels(systems: Sequence[System], runs: Mapping[str, Run]) -> list[RunLabel]:
-    """As on other pages; machines of papers take the colours that follow."""
-    own = {label.run: label for label in told.labels(list(runs.values()))}
+    """Return labels as on other pages; published machines take the next colours."""
+    own = {label.run: label for label in run_facts.labels(list(runs.values()))}
     used = sum(label.colour[0] == "categorical" for label in own.values())
     found = []
     for system in systems:
@@ -150,7 +150,7 @@ def _shapes(result: Balance, labels: Sequence[RunLabel]) -> list[Shape]:
 
 
 def _cells(result: Balance) -> list[list[Value]]:
-    """Axis by axis, as the table has them."""
+    """Return the cells of the table, axis by axis."""
     return [
         [
             _value(axis_cell, result.share(line, column), column, result.systems[line].origin)
@@ -169,24 +169,24 @@ def _value(cell: Cell, share: float | None, column: int, origin: str) -> Value:
     )
 
 
-_TOLD = ("Machine", "Processor", "Cores", "Nodes", "Memory", "Network", "MPI", "Model")
+_SHOWN_FACTS = ("Machine", "Processor", "Cores", "Nodes", "Memory", "Network", "MPI", "Model")
 
 
 def _facts(system: System, run: Run | None) -> list[tuple[str, str]]:
-    """What one has to know of a system here; a run's own report has the rest."""
+    """Return the facts of a system that matter here; the run's own report has all."""
     whole = system.whole
     if run is None:
         values = (*whole.quantities.values(), *whole.ratios.values())
         where = "; ".join(dict.fromkeys(value.case for value in values))
         return [("Published", system.source), ("In", where)]
-    known = [(name, value) for name, value in told.facts(run) if name in _TOLD]
+    known = [(name, value) for name, value in run_facts.facts(run) if name in _SHOWN_FACTS]
     nodes = f" on {counted(whole.nodes, 'node')}" if whole.nodes else ""
     known.append(("Compared", f"{whole.processes or 1:,} processes{nodes}"))
     return [*known, ("Run", system.id)]
 
 
 def _extrapolated(systems: Sequence[System]) -> list[str]:
-    """From what simulated values were extrapolated, and how far off the rule was."""
+    """Return the basis and the error of each extrapolated value."""
     return [
         f"{system.name}: {quantity.extrapolated}."
         for system in systems

@@ -1,4 +1,4 @@
-"""The tables of the balance page: what kernels gave, what limits them, and the energy they took."""
+"""The tables of the balance page: results of kernels, their bounds, and their energy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TITLES = {
     "ring_latency": "Random ring latency",
     "hpcg": "HPCG",
 }
-# What every process does for itself: the sum over all is another figure ("accumulated").
+# Rates per process, whose sum over all processes is shown as "accumulated".
 _EACH = ("dgemm", "copy", "triad", "random_access_star", "fft_star", "ring_bandwidth")
 _RARE = ("hpcg", "hpl_order")
 
@@ -49,7 +49,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Quantities:
-    """All quantities of a system at the size that stands for it, and what follows from them."""
+    """All quantities of a system at its representative size, and derived ratios."""
 
     name: str
     origin: str
@@ -98,7 +98,7 @@ def _bytes_per_flop(value: float) -> str:
 _DERIVED: tuple[tuple[str, Callable[[Size], Cell], Callable[[float], str]], ...] = (
     ("HPL efficiency: HPL / (star DGEMM × processes)", balance.efficiency, _percent),
     ("Machine balance: star STREAM triad / star DGEMM", balance.machine_balance, _bytes_per_flop),
-    ("Network balance: random ring / star DGEMM, of a process", balance.network_balance, _bytes_per_flop),
+    ("Network balance: random ring / star DGEMM, per process", balance.network_balance, _bytes_per_flop),
 )
 
 
@@ -111,7 +111,7 @@ def _derived(title: str, cell: Cell, write: Callable[[float], str]) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A kernel beside what a resource would allow by itself."""
+    """A kernel and the bound of one resource."""
 
     kernel: str
     rate: str
@@ -120,7 +120,7 @@ class Bounded:
     share: str
     reckoning: str
     limits: bool
-    first: int  # how many lines the kernel has, in the first of them; else 0
+    first: int  # the number of lines of the kernel, in its first line; else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def evidence(system: System) -> Evidence:
     return Evidence(system.name, found, lines)
 
 
-# Rates of the whole machine, whose energy means something together.
+# Kernels that use the whole machine, so that its energy is theirs.
 _POWERED = ("hpl", "dgemm", "triad", "copy", "ptrans", "random_access", "fft")
 
 
@@ -165,7 +165,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """What kernels took, and how that is known: measured, or declared by somebody."""
+    """Energy of kernels and its origin: measured or declared."""
 
     name: str
     lines: list[Spent]
@@ -174,7 +174,7 @@ class Energy:
 
 
 def energy(system: System) -> Energy | None:
-    """None where nothing is said of energy; lines are empty where it is unavailable."""
+    """Return the energy table, None without energy notes; lines are empty if energy is unavailable."""
     size = system.whole
     lines, words = [], []
     for key in _POWERED:

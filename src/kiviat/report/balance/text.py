@@ -1,4 +1,4 @@
-"""Balance in words: values of the axes with their units, and the sentences above the table."""
+"""Balance in words: values of axes with their units, and the summary sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RELATIONS = {"=": "", "~": "about ", "<": "< ", "<=": "≤ ", ">": "> ", ">=": 
 
 
 def value_text(axis: Axis, value: float) -> str:
-    """ "1.23 Tflop/s", "0.36 B/flop", "1 / 5.20 µs"."""
+    """Return "1.23 Tflop/s", "0.36 B/flop" or "1 / 5.20 µs"."""
     if axis.inverse:
         return f"1 / {format_value(1 / value, 's')}"
     if axis.unit == "update/flop":
@@ -28,7 +28,7 @@ def value_text(axis: Axis, value: float) -> str:
 
 
 def cell_text(axis: Axis, cell: Cell) -> str:
-    """The value, as what it was published; "unavailable" or "left out" where there is none."""
+    """Return the value with its published relation, or "unavailable" or "left out"."""
     if cell.value is None:
         return "left out" if cell.reason.startswith("left out") else UNAVAILABLE
     if cell.upper is not None:
@@ -37,7 +37,7 @@ def cell_text(axis: Axis, cell: Cell) -> str:
 
 
 def interval_text(axis: Axis, cell: Cell) -> str:
-    """ "0.35 – 0.37 B/flop, 90 % at least", or nothing."""
+    """Return "0.35 – 0.37 B/flop, 90 % at least", or nothing."""
     if cell.low is None or cell.high is None:
         return ""
     low, high = (cell.high, cell.low) if axis.inverse else (cell.low, cell.high)
@@ -49,7 +49,7 @@ def interval_text(axis: Axis, cell: Cell) -> str:
 
 
 def largest_text(axis: Axis, largest: float | None) -> str:
-    """What an axis ends at."""
+    """Return the value at the end of an axis."""
     return UNAVAILABLE if largest is None else value_text(axis, largest)
 
 
@@ -58,7 +58,7 @@ def share_text(share: float | None) -> str:
 
 
 def described(result: Balance) -> str:
-    """The diagram, for those who do not see it: each system with its shares of the largest values."""
+    """Return a text alternative of the diagram: each system with its shares of the largest values."""
     lines = []
     for place, system in enumerate(result.systems):
         shares = [
@@ -73,7 +73,7 @@ def described(result: Balance) -> str:
 
 
 def sentences(result: Balance) -> list[str]:
-    """Three: where the runs stand, what limits them, and what is missing or stands beside them."""
+    """Return three sentences: performance, bottlenecks, and missing axes or the comparison."""
     own = [system for system in result.systems if system.origin != "published"]
     if len(own) == 1:
         return [_stands(own[0]), f"{limits(own[0].whole).verdict}", _lacks(own) or _beside(result)]
@@ -84,9 +84,9 @@ def _stands(system: System) -> str:
     whole = system.whole
     hpl, share, memory = whole.value("hpl"), efficiency(whole).value, machine_balance(whole).value
     if hpl is None:
-        return f"{system.name} has no HPL: nothing can be held against it."
+        return f"{system.name} has no HPL, so no ratio can be formed."
     does = "is predicted to deliver" if system.origin == "predicted" else "delivers"
-    of = "" if share is None else f", {100 * share:.0f} % of what its processes compute in DGEMM"
+    of = "" if share is None else f", {100 * share:.0f} % of the DGEMM rate of its processes"
     bytes_ = (
         "" if memory is None else f"; its memory delivers {three_digits(memory)} B for each flop of DGEMM"
     )
@@ -97,7 +97,7 @@ def _stands(system: System) -> str:
 
 
 def _leads(result: Balance) -> str:
-    """Who has the largest value of how many axes."""
+    """Return the systems with the largest values, and their axes."""
     leads: dict[str, list[str]] = {}
     for column, axis in enumerate(AXES):
         for line, system in enumerate(result.systems):
@@ -111,11 +111,11 @@ def _leads(result: Balance) -> str:
 
 def _limited(systems: list[System]) -> str:
     told = [f"{system.name} by {limits(system.whole).short}" for system in systems]
-    return f"What limits them: {'; '.join(told)}."
+    return f"Bottlenecks: {'; '.join(told)}."
 
 
 def _lacks(systems: list[System]) -> str:
-    """What to run for the axes that are missing."""
+    """Return the missing kernels and the plans that measure them."""
     told = [
         f"{system.name} lacks {listed(missing)}"
         for system in systems
@@ -127,17 +127,15 @@ def _lacks(systems: list[System]) -> str:
 
 
 def _beside(result: Balance) -> str:
-    """How far the first run is from the largest values, where that is not of its own making."""
+    """Return how the first run compares with the largest values of the other systems."""
     shares = {
         axis.title: share
         for column, axis in enumerate(AXES)
         if (share := result.share(0, column)) is not None and axis.over_hpl
     }
     if len(result.systems) == 1 or not shares:
-        return "All axes are there; a second system would show where this one is unbalanced."
+        return "All axes are available; compare with a second system to see where this one is unbalanced."
     name, low = result.systems[0].name, min(shares, key=lambda title: shares[title])
     leads = [title for title, share in shares.items() if share == 1]
-    first = (
-        f"Of the ratios {name} has the largest {listed(leads)}" if leads else f"{name} has no largest ratio"
-    )
+    first = f"{name} has the largest {listed(leads)}" if leads else f"{name} has no largest ratio"
     return f"{first}; it is farthest from the largest in {low}: {100 * shares[low]:.2g} % of it."

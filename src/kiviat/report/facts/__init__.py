@@ -1,1 +1,1 @@
-"""What run.json says, in the words of the page."""
+"""Facts of runs in words, for all pages."""

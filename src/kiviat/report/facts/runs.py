@@ -1,4 +1,4 @@
-"""What run.json says, in the words of the page: names, machine, badges, transport, provenance."""
+"""Facts of runs in words: labels, machine, badges, transport, provenance."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ _CLOCK_WORDS = {"wall": "", "simulated": " (simulated)", "reported": " (as repor
 
 
 def labels(runs: Sequence[Run]) -> list[RunLabel]:
-    """Names short enough for a legend, and different: machine and MPI, with the placement or the identifier
-    if needed.
-    """
+    """Return short, distinct labels: machine and MPI, with the placement or the identifier if needed."""
     plain, palettes = [_label(run) for run in runs], Counter[str]()
     placed = [" · ".join(filter(None, (name, _placed(run)))) for run, name in zip(runs, plain, strict=True)]
     full = [f"{name} · {run.id}" for run, name in zip(runs, plain, strict=True)]
@@ -38,23 +36,23 @@ def labels(runs: Sequence[Run]) -> list[RunLabel]:
 
 
 def _placed(run: Run) -> str:
-    """How ranks were placed and bound as asked for, in few words."""
+    """Return the requested placement and binding in a few words."""
     return ", ".join(filter(None, (run.place, run.bind)))
 
 
 def _label(run: Run) -> str:
-    """What simulates the MPI tells nothing of the machine."""
+    """Return machine and MPI; simulated runs omit the MPI, which is the simulator's."""
     words = [machine_name(run)] + ([] if run.clock == "simulated" else run.mpis)
     return " · ".join(words) + _CLOCK_WORDS[run.clock]
 
 
 def machine_name(run: Run) -> str:
-    """A simulated machine says so elsewhere."""
+    """Return the machine's name without "simulated:"."""
     return run.machine.name.removeprefix("simulated:")
 
 
 def title(runs: Sequence[Run]) -> str:
-    """The machines: what the page is about."""
+    """Return the names of the machines, for the title of the page."""
     names = (machine_name(run) + (" (simulated)" if run.clock == "simulated" else "") for run in runs)
     machines = list(dict.fromkeys(names))
     if len(machines) > 3:
@@ -64,7 +62,7 @@ def title(runs: Sequence[Run]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """What a reader must know before believing a number. `kind` is plain, warning or simulated."""
+    """A qualification of all numbers of a run. `kind` is plain, warning or simulated."""
 
     text: str
     kind: str
@@ -75,22 +73,22 @@ _SIMULATED = Badge("Simulated", "simulated", "These times come from a model; not
 _UNCALIBRATED = Badge(
     "Uncalibrated network",
     "warning",
-    "No published result of this network was there to fit the model to, or to hold it to.",
+    "No published result of this network exists to calibrate or validate the model.",
 )
 _REPORTED = Badge("As reported", "plain", "Another program reported these values; there are no samples.")
-_EMULATED = Badge("Emulated network", "warning", "Real MPI over links whose rate we set ourselves.")
+_EMULATED = Badge("Emulated network", "warning", "Real MPI over emulated links of a set rate.")
 _EMBEDDED = Badge(
     "Embedded MPI, not for publication",
     "warning",
     "This MPI came with a Python package, not with the machine.",
 )
 _OVERSUBSCRIBED = Badge("Oversubscribed", "warning", "More ranks than cores: such results get no verdict.")
-_UNVERIFIED = Badge("Unverified", "warning", "An older Kiviat kept no checksums: damage would go unnoticed.")
+_UNVERIFIED = Badge("Unverified", "warning", "An older Kiviat wrote no checksums: damage cannot be detected.")
 _TCP = Badge("Fell back to TCP", "warning", "MPI did not use the faster network.")
 
 
 def badges(run: Run) -> list[Badge]:
-    """All that apply to a run."""
+    """Return all badges that apply to a run."""
     launches = run.launches
     unfinished = Badge("Incomplete", "warning", f"This run is {run.state}; cases are missing.")
     conditions = (
@@ -108,10 +106,10 @@ def badges(run: Run) -> list[Badge]:
 
 
 def facts(run: Run) -> Facts:
-    """The head of the page for one run."""
+    """Return names and values for the head of the page."""
     machine, plan = run.machine, run.plan
     if model := machine.model:
-        return _known(
+        return _present(
             ("Machine", model.title),
             ("Nodes", nodes(model)),
             ("Network", network(model) + (", uncalibrated" if model.uncalibrated else "")),
@@ -122,7 +120,7 @@ def facts(run: Run) -> Facts:
             ("Simulated", _when(run)),
         )
     sizes = (machine.sockets, "socket"), (machine.cores, "core"), (machine.threads, "thread")
-    return _known(
+    return _present(
         ("Processor", machine.cpu),
         ("Cores", ", ".join(counted(size, noun) for size, noun in sizes if size)),
         ("Memory", format_bytes(machine.memory_bytes) if machine.memory_bytes else None),
@@ -137,9 +135,9 @@ def facts(run: Run) -> Facts:
 
 
 def origin(run: Run) -> Facts:
-    """Where the run comes from, for those who repeat it."""
+    """Return the provenance of a run: identifiers, versions, plan."""
     plan, machine = run.plan, run.machine
-    return _known(
+    return _present(
         ("Run", run.id),
         ("State", run.state),
         ("Kiviat", run.version),
@@ -156,7 +154,7 @@ def origin(run: Run) -> Facts:
 
 
 def transports(runs: Sequence[Run], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What carried the messages, once for each different answer of a run's launches."""
+    """Return the transports of each run; launches with equal transport share a row."""
     return [
         {"run": names[run.id], "launches": _numbers(launches), **_carriers(launches)}
         for run in runs
@@ -166,7 +164,7 @@ def transports(runs: Sequence[Run], names: Mapping[str, str]) -> list[dict[str, 
 
 
 def _carriers(launches: Sequence[Launch]) -> dict[str, Any]:
-    """The transport of launches that agree about it; where all ranks are on one node, none are far."""
+    """Return the transport of launches that agree; on one node there are no far ranks."""
     transport = launches[0].transport
     nodes = max(len({rank.node_or_host for rank in launch.ranks}) for launch in launches)
     return {
@@ -178,7 +176,7 @@ def _carriers(launches: Sequence[Launch]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LaunchGroup:
-    """Launches that differ in nothing but their times and process numbers."""
+    """Launches that differ only in their times and process numbers."""
 
     numbers: str
     single: bool
@@ -240,26 +238,26 @@ def _numbers(launches: Sequence[Launch]) -> str:
 
 
 def _command(launch: Launch) -> str:
-    # It is there to be typed into a shell: only what a shell takes for a variable is one.
+    # The command is for a shell, so only valid names of shell variables are included.
     environment = (
         f"{name}={shlex.quote(value)}"
         for name, value in sorted(launch.environment.items())
         if name.isidentifier() and name.isascii()
     )
     command = " ".join([*environment, shlex.join(launch.command)])
-    # Simulations are launched by the dozen, each with files of its own.
+    # Each of many simulation launches has its own files.
     own = f"/launches/{launch.index}/"
     return command.replace(own, "/launches/N/") if launch.mpi == "SMPI" else command
 
 
 def _launch_facts(launch: Launch) -> Facts:
-    # A simulated rank is where it was asked to be.
+    # Simulated ranks are always at their requested places.
     ranks = () if launch.mpi == "SMPI" else launch.ranks
     binding = (
         f"rank {rank.rank} on {rank.host}, cpus {UNAVAILABLE if rank.cpus is None else rank.cpus}"
         for rank in ranks
     )
-    return _known(
+    return _present(
         ("Outcome", launch.outcome + (f": {launch.reason}" if launch.reason else "")),
         ("Exit", None if launch.exit is None else str(launch.exit)),
         ("Library", launch.library),
@@ -273,13 +271,13 @@ def _launch_facts(launch: Launch) -> Facts:
 
 
 def _placement(asked: Placement | None) -> str | None:
-    """What was asked for, and what was observed instead."""
+    """Return the requested placement and observed differences."""
     if asked is None:
         return None
     words = [asked.policy, *([f"bound as {asked.binding}"] if asked.binding else [])]
     return "; ".join([", ".join(words), *(f"but {each}" for each in asked.differences or ())])
 
 
-def _known(*facts: tuple[str, str | None]) -> Facts:
-    """Those that are known; the others are left out."""
+def _present(*facts: tuple[str, str | None]) -> Facts:
+    """Return the facts that have values."""
     return [(name, value) for name, value in facts if value]

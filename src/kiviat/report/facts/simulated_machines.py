@@ -1,4 +1,4 @@
-"""What the page says of the models behind simulated runs, out of what run.json holds of them."""
+"""Facts of the machine models of simulated runs, from run.json."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Facts = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """A machine that was simulated: what it is made of, its network, and what its model does not know."""
+    """A simulated machine: components, network, losses and open questions of its model."""
 
     run: int
     label: str
@@ -34,7 +34,7 @@ class Modelled:
 
 
 def modelled(runs: Sequence[Run], labels: Sequence[RunLabel]) -> list[Modelled]:
-    """One for each simulated run; models that several runs share appear once."""
+    """Return the simulated machines; models shared by several runs appear once."""
     found: dict[tuple[str, str], Modelled] = {}
     for place, run in enumerate(runs):
         if model := run.machine.model:
@@ -80,7 +80,7 @@ def _facts(run: Run, model: Model) -> Facts:
 
 
 def nodes(model: Model) -> str:
-    """ "63, each of 2 sockets of 1 core"."""
+    """Return "63, each of 2 sockets of 1 core"."""
     sockets, cores = model.sockets, model.cores
     return f"{model.nodes:,}, each of {counted(sockets, 'socket')} of {counted(cores, 'core')}"
 

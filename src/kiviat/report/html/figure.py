@@ -1,4 +1,4 @@
-"""What a figure is: data for `report.js`, which draws it."""
+"""Types of charts: data for `report.js`, which draws them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Colour = tuple[str, int, int]  # a palette of report.css, the place in it, and h
 
 @dataclass(frozen=True, slots=True)
 class RunLabel:
-    """How a run is called in figures and tables."""
+    """The label of a run in charts and tables."""
 
     run: str
     label: str
@@ -22,7 +22,7 @@ class RunLabel:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a curve is told apart from the others of its panel."""
+    """The name, line style, symbol and colour that distinguish a curve in its panel."""
 
     name: str
     dash: str
@@ -32,7 +32,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A curve through summaries: `at` are their places in the page's table."""
+    """A curve through summaries: `at` are their indices in the page's table."""
 
     name: str
     dash: str
@@ -45,9 +45,9 @@ class Trace:
 class Line:
     """Points that are not in the table of summaries. Equal names share an entry of the legend.
 
-    `band` bounds each point, or is empty; `meaning` says what it is, such as "95 %". Lines have it along
-    them, markers alone as bars. `smooth` lines are of so many points that none is worth a tick or a line in a
-    table. Marks that are `hollow` were not measured.
+    `band` contains the interval of each point, or is empty; `meaning` names it, such as "95 %". Lines show it
+    as a band, markers as bars. `smooth` lines have many points without ticks and table rows. `hollow` marks
+    were not measured.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What is shown at once; a figure of several panels has a selector."""
+    """One view of a chart; a chart with several panels has a selector."""
 
     label: str
     traces: tuple[Trace, ...]
@@ -80,23 +80,23 @@ class Figure:
     id: str
     section: str
     title: str
-    conditions: str  # what all its curves have in common
+    conditions: str  # common to all its curves
     x: str  # "bytes", "ranks", "launch" or another of report.js
     unit: str
     log: bool
-    words: str  # what the figure shows, for those who do not see it
+    words: str  # text alternative
     panels: tuple[Panel, ...]
     shape: ClassVar[str] = "curves"
 
     @property
     def shown(self) -> int:
-        """The place of the panel that is shown first: the fullest, of equal ones the last."""
+        """Return the index of the panel shown first: the one with most curves, the last of equals."""
         return max(range(len(self.panels)), key=lambda place: (self.panels[place].size, place))
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A square of values, row by row; those that are absent are None. See analysis.patterns.Matrix."""
+    """A square matrix of values, row by row; missing values are None."""
 
     label: str
     labels: tuple[str, ...]
@@ -109,7 +109,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A figure of colours: each panel is a square of values."""
+    """A heat map; each panel is a square matrix."""
 
     id: str
     section: str
@@ -123,7 +123,7 @@ class HeatMap:
 
     @property
     def shown(self) -> int:
-        """The place of the panel that is shown first: the largest, of equal ones the last."""
+        """Return the index of the panel shown first: the largest, the last of equals."""
         return max(range(len(self.panels)), key=lambda place: (len(self.panels[place].labels), place))
 
 
@@ -131,7 +131,7 @@ AnyFigure = TypeVar("AnyFigure", Figure, HeatMap)
 
 
 def numbered(figures: Iterable[AnyFigure], prefix: str = "fig") -> list[AnyFigure]:
-    """With identifiers that no two figures of a page share. Names of foreign benchmarks can hold anything."""
+    """Return the charts with identifiers unique on a page; names of foreign benchmarks are sanitised."""
     return [
         replace(figure, id=f"{prefix}-{number}-{re.sub(r'[^A-Za-z0-9]+', '-', figure.id)}")
         for number, figure in enumerate(figures, 1)

@@ -1,6 +1,6 @@
-"""Which curves stand together in a panel, and how they are told apart.
+"""Groups curves into panels and chooses their looks.
 
-A curve has a key with one value for each dimension: the run's place, then what else curves differ in.
+A curve has a key with one value for each dimension: the run's index, then the other differences.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from kiviat.record.units import counted, format_bytes
 from kiviat.report.html.figure import Colour, Look, RunLabel
 
-MAX_TRACES = 8  # more in one figure cannot be told apart
+MAX_TRACES = 8  # more in one panel are indistinguishable
 
-_DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")  # dots are for what is simulated
+_DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")  # dots are for simulated curves
 
-Key = tuple[object, ...]  # one value for each dimension; the first one is the place of the run
+Key = tuple[object, ...]  # one value for each dimension; the first is the index of the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Group:
 
 
 def panels(curves: Iterable[Key], dimensions: Sequence[str], runs: Sequence[RunLabel]) -> Iterable[Group]:
-    """Curves split along as few dimensions, from the last, as leave at most MAX_TRACES together.
+    """Split curves along as few dimensions as possible, from the last, into panels of at most MAX_TRACES.
 
-    Runs stay together however many they are.
+    Runs stay together, however many there are.
     """
     curves = list(curves)
     varying = places(curves, varying=True)
@@ -51,14 +51,14 @@ def panels(curves: Iterable[Key], dimensions: Sequence[str], runs: Sequence[RunL
 
 
 def places(curves: Iterable[Key], *, varying: bool) -> list[int]:
-    """The dimensions along which curves differ, or else those along which they do not."""
+    """Return the dimensions in which curves differ, or those in which they do not."""
     return [
         place for place, values in enumerate(zip(*curves, strict=True)) if (len(set(values)) > 1) == varying
     ]
 
 
 def _overview(curves: Iterable[Key]) -> list[Key]:
-    """All runs at a few numbers of ranks (or sizes), with the other axes at their defaults."""
+    """Return all runs at a few numbers of ranks (or sizes), with the other axes at their defaults."""
     plain = [key for key in curves if set(key[2:]) <= {None}]
     runs = {key[0] for key in plain}
     numbers = sorted({key[1] for key in plain if isinstance(key[1], int)})
@@ -67,14 +67,14 @@ def _overview(curves: Iterable[Key]) -> list[Key]:
 
 
 def evenly(values: Sequence[int], most: int) -> Sequence[int]:
-    """At most so many of the values, with the first and the last."""
+    """Return at most `most` of the values, including the first and the last."""
     if len(values) <= most:
         return values
     return [values[step * (len(values) - 1) // (most - 1)] for step in range(most)]
 
 
 def looks(group: Group, dimensions: Sequence[str], runs: Sequence[RunLabel]) -> list[Look]:
-    """With one run, colours tell the variants apart; with several, colours are the runs' and dashes do."""
+    """Return looks: with one run, colours distinguish variants; with several, runs, and dashes variants."""
     variants = list(dict.fromkeys(key[1:] for key in group.keys))
     return [_look(key, group, variants, dimensions, runs) for key in group.keys]
 
@@ -102,7 +102,7 @@ def _look(
 
 
 def _natural(key: Key) -> list[tuple[int, float, str]]:
-    """Sorts numbers by value, before words; what is absent comes first."""
+    """Return a sort key: missing values first, then numbers by value, then words."""
     return [
         (0, part, "") if isinstance(part, int | float) else (-1 if part is None else 1, 0, str(part))
         for part in key
@@ -110,13 +110,13 @@ def _natural(key: Key) -> list[tuple[int, float, str]]:
 
 
 def common(curves: Sequence[Key], dimensions: Sequence[str], runs: Sequence[RunLabel]) -> str:
-    """What all curves have in common, in words."""
+    """Return the conditions common to all curves, in words."""
     fixed = [at for at in places(curves, varying=False) if at and curves[0][at] not in (None, "")]
     return ", ".join(word(dimensions[at], curves[0][at], runs) for at in fixed)
 
 
 def word(dimension: str, value: object, runs: Sequence[RunLabel]) -> str:
-    """ "4 ranks", "8 KiB", "cache off"; a dimension without name is told by its value alone."""
+    """Return "4 ranks", "8 KiB" or "cache off"; without a dimension, the value alone."""
     if not dimension:
         return str(value)
     if dimension == "run":

@@ -1,6 +1,6 @@
-"""What all our pages share: one self-contained HTML file.
+"""The shell of all pages: one self-contained HTML file.
 
-Everything from records is escaped; nothing is fetched.
+All data from records are escaped; pages fetch nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kiviat.record.units import format_value
 from kiviat.report.html.figure import Figure, HeatMap
 
 ASSETS = Path(__file__).parent / "assets"
-# What draws figures.
+# Scripts that draw charts.
 FIGURE_SCRIPTS = ("maps.js", "report.js")
 
 
@@ -36,7 +36,7 @@ def page(
     filters: Mapping[str, Callable[..., Any]] | None = None,
     **context: Any,
 ) -> str:
-    """`template` extends shell.html.j2; `data` is what scripts read. `styles` and `scripts` are assets."""
+    """Return the page; `template` extends shell.html.j2, scripts read `data`."""
     before, after = asset("theme.js"), [_plotly(), *map(asset, scripts)]
     environment = _environment()
     environment.filters.update(filters or {})
@@ -52,7 +52,7 @@ def page(
 
 
 def embedded(data: object) -> str:
-    """JSON that does not end its script element, whatever is in it."""
+    """Return JSON that cannot close its script element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -60,7 +60,7 @@ def embedded(data: object) -> str:
 
 
 def figure_data(figure: Figure | HeatMap) -> dict[str, Any]:
-    """What report.js draws."""
+    """Return the data of a chart for report.js."""
     panels = [asdict(panel) for panel in figure.panels]
     if isinstance(figure, HeatMap):
         return {"map": True, "unit": figure.unit, "better": figure.better, "panels": panels}
@@ -73,7 +73,7 @@ def figure_data(figure: Figure | HeatMap) -> dict[str, Any]:
 
 
 def prose(text: str) -> Markup:
-    """A sentence whose `commands` are marked; all else is escaped."""
+    """Return escaped HTML with text in backquotes marked as code."""
     return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
 
 

@@ -1,4 +1,4 @@
-"""The page about a profile: how much of the time is the network, which calls, who sends to whom."""
+"""Render the page about a profile: time in MPI, calls, wait states, distances, traffic."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from kiviat.report.html.figure import Cells, Figure, HeatMap, Line, Panel, RunLa
 from kiviat.report.html.shell import figure_data, page
 
 _WITHIN = {
-    "itself": "of ranks to themselves",
+    "itself": "self",
     "same socket": "within sockets",
     "same node": "between sockets of a node",
-    "unknown": "unknown how far",
+    "unknown": "unknown distance",
     "other node": "between nodes",
 }
 _MOST_POINTS = 4096
@@ -31,7 +31,7 @@ _MOST_POINTS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What went so far, as a part of all: of the time in MPI, and of the bytes that were sent."""
+    """Time and bytes of one distance, with their shares of the time in MPI and of all bytes."""
 
     name: str
     time: str
@@ -65,7 +65,7 @@ class WaitLine:
 
 
 def render_profile(profile: Profile) -> str:
-    """The page."""
+    """Return the page about a profile as HTML."""
     use = use_of(profile)
     pattern = pattern_of(profile)
     waits, counted_phases = wait_use_of(profile), phases_use_of(profile)
@@ -84,11 +84,11 @@ def render_profile(profile: Profile) -> str:
         simulated="all" if profile.simulated else "",
         contents=[
             ("calls", "Calls"),
-            *([("waits", "Waiting")] if waits else []),
-            ("far", "How far"),
+            *([("waits", "Wait states")] if waits else []),
+            ("far", "Distance"),
             *([("phases", "Phases")] if use.phases else []),
             *([("counted", "Counters and energy")] if counted_phases else []),
-            ("who", "Who sends to whom"),
+            ("who", "Traffic"),
             ("reading", "Reading"),
         ],
         facts=_facts(profile, use),
@@ -131,7 +131,7 @@ def _facts(profile: Profile, use: Use) -> list[tuple[str, str]]:
             [
                 (
                     "Threads",
-                    f"up to {use.threads} of a rank call MPI, in all for {format_value(use.thread_s, 's')}",
+                    f"up to {use.threads} per rank call MPI, for {format_value(use.thread_s, 's')} in total",
                 )
             ]
             if use.threads > 1
@@ -141,22 +141,22 @@ def _facts(profile: Profile, use: Use) -> list[tuple[str, str]]:
 
 
 def _numbers(use: Use, simulated: bool) -> list[tuple[str, str, str]]:
-    """Title, value, and what to know about it."""
+    """Return title, value and explanation of each headline number."""
     numbers = [
         (
             "Simulated time in MPI" if simulated else "Time in MPI",
             format_part(use.share),
-            f"{format_value(use.mpi_s, 's')} of each rank; {format_part(use.least)} to "
+            f"{format_value(use.mpi_s, 's')} per rank; {format_part(use.least)} to "
             f"{format_part(use.most)}"
-            + (f"; of the time of up to {use.threads} threads" if use.threads > 1 else ""),
+            + (f"; relative to the time of up to {use.threads} threads" if use.threads > 1 else ""),
         )
     ]
     if use.files:
         share = format_part(use.files_s / use.thread_s)
-        numbers.append(("File I/O by MPI", share, f"{format_value(use.files_s, 's')} of each rank"))
+        numbers.append(("File I/O by MPI", share, f"{format_value(use.files_s, 's')} per rank"))
     if use.calls:
         most = use.calls[0]
-        numbers.append(("Most of it", most.name, f"{format_part(most.of_mpi)} of the time in MPI"))
+        numbers.append(("Largest part", most.name, f"{format_part(most.of_mpi)} of the time in MPI"))
     far = DISTANCES.index("other node")
     whole = sum(use.bytes)
     if use.nodes is not None and use.nodes > 1:
@@ -169,8 +169,8 @@ def _numbers(use: Use, simulated: bool) -> list[tuple[str, str, str]]:
 
 def _files(use: Use) -> str:
     return (
-        f"Reading and writing files by MPI takes {format_value(use.files_s, 's')} of each rank, which is no "
-        "communication and stands in no other number here."
+        f"File I/O through MPI takes {format_value(use.files_s, 's')} per rank. It is not communication and "
+        "part of no other number here."
     )
 
 
@@ -212,20 +212,20 @@ def _wait_pairs(use: WaitUse) -> list[tuple[int, int, str, str, str]]:
 
 def _waiting_words(use: WaitUse) -> list[str]:
     if use.unavailable:
-        return [f"Who waited for whom is unavailable: {use.unavailable}."]
+        return [f"Wait states are unavailable: {use.unavailable}."]
     said = [
         f"Waiting for other ranks takes {format_part(use.of_time)} of the time ({format_part(use.least)} to "
-        f"{format_part(use.most)} on the ranks), {format_part(use.of_mpi)} of that in MPI: "
-        f"{format_value(use.mean_s, 's')} of each rank."
+        f"{format_part(use.most)} over the ranks), {format_part(use.of_mpi)} of that in MPI: "
+        f"{format_value(use.mean_s, 's')} per rank."
     ]
     if use.causes:
-        said.append(f"Most of it for {causes_in_words(use.causes)}.")
+        said.append(f"Most of it is for {causes_in_words(use.causes)}.")
     if use.clocks == 1:
-        said.append("All ranks read one clock.")
+        said.append("All ranks share one clock.")
     else:
         said.append(
-            f"Ranks read {use.clocks} clocks, known to half of a round trip: the time of each rank may be "
-            f"off by {format_value(use.error_s, 's')}."
+            f"Ranks use {use.clocks} clocks, compared to within half a round trip: the error per rank is "
+            f"up to {format_value(use.error_s, 's')}."
         )
     return [*said, *(f"{remark[0].upper()}{remark[1:]}." for remark in use.remarks)]
 
@@ -247,11 +247,11 @@ def _waiting(profile: Profile) -> list[HeatMap]:
         HeatMap(
             id="waiting",
             section="waits",
-            title="Seconds that each rank (row) waits for each (column)",
+            title="Seconds that each rank (row) waits for each other (column)",
             conditions="",
             unit="s",
             better="lower",
-            words="A column that stands out is a rank that others wait for.",
+            words="Other ranks wait for the rank of a prominent column.",
             panels=tuple(
                 _cells(name.capitalize(), waits.rank[of], waits.cause[of], waits.seconds[of], profile)
                 for name, of in chosen
@@ -279,16 +279,16 @@ def _crossing(use: Use, simulated: bool) -> list[str]:
     said = []
     if use.crossed is not None:
         inside, across = map(format_bytes, use.crossed)
-        who = "the simulator’s count the MPI" if simulated else "the MPI’s own count it"
-        said.append(f"By {who} sent {inside} on nodes and {across} between them.")
+        who = "simulator" if simulated else "MPI itself"
+        said.append(f"The {who} counted {inside} within nodes and {across} between them.")
     elif simulated:
-        said.append("What the simulator moved between ranks is unavailable: it was not asked to count.")
+        said.append("The simulator's count of the traffic is unavailable: it was not requested.")
     else:
-        said.append("What the MPI itself sent for collectives is unavailable: it was not asked to count.")
+        said.append("The MPI's own count of collective traffic is unavailable: it was not requested.")
     if use.carried is not None and use.nodes is not None and use.nodes > 1:
         said.append(
-            f"Interfaces of the nodes sent {format_bytes(use.carried)} meanwhile, headers, and whatever else "
-            "the nodes had to say, included."
+            f"The interfaces of the nodes sent {format_bytes(use.carried)} meanwhile, including headers and "
+            "other traffic of the nodes."
         )
     return said
 
@@ -309,7 +309,7 @@ def _shares(profile: Profile) -> Figure:
         x="rank",
         unit="%",
         log=False,
-        words="A rank that spends less than the others is one that they wait for.",
+        words="Other ranks wait for a rank that spends less time in MPI.",
         panels=(Panel("all", (), (line,)),),
     )
 
@@ -318,7 +318,7 @@ def _maps(profile: Profile, pattern: Sequence[str]) -> list[HeatMap]:
     small = profile.collective_pairs <= MOST_PAIRS
     # The last one is shown first.
     kinds = [
-        *([("By the MPI’s own count", profile.crossed)] if profile.crossed is not None else []),
+        *([("MPI’s own count", profile.crossed)] if profile.crossed is not None else []),
         *([("Collectives, by participants", profile.collective)] if small else []),
         ("Messages and one-sided", profile.traffic(collectives=False)),
         *([("All", profile.traffic())] if small else []),
@@ -334,7 +334,7 @@ def _maps(profile: Profile, pattern: Sequence[str]) -> list[HeatMap]:
         HeatMap(
             id="matrix",
             section="who",
-            title="Bytes that each rank (row) sends to each (column)",
+            title="Bytes that each rank (row) sends to each other (column)",
             conditions="",
             unit="B",
             better="lower",
@@ -351,7 +351,7 @@ def _cells(
     amount: NDArray[np.int64] | NDArray[np.float64],
     profile: Profile,
 ) -> Cells:
-    """Of more ranks than can be seen, blocks of ranks."""
+    """Return the cells of a map; many ranks are grouped into blocks."""
     ranks = profile.ranks
     per_block = -(-ranks // MOST_CELLS)
     count = -(-ranks // per_block)

@@ -1,7 +1,7 @@
-"""Which summaries appear in which figure.
+"""Selects and groups the summaries of each chart.
 
-The page holds every summary once, in one table; a trace is a list of places in that table, and
-`report.js` draws it. Nothing here computes: it selects, groups and names.
+The page contains every summary once, in one table; a trace is a list of indices of that table, which
+`report.js` draws. No values are computed here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def figures(
     traits: TraitsByName,
     without: Collection[str] = (),
 ) -> list[Figure]:
-    """The figures of all benchmarks but those in `without`, in the order of the page."""
+    """Return the charts of all benchmarks except `without`, in the order of the page."""
     benchmarks: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, summary in enumerate(table):
         if summary.benchmark not in without:
@@ -47,7 +47,7 @@ def _leads(traits: Traits) -> bool:
 
 
 def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Figure:
-    """What each launch measured of one case; `chosen` gives it for each run, by the run's place."""
+    """Return a chart of the launch medians of one case per run; `chosen` maps the run's index to it."""
     lines = tuple(
         Line(
             name=runs[place].label,
@@ -77,7 +77,7 @@ def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Fi
 
 
 def _section(traits: Traits, metric: str, metrics: Iterable[str]) -> str | None:
-    """Where a metric is shown, by what its benchmark measures; None if in tables only."""
+    """Return the section of a metric, or None if it appears in tables only."""
     if metric.startswith("time_"):
         return None
     if traits.section == "onesided":
@@ -103,7 +103,7 @@ def _abscissae(section: str, summaries: Sequence[Summary]) -> list[str]:
 def curves_of(
     table: Sequence[Summary], runs: Sequence[RunLabel], section: str, x: str, places: Sequence[int]
 ) -> Figure:
-    """The summaries at `places`, of one benchmark and metric, against `x`."""
+    """Return a chart of the summaries at `places`, of one benchmark and metric, against `x`."""
     places = [place for place in places if getattr(table[place], x) is not None]
     if x == "ranks":
         places = _few_sizes(table, places)
@@ -148,7 +148,7 @@ def _trace(look: Look, at: Sequence[int]) -> Trace:
 
 
 def _few_sizes(table: Sequence[Summary], places: Sequence[int]) -> list[int]:
-    """The places whose message size is one of a few, evenly chosen from those that all runs have."""
+    """Return the places of a few message sizes, evenly chosen from those common to all runs."""
     of_run: dict[str, set[int]] = defaultdict(set)
     for place in places:
         size = table[place].bytes

@@ -1,4 +1,4 @@
-"""LogGP parameters of each run, its protocol switches, and how well they fit."""
+"""LogGP parameters of each run, protocol switches, and residuals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIGURE = "fig-loggp"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One protocol: its sizes, its line, and what the line misses."""
+    """One protocol: its sizes, its line, and the residuals."""
 
     sizes: str
     latency: str
@@ -51,7 +51,7 @@ class Model:
 def models(
     by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]
 ) -> tuple[list[Model], list[Figure]]:
-    """The models of all runs that have a ping-pong over sizes, and the figure that shows them."""
+    """Return the models of all runs with a ping-pong over sizes, and their chart."""
     found, lines = [], []
     for place, label in enumerate(labels):
         summaries = by_run.get(label.run, ())
@@ -69,8 +69,8 @@ def _model(place: int, label: str, fitted: LogGP) -> Model:
         label=label,
         parameters=[
             ("L + 2o", "time of an empty message", format_value(fitted.latency_s, "s")),
-            ("g", "least time between messages of 8 B", format_value(fitted.gap_s, "s")),
-            ("G", "time of each byte of the largest messages", _per_byte(fitted.s_per_byte)),
+            ("g", "minimum time between messages of 8 B", format_value(fitted.gap_s, "s")),
+            ("G", "time per byte of the largest messages", _per_byte(fitted.s_per_byte)),
             (
                 "peak",
                 f"best ping-pong bandwidth, at {format_bytes(fitted.peak_bytes)}",
@@ -95,7 +95,7 @@ def _model(place: int, label: str, fitted: LogGP) -> Model:
 
 
 def _per_byte(seconds: float) -> str:
-    """Picoseconds are below the prefixes that times usually have."""
+    """Return picoseconds per byte."""
     return f"{three_digits(seconds * 1e12)} ps/B"
 
 
@@ -105,7 +105,7 @@ def _change(switch: Switch) -> Change:
         where=f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}",
         what=f"the time jumps by {factor}"
         if switch.kind == "jump"
-        else f"each byte costs {factor} times as much",
+        else f"the time per byte grows {factor} times",
         evidence=three_digits(switch.evidence),
     )
 

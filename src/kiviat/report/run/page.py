@@ -1,4 +1,4 @@
-"""The report about runs, as a page."""
+"""Renders the report about runs as a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kiviat.report.run.message_models import models
 from kiviat.report.study import effective_bandwidth as effective
 from kiviat.report.study.sections import study_sections
 
-# With more summaries the page leaves some metrics to the records, to stay below 8 MB.
+# With more summaries the page omits some metrics, to stay below 8 MB.
 MAX_SUMMARIES = 25_000
 LEFT_OUT = ("time_rank_mean", "time_rank_min", "time_compute", "time_overlapped")
 
@@ -32,22 +32,22 @@ _SECTION_TEXTS = {
     ),
     "onesided": (
         "One-sided communication",
-        "Half of the ranks write to, read from or add to the memory of the other half.",
+        "Half of the ranks write to, read from or accumulate in the memory of the other half.",
     ),
     "collective": (
         "Collectives",
-        "From the first rank’s start of the call to the last rank’s exit, against size and against ranks.",
+        "Time from the first rank’s entry to the last rank’s exit, against size and against ranks.",
     ),
     "rate": ("Message rate", "Messages per second over all pairs, with a window of messages in flight."),
     "overlap": (
         "Overlap of non-blocking collectives",
-        "How much of the communication hides behind computation, and the time of communication alone.",
+        "The share of communication hidden behind computation, and the time of communication alone.",
     ),
 }
 
 
 def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ()) -> str:
-    """The page for these runs: contents of run.json, the rows of their records, the tables of studies."""
+    """Return the page as HTML; `rows` are the rows of the runs' records, `grids` the tables of studies."""
     summaries = summarise(rows)
     left_out = LEFT_OUT if len(summaries) > MAX_SUMMARIES else ()
     summaries = [summary for summary in summaries if summary.metric not in left_out]
@@ -144,7 +144,7 @@ def _findings(
     by_run: Mapping[str, Sequence[Summary]],
     grids: Sequence[Grid],
 ) -> list[tuple[int, Finding]]:
-    """The findings of all runs with the places of these, the most important first."""
+    """Return the findings of all runs with the run's index, the most important first."""
     missing = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
     found = [
         (place, finding)
@@ -164,7 +164,7 @@ _DIGITS = {"median": 5, "low": 5, "high": 5, "minimum": 5, "p99": 4, "spread": 2
 
 
 def columns(table: Sequence[Summary], labels: Sequence[RunLabel]) -> dict[str, Any]:
-    """The summaries column by column: the only values in the page."""
+    """Return the summaries column by column, the only values in the page."""
     runs = {label.run: place for place, label in enumerate(labels)}
     cases = {case: place for place, case in enumerate(dict.fromkeys(summary.case for summary in table))}
     metrics = dict.fromkeys((summary.metric, summary.unit) for summary in table)

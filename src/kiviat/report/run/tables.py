@@ -1,4 +1,4 @@
-"""What the page says about cases in tables: selections of summaries and rows, as texts."""
+"""Tables of the report: headline figures, findings, failures, stability, benchmarks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kiviat.report.study.sections import StudySection
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """One quantity: the best case of each run that has it, by the place of the run."""
+    """A headline metric: the best case of each run, by the index of the run."""
 
     title: str
     values: dict[int, Summary]
 
 
 def headlines(by_run: Mapping[str, Iterable[Summary]], traits: TraitsByName) -> list[Headline]:
-    """The figures one asks for first; those that no run has are left out."""
+    """Return the headline figures that at least one run has."""
     groups: dict[tuple[str, str, str], list[Summary]] = defaultdict(list)
     for run, summaries in by_run.items():
         for summary in summaries:
@@ -50,7 +50,7 @@ def headlines(by_run: Mapping[str, Iterable[Summary]], traits: TraitsByName) -> 
 
 
 def _best(candidates: Sequence[Summary]) -> Summary:
-    """The best median, of the cases with fewest axes off their default, of those with most ranks."""
+    """Return the best median among the cases with the fewest non-default axes and the most ranks."""
     plainest = min(len(summary.axes) for summary in candidates)
     plain = [summary for summary in candidates if len(summary.axes) == plainest]
     most = max(summary.ranks for summary in plain)
@@ -59,7 +59,7 @@ def _best(candidates: Sequence[Summary]) -> Summary:
 
 
 def conditions(summary: Summary) -> str:
-    """Under which a value holds: size, ranks, other axes, launches, and what spoils it."""
+    """Return the conditions of a value: size, ranks, other axes, launches, origin, oversubscription."""
     words = [
         "" if summary.bytes is None else format_bytes(summary.bytes),
         counted(summary.ranks, "rank"),
@@ -72,12 +72,12 @@ def conditions(summary: Summary) -> str:
 
 
 def share(value: float | None) -> str:
-    """A relative quantity in percent; beyond ten times the whole, fractions of a percent mean nothing."""
+    """Return a ratio in percent, without decimals from 1000 % on."""
     return "–" if value is None else f"{100 * value:.1f} %" if value < 10 else f"{100 * value:,.0f} %"
 
 
 def bounds(summary: Summary) -> str:
-    """The interval of its median, or a dash."""
+    """Return the interval of the median, or a dash."""
     if summary.low is None or summary.high is None:
         return "–"
     return format_range(summary.low, summary.high, summary.unit)
@@ -85,7 +85,7 @@ def bounds(summary: Summary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A finding, the place of its run, links to what shows it, and the first of its cases."""
+    """A finding, the index of its run, links to its evidence, and its first cases."""
 
     finding: Finding
     kind: str
@@ -98,17 +98,17 @@ class Told:
 _LINKS, _CASES = 3, 3
 _KINDS = {
     "headline": "Speed",
-    "half-bandwidth": "Half of the bandwidth",
+    "half-bandwidth": "Half bandwidth",
     "tcp-fallback": "Fallback to TCP",
     "embedded-mpi": "Embedded MPI",
     "simulated": "Simulated",
-    "model-losses": "What the model lacks",
-    "shared-resource": "What is shared",
+    "model-losses": "Omitted by the model",
+    "shared-resource": "Shared resource",
     "phases": "Near and far partners",
     "rings": "Rings in random order",
     "congestion": "Congestion by others",
     "sick-links": "Slow ranks and links",
-    "availability": "Left for work",
+    "availability": "Availability",
 }
 _SHOWN_ELSEWHERE = {
     "failures": [("missing", "cases without a result")],
@@ -131,7 +131,7 @@ def told(
     drawn: Iterable[Figure],
     studied: Iterable[StudySection] = (),
 ) -> list[Told]:
-    """Findings with links to their evidence: figures, or the section of a study."""
+    """Return findings with links to their evidence: charts, or the section of a study."""
     sections = {benchmark: (one.id, one.title) for one in studied for benchmark in one.benchmarks}
     benchmarks = {summary.case: summary.benchmark for summary in table}
     where: dict[tuple[str, str], Figure] = {}
@@ -162,7 +162,7 @@ def told(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Cases that gave no result for the same reason; `shown` are the first of them."""
+    """Cases without a result for the same reason; `shown` are the first of them."""
 
     outcome: str
     run: str
@@ -176,7 +176,7 @@ _SHOWN = 40
 
 
 def failures(rows: Iterable[Row], names: Mapping[str, str]) -> list[Failure]:
-    """All cases without a result. `names` maps identifiers of runs to their labels."""
+    """Return all cases without a result, by reason; `names` maps runs to labels."""
     groups: dict[tuple[str, str, str, str], dict[str, None]] = defaultdict(dict)
     for row in rows:
         if row.outcome != "ok":
@@ -188,12 +188,12 @@ def failures(rows: Iterable[Row], names: Mapping[str, str]) -> list[Failure]:
 
 
 def unstable(summaries: Iterable[Summary], most: int = 15) -> list[Summary]:
-    """The cases that differ most between launches, each by its time or else by its first metric."""
+    """Return the cases that differ most between launches, by their time or else their first metric."""
     primary: dict[tuple[str, str], Summary] = {}
     for summary in summaries:
         key = summary.run, summary.case
         if summary.clock == "simulated":
-            continue  # it would be the same again
+            continue  # deterministic
         if summary.spread is not None and (summary.metric == "time" or key not in primary):
             primary[key] = summary
     return sorted(primary.values(), key=lambda summary: -(summary.spread or 0))[:most]
@@ -202,14 +202,14 @@ def unstable(summaries: Iterable[Summary], most: int = 15) -> list[Summary]:
 _STOPPED = {
     "target": "reached their target",
     "budget": "stopped at the time budget",
-    "samples": "stopped at the most samples",
+    "samples": "stopped at the maximum number of samples",
     "fixed": "had a fixed number of iterations",
-    None: "do not say why they stopped",
+    None: "gave no reason",
 }
 
 
 def convergence(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
-    """For each run, why its measurements stopped."""
+    """Return, for each run, the reasons why its measurements stopped."""
     stops: dict[str, dict[tuple[int | None, str], str | None]] = {run: {} for run in names}
     for row in rows:
         if row.outcome == "ok" and row.clock != "simulated":
@@ -225,7 +225,7 @@ def convergence(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """The summaries of a benchmark: places `first` to `last` in the page's table."""
+    """The summaries of a benchmark: indices `first` to `last` of the page's table."""
 
     name: str
     first: int
@@ -234,7 +234,7 @@ class Benchmark:
 
 
 def benchmarks(table: Iterable[Summary]) -> list[Benchmark]:
-    """All benchmarks; `table` is sorted by them."""
+    """Return all benchmarks; `table` is sorted by benchmark."""
     found = []
     for name, group in groupby(enumerate(table), key=lambda entry: entry[1].benchmark):
         entries = list(group)

@@ -22,7 +22,7 @@ COLUMNS = (*(metric for _, metrics in HEADS for metric in metrics), *PINGPONG)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value, what stands below it, and what is said when one points at it."""
+    """A value, the text below it, and its tooltip."""
 
     text: str
     below: str = ""
@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the table: `run` is the place of a run, or None for a published machine."""
+    """A row of the table: `run` is the index of a run, or None for a published machine."""
 
     name: str
     setting: str
@@ -42,7 +42,7 @@ class Line:
 
 
 def own(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]) -> list[Line]:
-    """A line for each run, number of ranks and setting of b_eff."""
+    """Return a line for each run, number of ranks and setting of b_eff."""
     lines = []
     for place, label in enumerate(labels):
         cases: dict[str, dict[str, Summary]] = {}
@@ -73,7 +73,7 @@ def _own(summary: Summary | None) -> Cell:
 
 
 def published(paper: Paper) -> list[Line]:
-    """A line for each machine of which the paper has one of the columns."""
+    """Return a line for each machine with at least one of the columns in the paper."""
     lines = []
     for system in paper.systems:
         cells = tuple(_published(paper, system.fact(f"b_eff.{metric}")) for metric in COLUMNS)
@@ -92,9 +92,9 @@ def published(paper: Paper) -> list[Line]:
 
 
 def beside(lines: Sequence[Line], own: Sequence[Line], names: Mapping[int, Collection[str]]) -> list[Line]:
-    """Published lines, each followed by what is predicted for the same machine and number of processes.
+    """Return published lines, each followed by predictions for the same machine and number of processes.
 
-    `names` are those under which the machines of runs were published.
+    `names` maps runs to the published names of their machines.
     """
     found = []
     for line in lines:
@@ -107,7 +107,7 @@ def beside(lines: Sequence[Line], own: Sequence[Line], names: Mapping[int, Colle
 
 
 def locations(paper: Paper) -> list[str]:
-    """Where in the paper the values of the table stand."""
+    """Return the places in the paper of the values of the table."""
     return list(
         dict.fromkeys(
             fact.location

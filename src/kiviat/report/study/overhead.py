@@ -11,7 +11,7 @@ from kiviat.report.html.panels import Key, common, panels, word
 
 
 def overhead_figures(table: Sequence[Summary], runs: Sequence[RunLabel]) -> list[Figure]:
-    """Host processor overhead against size: sending and receiving, the uncorrected availability dashed."""
+    """Return charts of host processor overhead against size; uncorrected availability is dashed."""
     overhead = (("hpo_send", "overhead", "send"), ("hpo_recv", "overhead", "receive"))
     availability = tuple(
         (f"hpo_{side}", metric, f"{name}{rest}")
@@ -19,7 +19,7 @@ def overhead_figures(table: Sequence[Summary], runs: Sequence[RunLabel]) -> list
         for metric, rest in (("availability", ""), ("availability_uncorrected", ", uncorrected"))
     )
     drawn = [_overhead("Overhead of a message", "s", overhead, table, runs)]
-    title = "Availability for work meanwhile"
+    title = "Availability for computation"
     if len(runs) > 1:
         for half, side in enumerate(("send", "receive")):
             of_side = availability[2 * half : 2 * half + 2]
@@ -75,7 +75,7 @@ def _overhead_traces(
     varying: Sequence[int],
     runs: Sequence[RunLabel],
 ) -> Iterator[Trace]:
-    """A colour for each side, or for each run where there are several; dashes where it is not corrected."""
+    """Yield traces with a colour per side, or per run if there are several; uncorrected ones are dashed."""
     sides = list(dict.fromkeys(str(key[1]).split(",")[0] for key in keys))
     for key in keys:
         place = int(str(key[0]))

@@ -1,4 +1,4 @@
-"""The sections of the page about studies; each is there only where a run has such data."""
+"""The sections of the page about studies; a section exists only if a run has its data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Published:
 
 @dataclass(slots=True)
 class StudySection:
-    """A section: what is drawn, and what stands in tables. `short` is its name in the bar."""
+    """A section with its charts and tables. `short` is its name in the navigation bar."""
 
     id: str
     short: str
@@ -55,59 +55,58 @@ _SECTIONS = (
         "effective",
         "b_eff",
         "Effective bandwidth",
-        "All ranks communicate at once. b_eff averages what the network carries over message sizes, and over "
-        "rings and random patterns; Lmax is the largest message.",
+        "All ranks communicate at once. b_eff averages the bandwidth over message sizes, and over rings and "
+        "random patterns; Lmax is the largest message.",
     ),
     (
         "dense",
         "Dense",
         "Dense communication",
-        "Everybody talks to everybody, phase by phase, each with other partners: what a process sends.",
+        "Every rank exchanges messages with every other, phase by phase: the bandwidth of a process.",
     ),
     (
         "pairs",
         "Pairs",
         "Distance, pairs and links",
-        "Who is far from whom, what a bisection carries, and which ranks and links are slow. In the maps "
-        "blue is the best pair, and lines stand between nodes.",
+        "Distances between ranks, bisection bandwidth, slow ranks and links. In the maps, blue is the best "
+        "pair, and lines separate nodes.",
     ),
     (
         "overhead",
         "Overhead",
-        "What messages and the system cost the processor",
-        "Overhead is the processor time that a message costs; availability is the share of the message’s "
-        "time that is left for work. Noise is what the system takes from cores that only compute.",
+        "Processor overhead and noise",
+        "Overhead is the processor time of a message; availability is the share of the message’s time that "
+        "remains for computation. Noise is the time that the system takes from computing cores.",
     ),
     (
         "congestion",
         "Congestion",
         "Congestion by other ranks",
-        "Some ranks are victims, the others congest the network meanwhile: how many times as long the "
-        "victims’ calls take. Mean of all calls, below it the 99th percentile.",
+        "Slowdown of some ranks’ calls (victims) while the other ranks congest the network: mean of all "
+        "calls, below it the 99th percentile.",
     ),
     (
         "programs",
         "Programs",
         "NAS Parallel Benchmarks",
-        "Eight programs that load processor, memory and network in eight ways. The bar is the time of an "
-        "average rank, phase by phase: computation, then messages and waiting for them.",
+        "Eight programs that stress processor, memory and network in different ways. The bar is the time of "
+        "an average rank by phase: computation, then messages and waiting for them.",
     ),
     (
         "applications",
         "Applications",
         "Applications",
-        "Small programs that stand for large ones. HPCCG solves a sparse system by conjugate gradients: "
-        "a product of matrix and vector, planes exchanged with two neighbours, and sums over all ranks. "
-        "Gears finds which faces of turning gears are near each other, wherever they are. LJ "
-        "is a liquid of atoms with short forces: rates are steps of an atom, and neighbours along three "
-        "sides exchange positions and forces.",
+        "Small programs that represent large ones. HPCCG solves a sparse system by conjugate gradients: "
+        "matrix-vector products, planes exchanged with two neighbours, and sums over all ranks. Gears finds "
+        "neighbouring faces of turning gears on all ranks. LJ is a liquid of atoms with short-range forces: "
+        "rates are atom steps per second, and neighbours in three dimensions exchange positions and forces.",
     ),
     (
         "replay",
         "Replay",
         "Recorded programs, replayed",
-        "The same calls on a modelled machine, and computation as its cores would do it. Communication is "
-        "all that is not computation: messages, and waiting for others.",
+        "The recorded calls on a simulated machine, with computation at the speed of its cores. "
+        "Communication is all time that is not computation: messages, and waiting for others.",
     ),
 )
 # Sections of figures of messages, which report.run.page draws.
@@ -161,7 +160,7 @@ def study_sections(
 
 
 def _published(runs: Sequence[Run], own: Sequence[effective.Line]) -> list[Published]:
-    """Predictions stand beside what was published of the machine that they are for."""
+    """Return published lines, with predictions for the same machines."""
     names = {
         place: [f"{one.machine} {one.mode}".strip() for one in model.published]
         for place, run in enumerate(runs)

@@ -1,4 +1,4 @@
-"""What the page says about studies in tables."""
+"""Tables of studies: quantities, congestion, slow links."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Quantities:
     notes: list[tuple[str, str]]
 
 
-# Notes that stand in other tables, or say at length what this machine does not measure.
+# Notes shown in other tables, and long reasons why this machine does not measure something.
 _ELSEWHERE = ("communication", "counters", "energy")
 
 
 def quantities(table: Iterable[Summary], benchmarks: Sequence[str]) -> list[Quantities]:
-    """The cases of these benchmarks, each with all that it reports."""
+    """Return the cases of these benchmarks with all their metrics."""
     cases: dict[tuple[str, str], list[Summary]] = {}
     for summary in table:
         if summary.benchmark in benchmarks:
@@ -55,7 +55,7 @@ def _conditions(summary: Summary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """An impact in words; `heat` is its shade in per cent, `hover` what is said when one points at it."""
+    """An impact in words; `heat` is its shade in percent, `hover` its tooltip."""
 
     mean: str
     p99: str
@@ -65,9 +65,9 @@ class Felt:
 
 @dataclass(frozen=True, slots=True)
 class Congestion:
-    """What one case of congestion found: a line for each victim, a cell for each of `congestors`.
+    """The impacts of one case of congestion: a line for each victim, a cell for each of `congestors`.
 
-    A line begins with what the victim has alone: its median, and what one call in a hundred undercuts.
+    A line starts with the victim alone: its median and its 99th percentile.
     """
 
     run: str
@@ -79,7 +79,7 @@ class Congestion:
 def congestion(
     grids: Iterable[Grid], summaries: Iterable[Summary], names: Mapping[str, str]
 ) -> list[Congestion]:
-    """For each case of congestion its table of impacts."""
+    """Return a table of impacts for each case of congestion."""
     values = {(s.run, s.case, s.metric): s for s in summaries if s.benchmark == "congestion"}
     found = []
     for grid in grids:
@@ -118,7 +118,7 @@ def _felt(impact: Impact, median: str) -> Felt:
         f"{three_digits(impact.mean)} ×",
         f"P99 {three_digits(impact.p99)} ×",
         round(100 * shade),
-        f"median beside it {median}; mean {three_digits(impact.mean)} times that alone{bounds}",
+        f"median during it {median}; mean {three_digits(impact.mean)} times that alone{bounds}",
     )
 
 
@@ -130,7 +130,7 @@ def _setting(grid: Grid) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sickness:
-    """What one case of sick_links named."""
+    """The slow ranks and links of one case of sick_links."""
 
     run: str
     conditions: str
@@ -138,7 +138,7 @@ class Sickness:
 
 
 def sickness(grids: Iterable[Grid], names: Mapping[str, str]) -> list[Sickness]:
-    """For each case of sick_links what it named, which may be nothing. `names` are labels of runs."""
+    """Return the slow ranks and links of each case, possibly none; `names` maps runs to labels."""
     cases: dict[tuple[str, str], list[Grid]] = {}
     for grid in grids:
         if grid.benchmark == "sick_links":

@@ -14,7 +14,7 @@ _MOST_SKETCHED = 16
 
 @dataclass(frozen=True)
 class Shape:
-    """A topology as a machine file has it, and what a cable and a hop cost there."""
+    """A topology of a machine file, with the cost of a cable and a hop."""
 
     kind: str
     nodes: int
@@ -48,7 +48,7 @@ def in_short(shape: Shape) -> str:
 
 
 def words(shape: Shape, network: Network) -> list[str]:
-    """What there is, how far it is, what a cable carries; the first line is the whole in short."""
+    """Return a summary line, then counts, distances and rates."""
     switches = len(network.divisors) - len(network.relays)
     lines = [in_short(shape)]
     if switches:
@@ -104,7 +104,7 @@ def count_of(count: int, nodes: bool) -> str:
 
 
 def cables(network: Network) -> dict[Pair, int]:
-    """How many cables lead from one vertex to another; the points of a long one are passed through."""
+    """Return the number of cables from one vertex to another; relay points are skipped."""
     out: dict[int, list[Arc]] = {}
     for arc in network.arcs:
         out.setdefault(arc.start, []).append(arc)

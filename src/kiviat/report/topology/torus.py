@@ -10,7 +10,7 @@ _MARGIN = 64.0
 
 
 def torus(dimensions: Sequence[int], width: float) -> Drawing:
-    """Of a long dimension the first ones and the last one; of a fourth and further ones nothing."""
+    """Draw three dimensions; long ones are abbreviated to their first nodes and the last."""
     drawn = [*dimensions[:3], *[1] * (3 - len(dimensions))]
     most = 10 if len(dimensions) == 2 else 5
     shown = [_shown(length, most) for length in drawn]
@@ -61,7 +61,7 @@ _STRAIGHT, _MISSING, _AROUND = range(3)
 def _joined(
     place: Sequence[int], axis: int, shown: Sequence[Sequence[int]], lengths: Sequence[int]
 ) -> Iterator[tuple[int, Sequence[float], Sequence[float]]]:
-    """What leads on along an axis: a cable, a line that is not shown whole, or an end that goes around."""
+    """Yield connections along an axis: cables, abbreviated lines, and wrap-around ends."""
 
     def moved(by: float) -> list[float]:
         return [value + by * (other == axis) for other, value in enumerate(place)]
