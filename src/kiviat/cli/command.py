@@ -21,7 +21,7 @@ from kiviat.launch.process.signals import Interrupted, Interruptible, in_words
 if TYPE_CHECKING:
     from kiviat.cli.options.request import Request
 
-# What launchers get to end their ranks, on other nodes too, when kiviat is killed.
+# Time for launchers to end their ranks, on other nodes too, when kiviat is killed.
 _GRACE_S = 3.0
 
 
@@ -86,7 +86,7 @@ def _refuse_deleted_directory() -> None:
 
 
 def _ended(error: BaseException, interrupted: int | None) -> int:
-    """Libraries may make another error of the one that a signal raised within them."""
+    """Return the exit code. A library may have replaced the error that a signal raised within it."""
     if interrupted is not None or isinstance(error, KeyboardInterrupt):
         return _interrupted(error, interrupted or signal.SIGINT)
     if isinstance(error, SystemExit):
@@ -94,7 +94,7 @@ def _ended(error: BaseException, interrupted: int | None) -> int:
     from kiviat.record.errors import InputError
 
     if isinstance(error, BrokenPipeError):
-        _forget_output()  # Whoever read us has gone, as `head` does.
+        _forget_output()  # The reader of our output has ended, as `head` does.
         return 128 + signal.SIGPIPE
     if isinstance(error, InputError):
         return _say(str(error), 2)
@@ -118,7 +118,7 @@ def _interrupted(error: BaseException, number: int) -> int:
 
 
 def _forget_output() -> None:
-    """What standard output did not take, Python would try to write once more at its exit, and complain."""
+    """Discard unwritten output, which Python would otherwise try to write again at its exit, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

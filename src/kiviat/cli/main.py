@@ -1,5 +1,5 @@
-"""Where a command begins. Nothing is imported here: until the handlers of signals stand, Ctrl-C finds
-Python's own, which shows where it was.
+"""Entry point of all commands. Nothing is imported here: until kiviat's signal handlers are installed, Ctrl-C
+meets Python's own, which prints a traceback.
 """
 
 TYPE_CHECKING = False

@@ -1,4 +1,4 @@
-"""What is printed can be printed, and steers no terminal: runs and files come from strangers."""
+"""Makes text safe to print: what strangers wrote into runs must not control a terminal."""
 
 from __future__ import annotations
 

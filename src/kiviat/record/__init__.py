@@ -1,4 +1,4 @@
-"""What a measurement is: types, units, schema, refusal of other versions."""
+"""Measurements: types, units, schemas, and the refusal of other versions."""
 
 from kiviat.record.errors import InputError
 from kiviat.record.schema import (

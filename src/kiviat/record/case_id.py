@@ -21,7 +21,7 @@ def case_id(benchmark: str, ranks: int, size: int | None, axes: Mapping[str, Sca
 
 
 def axis_text(value: Scalar) -> str:
-    """A value as identities and cases.txt spell it: true, false, and six digits of what is no whole number.
+    """Return the spelling of a value in identities and cases.txt: true, false, and six digits of fractions.
 
     The native program reads these words (native/benchmark/case.cpp) and returns the identity unchanged.
     """

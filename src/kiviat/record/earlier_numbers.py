@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# Of a benchmark: the number's name, the note that says it, and how; two groups are factors.
+# For each benchmark: the number, the note with it, and its pattern; two groups are factors.
 _IN_NOTES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "ptrans": (("order", "matrix", r"order (\d+)"),),
     "fft": (("n", "n", r"(\d+)(?: [x×] (\d+))?"),),

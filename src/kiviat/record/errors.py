@@ -2,4 +2,4 @@
 
 
 class InputError(Exception):
-    """What is wrong, the value seen, where, and what to do: one line. The command line exits with 2."""
+    """An error in one line: what is wrong, the value seen, where, and what to do. Kiviat exits with 2."""

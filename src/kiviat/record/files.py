@@ -9,12 +9,12 @@ import tomllib
 from pathlib import Path
 from typing import Any, BinaryIO
 
-# Of run.json of 100 launches on a million ranks it would be too little; of anything else it is plenty.
+# Too little for the run.json of 100 launches on a million ranks, plenty for everything else.
 LARGEST_BYTES = 1 << 30
 
 
 class IrregularFileError(OSError):
-    """What was to be read is `kind`: "a folder", "a FIFO", or "a device or socket"."""
+    """The file is not a regular file; `kind` is "a folder", "a FIFO", or "a device or socket"."""
 
     def __init__(self, name: str, mode: int) -> None:
         self.kind = (
@@ -24,8 +24,8 @@ class IrregularFileError(OSError):
 
 
 def read_text(path: Path, errors: str = "strict", largest_bytes: int = LARGEST_BYTES) -> str:
-    """The text, in which every line end is a newline alone. OSError for what is no file or too large,
-    ValueError for what is not UTF-8. Pipes and devices, which may never end, are not read.
+    """Return the text, with newlines as line ends. Raise OSError if the file is not regular or too large,
+    ValueError if it is not UTF-8. Pipes and devices, which may never end, are not read.
     """
     with open(path, encoding="utf-8-sig", errors=errors, opener=_regular) as file:
         size = os.fstat(file.fileno()).st_size

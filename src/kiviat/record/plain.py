@@ -1,4 +1,4 @@
-"""Names that others chose, as they may stand in the names of files and in job scripts."""
+"""Names chosen by others, made safe for file names and job scripts."""
 
 from __future__ import annotations
 

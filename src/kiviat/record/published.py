@@ -34,7 +34,7 @@ _BOUNDS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def keeps_bound(relation: str, published: float, value: float) -> bool | None:
-    """Whether `value` is on the side of `published` that the paper says; None where it gives a value, no
+    """Return whether `value` is on the published side of a bound; None if the paper gives a value, not a
     bound.
     """
     bound = _BOUNDS.get(relation)
@@ -43,7 +43,7 @@ def keeps_bound(relation: str, published: float, value: float) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a fact or statement says of how programs scale, for runs to be held against.
+    """A published claim about scaling, against which runs are compared.
 
     `asks` is one of what schema/published.schema.json lists. Without `benchmarks`, ours, it is of the machine
     whatever runs there. `kind` is strong, weak, or empty where both are meant; `size` that of the whole
@@ -88,7 +88,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a paper says in words: an ordering, or that something holds.
+    """A published statement: an ordering, or a property that holds.
 
     `says` is empty where `metric` is all of it. `scaling` are the claims about scaling in it.
     """
@@ -134,7 +134,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """What one paper published. Venue and year are None where they could not be verified."""
+    """Contents of one paper. Venue and year are None if they could not be verified."""
 
     name: str
     authors: tuple[str, ...]
@@ -157,7 +157,7 @@ class Paper:
 
 
 def uses() -> dict[str, str]:
-    """What each fact and statement of all papers may serve for, by its id."""
+    """Return the permitted use of each fact and statement of all papers, by id."""
     rows: list[Fact | Statement] = []
     for paper in papers():
         for system in paper.systems:

@@ -1,4 +1,4 @@
-"""How far the ranks of a case reach."""
+"""Distance between the ranks of a case: one node or several."""
 
 from __future__ import annotations
 

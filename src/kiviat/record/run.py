@@ -32,13 +32,13 @@ class Rank:
 
     @property
     def node_or_host(self) -> int | str:
-        """What ranks of one node have in common: its number, or its host name where there is no number."""
+        """Identity of the rank's node: its number, or its host name without one."""
         return self.host if self.node is None else self.node
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """What carried messages within a node (`near`) and between nodes (`far`), and how this is known."""
+    """Transports within a node (`near`) and between nodes (`far`), with the evidence for them."""
 
     near: str | None
     far: str | None
@@ -48,7 +48,7 @@ class Transport:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the ranks were asked to run: the node of each. `differences` says what was observed instead."""
+    """Requested node of each rank. `differences` says what was observed instead."""
 
     policy: str
     binding: str | None
@@ -99,7 +99,7 @@ class Launch:
         )
 
     def reaches(self, ranks: int) -> bool:
-        """Whether it had so many ranks, or more."""
+        """True if the launch had at least `ranks` ranks."""
         return (self.world or 0) >= ranks
 
 
@@ -233,7 +233,7 @@ class PlanOfRun:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What run.json says; times are ISO 8601 in UTC.
+    """Contents of run.json; times are ISO 8601 in UTC.
 
     `plan` is None of an ingested run. `where` has place, placement and binding as the command line asked for
     them; it and `benchmarks`, by name, are empty in runs of versions that did not keep them. `unverified` is

@@ -1,4 +1,4 @@
-"""Where the schemas are, which versions we read, and the refusal of all others."""
+"""Schemas, the versions that this kiviat reads, and the refusal of all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report needs to know of a benchmark, as `kiviat-bench --describe` says it and `run.json` keeps it.
+"""Traits of a benchmark that reports need, from `kiviat-bench --describe`, kept in `run.json`.
 
 Runs of earlier versions, and ingested ones, do not say it: `earlier_traits.json` does, for the benchmarks
 that there were then. A benchmark that comes later needs no line there.
@@ -45,7 +45,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """The defaults are those of a benchmark that nobody describes.
+    """Traits of one benchmark; the defaults are those of an undescribed one.
 
     `section` is that of the report, and `place` the benchmark's among those of the section; `tabled` says
     that a table there has its quantities. `scales` is the metric that speedup is of; `per_rank`: rates are of
@@ -64,7 +64,7 @@ class Traits:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Traits:
-        """Of what `--describe` calls "report"; keys of later versions are ignored."""
+        """Return the traits in the "report" object of `--describe`; keys of later versions are ignored."""
         problem = data.get("problem")
         return cls(
             section=data.get("section", ""),
@@ -85,7 +85,7 @@ class Traits:
 
 
 class TraitsByName(dict[str, Traits]):
-    """Traits by name of the benchmark; `Traits()` for one that nobody describes."""
+    """Traits by name of the benchmark; `Traits()` for an undescribed one."""
 
     def __missing__(self, name: str) -> Traits:
         return Traits()

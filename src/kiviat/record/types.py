@@ -36,7 +36,7 @@ class Metric:
     def once(
         cls, name: str, unit: str, value: float, better: str = "lower", derived_from: str | None = None
     ) -> Metric:
-        """A quantity of which there is one value; no sample where it follows from another metric's."""
+        """Return a metric with a single value; without samples if it is derived from another metric."""
         return cls(
             name=name,
             unit=unit,
@@ -69,7 +69,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Table:
-    """Values over axes, row-major (the last axis runs fastest); None where there is none.
+    """Values over axes, row-major (the last axis runs fastest); None for missing values.
 
     `axes` are (name, values) pairs: the shape of `values` is the numbers of values of the axes.
     """

@@ -1,4 +1,4 @@
-"""What our JSON Schemas ask of a value, and the first place in it where it is something else.
+"""Validation against our JSON Schemas: the first place at which a value violates its schema.
 
 Whatever comes from a file is held against its schema before anything reads it. What is read afterwards has
 the keys, types and words that the schema promises, texts that can be printed, and numbers of 64 bits.
@@ -18,7 +18,7 @@ from typing import Any
 from kiviat.record.schema import schema
 
 Part = Mapping[str, Any]
-# What is wrong with a value: where in it, and in words; None where nothing is.
+# The place of a violation and its description; None for a valid value.
 Wrong = tuple[str, str] | None
 Check = Callable[[Any], Wrong]
 
@@ -49,7 +49,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*")
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text. ValueError says why it is none; NaN and endless nesting are none."""
+    """Return the value of a JSON text. Raise ValueError for invalid text, NaN and excessive nesting."""
     try:
         return json.loads(text, parse_constant=_no_number)
     except RecursionError:
@@ -78,7 +78,7 @@ def _no_number(word: str) -> None:
 
 
 def _compiled(part: Part, whole: Part) -> Check:
-    """What holds a value against a part of a schema, made once: a run has a hundred thousand values."""
+    """Return the check for a part of a schema, compiled once because a run has a hundred thousand values."""
     while "$ref" in part:
         part = whole["$defs"][part["$ref"].rsplit("/", 1)[1]]
     if unknown := part.keys() - _WORDS:
@@ -142,7 +142,7 @@ def _of_list(part: Part, whole: Part) -> Check:
     items = part.get("items", {})
     inner = _compiled(items, whole) if items else _free
     numbers = set() if items.keys() - {"type", "description"} else set(_types(items))
-    # A table may have a million numbers, of which no more is asked.
+    # A table may have a million numbers, which need no further check.
     quick = bool(numbers) and numbers <= {int, float, type(None)}
 
     def check(value: list[Any]) -> Wrong:
@@ -179,7 +179,7 @@ _OF_ANY: Mapping[type, Check] = {str: _of_text, int: _of_whole, float: _of_numbe
 
 
 def _free(value: Any, depth: int = 0) -> Wrong:
-    """Of what the schema leaves open."""
+    """Check a value that the schema leaves open."""
     if not isinstance(value, dict | list):
         return _OF_ANY[type(value)](value) if type(value) in _OF_ANY else None
     if depth == _DEEPEST:

@@ -62,7 +62,7 @@ def refusing(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever read has gone: that is no fault of the name
+        raise  # the reader has ended: the name is not at fault
     except OSError as error:
         raise InputError(
             f"the {what} cannot be written to {path}: {error.strerror}; name another file"
@@ -70,9 +70,7 @@ def refusing(path: Path, what: str) -> Iterator[None]:
 
 
 def is_replaced(path: Path) -> bool:
-    """Whether a file with this name is there after writing; devices and pipes take what is written, and keep
-    nothing.
-    """
+    """True if writing leaves a file of this name; devices and pipes consume what is written."""
     target = _target(path)
     return not isinstance(target, int) and not _is_special(target)
 
@@ -88,7 +86,7 @@ def sync_directory(path: Path) -> None:
 
 
 def _target(path: Path) -> Path | int:
-    """Where links lead to: a file, or a descriptor of this process, as /dev/stdout does."""
+    """Return the target of symbolic links: a file, or a descriptor of this process, as for /dev/stdout."""
     for _ in range(_MOST_LINKS):
         folder = Path(os.path.realpath(path.parent))
         if folder == Path(f"/proc/{os.getpid()}/fd") and path.name.isdecimal():
@@ -119,7 +117,7 @@ def _write_through(file: BinaryIO, target: Path | int) -> None:
 
 
 def _keep_owner_and_mode(target: Path, handle: int) -> None:
-    """Of the file that is replaced; a new one has what the umask leaves."""
+    """Return the mode of the replaced file; a new file gets the default under the umask."""
     try:
         old = target.stat()
     except FileNotFoundError:

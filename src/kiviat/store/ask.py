@@ -1,4 +1,4 @@
-"""What a user asks in SQL."""
+"""Queries of users in SQL."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _answer(
 def _without_zones(
     connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement
 ) -> tuple[Any, list[str]]:
-    """What to execute for it, and the names of its columns."""
+    """Return the statement to execute for a query, and the names of its columns."""
     relation = connection.sql(statement)
     names = list(relation.columns)
     if not any(_ZONED in str(kind) for kind in relation.types):

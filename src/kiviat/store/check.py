@@ -1,4 +1,4 @@
-"""Whether records are what their schema says: DuckDB sees it at once, Python says where they are not.
+"""Validation of records against their schema: DuckDB finds violations quickly, Python locates them.
 
 Python takes too long over a hundred thousand records. So DuckDB tells of what kinds of values they are made,
 and which break a condition of the schema; only where something may be wrong is each line held against the
@@ -36,7 +36,7 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
 
 
 def is_suspect(connection: duckdb.DuckDBPyConnection, lines: str, records: str) -> bool:
-    """Whether a record may not be as the schema says; False is certain but for what stands in tables.
+    """True if a record may violate its schema; False is certain, except for the contents of tables.
 
     `lines` has one column of whole lines, `records` their values in columns but for samples and tables.
     """
@@ -93,14 +93,14 @@ def _breaks(part: Mapping[str, Any], of: str = "") -> str:
     return " OR ".join(conditions)
 
 
-# How a line without checksum begins. Its content is looked at by DuckDB, which is a hundred times faster.
+# Beginning of a line without checksum. DuckDB checks its content, a hundred times faster.
 _OLDER = f'{{"schema":"{UNSEALED_RECORD_SCHEMA}"'.encode()
 
 
 def refuse_damaged(readable: Path, name: Path) -> int:
-    """How many records have no checksum, since an older version wrote them.
+    """Return the number of records without a checksum, written by an older version.
 
-    InputError names the first line that is not as it was written, or no record of ours.
+    Raise InputError for the first line that was altered or is not a record.
     """
     unverified = 0
     with readable.open("rb") as lines:
@@ -112,7 +112,7 @@ def refuse_damaged(readable: Path, name: Path) -> int:
 
 
 def refuse_damaged_line(line: bytes, name: Path, number: int) -> None:
-    """Of a line that is not intact: it may be of an older version, or blank."""
+    """Check a line without a valid checksum: it may be of an older version, or blank."""
     older = line.startswith(_OLDER) and b'"crc32"' not in line[-40:]
     if line.strip() and not older:
         refuse_bad_line(line, name, number)
@@ -124,7 +124,7 @@ def refuse_bad_line(line: bytes, name: Path, number: int) -> None:
 
 
 def first_bad_line(readable: Path, name: Path) -> str | None:
-    """Which line is no record of ours and why, in one line that calls the file `name`."""
+    """Return, in one line about the file `name`, the first line that is not a record, and why."""
     with readable.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if reason := _reason(line):

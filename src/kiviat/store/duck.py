@@ -1,4 +1,4 @@
-"""What DuckDB must not do by itself: read names as patterns, or compute on when somebody has given up."""
+"""Keeps DuckDB from reading names as patterns and from computing on after an interrupt."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ROWS = 10_000
 
 @contextmanager
 def plain_names(files: Sequence[Path]) -> Iterator[list[str]]:
-    """Names of these files that mean them alone and can stand in SQL as they are.
+    """Yield names of these files for SQL that match no other file and need no quoting.
 
-    DuckDB takes names for patterns, whatever quotes them, and none that is not UTF-8. So it gets links.
+    DuckDB reads even quoted names as patterns and refuses names that are not UTF-8: it gets links.
     """
     with plain_folder() as (folder, name):
         for number, file in enumerate(files):
@@ -49,7 +49,7 @@ def rows_of(result: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
-    """What `work` returns. It queries in a thread, since no signal is heard while DuckDB computes."""
+    """Return the result of `work`, run in a thread because signals are not handled while DuckDB computes."""
     outcome: Future[_T] = Future()
     given_up = Event()
 

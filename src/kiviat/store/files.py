@@ -23,13 +23,13 @@ RECORDS_FILE = "records.jsonl"
 def read_run(path: Path) -> Run:
     """The run in the directory `path`; one whose writer died is interrupted.
 
-    InputError where there is none, or it is not as its schema says.
+    Raise InputError if it is missing or violates its schema.
     """
     return Run.from_json(read_run_json(path))
 
 
 def read_run_json(path: Path) -> dict[str, Any]:
-    """What run.json in the directory `path` says, as `read_run`, with names that the schema does not know."""
+    """Return run.json of the directory `path` as `read_run` does, but with keys unknown to the schema."""
     file = path / RUN_FILE
     try:
         run = parse_json(read_text(file))

@@ -62,7 +62,7 @@ class Writer:
 
     @property
     def here(self) -> bool:
-        """Whether this host and container can tell if the process lives."""
+        """True if this host and container can see the process."""
         return (self.host, self.ns) == (socket.gethostname(), _namespace())
 
     @property
@@ -115,7 +115,7 @@ def writing_jobs(path: Path) -> list[str]:
 
 
 def has_living_writer(path: Path) -> bool:
-    """Whether a process writes the run, as far as that can be seen from here."""
+    """True if a process visible from here is writing the run."""
     try:
         refuse_living(path)
     except InputError:

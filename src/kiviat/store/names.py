@@ -1,4 +1,4 @@
-"""Where runs live, and how users name them."""
+"""The folder of runs, and how users name them."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ def find_run(name: str, home: Path | None = None) -> Path:
 
 
 def call_run(path: Path) -> str:
-    """What to type for the run: its name, or its path where it is not with the others."""
+    """Return what a user types for the run: its name, or its path outside the folder of runs."""
     return path.name if path.parent == runs_home() else str(path)

@@ -99,7 +99,7 @@ def add_table(
 
 @dataclass(frozen=True)
 class _Sources:
-    """What stands behind FROM: runs, records without samples, records with them."""
+    """Sources behind FROM: runs, records without samples, records with them."""
 
     runs: str
     records: str

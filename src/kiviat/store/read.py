@@ -89,7 +89,7 @@ def read_lines(*names: str) -> str:
     return f"read_ndjson_objects([{files}], maximum_object_size={LARGEST_LINE_BYTES})"
 
 
-# What a Row has of its record, and what of its metric: in that order, and notes and numbers last.
+# Fields of a Row from its record, then from its metric; notes and numbers come last.
 _NAMES = [field.name for field in fields(Row)]
 _OF_RECORD = _NAMES[: _NAMES.index("metric")]
 _OF_METRIC = _NAMES[_NAMES.index("metric") : _NAMES.index("notes")]

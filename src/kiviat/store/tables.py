@@ -1,7 +1,7 @@
 """Reads the tables of a run's records, one record after the other.
 
-A matrix of all pairs of a thousand ranks has a million values, in every launch: whoever reads keeps what
-it needs. So no query here, as DuckDB would hold them all at once.
+A matrix of all pairs of a thousand ranks has a million values, in every launch: readers keep only what
+they need. So no query here, as DuckDB would hold them all at once.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from kiviat.record import InputError
 from kiviat.record.files import IrregularFileError, open_binary
 
 _BLOCK = 1 << 16
-# How every line that we write begins, in all versions.
+# Beginning of every record line, in all versions.
 _BEGINNING = b'{"schema":"kiviat.record/'
 
 
@@ -24,7 +24,7 @@ class TornTail:
 
 
 def torn_tail(records: Path) -> TornTail | None:
-    """What of a record stands after the last line end; None where nothing does, or nothing of ours."""
+    """Return the partial record after the last line end; None without one."""
     try:
         with open_binary(records) as stream:
             size = stream.seek(0, os.SEEK_END)

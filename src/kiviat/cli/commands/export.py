@@ -48,7 +48,7 @@ def execute(request: ExportRequest) -> int:
 
 
 def _format_of(target: Path | None) -> str:
-    """What the name says; CSV where it says nothing."""
+    """Return the format that the file's suffix names; CSV without a suffix."""
     suffix = target.suffix.lower() if target and is_replaced(target) else ""
     if suffix and suffix not in _SUFFIXES:
         raise InputError(

@@ -30,7 +30,7 @@ from kiviat.record.units import format_bytes, format_value
 from kiviat.store import find_run
 from kiviat.store.read import load
 
-# What a frame of 1514 bytes carries of a stream (docs/howto/emulated.md).
+# Stream payload and headers of a frame of 1514 bytes (docs/howto/emulated.md).
 _FRAME_PAYLOAD_BYTES, _HEADERS_BYTES = 1448, 66
 _PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 
@@ -86,7 +86,7 @@ def execute(request: ModelFitRequest) -> int:
 
 
 def _drafted(text: str, path: Path) -> Machine:
-    """What is no machine replaces no file, and neither does a model that is far off."""
+    """Write the file only if it is a valid machine and its predictions are close."""
     with TemporaryDirectory(prefix="kiviat-") as folder:
         draft = Path(folder) / path.name
         try:
@@ -97,7 +97,7 @@ def _drafted(text: str, path: Path) -> Machine:
 
 
 def _structure(runs: Sequence[Run], request: ModelFitRequest) -> Structure:
-    """What the runs say of the machine; they must be of one machine and one MPI."""
+    """Return the machine of the runs, which must agree on one machine and one MPI."""
     mpis = {(launch.mpi, launch.mpi_version) for run in runs for launch in run.launches}
     mpis.discard((None, None))
     if len(mpis) != 1:
@@ -143,7 +143,7 @@ def _rate(given: str | None, unit: str, option: str) -> float | None:
 
 
 def _emulated(run: Run) -> str | None:
-    """What an emulated cluster was asked to be; its nodes are all the same machine."""
+    """Return the specification of an emulated cluster, else None; its nodes are one real machine."""
     name = run.machine.name
     return name.partition(":")[2] if run.substrate == "emulated" and name.startswith("emulated:") else None
 
@@ -163,7 +163,7 @@ def _emulated_links(runs: Sequence[Run]) -> Spec | None:
 
 
 def _bucket(spec: Spec) -> Bucket | None:
-    """What nodes let pass at once, the bridge, and TCP's segments: whole frames after its headers. None where
+    """Return the bursts of nodes and of the bridge, and TCP's segments: whole frames without headers. None if
     links are not shaped.
     """
     shaping = shaping_of(spec)

@@ -132,7 +132,7 @@ def _others(request: PlaceRequest, program: Program, target: Target) -> dict[str
 
 
 def _given(program: Program, target: Target) -> Layout | None:
-    """The order in which the ranks were when they were counted, where it fits."""
+    """Return the placement of the ranks while they were profiled, if it fits."""
     if program.nodes is None or max(program.nodes) >= target.nodes:
         return None
     used = np.bincount(np.array(program.nodes), minlength=target.nodes)
@@ -165,7 +165,7 @@ def _print(
     print()
     print(_verdict(predictions, request.objective))
     if all(found.sockets is None for found in predictions.values()):
-        print(dim("nobody is bound to a socket; --bind core places ranks on sockets too"))
+        print(dim("ranks are not bound to sockets; --bind core places ranks on sockets too"))
     if request.no_scotch or scotch.program() is None:
         reason = "as asked" if request.no_scotch else "scotch_gmap is not installed (Debian: scotch)"
         print(dim(f"without Scotch's mapping to begin with: {reason}"))

@@ -154,7 +154,7 @@ def _planned(
 
 
 def _refuse_unplaceable(planned: _Planned) -> None:
-    """What does not fit is refused before anything starts."""
+    """Refuse what does not fit before anything starts."""
     substrate, toolchain = planned.substrate, planned.programs.toolchain
     refuse_beyond_memory(planned.plan, substrate)
     options = options_of(planned.request.where)

@@ -96,7 +96,7 @@ def _apart(layout: Layout, ranks: int) -> bool:
 def _replayed(
     request: WhatIfRequest, trace: Trace, base: Machine, changed: Machine
 ) -> tuple[list[Record], bool]:
-    """What a change of core.flops does to the given --speed is told apart from what it is."""
+    """Return the replay's options; a change of core.flops scales the given --speed."""
     options = options_of(placed(trace, request.ranks, request.where))
     speed = speed_of(trace, base, request.speed)
     gain = changed.numbers["core.flops"].value / base.numbers["core.flops"].value
@@ -193,7 +193,7 @@ def _print(
 
 
 def _slowest(machine: Machine, lines: Sequence[dict[str, object]], apart: bool) -> str:
-    """What may be in the way, where no change shows."""
+    """Return a hint why a change has no effect."""
     if not apart:
         return "All ranks are on one node; -n 2x1 puts one on each of two"
     sizes = [size for line in lines if isinstance(size := line["bytes"], int)]
@@ -211,7 +211,7 @@ def _value(value: object, unit: str) -> str:
 
 
 def _judged(ratio: float, better: str) -> str:
-    """Which way it went; less than one part in a thousand is nothing."""
+    """Return "better", "worse" or "equal"; changes below one part in a thousand are equal."""
     if abs(ratio - 1) < 1e-3:
         return "equal"
     return "better" if (ratio > 1) == (better == "higher") else "worse"

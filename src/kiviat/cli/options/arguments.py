@@ -87,7 +87,7 @@ _PAGE = _written("report", "HTML", ".html", ".htm")
 
 
 def parsed(given: Sequence[str] | None = None) -> Request:
-    """What the command line asks for. What follows `--`, and what `cc` gets, is not ours to read."""
+    """Return the request of the command line. Words after `--`, and those of `cc`, are passed on unread."""
     from kiviat.cli.options.request import CcRequest, request_of
 
     words = list(sys.argv[1:] if given is None else given)

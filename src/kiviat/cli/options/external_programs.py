@@ -28,7 +28,7 @@ class Foreign:
 
     @property
     def described(self) -> list[dict[str, Any]]:
-        """Of the benchmarks that it has, as kiviat-bench describes its own."""
+        """Descriptions of its benchmarks, in the form of kiviat-bench's own."""
         return described() if self.lammps else []
 
     @property
@@ -38,7 +38,7 @@ class Foreign:
 
 
 def foreign(request: RunRequest, resumed: Path | None, mpi: str | None) -> Foreign:
-    """What the command line, or the run to go on with, asks for. InputError where it is not installed."""
+    """Return the programs that the command line or the resumed run needs, or raise InputError."""
     names = _resumed(resumed) if resumed else _asked(request.what)
     lammps = [name for name in names if named(name)]
     if not lammps:
@@ -64,7 +64,7 @@ def with_plan_of_lammps(options: PlanOptions) -> PlanOptions:
 
 
 def _asked(options: PlanOptions) -> list[str]:
-    """The words, and what the plan has."""
+    """Return the benchmarks named on the command line and in the plan."""
     plan = named_plan(with_plan_of_lammps(options))
     return _benchmarks(options) + (plan_benchmarks(plan) if plan else [])
 

@@ -1,4 +1,4 @@
-"""What the name of a file on the command line means."""
+"""File names on the command line: profiles, traces, runs, outputs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from kiviat.record import is_replaced
 
 
 def names_profile(name: str) -> bool:
-    """Whether a user means a profile, and not a run."""
-    from kiviat.profile import is_profile  # what else reads files of runs need not wait for it
+    """True if the name is that of a profile, not of a run."""
+    from kiviat.profile import is_profile  # only where profiles are read: imports take time
 
     path = Path(name)
     if path.is_file():
@@ -18,7 +18,7 @@ def names_profile(name: str) -> bool:
 
 
 def names_trace(name: str) -> bool:
-    """Whether a user means a trace, and not a run."""
+    """True if the name is that of a trace, not of a run."""
     from kiviat.trace import is_trace  # likewise
 
     path = Path(name)
@@ -26,6 +26,6 @@ def names_trace(name: str) -> bool:
 
 
 def print_name(output: str | Path) -> None:
-    """Of the file that was written; a device or a pipe holds nothing to look for."""
+    """Print the name of a written file, but not that of a device or pipe, which keeps nothing."""
     if is_replaced(Path(output)):
         print(output)

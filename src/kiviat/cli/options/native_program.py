@@ -22,7 +22,7 @@ _ANSWER_TIMEOUT_S = 60.0
 
 
 def known_benchmarks(mpi: str | None) -> list[dict[str, Any]]:
-    """What is known of every benchmark without compiling anything: by the program, if it is built."""
+    """Return the description of every benchmark without compiling: from the program, if it is built."""
     try:
         toolchain = find_toolchain(mpi)
     except InputError:
@@ -44,7 +44,7 @@ def built(toolchain: Toolchain, product: str = PROGRAM) -> Path:
 
 
 def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
-    """What `kiviat-bench --describe` says about every benchmark, or would say once it is built."""
+    """Return what `kiviat-bench --describe` prints, or would print once it is built."""
     if not binary.exists():
         return shipped_benchmarks()
     try:

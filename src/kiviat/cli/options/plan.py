@@ -32,7 +32,7 @@ def named_plan(options: PlanOptions) -> str | None:
 
 
 def asked_plan(options: PlanOptions, known: list[dict[str, Any]], available: int) -> Plan:
-    """`available` ranks are used where the command line names no number."""
+    """Return the plan of the command line; without a number of ranks it uses `available`."""
     ranks = options.ranks
     if ranks is not None:
         available = max(expand_ranks(ranks, available, RankRule(), "-n"))
@@ -55,7 +55,7 @@ def asked_plan(options: PlanOptions, known: list[dict[str, Any]], available: int
 def _refuse_ranks_that_do_not_fit(
     ranks: str, available: int, names: list[str], known: list[dict[str, Any]]
 ) -> None:
-    """Who wants a program on 12 ranks that can do with 8 or 16 is told, and does not get 8."""
+    """Refuse 12 ranks for a program that needs a power of two, instead of running it on 8."""
     for benchmark in find_benchmarks([Benchmark.from_json(entry) for entry in known], names, COMMAND_LINE):
         rule = benchmark.ranks
         if rule.numbers != "any" and not expand_ranks(ranks, available, rule, "-n", strict=False):
@@ -82,7 +82,7 @@ def _mode(options: PlanOptions) -> str | None:
 
 
 def asked_once(options: PlanOptions) -> PlanOptions:
-    """Simulated time repeats itself: one launch, one call, unless the command line says otherwise."""
+    """Set one launch and one call, since simulated time repeats itself, unless the command line differs."""
     once = options.iterations is None and not options.pallas2
     return replace(options, launches=options.launches or 1, once=once)
 

@@ -8,7 +8,7 @@ from kiviat.plan import Plan
 from kiviat.record import InputError
 from kiviat.record.units import format_bytes
 
-# Of b_eff (bench/pattern/b_eff.cpp): its bounds, and what a rank keeps, room for six messages out and six in.
+# Bounds of b_eff (bench/pattern/b_eff.cpp), and its buffers in a rank: six messages out and six in.
 _LEAST_BYTES, _MOST_BYTES = 4096, 128 << 20
 _MESSAGES_KEPT = 12
 

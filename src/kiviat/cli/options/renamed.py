@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 _COMMANDS: Mapping[str, Sequence[str]] = {"machine": ("host",), "machines": ("model", "list")}
-# What each is called now, and how the value begins.
+# Present name of each, and the prefix of its value.
 _OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "run": {"--multi": ("--groups", "")},
     "profile": {"--crossing": ("--mpi-traffic", ""), "--waits": ("--wait-states", "")},

@@ -44,7 +44,7 @@ class PlanOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """Where ranks run. run.json keeps these names and values, so that a run can go on there."""
+    """Substrate and placement of ranks. run.json keeps these names and values, for resumed runs."""
 
     on: str | None = None
     ppn: int | None = None

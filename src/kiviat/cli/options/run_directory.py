@@ -1,4 +1,4 @@
-"""The directory of a new run, as the command line says it: below which folder, of which machine."""
+"""The directory of a new run: below the folder, and for the machine, that the command line names."""
 
 from __future__ import annotations
 

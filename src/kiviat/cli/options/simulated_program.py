@@ -1,4 +1,4 @@
-"""What runs of one program on a simulated machine have in common, be it built for that or recorded."""
+"""Common parts of runs of a program on a simulated machine, whether compiled for it or recorded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def refuse_benchmarks(request: RunRequest, instead: str) -> None:
 
 
 def refuse_options_of_programs(compute: float | None, speed: float | None) -> None:
-    """Where benchmarks are what runs."""
+    """Refuse options that benchmarks do not take."""
     if compute is not None:
         raise InputError(
             "--compute is for programs after --: how long a benchmark computes the machine's model says"
@@ -43,7 +43,7 @@ def refuse_options_of_programs(compute: float | None, speed: float | None) -> No
 
 
 def new_folder(path: Path) -> Path:
-    """Where the only launch of the run in `path` leaves its files."""
+    """Create and return the folder for the files of the run's only launch."""
     folder = path.absolute() / "launches" / "0"
     folder.mkdir(parents=True)
     return folder

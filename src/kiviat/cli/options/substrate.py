@@ -1,4 +1,4 @@
-"""Where a run takes place, as the command line says it: `--on`, `-n 8x2`, `--ppn`, `--place`, `--bind`."""
+"""The substrate that the command line asks for: `--on`, `-n 8x2`, `--ppn`, `--place`, `--bind`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kiviat.record.suggestion import suggestion
 
 
 def substrate_of(text: str | None) -> Substrate:
-    """What `--on` means: "native", "emulated:4x2,rate=1Gbit", or a scheduler in whose job we are."""
+    """Return the substrate of `--on`: "native", "emulated:4x2,rate=1Gbit", or our job's scheduler."""
     kind, _, rest = (text or "native").partition(":")
     if kind == "native" and not rest:
         return Native()
@@ -49,14 +49,14 @@ def mpi_on(text: str | None, mpi: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class DeclaredWatts:
-    """What a node or socket is said to take: as the native program reads it, and as run.json holds it."""
+    """Declared power of a node or socket, for the native program and for run.json."""
 
     control: str
     entry: dict[str, Any]
 
 
 def declared_watts(given: str | None, substrate: Substrate) -> DeclaredWatts | None:
-    """What `--watts` says, else the file of a simulated machine."""
+    """Return the power given by `--watts`, else that of a simulated machine's file."""
     if given is not None:
         asked = Watts.parse(given)
         sockets = substrate.machine.whole("node.sockets") if substrate.machine else None

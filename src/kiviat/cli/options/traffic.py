@@ -1,4 +1,4 @@
-"""Who sends how much to whom, for `kiviat place`: from a profile, or from a run that counted messages."""
+"""The traffic matrix for `kiviat place`: from a profile, or from a run that counted messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Program:
 
 
 def read_program(text: str, case: str | None) -> Program:
-    """Of a profile's path, or of a run as other commands name them; `case` chooses among those of a run."""
+    """Return the traffic of a profile (a path) or of a run's `case`; runs are named as in other commands."""
     path = Path(text)
     if path.is_file() and is_profile(path):
         if case is not None:
@@ -43,7 +43,7 @@ def read_program(text: str, case: str | None) -> Program:
 
 
 def _of_profile(profile: Profile) -> Program:
-    """What really crossed where the MPI counted it, else collectives by their participants."""
+    """Return the messages that the MPI itself counted, else collectives by their participants."""
     if missing := profile.ranks - int(profile.seen.sum()):
         raise InputError(
             f"{profile.path} lacks {missing} of {profile.ranks} ranks, which left nothing; "

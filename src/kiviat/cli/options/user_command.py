@@ -1,4 +1,4 @@
-"""Where `kiviat profile` and `kiviat trace` start a program: `--on`, `--place` and `--ppn`."""
+"""Substrate and placement under `kiviat profile` and `kiviat trace`: `--on`, `--place`, `--ppn`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kiviat.record import InputError
 
 
 def started(where: Where, words: Sequence[str], toolchain: Toolchain) -> tuple[Substrate, Starting]:
-    """What is to be entered first, and how the program starts there: as it is, where nothing is asked for."""
+    """Return the substrate to enter and how the program starts there: unchanged without such options."""
     options = options_of(where)
     if where.on is None and not options.places:
         return Native(), as_it_is(words)

@@ -86,7 +86,7 @@ def _places(machine: Machine, run: Run, folder: Path) -> dict[int, Path]:
     """For each number of ranks that a launch had, a file that says on which node each of them ran.
 
     As seen, whatever was asked for: the model's nodes may be more than those that took part, and have more
-    cores than those had slots. None where nobody saw it.
+    cores than those had slots. None if the positions are unknown.
     """
     files: dict[int, Path] = {}
     for launch in run.launches:

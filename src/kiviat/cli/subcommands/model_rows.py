@@ -98,7 +98,7 @@ def _validated(machine: Machine, sensitivity: bool) -> list[Judged]:
 
 
 def _judged(machine: Machine, questions: Sequence[Question]) -> list[Verdict]:
-    """All cases of all questions together, so that they run side by side and none of them twice."""
+    """Judge all questions. Their cases run together, in parallel and each only once."""
     asked = [
         Asked(
             machine, want.benchmark, want.ranks, want.bytes, want.axes, want.place, want.per_node, want.bind
@@ -115,7 +115,7 @@ def _next(records: Iterator[Record], count: int) -> list[Record]:
 
 
 def _teller(machine: Machine) -> Callable[[str], None]:
-    """What is being simulated, to a person who watches."""
+    """Return a function that shows the current simulation on a terminal."""
     if not sys.stderr.isatty():
         return lambda text: None
 

@@ -86,13 +86,13 @@ class _Runner:
 
 
 def _lines(layout: Layout, substrate: Substrate) -> list[str]:
-    """Of a place file. The nodes of an emulated cluster share the cores: nobody can be bound there."""
+    """Return the lines of a place file. Emulated nodes share cores, so ranks are not bound there."""
     places = [Place(place.node) if substrate.shares_cores else place for place in layout.places]
     return replace(layout, places=tuple(places)).lines()
 
 
 def _shared(substrate: Substrate) -> Path | None:
-    """Where the folder is that all nodes see: the temporary one of this machine, or the working directory."""
+    """Return a folder that all nodes see: the working directory; None for this machine's temporary one."""
     return None if substrate.is_this_machine else Path.cwd()
 
 

@@ -27,7 +27,7 @@ _MOST_SILENT = 5
 
 
 def job_of(request: RunRequest, plan: Plan, expected: Estimate, folder: Path) -> Request:
-    """What the job asks for: enough ranks for the largest launch, and time for the slowest course."""
+    """Return the job's resources: ranks for the largest launch, and time for the longest estimate."""
     options = dict(_option(word) for word in _words(request.where.on or ""))
     minutes = math.ceil(1.5 * expected.at_most_s / 60) + 5
     return Request(
@@ -53,7 +53,7 @@ def _option(word: str) -> tuple[str, str]:
 
 
 def _command(request: RunRequest, folder: Path) -> str:
-    """What runs in the job: the run goes on there, each time that the job starts.
+    """Return the job's command, which resumes the run each time that the job starts.
 
     -P: no module of the working directory, which may be a stranger's.
     """
@@ -176,7 +176,7 @@ def _sleep(seconds: float, interrupts: Interrupts) -> None:
 
 
 def _confirmed(what: str) -> bool:
-    """Whether the user wants the rest to be submitted; no where there is no terminal to ask at."""
+    """Ask whether to submit the rest; return False without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     print(f"{what}; submit the rest? [y/N] ", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Which jobs a run has had: noted in job.json by the kiviat that submits them, and in the run's lock."""
+"""Jobs of a run: noted in job.json by the kiviat that submits them, and in the run's lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kiviat.record.valid import parse_json
 from kiviat.store import forget_writer, refuse_living, writing_jobs
 
 JOB_FILE = "job.json"
-# What a scheduler is asked about: never an option. The note may be a stranger's.
+# Job identifiers, never options: the note may come from a stranger.
 _IDENTIFIER = re.compile(r"\w[\w.@\[\]-]*")
 
 
@@ -55,7 +55,7 @@ def release(folder: Path) -> None:
 
 
 def _noted_job(folder: Path) -> str:
-    """The last job submitted for the run, as its lock names it; "" if there is none."""
+    """Return the last job submitted for the run, as its lock names it, or ""."""
     try:
         note = parse_json(read_text(folder / JOB_FILE))
         return f"{note['scheduler']}:{note['job']}"

@@ -64,7 +64,7 @@ def execute(request: RunProgramRequest) -> int:
 
 
 def built_program(words: Sequence[str]) -> Path:
-    """What `kiviat cc` built. InputError where it did not, or where a word has blanks."""
+    """Return the program that `kiviat cc` built. Raise InputError for others, or for words with blanks."""
     if not words:
         raise InputError("there is nothing after --; give a program and its arguments")
     path = Path(words[0]).absolute()
@@ -81,8 +81,8 @@ def built_program(words: Sequence[str]) -> Path:
 
 
 def factor_of(compute: float | None) -> float:
-    """Of the time that computing takes: none, where none is given. With nonsense the simulator would hang or
-    abort.
+    """Return the simulator's options for computing time; none without one. Invalid values would make the
+    simulator hang or abort.
     """
     factor = 0.0 if compute is None else compute
     if not 0 <= factor < math.inf:

@@ -48,7 +48,7 @@ def execute(request: RunReplayRequest) -> int:
 
 
 def placed(trace: Trace, ranks: str | None, where: Where) -> Where:
-    """Where the ranks of a trace run: `-n` may say their number again, or how many stand on each node."""
+    """Return the placement of a trace's ranks: `-n` may repeat their number, or give ranks per node."""
     ranks, where = settled_shape(ranks, where)
     if ranks is not None and ranks != str(trace.ranks):
         raise InputError(
@@ -68,7 +68,7 @@ def _tell(
         return 2 if replayed.refused else code
     values = {metric.name: format_value(metric.mean, metric.unit) for metric in record.metrics}
     print(
-        f"{what}: {values['total_time']} of simulated time, of which ranks communicate "
+        f"{what}: {values['total_time']} of simulated time, in which ranks communicate "
         f"{values['communication_share']} (recorded: {format_value(trace.elapsed_s, 's')} of real time)"
     )
     messages = next(metric.mean for metric in record.metrics if metric.name == "network_messages")

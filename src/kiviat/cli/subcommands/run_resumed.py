@@ -1,5 +1,5 @@
-"""What a run to go on with says of itself. A stranger may have written it: it is compared with what this
-machine finds by itself or the command line names, and nothing in it is executed.
+"""Facts that a resumed run states. A stranger may have written them: they are compared with this machine and
+the command line, and nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _same_file(one: Path, other: str) -> bool:
 
 
 def resume_command(path: Path, request: RunRequest) -> str:
-    """What to type so that the run goes on, with what only the command line may say."""
+    """Return the command that resumes the run, with the options that only a command line may give."""
     words = ["kiviat", "run", "--resume", call_run(path)]
     given = {"launcher": request.where.launcher, "mpi": request.mpi, "lammps": request.lammps}
     for name, value in given.items():

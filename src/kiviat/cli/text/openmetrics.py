@@ -28,7 +28,7 @@ def _lines(run: Run, summaries: Sequence[Summary]) -> Iterator[str]:
             for statistic in ("median", "low", "high"):
                 value = getattr(summary, statistic)
                 if value is not None:
-                    # A name of its own, so that nobody's query takes a prediction for a measurement.
+                    # A separate name, so that no query takes a prediction for a measurement.
                     predicted = summary.clock == "simulated" and statistic == "median"
                     labels = _labels(run, summary, "predicted" if predicted else statistic)
                     yield f"{name}{{{labels}}} {value!r}"

@@ -1,4 +1,4 @@
-"""What machines counted phase by phase, as a table in the terminal."""
+"""Hardware counters of each phase, as a table in the terminal."""
 
 from __future__ import annotations
 
@@ -15,4 +15,6 @@ def print_phases(use: PhasesUse) -> None:
         for said in words:
             print(dim(f"{what}: {said}"))
     if use.missing:
-        print(dim(f"{counted(use.missing, 'rank')} left no counters: without MPI_Finalize there are none"))
+        print(
+            dim(f"{counted(use.missing, 'rank')} left no counters, because they did not reach MPI_Finalize")
+        )

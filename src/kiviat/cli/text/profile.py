@@ -45,7 +45,7 @@ def _labelled(use: Use) -> dict[str, Any]:
 
 
 def _known(value: Any) -> Any:
-    """JSON has no word for what is not a number."""
+    """Replace numbers that JSON cannot express by None."""
     if isinstance(value, dict):
         return {name: _known(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -61,7 +61,7 @@ def in_one_line(profile: Profile) -> str:
 
 
 def _clock(profile: Profile, use: Use) -> str:
-    """What shares are parts of."""
+    """Return the whole of which shares are parts."""
     clock = "simulated time" if profile.simulated else "time"
     return f"the {clock}" if use.threads == 1 else f"the {clock} of up to {counted(use.threads, 'thread')}"
 
@@ -141,7 +141,7 @@ def _print_calls(use: Use) -> None:
 
 
 def _moved(use: Use) -> list[str]:
-    """What is read from files, and written."""
+    """Return the bytes read from files, and written."""
     found = []
     for word, names in (("read", "read"), ("written", "write")):
         if amount := sum(call.bytes for call in use.files if names in call.name):
@@ -176,9 +176,7 @@ def _crossing(use: Use, profile: Profile) -> list[str]:
         )
         lines.append(f"{who} count: {format_bytes(inside)} on nodes, {format_bytes(across)} between them")
     if use.carried is not None and use.nodes is not None and use.nodes > 1:
-        lines.append(
-            f"what the nodes' interfaces sent meanwhile, whoever's it was: {format_bytes(use.carried)}"
-        )
+        lines.append(f"sent meanwhile by the nodes' interfaces, by all programs: {format_bytes(use.carried)}")
     return lines
 
 

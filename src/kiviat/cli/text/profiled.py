@@ -1,4 +1,4 @@
-"""What `kiviat profile` says at its end."""
+"""Final output of `kiviat profile`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kiviat.profile import read_profile
 
 
 def tell(ended: Profiled) -> None:
-    """Of each profile, what it found in one line, and what it lacks."""
+    """Print one line of results for each profile, and what it lacks."""
     for path in ended.profiles:
         profile = read_profile(path)
         say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")

@@ -1,4 +1,4 @@
-"""How far a run is: one line that changes on a terminal, a line per launch elsewhere."""
+"""Progress of a run: one line that changes on a terminal, a line per launch elsewhere."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from kiviat.report.scaling.text import (
     verdict_text,
 )
 
-# Of the sizes of a benchmark's messages, how many are shown; CSV, JSON and the page have all.
+# Message sizes shown for a benchmark; CSV, JSON and the page have all.
 _MAX_SIZES = 6
 
 

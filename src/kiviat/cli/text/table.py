@@ -51,7 +51,7 @@ def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_json(value: object) -> None:
-    """What is no finite number is null, which JSON has a word for."""
+    """Print JSON; infinities and NaN become null."""
     print(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False))
 
 
@@ -68,7 +68,7 @@ def coloured() -> bool:
 
 
 def _plain(value: object) -> object:
-    """What JSON can say of it."""
+    """Return the value in terms of JSON."""
     if isinstance(value, float | Decimal):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -62,7 +62,7 @@ def _print(trace: Trace) -> None:
     took = UNAVAILABLE if trace.elapsed_s is None else format_value(trace.elapsed_s, "s")
     computed = trace.computed_s
     print(
-        f"\nrecorded: {in_one_line(trace)}; {took} of real time, of which ranks computed "
+        f"\nrecorded: {in_one_line(trace)}; {took} of real time, in which ranks computed for "
         f"{format_value(min(computed), 's')} to {format_value(max(computed), 's')}"
     )
     if trace.rate:

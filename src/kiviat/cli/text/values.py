@@ -11,7 +11,7 @@ from kiviat.record.units import format_range
 
 
 def interval(summary: Summary) -> str:
-    """ "1.20 – 1.27 µs", or why there is none."""
+    """Return "1.20 – 1.27 µs", or why there is no interval."""
     if summary.low is None or summary.high is None:
         return "too few launches"
     return format_range(summary.low, summary.high, summary.unit)
@@ -32,7 +32,7 @@ _FALLBACKS = {"barrier": "started by a barrier", "mixed": "started by a barrier 
 
 
 def notes(summary: Summary, expected_sync: str | None) -> str:
-    """What a reader should know about one line of a table."""
+    """Return the remarks on one line of a table."""
     words = [] if summary.converged or summary.clock != "wall" else ["not converged"]
     words += ["oversubscribed"] if summary.oversubscribed else []
     if summary.sync != expected_sync and summary.sync in _FALLBACKS:
@@ -41,7 +41,7 @@ def notes(summary: Summary, expected_sync: str | None) -> str:
 
 
 def failures(rows: Sequence[Row], most: int = 5) -> list[str]:
-    """What failed or was skipped and why; equal reasons are told once."""
+    """Return what failed or was skipped, and why; equal reasons are grouped."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.outcome != "ok":

@@ -23,7 +23,7 @@ _MOST_IMPORTANT = 3
 
 
 def print_verdict(path: Path, report: Path | None) -> None:
-    """The report is written even where standard output is closed; BrokenPipeError then says so."""
+    """Write the report even if standard output is closed; BrokenPipeError is raised afterwards."""
     run, rows, _ = load(path)
     tables = grids(load_tables(path))
     closed = None
@@ -46,7 +46,7 @@ def _print_findings(path: Path, run: Run, rows: Sequence[Row], tables: Sequence[
         print(f"{done} measured in {counted(len(run.launches), 'launch')}")
     for line in failures(rows):
         print(line)
-    # What failed has just been told.
+    # Failures have just been printed.
     found = [one for one in findings(summarise(rows), [run], rows, tables) if one.kind != "failures"]
     for number, finding in enumerate(top(found, _MOST_IMPORTANT), 1):
         print(f"{number}. {finding.headline}")

@@ -1,4 +1,4 @@
-"""Who waited for whom, as tables in the terminal."""
+"""Wait states, as tables in the terminal."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def print_waits(use: WaitUse) -> None:
 
 
 def facts_of(profile: Profile) -> dict[str, Any] | None:
-    """For JSON: what is printed, and each rank, call, kind and rank that it waited for; None where nobody
-    asked.
+    """Return wait states for JSON: what is printed, and each rank, call, kind and cause. None without a
+    recording.
     """
     use, waits = wait_use_of(profile), profile.waits
     if use is None or waits is None:
