@@ -11,7 +11,7 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.record import data_path
 
 NATIVE = data_path("native")
-FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-fsyntax-only", f"-I{NATIVE}"]
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-fsyntax-only", f"-I{NATIVE}"]
 FOLDERS = ("driver", "benchmark", "measure", "results", "meters", "kernels", "platform", "support")
 HEADERS = sorted(path for folder in FOLDERS for path in (NATIVE / folder).glob("*.hpp"))
 

@@ -38,7 +38,7 @@ class Grown {
   std::int64_t room_ = 0;
 };
 
-// Of an atom; the fourth number fills it up to a register, and is 0.
+// A vector of an atom, padded to the width of a register by a fourth number, which is 0.
 struct alignas(32) Four {
   double x = 0, y = 0, z = 0, none = 0;
   double& operator[](std::size_t side) { return side == 0 ? x : side == 1 ? y : z; }
@@ -50,7 +50,7 @@ class Atoms {
   std::int64_t own = 0, all = 0;  // with ghosts
   Grown<Four> position, velocity, force;
 
-  // For so many with ghosts, and one more: `nobody`, which is far from all others.
+  // Makes room for `count` atoms including ghosts, and for one more, nobody(), which is far from all others.
   void make_room(std::int64_t count) {
     for (Grown<Four>* const one : {&position, &velocity, &force}) one->make_room(count + 1);
   }

@@ -8,7 +8,7 @@
 
 namespace kiviat::app {
 
-// What one rank has of it: planes first_z .. first_z + nz - 1 of `all_z`.
+// The part of one rank: planes first_z .. first_z + nz - 1 of `all_z`.
 struct Chimney {
   static constexpr double diagonal = 27, off_diagonal = -1;
 
@@ -35,8 +35,8 @@ struct Chimney {
   }
   std::int64_t all_nonzeros() const { return (3 * nx - 2) * (3 * ny - 2) * (3 * all_z - 2); }
 
-  // The columns of this rank: the plane below its own, its own, the plane above; also where a plane is nobody's. So row
-  // i has its diagonal element in column i + plane().
+  // The columns of this rank: the plane below its own, its own, the plane above, even at the ends of the
+  // domain. So the diagonal element of row i is in column i + plane().
   std::int64_t columns() const { return rows() + 2 * plane(); }
 
   // Calls use(column, value) for each element of row i of this rank.

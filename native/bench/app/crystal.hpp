@@ -1,5 +1,5 @@
-// How the Lennard-Jones liquid begins: a face-centred cubic crystal with the velocities that LAMMPS gives it in its
-// benchmark in.lj, all in reduced units (sigma, epsilon and the mass of an atom are 1).
+// Initial state of the Lennard-Jones liquid: a face-centred cubic crystal with the velocities that LAMMPS gives it in
+// its benchmark in.lj, all in reduced units (sigma, epsilon and the mass of an atom are 1).
 #pragma once
 
 #include <algorithm>

@@ -50,7 +50,7 @@ inline Box box_of(const std::array<Vector, 4>& corners) {
   return box;
 }
 
-// How far a box is made larger on all sides, so that those of two faces overlap if they are near each other.
+// Margin by which a box is enlarged on all sides, so that the boxes of two faces overlap if the faces are near.
 struct Reach {
   float length;  // half of the distance between faces that are near
   float share;   // or so much of a box' longest side, as phdMesh has it
@@ -216,7 +216,7 @@ class FaceSearch {
     return {contacts_.data(), count_};
   }
 
-  // Of the last search: tests of two boxes, and faces that were looked at to find what to test.
+  // Counts of the last search: tests of two boxes, and faces visited to find candidates.
   std::size_t tested() const { return tested_; }
   std::size_t selected() const { return selected_; }
   std::size_t bytes() const {

@@ -1,6 +1,6 @@
-// What one rank has of the gears: the elements dealt out to it, a layer of others' elements around them (ghosts), the
-// nodes of both, and with whom it shares which. Who has an element follows from its number; so each rank knows by
-// itself what it shares.
+// The part of the gears on one rank: its elements, a layer of others' elements around them (ghosts), the nodes of both,
+// and the ranks with which it shares which. The owner of an element follows from its number; so each rank finds without
+// communication what it shares.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class GearMesh {
   Vector position(std::int32_t node) const { return {x_[index(node)], y_[index(node)], z_[index(node)]}; }
   double value(std::int32_t node) const { return value_[index(node)]; }
 
-  // What others have sent of a node that is theirs.
+  // Stores values that the owner of a node has sent.
   void set(std::int32_t node, const Vector& at, double value) {
     x_[index(node)] = at[0], y_[index(node)] = at[1], z_[index(node)] = at[2], value_[index(node)] = value;
   }
@@ -125,7 +125,7 @@ class GearMesh {
   }
   double additions() const { return static_cast<double>(8 * element_nodes_.size() + around_.size()); }
 
-  // Whether elements make this rank and the other one share it, as they do not share faces, each of which has one.
+  // True if it is shared because of elements; faces are not shared, as each belongs to one element.
   bool shares(const Sharing& one) const {
     if (one.entity & Sharing::face_bit) return false;
     const auto gear = static_cast<std::int64_t>(one.entity / Gear::nodes);

@@ -1,4 +1,4 @@
-// What the steps of Gears must have found, from the geometry alone: without mesh, ranks and messages.
+// Expected results of the steps of Gears, from the geometry alone: without mesh, ranks and messages.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace kiviat::app {
 
-// How many contacts there are, and a sum over them that hardly any others have, in whatever order they are.
+// Number of contacts, and a checksum over them that does not depend on their order.
 struct Contacts {
   std::uint64_t count = 0, sum = 0;
 

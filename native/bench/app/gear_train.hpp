@@ -12,7 +12,7 @@
 
 namespace kiviat::app {
 
-// What is the same for all gears. Elements lie around the axis, outwards from it and along it; numbers go along it
+// The common properties of all gears. Elements lie around the axis, outwards from it and along it; numbers go along it
 // first, then around, then outwards, and so do those of nodes. A face is the outer one of an outermost element.
 struct Gear {
   static constexpr int around = 62, layers = 4, slices = 8;
@@ -49,7 +49,7 @@ struct Gear {
   }
 };
 
-// Where the spokes of gears are, of those that turn forwards and of those that turn backwards, by so many radians.
+// Angles of the spokes, in radians, of gears that turn forwards and of those that turn backwards.
 class Turn {
  public:
   explicit Turn(double radians) {

@@ -97,7 +97,8 @@ class Program {
   void operator()() {
     if (!deal_out()) return;
     phases_.reset();
-    // What is kept of a step for the checks is no part of it: each step begins together. Simulated, it takes no time.
+    // Keeping data for the checks is no part of a step: each step begins together. On a simulated machine it takes no
+    // time.
     const bool apart = !t_.deterministic();
     double time_s = 0;
     t_.measured("gears", [&] {
@@ -281,7 +282,7 @@ class Program {
     phases_(refresh, [&] { refresh_ghosts(); });
   }
 
-  // Who has a node tells all others that have it.
+  // The owner of a node sends its values to all others that have it.
   void refresh_ghosts() {
     for (const auto& [rank, nodes] : mesh_->incoming()) post_.receive(nodes_in_[rank], nodes.size(), rank, nodes_tag);
     for (const auto& [rank, nodes] : mesh_->outgoing()) {
@@ -416,7 +417,7 @@ class Program {
     });
   }
 
-  // What the checks have of a step. It is no part of a step, and takes a part of its time.
+  // Keeps the results of a step for the checks, outside of the time of the step.
   void keep(const Turn& turn) {
     Contacts contacts;
     contacts.count = found_.count;
@@ -469,7 +470,7 @@ class Program {
   }
 
   void add_sharing(std::vector<Sharing>& now) {
-    // Where it is in the message in which it came.
+    // Its position in the message in which it came.
     std::vector<bool> near(others_.size());
     for (const Contact& contact : found_)
       if (contact.range >= own_.size()) near[contact.range - own_.size()] = true;
@@ -535,7 +536,7 @@ class Program {
     t_.report("rebalance_time", rebalance_s_);
     phases_.tell(t_);
 
-    // Of all steps, in their order; of this rank, and then of all.
+    // Results of all steps, in their order: of this rank, then of all ranks.
     std::vector<std::uint64_t> mine{first_.count, first_.sum};
     for (const Contacts& step : tallies_) mine.insert(mine.end(), {step.count, step.sum});
     mine.push_back(shared_);
@@ -568,10 +569,10 @@ class Program {
 
   // --- whether it is right ------------------------------------------------------------------------------------------
 
-  // What has come of faces is what their owners must have.
+  // Received faces must be those of their owners.
   bool check_came() { return t_.confirm(wrong_face_.empty(), wrong_face_); }
 
-  // What has come is what was sent, in all, and what all have is the same for all.
+  // The sums of received and of sent messages must agree, and shared data must be the same everywhere.
   void check_messages() {
     t_.confirm(post_.all_came(), "what has come in messages is not what was sent");
     const std::uint64_t same[2] = {gathered_.sum(), ~gathered_.sum()};
@@ -601,8 +602,8 @@ class Program {
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // Nodes are where they began, and where they must be; the field is the same to the last bit whoever has the elements;
-  // and in no step anything remained shared that had not been before.
+  // Nodes must be where they began, and where the geometry puts them; the field must be the same to the last bit on any
+  // distribution of the elements; and no step may have added anything shared.
   void check_mesh() {
     const Turn first(0), last = turn_of(steps_ - 1);
     double furthest = 0;
@@ -638,7 +639,7 @@ class Program {
   static constexpr int key_bits = 16;
   static constexpr double rounding = 1e-14;
 
-  // Of a message with faces of others: whose, and which of others_ they are.
+  // The sender of a message with faces, and their range in others_.
   struct Source {
     int rank;
     std::size_t begin, count;

@@ -28,7 +28,7 @@ namespace kiviat::app {
 
 class Ghosts {
  public:
-  // Of atoms up to `reach` away.
+  // Ghosts are atoms up to `reach` away.
   Ghosts(MPI_Comm comm, const Subdomain& domain, double reach)
       : comm_(comm), domain_(domain), reach_(reach), computed_(host::carries_payload()) {
     MPI_Comm_rank(comm, &rank_);
@@ -52,7 +52,7 @@ class Ghosts {
     return sum;
   }
 
-  // Who is whose ghost from now on, and where they are; there were none. Collective, as all that follow.
+  // Finds the ghosts and sends their positions, where there were none before. Collective, as all functions below.
   void find(Atoms& atoms) {
     const std::vector<Swap>* previous = nullptr;
     std::int64_t before = atoms.own;
@@ -80,7 +80,7 @@ class Ghosts {
     }
   }
 
-  // Where they are now.
+  // Sends the current positions of the ghosts.
   void update(Atoms& atoms) {
     for (std::vector<Swap>& round : rounds_) {
       for (Swap& swap : round) receive(swap.received, swap.count, swap.from, swap.step);
@@ -148,7 +148,7 @@ class Ghosts {
   struct Moving {
     Vector position, velocity;
   };
-  // Of positions to `to` and from `from`, of forces the other way round.
+  // Positions go to `to` and come from `from`, forces the other way round.
   struct Swap {
     std::size_t side;
     int step, hop, to, from;
@@ -158,7 +158,7 @@ class Ghosts {
     Grown<Vector> sent = {}, received = {};
   };
 
-  // Of atoms begin .. end - 1 those near the end of the side at which they leave.
+  // Selects, of atoms begin .. end - 1, those near the end of the side at which they leave.
   void choose(Swap& swap, const Atoms& atoms, std::int64_t begin, std::int64_t end) {
     const double thickness = domain_.thickness(swap.side), depth = std::min(reach_ - swap.hop * thickness, thickness);
     const double candidates = static_cast<double>(end - begin);
@@ -208,7 +208,8 @@ class Ghosts {
     }
   }
 
-  // How many have left at the lower end of a side, and at the upper one. The last ones take the places of those.
+  // Removes the atoms that have left at the lower and at the upper end of a side, and returns their numbers. The last
+  // atoms fill the gaps.
   std::array<std::int64_t, 2> take_leaving(Atoms& atoms, std::size_t side) {
     std::array<std::int64_t, 2> leaving{};
     for (std::int64_t i = 0; i < atoms.own;) {

@@ -1,7 +1,7 @@
-// Who is near to whom: atoms are sorted into cells, and each pair of which one atom at least is this rank's is written
-// down once (W. Mattson and B. M. Rice, "Near-neighbor calculations using a modified cell-linked list method", Comput.
-// Phys. Commun. 119, 1999). Each rank has only those ghosts with whom pairs are its own, so a pair with a ghost is
-// never looked at twice.
+// The list of neighbours: atoms are sorted into cells, and each pair with at least one atom of this rank is listed once
+// (W. Mattson and B. M. Rice, "Near-neighbor calculations using a modified cell-linked list method", Comput. Phys.
+// Commun. 119, 1999). Each rank has only those ghosts with whom pairs are its own, so a pair with a ghost is never
+// looked at twice.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace kiviat::app {
 
-// That may be near, with their coordinates side by side.
+// Atoms that may be near, with their coordinates side by side.
 struct Candidates {
   std::vector<double> x, y, z, squared;
   std::vector<std::int32_t> who;
@@ -96,8 +96,8 @@ class HalfList {
     std::swap(atoms.velocity, atoms.force);
   }
 
-  // Of own atoms as they were sorted, and ghosts. Empty where more are in one place than in any liquid: what is garbled
-  // takes no time.
+  // Builds the list of own atoms, as sorted, and ghosts. It is empty where atoms are denser than in any liquid, so that
+  // corrupt data costs no time.
   void build(const Atoms& atoms) {
     const std::int64_t own = atoms.own, all = atoms.all;
     atoms_ = 0, pairs_ = 0;
@@ -141,8 +141,7 @@ class HalfList {
     Cell cell;
     for (std::size_t side = 0; side < 3; ++side) {
       const double at = (point[side] - low_[side]) * of_length_[side];
-      cell[side] =
-          at > 0 ? static_cast<int>(std::min(at, size_[side] - 1.0)) : 0;  // what is no number is in the first one
+      cell[side] = at > 0 ? static_cast<int>(std::min(at, size_[side] - 1.0)) : 0;  // NaN is in the first one
     }
     return number(cell);
   }

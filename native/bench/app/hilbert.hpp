@@ -1,4 +1,4 @@
-// Where a cell of a cube lies on Hilbert's curve through all of its cells (C. Hamilton and A. Rau-Chaplin, "Compact
+// Position of a cell of a cube on Hilbert's curve through all of its cells (C. Hamilton and A. Rau-Chaplin, "Compact
 // Hilbert indices", Inf. Process. Lett. 105(5), 2008, section 2): neighbours on the curve are neighbours in space.
 #pragma once
 

@@ -221,7 +221,7 @@ class Program {
 
   // --- whether it is right -----------------------------------------------------------------------------------
 
-  // What the ranks have is the whole, by its closed form; and their sums are.
+  // The parts of all ranks must add up to the whole, which has a closed form.
   void check_counts() {
     double mine[3] = {static_cast<double>(rows_), static_cast<double>(nonzeros_), 0}, all[3];
     for (std::int64_t i = 0; i < rows_; ++i) mine[2] += b_[i];
@@ -338,7 +338,7 @@ class Program {
     return numbers;
   }
 
-  // Of the matrix on this rank, about: an eighth of a column number for each element, and lines along x filled up.
+  // Estimated bytes of the matrix on this rank: an eighth of a column number for each element, lines along x padded.
   double matrix_bytes() const {
     const double filled_up =
         static_cast<double>(3 * RunMatrix::padded(chimney_.nx)) / static_cast<double>(3 * chimney_.nx - 2);

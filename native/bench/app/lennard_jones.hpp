@@ -15,7 +15,7 @@ namespace kiviat::app {
 struct LennardJones {
   static constexpr double cutoff = 2.5;
 
-  // Of a pair whose distance has this square: its energy, and its force times its distance.
+  // Returns the energy of a pair at this squared distance, and its force times the distance.
   static std::pair<double, double> of(double squared) {
     const double sixth = 1 / (squared * squared * squared);
     return {4 * sixth * (sixth - 1), 24 * sixth * (2 * sixth - 1)};

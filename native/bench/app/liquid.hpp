@@ -25,7 +25,7 @@
 
 namespace kiviat::app {
 
-// Of all atoms, as LAMMPS defines and prints them: energies are those of an atom.
+// State variables of all atoms, as LAMMPS defines and prints them: energies are per atom.
 struct Thermodynamics {
   double temperature = 0, potential = 0, total = 0, pressure = 0;
 
@@ -35,7 +35,7 @@ struct Thermodynamics {
     return {squared_velocities / (3 * atoms - 3), potential, potential + squared_velocities / 2 / atoms,
             (squared_velocities + virial) / (3 * crystal.volume())};
   }
-  // Of the crystal that it begins with, by sums over its lattice.
+  // Values of the initial crystal, by sums over its lattice.
   static Thermodynamics at_start(const Crystal& crystal) {
     const double atoms = static_cast<double>(crystal.atoms());
     const auto [energy, virial] = Crystal::lattice_sums(LennardJones::cutoff, LennardJones::of);
@@ -131,7 +131,7 @@ class Liquid {
     MPI_Allreduce(mine.data(), all.data(), 4, MPI_DOUBLE, MPI_SUM, comm_);
     return all;
   }
-  // Of positions and velocities on this rank: whoever has the same has the same atoms, to the last bit.
+  // Fingerprint of positions and velocities on this rank: equal ones mean equal atoms, to the last bit.
   std::uint64_t fingerprint() const {
     std::uint64_t sum = 0;
     for (std::int64_t i = 0; i < atoms_.own; ++i)
@@ -149,9 +149,8 @@ class Liquid {
  private:
   static double squared(const Four& v) { return v.x * v.x + v.y * v.y + v.z * v.z; }
 
-  // What is taken off velocities, so that all together are at rest, and by what they are then multiplied to be as warm
-  // as the crystal is to begin with. Learnt once: sums over ranks need not be the same again, to the last bit, and
-  // steps that are made again are to be.
+  // Correction of the initial velocities: the mean velocity to subtract, and the factor for the initial temperature.
+  // Computed once: sums over ranks may differ in the last bit, and repeated steps must not.
   struct Rest {
     Vector mean;
     double factor;

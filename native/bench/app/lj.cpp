@@ -117,7 +117,7 @@ class Program {
 
   // --- whether it is right -----------------------------------------------------------------------------------
 
-  // What is found first is told: the rest follows from it.
+  // Only the first deviation is reported: the others follow from it.
   void check(bool good, const std::string& wrong) { good_ = good_ && t_.confirm(good, wrong); }
   void check_near(const char* what, double found, double expected, double tolerance) {
     char words[160];
@@ -188,8 +188,8 @@ class Program {
     for (std::size_t side = 0; side < 3; ++side) force[side] += strength * apart[side];
   }
 
-  // What one message or kernel did not do leaves no trace in an energy: so all is made again, and must be the same to
-  // the last bit on every rank.
+  // An energy does not show that a message or a kernel was left out: so all steps are repeated, and the result must be
+  // the same to the last bit on every rank.
   void check_again(const Thermodynamics& end, std::uint64_t fingerprint) {
     liquid_.begin();
     liquid_.run(steps_);

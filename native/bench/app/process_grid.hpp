@@ -1,4 +1,4 @@
-// How many ranks there are along each side of a box.
+// Numbers of ranks along each side of a box.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ struct ProcessGrid {
     return surface(static_cast<double>(cells[0]) / ranks[0], static_cast<double>(cells[1]) / ranks[1],
                    static_cast<double>(cells[2]) / ranks[2]);
   }
-  // Where each rank has as much, the box that is nearest to a cube.
+  // The smallest surface is that of the box nearest to a cube, if all ranks have equal parts.
   double surface_of_all(const Cells& cells) const {
     return surface(static_cast<double>(cells[0]) * ranks[0], static_cast<double>(cells[1]) * ranks[1],
                    static_cast<double>(cells[2]) * ranks[2]);

@@ -38,7 +38,7 @@ class Seal {
   std::uint64_t sum_ = 0;
 };
 
-// What has not come yet: all bits set, which is no number and no place.
+// Marks data that has not come yet: all bits are set, which is neither a number nor an index.
 template <class Record>
 void blank(std::vector<Record>& records, std::size_t count) {
   records.resize(count);
@@ -73,13 +73,13 @@ class SealedPost {
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data());
     requests_.clear();
   }
-  // How many bytes came by message `number` of those that the last wait() was for, counted from 0.
+  // Bytes received in message `number`, from 0, of the last wait().
   std::size_t received_bytes(std::size_t number) const {
     int bytes = 0;
     MPI_Get_count(&statuses_[number], MPI_BYTE, &bytes);
     return static_cast<std::size_t>(bytes);
   }
-  // What a message has brought; it stays likewise.
+  // Content of a message; it stays valid as long.
   template <class Record>
   void has_come(const std::vector<Record>& records, int rank, int tag) {
     if (seals_) unsealed_.push_back({records.data(), records.size() * sizeof(Record), {rank, rank_, tag}, &came_});
@@ -96,7 +96,7 @@ class SealedPost {
     MPI_Alltoall(counts.data(), 1, MPI_INT, come.data(), 1, MPI_INT, comm_);
     return come;
   }
-  // What goes to each rank but this one; returns what has come from each. Collective.
+  // Sends records to each other rank and returns those received from each. Collective.
   template <class Record>
   std::vector<std::vector<Record>> exchanged(const std::vector<std::vector<Record>>& outgoing, int tag) {
     std::vector<int> counts;
@@ -115,7 +115,7 @@ class SealedPost {
     return incoming;
   }
 
-  // Whether what has come and was sealed, everywhere, is what was sent. Collective.
+  // True if all messages with a checksum arrived as they were sent, on all ranks. Collective.
   bool all_came() const {
     const std::uint64_t mine = sent_.sum() - came_.sum();
     std::uint64_t all = 0;

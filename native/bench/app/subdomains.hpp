@@ -8,7 +8,7 @@
 
 namespace kiviat::app {
 
-// What one rank has of the box.
+// The part of the box on one rank.
 struct Subdomain {
   ProcessGrid grid;
   Sides place;
@@ -28,7 +28,7 @@ struct Subdomain {
     other[side] = (place[side] + step + grid.ranks[side]) % grid.ranks[side];
     return grid.rank_at(other);
   }
-  // What is to be added to coordinates along a side that go one step on, for the box is periodic.
+  // Offset to add to coordinates that go one step on along a side, since the box is periodic.
   double shift(std::size_t side, int step) const {
     if (step < 0 && place[side] == 0) return box[side];
     if (step > 0 && place[side] + 1 == grid.ranks[side]) return -box[side];

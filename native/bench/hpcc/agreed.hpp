@@ -8,8 +8,8 @@
 
 namespace kiviat {
 
-// What `find` returns, which has words() that name it. Where a rank finds none, or another one than rank 0, all skip
-// for the first such rank's reason. Collective over the trial's ranks.
+// Returns the result of `find`, whose words() names it. If a rank finds nothing, or another library than rank 0, all
+// skip the case with the reason of the first such rank. Collective over the trial's ranks.
 template <class Find>
 auto agreed(const Trial& t, Find find) {
   decltype(find()) found{};

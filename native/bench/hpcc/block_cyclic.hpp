@@ -19,7 +19,7 @@ struct Cyclic {
   std::int64_t blocks() const { return (count + block - 1) / block; }                      // of all parts
   std::int64_t width(std::int64_t b) const { return std::min(block, count - b * block); }  // of block b
   int owner(std::int64_t index) const { return static_cast<int>(index / block % parts); }
-  // How many of the first `end` indices are mine; so also where mine begin that are `end` or later.
+  // The number of my indices below `end`; it is also the position of my first index from `end` on.
   std::int64_t before(std::int64_t end) const {
     const std::int64_t round = block * parts, rest = end % round - mine * block;
     return end / round * block + std::clamp<std::int64_t>(rest, 0, block);

@@ -1,4 +1,4 @@
-// What the kernels with dense matrices share.
+// The common part of the kernels with dense matrices.
 #pragma once
 
 #include <cmath>

@@ -15,7 +15,7 @@ using namespace kiviat;
 namespace {
 
 constexpr double threshold = 16;
-constexpr double most_s = 20;       // of one product, where the order is automatic and nobody gave the memory
+constexpr double most_s = 20;       // of one product, if neither order nor memory is given
 constexpr double repeated_s = 0.5;  // short ones are repeated until they have taken so long together
 constexpr int most_repetitions = 10;
 
@@ -58,7 +58,7 @@ class Study {
   }
 
  private:
-  // What memory holds; and where memory was not given, what takes no longer than most_s. Collective.
+  // The largest order for the memory; if memory is not given, one that takes at most about most_s. Collective.
   std::int64_t automatic_order() {
     const std::int64_t doubles = memory_of(t_) / 8;
     auto order = static_cast<std::int64_t>(std::sqrt(static_cast<double>(doubles) / 3));

@@ -40,7 +40,7 @@ struct FftShape {
   FftShape swapped() const { return {n2, n1}; }  // of the transform back
 };
 
-// What part `mine` has of `total` things: as many as the others, or one less.
+// Part `mine` of `total` things: equal parts, up to one thing.
 struct Share {
   std::int64_t begin, size;
   std::int64_t end() const { return begin + size; }
@@ -102,7 +102,7 @@ class DistributedFft {
     return rows_.most() * shape_.n2 + slots_ * (in_elements() + out_elements() + result_elements()) +
            2 * block_elements();
   }
-  // Of its own memory.
+  // Elements of the table.
   std::int64_t table_elements() const { return shape_.n1 * block_width(); }
   Share before() const {
     return {mine1_.begin * shape_.n2, mine1_.size * shape_.n2};
@@ -261,7 +261,7 @@ class DistributedFft {
     });
   }
 
-  // What it has of my rows after step 3.
+  // Receives its part of my rows after step 3.
   void receive_rows(Requests& requests, int from, std::int64_t slab) {
     const Share columns = columns_.of(from, slab);
     receive(requests, middle_ + mine1_.size * columns.begin, mine1_.size * columns.size, from, 2);
@@ -350,7 +350,7 @@ class DistributedFft {
     for (int slot = 0; slot < slots_; ++slot) wait(result_[static_cast<std::size_t>(slot)].sent);
   }
 
-  // Of what a rank has sent in a slab; messages lie one after the other by rank.
+  // Place of the message from a rank in a slab; messages are ordered by rank.
   Complex* row_message(Complex* memory, std::int64_t slab, int from) const {
     for (int part = 0; part < from; ++part)
       if (part != me_) memory += mine2_.size * rows_.of(part, slab).size;

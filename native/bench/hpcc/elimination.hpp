@@ -112,7 +112,7 @@ class Elimination {
     substitute();
   }
   std::int64_t singular_column() const { return factorization_.singular_column(); }
-  // Of the unknowns, those of the columns that this rank has.
+  // The unknowns of the columns of this rank.
   std::span<const double> x() const { return x_; }
   const Cyclic& columns() const { return columns_; }
 

@@ -1,4 +1,4 @@
-// How large a linear system is, how it is dealt out and solved, and what memory that takes.
+// Size, distribution and solution method of a linear system, and the memory that it takes.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace kiviat {
 
-// What a linear system is and how it is solved.
+// A linear system and the method of its solution.
 struct Plan {
   std::int64_t order = 1, block = 1;
   GridShape grid{1, 1};
@@ -26,7 +26,7 @@ struct Plan {
   int panels() const { return depth > 0 && grid.columns > 1 ? 2 : 1; }
 };
 
-// Where everything has its place in the memory of a rank, in doubles; as much as the rank with most needs.
+// Memory layout of a rank, in doubles; the size is that of the rank that needs most.
 struct Places {
   std::int64_t step = 0, columns = 0;  // of the matrix
   std::int64_t matrix = 0, panel = 0, u = 0, gathered = 0, vectors = 0;

@@ -130,7 +130,7 @@ class Study {
     t_.report("residual", t_.worst(residual));
   }
 
-  // Of the ranks that compute.
+  // Mean over the ranks that compute.
   double mean(double rate) const {
     const double mine[] = {idle_ ? 0 : rate, idle_ ? 0.0 : 1.0};
     double all[2];

@@ -1,4 +1,4 @@
-// Whether a transform is right, without another transform.
+// Verification of a transform without another transform.
 //
 // The way back finds what got lost, but not factors that are wrong both ways. So the forward transform is checked by
 // itself: for any m, with z = exp(2 pi i (m + 1/2) / n), which is no n-th root of unity,
@@ -31,7 +31,7 @@ inline Complex fft_input(std::uint64_t seed, std::int64_t j) {
   return {centred(random_at(seed, word)), centred(random_at(seed, word + 1))};
 }
 
-// Largest deviation from the input, with a factor n, over ln n eps; of one rank. What is no number is infinitely far.
+// Largest deviation from the input, with a factor n, over ln n eps; of one rank. NaN counts as infinite.
 inline double fft_residual(std::uint64_t seed, const Complex* back, std::int64_t begin, std::int64_t size,
                            std::int64_t n) {
   double worst = 0;
@@ -78,7 +78,7 @@ class FftChecksum {
     return sum.value();
   }
 
-  // How far both sides are apart, over n ln n eps: rounding alone leaves about 1. Collective.
+  // Difference of both sides over n ln n eps: rounding alone leaves about 1. Collective.
   double residual(MPI_Comm comm, const Complex& output, const Complex& input) const {
     const double mine[] = {output.real(), output.imag(), input.real(), input.imag()};
     double all[4];

@@ -41,8 +41,8 @@ inline FftShape longest_shape(std::int64_t most, int ranks, const std::function<
   return best;
 }
 
-// The two factors of n nearest to each other, of those that ranks share evenly if there are such, of which none is less
-// than the number of ranks. {0, 0} if there are none.
+// The two factors of n nearest to each other, neither less than the number of ranks, and if possible both multiples of
+// it. {0, 0} if no such factors exist.
 inline FftShape shape_of_length(std::int64_t n, int ranks) {
   FftShape best{0, 0};
   bool even = false;

@@ -42,7 +42,7 @@ class Study {
     if (!panels_arrive(grid) || !rows_arrive(grid)) return;
     Elimination elimination(plan_, grid, blas_,
                             {memory_.as<double>(), static_cast<std::size_t>(Places(plan_).doubles())});
-    // Telling takes time from what is timed: of short ones nobody waits for news.
+    // Reports of progress cost time within the timed part: short ones get none.
     double told_s = clock::now();
     elimination.on_progress = [&](double share) {
       if (clock::now() - told_s < 1) return;
@@ -81,8 +81,8 @@ class Study {
     return given_order ? of_order(plan, given_order, given_block) : largest(plan, memory_of(t) / 8, given_block);
   }
 
-  // Whether what ranks send by this route arrives, bit by bit: a residual does not see all that may be wrong with a
-  // message. A sample of a panel, from every rank of the grid's row in turn. Collective.
+  // True if messages by this route arrive bit by bit: a residual does not show all faults of a message. Sends a sample
+  // of a panel from every rank of the grid's row in turn. Collective.
   bool panels_arrive(const GridRanks& grid) {
     const int columns = plan_.grid.columns;
     if (columns == 1) return true;

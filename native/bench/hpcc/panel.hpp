@@ -95,7 +95,7 @@ class PanelFactorization {
   // On the pivots of so many columns: on a simulated machine each takes as long as the one before.
   static Alike agreements(MPI_Comm grid_column, std::int64_t width) { return {grid_column, width, 4, 4}; }
 
-  // The first column in which all that was left was zero; -1 where there is none. As far as this rank knows.
+  // The first column without a pivot, all zero; -1 if there is none, as far as this rank knows.
   std::int64_t singular_column() const { return singular_; }
 
  private:
@@ -111,7 +111,7 @@ class PanelFactorization {
       work::run({flops, bytes}, kernel);
   }
 
-  // What is left of a column from row `from` of the panel on; this rank's.
+  // This rank's rows from row `from` of the panel on.
   Matrix left(std::int64_t from) const {
     return panel_->has_diagonal ? Matrix{panel_->top.at(from, 0), panel_->top.ld} : panel_->below;
   }
@@ -124,7 +124,7 @@ class PanelFactorization {
     const std::int64_t row = from + i;
     return row < panel_->width ? panel_->first + row : rows_.global(panel_->first_below + row - panel_->width);
   }
-  // Where this rank has a row of all, as row of left(0).
+  // The row of left(0) that is row `global` of the matrix.
   std::int64_t local_row(std::int64_t global) const {
     const std::int64_t row = rows_.before(global) - panel_->first_below;
     return panel_->has_diagonal ? row + panel_->width : row;
@@ -153,12 +153,12 @@ class PanelFactorization {
     factor(middle, end);
   }
 
-  // Of one column, with its division; columns that are eliminated one by one are in a cache.
+  // Operations of one column, with its division; columns that are eliminated one by one are in a cache.
   double flops_of(std::int64_t begin, std::int64_t j) const {
     return static_cast<double>(2 * rows_left(j) * (j - begin + 1));
   }
 
-  // Column j, of which the columns from `begin` on are still to be taken.
+  // Eliminates column j; the updates by columns from `begin` on are still to be made.
   void eliminate(std::int64_t begin, std::int64_t j) {
     std::int64_t best = 0;
     double magnitude = 0;
@@ -170,7 +170,7 @@ class PanelFactorization {
         for (std::int64_t i = k + 1; i < j; ++i) *top.at(i, j) -= *top.at(i, k) * *top.at(k, j);
       subtract_columns(all.at(0, j), all.at(0, begin), all.ld, top.at(begin, j), before, rows);
       best = greatest(all.at(0, j), rows);
-      if (rows > 0 && std::abs(*all.at(best, j)) > 0) magnitude = std::abs(*all.at(best, j));  // not what is no number
+      if (rows > 0 && std::abs(*all.at(best, j)) > 0) magnitude = std::abs(*all.at(best, j));  // but not NaN
     });
     std::int64_t& pivot = panel_->pivots[static_cast<std::size_t>(j)];
     if (rows_.parts == 1) {
@@ -208,8 +208,8 @@ class PanelFactorization {
       for (std::int64_t i = 0; i < rows; ++i) column[i] -= columns[i + k * ld] * factors[k];
   }
 
-  // Where the first of the greatest magnitudes is. Magnitudes are compared in lanes, which processors do at once; what
-  // is no number is never the greatest.
+  // Index of the first of the greatest magnitudes. Magnitudes are compared in lanes of a vector; NaN is never the
+  // greatest.
   static std::int64_t greatest(const double* column, std::int64_t rows) {
     constexpr std::int64_t lanes = 8, strip = 16 * lanes;
     double most = 0;
@@ -261,7 +261,7 @@ class PanelFactorization {
     return chosen[0];
   }
 
-  // Where nothing is computed ranks agree on the pivots of all columns at once.
+  // Without computation, ranks agree on the pivots of all columns at once.
   void imagine_agreements() {
     Alike columns = agreements(comm_, panel_->width);
     for (std::int64_t j = 0; j < columns.made(); ++j) {
@@ -279,7 +279,7 @@ class PanelFactorization {
     run(flops, 0, [] {});
   }
 
-  // Where nothing is computed rows change places as if they were random, which those of a random matrix do.
+  // Without computation, pivots are random, as those of a random matrix are.
   std::int64_t imagined_pivot(std::int64_t j) const {
     const std::int64_t column = panel_->first + j;
     const std::uint64_t random = random_at(seed_, static_cast<std::uint64_t>(column));

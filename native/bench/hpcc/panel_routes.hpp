@@ -1,4 +1,4 @@
-// How a panel gets from the grid column that factored it to the others of its grid row, while these compute. Routes
+// Broadcast of a panel from the grid column that factored it to the others of its grid row, while these compute. Routes
 // after HPL's (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib); `tree` and `library` are what any MPI has.
 #pragma once
 
@@ -104,8 +104,8 @@ class Relay {
   std::vector<MPI_Request> sent_;
 };
 
-// Of one panel and its pivots, from `root` to all ranks of a grid row. Pivots decide what is sent next: they are a
-// message of their own.
+// Broadcast of one panel and its pivots from `root` to all ranks of a grid row. Pivots decide what is sent next: they
+// are a message of their own.
 class Broadcast {
  public:
   Broadcast(MPI_Comm grid_row, Route route) : comm_(grid_row), route_(route) {

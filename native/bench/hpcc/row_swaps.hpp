@@ -1,5 +1,5 @@
-// Rows that change places: the pivots' rows, of which all ranks of a grid column need those that become rows of U, and
-// the rows that stood on top before, which go where the pivots came from.
+// Exchange of rows: the pivots' rows, those of U on all ranks of a grid column, and the rows on top before, which
+// replace the pivots' rows.
 #pragma once
 
 #include <mpi.h>
@@ -30,7 +30,7 @@ inline Swap swap_named(std::string_view name) {
   throw UsageError("no way to swap rows is called '" + std::string(name) + "'");
 }
 
-// Where rows come from and go to, from the pivots of a panel: rank by rank of the grid column.
+// Sources and destinations of rows, from the pivots of a panel: rank by rank of the grid column.
 struct Interchange {
   struct Move {
     std::int64_t local, index;  // a row of the rank, and a row of the diagonal block
@@ -42,7 +42,7 @@ struct Interchange {
       : to_top(static_cast<std::size_t>(rows.parts)), from_top(to_top.size()) {
     std::vector<std::int64_t> on_top(panel.pivots.size());
     std::iota(on_top.begin(), on_top.end(), panel.first);
-    std::map<std::int64_t, std::int64_t> elsewhere;  // what stands in rows below
+    std::map<std::int64_t, std::int64_t> elsewhere;  // content of rows below
     for (std::size_t j = 0; j < on_top.size(); ++j) {
       const std::int64_t pivot = panel.pivots[j], within = pivot - panel.first;
       if (within < panel.width)
@@ -62,8 +62,8 @@ struct Interchange {
   }
 };
 
-// What ranks have of rows that all shall have (`all`), and what the root has for each (`spread`): one piece for each
-// rank, its bytes and where it begins.
+// Pieces of the rows, one for each rank, with bytes and offsets: `all` go to all ranks, `spread` one to each from the
+// root.
 struct Pieces {
   std::vector<int> bytes, at;
   explicit Pieces(std::size_t ranks) : bytes(ranks), at(ranks) {}

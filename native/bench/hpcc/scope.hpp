@@ -1,4 +1,4 @@
-// Who computes, as HPC Challenge has it: one rank (single), every rank for itself at the same time (star, or
+// The ranks that compute, as in HPC Challenge: one rank (single), every rank for itself at the same time (star, or
 // embarrassingly parallel), or all ranks on one problem (global, or MPI).
 #pragma once
 

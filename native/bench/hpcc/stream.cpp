@@ -72,7 +72,7 @@ class Study {
     }
   }
 
-  // Of this rank.
+  // Time of this rank.
   double timed(const StreamLoopTraits& loop, const StreamKernels& kernels) {
     const double count = static_cast<double>(layout_.count);
     double seconds = 0;

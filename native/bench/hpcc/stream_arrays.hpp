@@ -25,8 +25,8 @@ inline constexpr std::array<StreamLoopTraits, 4> stream_loops = {{{StreamLoop::c
                                                                   {StreamLoop::add, "add", 24, 1},
                                                                   {StreamLoop::triad, "triad", 24, 2}}};
 
-// Where the arrays lie in so many bytes. Arrays that are multiples of a page apart would hinder each other where a
-// processor compares the lower bits of addresses only.
+// Layout of the arrays in so many bytes. Arrays at a distance of whole pages would conflict on processors that compare
+// only the lower bits of addresses.
 struct StreamLayout {
   explicit StreamLayout(std::size_t bytes) {
     const std::size_t apart = bytes > (3 << 20) ? 5 * 256 : 0;

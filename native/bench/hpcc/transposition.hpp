@@ -145,7 +145,7 @@ class Transposition {
     MPI_Request* request(std::size_t piece) { return &requests[piece % depth]; }
   };
 
-  // Whether any block could go there, or come from there.
+  // True if any block could go to this rank, or come from it.
   bool is_partner(int peer) const {
     const int p = matrix_.grid.rows, q = matrix_.grid.columns, common = std::gcd(p, q);
     const int row = matrix_.row_of(matrix_.rank), column = matrix_.column_of(matrix_.rank);

@@ -1,6 +1,6 @@
 // Brings updates to the ranks that own their words, in rounds of few updates, so that latency is what counts. Where
-// there are many ranks, updates travel in stages, at each of which a rank has few partners: those whose number differs
-// in one digit. Fewer and longer messages carry the same updates (S. J. Plimpton et al., "A simple synchronous
+// there are many ranks, updates travel in stages, and a rank has few partners at each: those whose number differs in
+// one digit. Fewer and longer messages carry the same updates (S. J. Plimpton et al., "A simple synchronous
 // distributed-memory algorithm for the HPCC RandomAccess benchmark", IEEE Cluster 2006, for powers of two; digits of
 // several bases are ours).
 #pragma once

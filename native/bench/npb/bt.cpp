@@ -210,7 +210,7 @@ Lines as_seen_along(std::size_t axis, Lines lines) {
   return lines;
 }
 
-// Of each point: what point_at takes, 12 operations; two neighbours of 60 and the point itself, 30; a product with a
+// Cost of each point: point_at takes 12 operations; two neighbours of 60 and the point itself, 30; a product with a
 // matrix, 18 of 25 elements, and one with a vector, 36 operations a column; factors, 75; and 45 for each of 6 columns
 // solved. The state and the right-hand side are read, and what is kept is written.
 constexpr Cost elimination = {.flops = 12 + 2 * 60 + 30 + 6 * 36 + 75 + 6 * 45,

@@ -1,5 +1,5 @@
-// Who ranks which keys: buckets in succession belong to one rank until it has its share of all keys, so that none has
-// more than its share and one bucket.
+// Assignment of keys to ranks: a rank gets successive buckets until it has its share of all keys. No rank gets more
+// than its share and one bucket.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace kiviat::npb {
 
-// Of each bucket, given how many keys it has and how many are a rank's share. Never decreasing, whatever the numbers
-// are.
+// Returns the owner of each bucket, in ascending order. `keys` has the number of keys in each bucket, `share` is the
+// number of keys for a rank.
 inline std::vector<int> bucket_owners(std::span<const std::int32_t> keys, std::int64_t share, int ranks) {
   std::vector<int> owners;
   std::int64_t before = 0;

@@ -99,7 +99,7 @@ class Program {
         count_(grid_.column_block().size()),
         partners_(grid_.sum_partners()) {
     elements_ = static_cast<double>(problem_.order) * RandomMatrix::elements_of_row(problem_.nonzeros) / t.ranks();
-    // Of rows that are summed there is one more, where slices end that have fewer than four.
+    // One more element than rows: slices with fewer than four rows write there.
     const std::size_t vector = padded(count_), row_sums = padded(rows_.size() + 1);
     const std::size_t bytes = (5 * vector + 2 * row_sums) * sizeof(double);
     constexpr double filled_up = 1.1;

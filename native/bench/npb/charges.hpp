@@ -41,7 +41,7 @@ class Extremes {
   std::vector<Charge> most_, least_;
 };
 
-// Of the numbers of this rank's points.
+// Returns the extremes of the values at this rank's points.
 inline Extremes extremes_of(const Level& level) {
   Extremes extremes;
   const Place& points = level.box.points;

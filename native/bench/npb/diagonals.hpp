@@ -1,7 +1,6 @@
-// How a plane of a grid lies in memory: by its diagonals i + j = s. In a sweep a point waits for those before it along
-// x and y, which are on the diagonal before its own; so all points of a diagonal are computed at once, and they lie
-// side by side: element origin(s) + j. The neighbours of a diagonal's points along either axis lie side by side as
-// well.
+// Memory layout of a plane of a grid, by diagonals i + j = s. In a sweep a point depends on its predecessors along x
+// and y, which are on the previous diagonal; so all points of a diagonal can be computed at once. They are contiguous:
+// element origin(s) + j. The neighbours of a diagonal's points along either axis are contiguous, too.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ class Diagonals {
  public:
   // Points around a rank's own ones that are others' or outside of the grid.
   static constexpr std::int64_t around = 2;
-  // Diagonals are computed in groups of so many points, the last of which may be none of the diagonal's.
+  // Diagonals are computed in groups of so many points; the last group may reach beyond the diagonal.
   static constexpr std::int64_t group = 4;
 
   // Own points are 0 to nx - 1 along x and 0 to ny - 1 along y; those in x and y are computed.
@@ -46,7 +45,7 @@ class Diagonals {
 
   std::int64_t at(std::int64_t i, std::int64_t j) const { return origin(i + j) + j; }
   std::int64_t origin(std::int64_t s) const { return origins_[static_cast<std::size_t>(s + 2 * around)]; }
-  // Diagonals with computed points, and those points' j, of which the first is the first of a group.
+  // The diagonals with computed points, and the range of j on each; it begins at the first point of a group.
   Range diagonals() const { return {x_.begin + y_.begin, x_.end + y_.end - 1}; }
   Range computed(std::int64_t s) const {
     return {std::max(y_.begin, s - x_.end + 1), std::min(y_.end, s - x_.begin + 1)};

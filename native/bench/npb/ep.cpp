@@ -22,7 +22,7 @@ constexpr PerClass<std::array<double, 2>> published = {{{-3.247834652034740e3, -
                                                         {-4.295875165629892e3, -1.580732573678431e4},
                                                         {4.033815542441498e4, -2.660669192809235e4},
                                                         {4.764367927995374e4, -8.084072988043731e4}}};
-// Of a pair: two numbers, a logarithm by 10 terms, two divisions and a root.
+// Two random numbers, a logarithm by 10 terms, two divisions and a root.
 constexpr double flops_of_pair = 45;
 
 struct Sums {
@@ -31,7 +31,7 @@ struct Sums {
   double in_annulus[annuli] = {};
 };
 
-// Several streams side by side, each of which makes every `lanes`-th number.
+// Several streams side by side; each generates every `lanes`-th number.
 constexpr int lanes = 16;
 constexpr std::uint64_t all_lanes = Lcg::steps(lanes);
 
@@ -83,7 +83,7 @@ void add_pairs(std::int64_t first, std::int64_t count, Sums& sums) {
       size[i] = std::max(std::abs(gauss_x), std::abs(gauss_y));
     }
     sums.x += x_sum, sums.y += y_sum, sums.accepted += accepted;
-    // How many lie outside of each annulus: seldom any beyond the first few.
+    // Count the pairs outside of each annulus: hardly any are beyond the first few.
     for (int annulus = 0; accepted > 0; ++annulus) {
       double beyond = 0;
 #pragma omp simd reduction(+ : beyond)

@@ -1,6 +1,6 @@
-// What the three simulated CFD applications (LU, SP, BT) solve: the compressible Navier-Stokes equations on a cube,
-// with a known steady solution, made so by a forcing term. D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
-// 1994, section 3.
+// The problem of the three simulated CFD applications (LU, SP, BT): the compressible Navier-Stokes equations on a
+// cube, with a forcing term that makes the steady solution known. D. Bailey et al., The NAS Parallel Benchmarks,
+// RNR-94-007, 1994, section 3.
 #pragma once
 
 #include <mpi.h>
@@ -54,9 +54,9 @@ inline State exact(double x, double y, double z) {
   return u;
 }
 
-// Where a calculation starts in the interior (on the faces the solution is known): from what interpolates the solution
-// linearly between opposite faces, along each axis. The terms are products of values, as the benchmark defines them
-// (section 3.4), so that the start is far from the solution.
+// Initial values in the interior (on the faces the solution is known): linear interpolation of the solution between
+// opposite faces, along each axis. The terms are products of values, as the benchmark defines them (section 3.4), so
+// that the initial values are far from the solution.
 inline State initial(double x, double y, double z) {
   const std::array<State, 3> low = {exact(0, y, z), exact(x, 0, z), exact(x, y, 0)};
   const std::array<State, 3> high = {exact(1, y, z), exact(x, 1, z), exact(x, y, 1)};

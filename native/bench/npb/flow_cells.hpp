@@ -49,7 +49,7 @@ class FlowCells {
   std::vector<FlowCell>::const_iterator end() const { return cells_.end(); }
   const FlowCell& operator[](std::size_t i) const { return cells_[i]; }
 
-  // Where it starts: the solution on the faces of the cube, something else within.
+  // Sets the initial values: the solution on the faces of the cube, an interpolation of it within.
   void start() const {
     for (const FlowCell& cell : cells_)
       set(cell, 0,

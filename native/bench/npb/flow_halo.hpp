@@ -15,7 +15,7 @@ class FlowHalo {
   // Collective.
   FlowHalo(const Trial& t, const Multipartition& parts, const FlowCells& cells)
       : parts_(parts), cells_(cells), comm_(t.comm()) {
-    // Where cells are one point thin, the second layer is the neighbour's neighbour's: it comes in a second round.
+    // If cells are one point thin, the second layer belongs to the neighbour's neighbour and comes in a second round.
     layers_ = cells.n() / parts.sections() < FlowCells::halo ? 1 : FlowCells::halo;
     if (parts.sections() == 1) return;
     for (std::size_t side = 0; side < sides; ++side) {
@@ -31,7 +31,7 @@ class FlowHalo {
   }
 
  private:
-  // What goes along x, y, z upwards and downwards: side 2 axis is up, 2 axis + 1 down.
+  // Messages along x, y and z, upwards (side 2 axis) and downwards (side 2 axis + 1).
   static constexpr std::size_t sides = 6;
 
   // The cells that send something to a side; those that receive are the ones after them.
@@ -47,7 +47,7 @@ class FlowHalo {
     return std::int64_t{flow::components} * layers_ * points[(axis + 1) % 3] * points[(axis + 2) % 3];
   }
 
-  // Of the message to a side, or of the one that comes to it from the other: cells need not be equally large.
+  // Size of the message to a side, or of the one received from the opposite side; cells may differ in size.
   int bytes(std::size_t side, bool receiving) const {
     std::int64_t doubles = 0;
     each(side, [&](const FlowCell& cell) { doubles += face(cell, side / 2); }, receiving);
@@ -59,7 +59,7 @@ class FlowHalo {
     for (std::size_t side = 0; side < sides; ++side)
       MPI_Irecv(in_[side].as<double>(), bytes_in_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? -1 : 1),
                 static_cast<int>(side), comm_, &requests[side]);
-    // What is copied is read and written.
+    // A copy reads and writes.
     const auto twice = [](const std::array<int, sides>& each) {
       return Cost{.bytes = 2 * std::accumulate(each.begin(), each.end(), 0.0)};
     };

@@ -27,14 +27,14 @@ inline Weights weights_at(int point, int n, std::size_t axis) {
   return with({1, -4, 6, -4, 1});
 }
 
-// What is needed of a point beside its state: velocities, pressure, and what conducts heat in all directions.
+// Quantities derived from the state of a point: velocities, pressure, and the terms of heat conduction.
 struct Derived {
   static constexpr std::size_t fields = 5, pressure = 3, heat = 4;
   std::array<double*, fields> at;
 };
 
-// Of one row of points: where its state, what is derived from it, and the results are. There is room for lanes behind
-// it.
+// Pointers of one row of points: to its state, the derived quantities and the results. Vectors may reach beyond its
+// end.
 struct Row {
   Fields u;
   Derived below, here, above;  // along z; `here` has the rows before and after too
@@ -59,8 +59,8 @@ static void derive_row(const Fields& u, const Derived& derived, int points) {
   }
 }
 
-// What one axis adds to the right-hand side. `step` leads to the neighbours' state, `before` and `after` are what is
-// derived from them.
+// Adds the terms of one axis to the right-hand side. `step` is the distance to the neighbours' state, `before` and
+// `after` are their derived quantities.
 template <std::size_t axis, class Weight>
 [[gnu::always_inline]] inline void add_axis(const Row& row, int i, std::int64_t step, const Derived& before,
                                             const Derived& after, const Weight& weight,
@@ -105,7 +105,7 @@ static void rhs_row(const Row& row) {
     Lanes sum[flow::components];
 #pragma GCC unroll 5
     for (std::size_t m = 0; m < flow::components; ++m) {
-      // What of the next row is not in cache yet.
+      // The part of the next row that is not in the cache yet.
       __builtin_prefetch(row.u[m] + i + row.u_row + 2 * row.u_plane),
           __builtin_prefetch(row.forcing[m] + i + row.u_row);
       __builtin_prefetch(row.rhs[m] + i + row.u_row, 1);
@@ -127,8 +127,8 @@ static void rhs_row(const Row& row) {
 
 class RightHandSide {
  public:
-  // What it costs for each point: 24 operations for what is derived, for each axis 5 times 9 for the smoothing and 42
-  // for the rest; the state is read, the forcing too, and the right-hand side written.
+  // Cost of each point: 24 operations for the derived quantities; for each axis 5 times 9 for the smoothing and 42 for
+  // the rest. It reads the state and the forcing, and writes the right-hand side.
   static constexpr double flops = 24 + 3 * (45 + 42), bytes = 8 * 4 * flow::components;
 
   // Collective.
@@ -192,7 +192,7 @@ class RightHandSide {
     }
   }
 
-  // Where what is derived from a row begins, at its first calculated point.
+  // Pointers to the derived quantities of a row, at its first computed point.
   Derived derived(const FlowCell& cell, int j, int k) const {
     Derived row;
     double* plane = derived_.as<double>() + (k + 1) % planes * std::int64_t{Derived::fields} * plane_;

@@ -1,4 +1,4 @@
-// What SP and BT have in common: steps in time, each of them a right-hand side and a sweep along each axis.
+// The common part of SP and BT: time steps, each a right-hand side and a sweep along each axis.
 #pragma once
 
 #include "bench/npb/flow_halo.hpp"
@@ -61,7 +61,7 @@ class FlowSteps {
     evaluate();
     for (std::size_t axis = 0; axis < 3; ++axis) sweeps_.all(axis, phases_, x + static_cast<int>(axis), pipeline);
   }
-  // Of the right-hand side over the step in time, and of what the state is off the solution. Collective.
+  // Norms of the right-hand side over the time step, and of the error of the state. Collective.
   flow::State residual() {
     evaluate();
     flow::State sums{};

@@ -39,7 +39,7 @@ class Fourier3d {
       while (chunks_ < most_chunks && rows_of_chunk() > 1 && 16 * message() > 2 * least_message_bytes) chunks_ *= 2;
   }
 
-  // Of memory that the caller provides, untouched.
+  // Elements of the memory that the caller provides; it must be untouched.
   std::int64_t elements() const { return (alone() ? 2 : 3) * shape_.part() + block_elements(); }
 
   int chunks() const { return chunks_; }  // messages from one rank to another, on the way back
@@ -63,8 +63,7 @@ class Fourier3d {
     }
   }
 
-  // Where values in space are to be put before a transform to wave numbers, and where they are after one back:
-  // (z part, y part across, x).
+  // The input of a transform to wave numbers, and the output of one back to space: (z part, y part across, x).
   Complex* before() const { return waves_; }
   Complex* after() const { return sent_; }
   Range z() const { return share(shape_.nz, column_.ranks, column_.me); }
@@ -158,7 +157,7 @@ class Fourier3d {
   // Elements of a message between ranks of a column, on the way back.
   std::int64_t message() const { return shape_.z_part() * rows_of_chunk() * shape_.x_part(); }
   std::int64_t block_elements() const { return width_ * std::max(shape_.ny, shape_.nz); }
-  // Where a rank of a line writes what is for one of them. Its own part need not be sent.
+  // Where a rank writes the elements for member `to` of its line. Its own part is not sent.
   static Complex* place_for(const Line& line, int to, Complex* sent, Complex* own, std::int64_t each) {
     return to == line.me ? own : sent + to * each;
   }
@@ -219,7 +218,7 @@ class Fourier3d {
     });
   }
 
-  // Of a plane (y, x).
+  // Transforms the columns of a plane (y, x).
   void transform_columns(Complex* plane, const LocalFft& transform) const {
     for (std::int64_t x = 0; x < shape_.nx; x += width_) {
       copy_runs(block_, plane + x, {shape_.ny, width_, shape_.nx, width_}, Reuse::soon, plane + x + width_);

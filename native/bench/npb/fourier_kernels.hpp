@@ -1,4 +1,4 @@
-// What FT computes beside the transforms: random numbers, and how waves fade.
+// Kernels of FT beside the transforms: random numbers, and the decay of waves.
 #pragma once
 
 #include <bit>
@@ -13,10 +13,10 @@
 namespace kiviat::npb {
 namespace {
 
-// Of the stream of random numbers those from `first` on, two for each element.
+// Writes the random numbers from number `first` on, two for each element.
 KIVIAT_EVERY_WIDTH
 void random_elements(Complex* to, std::int64_t first, std::int64_t count) {
-  // Several streams side by side, each of which makes every `lanes`-th number.
+  // Several streams side by side; each generates every `lanes`-th number.
   constexpr int lanes = 16;
   constexpr std::uint64_t all_lanes = Lcg::steps(lanes), two_to_52 = 0x4330000000000000;
   alignas(64) std::uint64_t states[lanes];

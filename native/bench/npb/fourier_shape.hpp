@@ -1,7 +1,7 @@
-// How a three-dimensional transform lies on ranks: in slabs as long as every rank gets a plane of each side, then in
+// Distribution of a three-dimensional transform over ranks: slabs while every rank gets a plane of each side, else
 // pencils. D. Bailey et al., NAS-95-020, 1995, section 3.5 (FT).
 //
-// Ranks form a rectangle of `across` by `along`, of which slabs have one column. Elements lie, beginning with the
+// Ranks form a rectangle of `across` by `along`, with one column for slabs. Elements lie, beginning with the
 // slowest index, as
 //
 //     (z part, y part of `across`, x)    where x is transformed, and in space

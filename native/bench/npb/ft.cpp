@@ -123,7 +123,7 @@ class Program {
       random_elements(to, shape_.nx * (ys.begin + shape_.ny * z), ys.size * shape_.nx);
   }
 
-  // Which elements of this rank the checksum is of.
+  // Finds the elements of this rank that enter the checksum.
   void find_summands() {
     const Range ys = fourier_.y(), zs = fourier_.z();
     for (std::int64_t j = 1; j <= 1024; ++j) {
@@ -132,7 +132,7 @@ class Program {
     }
   }
 
-  // On rank 0, as one that prints them needs it: nobody else waits.
+  // Only rank 0 gets the sum, and only rank 0 waits for it: it would print it.
   void add_up(Complex& all) {
     Complex mine = 0;
     phases_(sums, [&] {

@@ -1,5 +1,5 @@
-// Where the grids of MG lie: three-dimensional, periodic, each with half as many points a side as the next finer one,
-// dealt out to a power of two of ranks. D. Bailey et al., NAS-95-020, 1995, section 3.3 (MG).
+// Distribution of the grids of MG: three-dimensional, periodic, each with half as many points a side as the next finer
+// one, on a power of two of ranks. D. Bailey et al., NAS-95-020, 1995, section 3.3 (MG).
 //
 // Point c of a grid is point 2c + 1 of the next finer one. So a rank that has 2m points of a side has m of the coarser
 // grid's; and once a rank has one point only, every second one has none of the coarser grid. No point ever moves.
@@ -26,7 +26,7 @@ struct RankBox {
   Place size{1, 1, 1};
 };
 
-// What a rank, `at` of `ranks` along a side, has of n points: those from `first` on, or none.
+// The points, of n, of rank `at` of `ranks` along a side: those from `first` on, or none.
 struct Segment {
   Segment(int n, int ranks, int at)
       : apart(n < ranks ? ranks / n : 1),

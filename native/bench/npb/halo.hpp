@@ -51,14 +51,14 @@ class Halo {
  public:
   Halo(MPI_Comm comm, const RankBox& ranks, int rank) : comm_(comm), ranks_(ranks), me_(ranks.place_of(rank)) {}
 
-  // Of messages, for boxes up to this one.
+  // Elements of the memory for messages, for boxes up to this one.
   static std::int64_t elements_of(const Box& largest) { return 4 * message_of(largest); }
   void use(double* memory, const Box& largest) {
     const std::int64_t each = message_of(largest);
     out_ = {memory, memory + each}, in_ = {memory + 2 * each, memory + 3 * each};
   }
 
-  // Whether a rank is its own neighbour along a side of a level.
+  // True if a rank is its own neighbour along a side of a level.
   bool closed(const Level& level, int side) const { return size(side) == apart(level, side); }
 
   // Collective over the ranks that are active in the level. Sides before the first one are done.

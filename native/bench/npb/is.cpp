@@ -83,7 +83,7 @@ KIVIAT_HOT void sort_into_buckets(const Key* __restrict keys, std::int64_t count
   for (std::int64_t i = 0; i < count; ++i) sorted[next[keys[i] >> shift]++] = keys[i];
 }
 
-// How often there is each of the keys from `first` on.
+// Counts the occurrences of each key from `first` on.
 KIVIAT_HOT void count_keys(const Key* __restrict keys, std::int64_t count, Key first, std::int32_t* __restrict counts) {
   for (std::int64_t i = 0; i < count; ++i) ++counts[keys[i] - first];
 }
@@ -152,7 +152,7 @@ class Program {
   enum Phase { into_buckets, ranking, totals, exchange };
 
   std::size_t ranks() const { return static_cast<std::size_t>(t_.ranks()); }
-  // Whole pages: arrays of which one is read and another written should not share any.
+  // Whole pages, so that an array that is read and one that is written share none.
   static std::size_t elements(std::int64_t count) { return (static_cast<std::size_t>(count) + 1023) / 1024 * 1024; }
 
   void set(std::int64_t index, Key key) {
@@ -177,7 +177,7 @@ class Program {
         found_[static_cast<std::size_t>(iteration - 1)][i] = before_ + (at > 0 ? counts_[at - 1] : 0);
   }
 
-  // How many keys each bucket has everywhere; and, by the way, the keys whose ranks will be tested.
+  // Sums the keys of each bucket over all ranks; and, in the same message, the keys whose ranks will be tested.
   void find_totals() {
     std::array<std::int32_t, buckets + tests> mine = {}, all;
     phases_(into_buckets, [&] {

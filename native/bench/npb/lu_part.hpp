@@ -20,11 +20,11 @@ struct Grid {
       if (ranks % divisor == 0) py = divisor;
     return {ranks / py, py};
   }
-  // Whether each part has the points that its neighbours need beside theirs.
+  // True if each part is at least as thick as the halo of its neighbours.
   bool fits(std::int64_t n) const { return n / px >= Diagonals::around; }
 };
 
-// Of n points along each axis.
+// The part of one rank of a cube with n points along each axis.
 struct Part {
   static Part of(std::int64_t n, int ranks, int rank) {
     const Grid grid = Grid::of(ranks);
@@ -43,7 +43,7 @@ struct Part {
   Range x, y;
   int west, east, south, north;  // MPI_PROC_NULL where the grid ends
 
-  // Of the rank's points those that are not on a face of the grid.
+  // The rank's points that are not on a face of the grid.
   Range inner_x() const { return inner(x); }
   Range inner_y() const { return inner(y); }
   Diagonals shape() const {

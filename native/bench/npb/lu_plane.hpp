@@ -30,14 +30,13 @@ inline void compute_beside(const double* u, double* beside, std::int64_t size) {
   }
 }
 
-// What is linear in the state, diffusion and dissipation, as factors of the five points along an axis around each of
-// some points. Next to the faces of the grid, which the dissipation does not cross, there are others.
+// The terms that are linear in the state, diffusion and dissipation: factors of five points along an axis around each
+// point. They differ next to the faces of the grid, which the dissipation does not cross.
 class Linear {
  public:
   static constexpr std::int64_t factors = 2 * Diagonals::around + 1;
 
-  // Of points `begin` to `end` - 1 of n, one after the other or in the opposite order; their number in memory is
-  // rounded up.
+  // For points `begin` to `end` - 1 of n, in ascending or descending order; memory is rounded up to whole groups.
   Linear(std::int64_t n, double diffusion, std::int64_t begin, std::int64_t end, bool backwards)
       : points_(Diagonals::rounded(end - begin) + Diagonals::group),
         values_(static_cast<std::size_t>(factors * points_)) {
@@ -99,7 +98,7 @@ template <Along axis>
   return result;
 }
 
-// What the two neighbours along an axis bring by fluxes, inviscid and viscous.
+// Inviscid and viscous fluxes from the two neighbours along an axis.
 template <Along axis>
 [[gnu::always_inline]] inline Five brought(double first, double viscous, const Sample& before, const Sample& after) {
   const Five inviscid = flux<axis>(before) - flux<axis>(after);
@@ -114,8 +113,8 @@ template <Along axis>
               viscous * (before.heating + after.heating + of_straight / 2 * (one * one + other * other))};
 }
 
-// Writes to `r` the sum of the forcing and of what the state does, in one plane, the middle one of five of the state,
-// of which the middle three have what is `beside` them.
+// Writes to `r` the right-hand side of one plane: the forcing and the terms of the state. `state` has five planes, the
+// middle one is that plane; the middle three have derived quantities in `beside`.
 KIVIAT_EVERY_WIDTH
 inline void right_hand_side(const RightHandSide& by, const std::array<const double*, 5>& state,
                             const std::array<const double*, 3>& beside, const double* forcing, double* r) {
@@ -168,9 +167,9 @@ inline void right_hand_side(const RightHandSide& by, const std::array<const doub
 
 // --- the sweeps ------------------------------------------------------------------------------------------
 
-// What the points of a plane have from their neighbours before them. The edge along y, that is of x = const, comes from
-// the rank before; each point takes its value from there and puts there what the next one along x has from it, so that
-// in the end it is the edge that the next rank needs. The edge along x is in the order of the diagonals, backwards.
+// Influences of the preceding neighbours on the points of a plane. The edge along y, at x = const, comes from the
+// preceding rank; each point takes its value from there and replaces it by its own influence on the next point along x,
+// so that in the end it is the edge for the next rank. The edge along x is in descending order of the diagonals.
 class Edge {
  public:
   explicit Edge(std::int64_t points)

@@ -84,10 +84,10 @@ struct Five {
 // alike, of that of the velocity along the gradient, and of energy per mass.
 constexpr double viscosity = flow::k3 * flow::k4;
 constexpr double of_kinetic = 1 - flow::k1 * flow::k5, of_straight = 1.0 / 3, of_energy = flow::k1 * flow::k5;
-// How much more of the velocity along its gradient flows than of the others.
+// Ratio of the viscous flux of the velocity along the gradient to that of the other components.
 constexpr double straight = 4.0 / 3;
 
-// What else is known of a state.
+// Quantities derived from a state.
 struct Point {
   [[gnu::always_inline]] explicit Point(const Five& u)
       : density(u.density),
@@ -97,7 +97,7 @@ struct Point {
         kinetic(0.5 * dot(velocity, velocity)) {}
   Lanes density, inverse;
   Vector velocity;
-  Lanes energy, kinetic;  // per mass, of which kinetic
+  Lanes energy, kinetic;  // per mass: all of it, and the kinetic part
 };
 
 // A change of the state, and what changes with it: density times velocity and energy per mass.
@@ -137,14 +137,14 @@ struct Diagonal {
       energy + p.energy * density};
 }
 
-// What a point does to the equations of its neighbours: `flux` times the change of the inviscid flux, and what
-// viscosity and diffusion take across.
+// Influence of a point on the equations of its neighbours: `flux` times the change of the inviscid flux, and the
+// transport by viscosity and diffusion.
 struct Influence {
   double flux, viscous;
   std::array<double, 3> diffusion;
 };
 
-// What the influences along all axes have in common.
+// The common part of the influences along all axes.
 struct Common {
   [[gnu::always_inline]] Common(const Influence& by, const Point& p, const Change& c)
       : pressure(flow::k2 * (c.state.energy - dot(p.velocity, c.state.momentum) + p.kinetic * c.state.density)),

@@ -106,7 +106,7 @@ class Solver {
     if (iterations > 0) evaluate();
   }
 
-  // Of the right-hand side, and of what the state is off the solution. Collective.
+  // Norms of the right-hand side, and of the error of the state. Collective.
   flow::State residual() {
     flow::State sums{};
     work::run({.flops = 10 * points() * static_cast<double>(part_.planes())}, [&] {
@@ -130,7 +130,7 @@ class Solver {
     return flow::norms(sums, part_.n, comm_);
   }
 
-  // Of the pressure over the faces of a box, each by the rule of trapezoids. Collective.
+  // Integral of the pressure over the faces of a box, by the trapezoidal rule. Collective.
   double surface_integral() {
     const std::array<Range, 3> box = {{{1, part_.n - 1}, {1, part_.n - 2}, {2, part_.n - 1}}};
     double sum = 0;
@@ -162,7 +162,7 @@ class Solver {
   // Planes whose right-hand side is computed before the lower sweep comes to them: few enough that it is still in the
   // cache.
   static constexpr std::int64_t planes_at_once = 4;
-  // Of a point, counted in the source. Planes that are used again by the next work are taken to be in the cache still.
+  // Cost of a point, counted in the source. Planes that the next step uses again are assumed to be still in the cache.
   static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210,
                           upper_bytes = 3 * 40;
   enum Phase { right_hand_side, lower, upper, edges, faces };
@@ -204,7 +204,7 @@ class Solver {
     phases_(right_hand_side, [&] { right_hand_side_of(1, part_.planes()); });
   }
 
-  // Of so many planes, as far as there are. Planes follow one another, from the first one on.
+  // Computes `planes` planes from `first` on, or those that are left. Calls follow in ascending order of planes.
   void right_hand_side_of(std::int64_t first, std::int64_t planes) {
     const std::int64_t end = std::min(first + planes, part_.planes() + 1);
     const auto number = static_cast<double>(end - first);

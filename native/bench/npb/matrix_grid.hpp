@@ -33,8 +33,8 @@ class MatrixGrid {
   Range row_block() const { return block(row_, rows_); }
   Range column_block() const { return block(column_, columns_); }
 
-  // What this rank keeps of the sums over its row of ranks: all rows of its block; or where these are as many as two
-  // blocks of columns, one of the two.
+  // The rows whose sums this rank keeps: all rows of its block; or one half, if a block of rows is as large as two
+  // blocks of columns.
   Range kept() const { return square() ? row_block() : block(2 * row_ + column_ % 2, columns_); }
 
   // With whom it sums, in this order: those in its row of ranks whose columns differ in one digit. The first one keeps
@@ -45,8 +45,8 @@ class MatrixGrid {
     return partners;
   }
 
-  // Who has kept the sums of this rank's block of columns, and wants what this rank has kept: the rank on the other
-  // side of the diagonal.
+  // The rank on the other side of the diagonal: it keeps the sums of this rank's block of columns, and needs those of
+  // this rank.
   int transposed() const { return square() ? rank_at(column_, row_) : rank_at(column_ / 2, 2 * row_ + column_ % 2); }
 
  private:

@@ -263,7 +263,7 @@ class Program {
     const auto &fine = levels_[i].segments, &coarse = levels_[i - 1].segments;
     return {offset_of(fine[0], coarse[0]), offset_of(fine[1], coarse[1]), offset_of(fine[2], coarse[2])};
   }
-  // Whether planes have neighbours above and below only.
+  // True if planes have neighbours on other ranks above and below only.
   bool flows(const Level& level) const {
     return halo_.closed(level, 0) && halo_.closed(level, 1) && level.box.points[2] >= Planes::least_for_some;
   }
@@ -289,7 +289,7 @@ class Program {
   void exchange(std::size_t i, double* grid, int first_side = 0) {
     phases_(i == top_ ? exchange_finest : exchange_coarser, [&] { halo_.exchange(levels_[i], grid, first_side); });
   }
-  // Of the lowest and the highest plane.
+  // Exchange of the lowest and the highest plane.
   void start_ends(std::size_t i, const Planes& of) {
     phases_(i == top_ ? exchange_finest : exchange_coarser,
             [&] { halo_.start(levels_[i], 2, of(0), from_highest(i, of)); });
@@ -298,7 +298,7 @@ class Program {
     phases_(i == top_ ? exchange_finest : exchange_coarser,
             [&] { halo_.finish(levels_[i], 2, of(0), from_highest(i, of)); });
   }
-  // Where plane 0 would lie if the highest one were in its place of a grid.
+  // Base address that puts the highest plane at its place in a grid.
   double* from_highest(std::size_t i, const Planes& of) const {
     return of(planes(i) - 1) - (planes(i) - 1) * levels_[i].box.plane;
   }

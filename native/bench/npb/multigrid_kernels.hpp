@@ -1,5 +1,6 @@
-// What MG does to planes of grids. All its operators are symmetric: a weight for the point itself, one for the 6 points
-// that share a face with it, one for the 12 across an edge, one for the 8 across a corner. RNR-94-007, section 2.3.
+// Kernels of MG on planes of grids. All its operators are symmetric: a weight for the point itself, one for the 6
+// points that share a face with it, one for the 12 across an edge, one for the 8 across a corner. RNR-94-007,
+// section 2.3.
 //
 // Pointers are to point (0, 0) of a plane; there is one point more at either end of each side.
 #pragma once

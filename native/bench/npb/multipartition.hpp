@@ -34,13 +34,13 @@ class Multipartition {
   int sections() const { return sections_; }
   const std::vector<Cell>& cells() const { return cells_; }  // by their place along z
 
-  // Which of our cells is at `place` along an axis.
+  // The cell of this rank at `place` along an axis.
   std::size_t cell_at(std::size_t axis, int place) const {
     const int z = axis == 0 ? place - column() : axis == 1 ? row() - place : place;
     return static_cast<std::size_t>((z + sections_) % sections_);
   }
 
-  // Whose cells are the next ones along an axis (step 1) or those before (step -1): the same rank for all cells.
+  // The rank that has the next cells along an axis (step 1) or the preceding ones (step -1): one rank for all cells.
   int neighbour(std::size_t axis, int step) const {
     const int right = axis == 0 ? step : axis == 2 ? -step : 0, up = axis == 0 ? 0 : step;
     return (column() + right + sections_) % sections_ + (row() + up + sections_) % sections_ * sections_;

@@ -1,4 +1,4 @@
-// What all NAS programs tell: rate, time, time of each phase, and how far the results are from the published ones.
+// Results of all NAS programs: rate, time, time of each phase, and the deviation from the published results.
 #pragma once
 
 #include <algorithm>

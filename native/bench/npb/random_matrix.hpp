@@ -26,7 +26,7 @@ class RandomMatrix {
 
   // About as many: a random element of a vector meets as many others, and the diagonal all of them in one place.
   static double elements_of_row(int nonzeros) { return nonzeros * (nonzeros + 1) + 1; }
-  // Of a block while it is there, and of what it is made from.
+  // Memory of a block, and of what it is generated from.
   static double bytes(std::int64_t order, int nonzeros, Range rows, Range columns) {
     const double all =
         static_cast<double>(rows.size() * (sizeof(Place) + sizeof(PlaceOfRow)) + columns.size() * sizeof(Element));

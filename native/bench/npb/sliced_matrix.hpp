@@ -66,8 +66,8 @@ class SlicedMatrix {
     std::size_t begin = 0, end = 0;  // of what lies in the block
   };
 
-  // Of a block of columns: half of a first-level cache, but enough for a dozen elements of a row, for each slice costs
-  // as much as some elements.
+  // Width of a block of columns: half of a first-level cache, but enough for a dozen elements of a row, since a slice
+  // costs as much as some elements.
   static std::int64_t width(std::int64_t columns, double elements_of_row) {
     const double wanted = 12 * static_cast<double>(columns) / elements_of_row;
     return std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{2048}, std::int64_t{1} << 16);

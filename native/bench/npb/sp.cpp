@@ -44,7 +44,7 @@ constexpr std::size_t components = flow::components;
 // each.
 constexpr std::size_t waves = 3;
 constexpr std::size_t wave_of[components] = {0, 0, 0, 1, 2};
-// Of a point: the coefficients, and behind them the right-hand sides.
+// Numbers of a point: the coefficients, then the right-hand sides.
 constexpr int right = 2 * static_cast<int>(waves), kept_numbers = right + static_cast<int>(components);
 
 using Values = Lanes[components];
@@ -202,7 +202,7 @@ KIVIAT_EVERY_WIDTH void substitute_x(const Lines& lines) { substitute_along<0>(l
 KIVIAT_EVERY_WIDTH void substitute_y(const Lines& lines) { substitute_along<1>(lines); }
 KIVIAT_EVERY_WIDTH void substitute_z(const Lines& lines) { substitute_along<2>(lines); }
 
-// Of each point: 20 operations for what is needed of its state, 18 for the coefficients, 13 for each wave, 5 for each
+// Cost of each point: 20 operations for the derived quantities, 18 for the coefficients, 13 for each wave, 5 for each
 // component, and a third of 30 for the variables of x, which the other axes do not need. The state and the right-hand
 // side are read, and what is kept is written.
 constexpr Cost elimination = {.flops = 20 + 18 + 13 * waves + 5 * components + 10,

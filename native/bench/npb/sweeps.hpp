@@ -38,7 +38,7 @@ static void lanes_to_rows(const double* lanes, std::int64_t points, double* rows
     for (std::int64_t i = 0; i < points; ++i) rows[lane * row + i] = lanes[i * Lanes::width + lane];
 }
 
-// How systems of a kind are solved.
+// A solver for one kind of system.
 struct Solver {
   int kept;                          // numbers of each point for substitution
   int forward;                       // numbers of each line that the next part of it needs
@@ -110,7 +110,7 @@ class Sweeps {
   static std::int64_t lines(const FlowCell& cell, std::size_t axis) {
     return std::int64_t{cell.inner(lane_axis(axis))} * cell.inner(slice_axis(axis));
   }
-  // Of each slice.
+  // Batches of each slice.
   static std::int64_t batches(const FlowCell& cell, std::size_t axis) {
     return (cell.inner(lane_axis(axis)) + Lanes::width - 1) / Lanes::width;
   }

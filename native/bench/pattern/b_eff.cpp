@@ -35,7 +35,7 @@ double loop_s_of(const Trial& t) {
   return 1e-3 * static_cast<double>(ms);
 }
 
-// What a pattern is for: its part in the averages.
+// Part of a pattern in the averages.
 enum class Kind { ring, random, extra };
 
 class Study {

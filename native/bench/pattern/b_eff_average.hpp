@@ -1,4 +1,4 @@
-// How b_eff makes figures of what it measures: sizes, loops, the best of methods and repetitions, and averages.
+// Figures of b_eff from its measurements: sizes, loops, the best of methods and repetitions, and averages.
 // R. Rabenseifner and A. E. Koniges, "Effective Communication and File-I/O Bandwidth Benchmarks", EuroPVM/MPI 2001.
 // Pure functions.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace kiviat {
 
-// What the definition fixes, and what its quick version leaves out of it.
+// Numbers that the definition fixes, and those of the quick version.
 struct BEffExtent {
   int randoms, repetitions, every_size;
   std::int64_t most_loops;

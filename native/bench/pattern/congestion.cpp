@@ -83,8 +83,8 @@ class Study {
   }
 
  private:
-  // Where MPI has no one-sided operations between these ranks, those who asked for one of them learn why; else the
-  // other patterns go on.
+  // Without one-sided operations between these ranks the case is skipped with the reason, if it asks for one of these
+  // patterns; else it goes on with the others.
   void expose() {
     const auto needs_window = [](std::size_t load) { return one_sided(loads[load]); };
     if (std::ranges::none_of(used_, needs_window)) return;

@@ -1,4 +1,4 @@
-// What makes congestion: patterns that the congestors go on with until they are told to stop.
+// Patterns that cause congestion: the congestors repeat them until they are told to stop.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ class Congestors {
     MPI_Comm_rank(comm_, &rank_);
   }
 
-  // What one-sided loads need, after the trial has its memory. What MPI said if it has none; nothing otherwise.
+  // Makes the windows of one-sided loads, after the trial has its memory. Returns the error of MPI, or nothing.
   std::string expose() {
     const auto size = static_cast<MPI_Aint>(exposed_.first().size());
     const std::string trouble = trouble_in(
@@ -100,8 +100,8 @@ class Congestors {
   }
 
   // Goes on until the victims' first rank, `from` in the trial, sends a message. The first congestor learns of it, and
-  // tells the others how many calls follow until it looks again, or that none do: all make the same calls, nobody waits
-  // for one that has left, and nobody is ahead of the others by more than those calls.
+  // tells the others how many calls follow until it looks again, or that none do: all make the same calls, no rank
+  // waits for one that has left, and none is ahead of the others by more than those calls.
   void go_on(Load load, int from) {
     int calls = 1, word = 0;
     MPI_Request end = MPI_REQUEST_NULL;

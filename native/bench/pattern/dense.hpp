@@ -43,7 +43,7 @@ class Dense {
   // Per process in a phase, counted from 1: the median over passes.
   double bandwidth(int phase) const { return per_process(phase_of_(phase)) / median(seconds_[phase - 1]); }
 
-  // Of the phases whose partners are farthest to the first. With fewer than four ranks they are one.
+  // Ratio of the phases with the farthest partners to the first. With fewer than four ranks they are the same phase.
   void report_middle_to_first() {
     const int ranks = phases_ + 1, below = ranks / 2, above = (ranks + 1) / 2;
     if (ranks >= 4) t_.report("middle_to_first", (bandwidth(below) + bandwidth(above)) / 2 / bandwidth(1));
@@ -62,7 +62,7 @@ class Dense {
   }
   double per_process(const Phase& phase) const { return total(phase) / phase.processes; }
 
-  // Of the phase once.
+  // Seconds of one repetition of the phase.
   double seconds(const Phase& phase, int index, bool first_time) {
     const bool idle = std::ranges::all_of(phase.pattern.mine, [](const Message& m) { return m.to == MPI_PROC_NULL; });
     const auto once = [&](std::int64_t) {
@@ -104,7 +104,7 @@ class Dense {
   std::vector<std::vector<double>> seconds_;
 };
 
-// What all four report, and `more`.
+// Metrics of all four benchmarks, and `more`.
 inline std::vector<Quantity> dense_reports(std::vector<Quantity> more = {}) {
   more.insert(more.begin(), {{"bandwidth", "B/s", "higher", "what a process sends, over all phases"},
                              {"total_bandwidth", "B/s", "higher", "what all processes send, over all phases"},

@@ -23,7 +23,7 @@ inline Phase total_exchange_phase(int ranks, int k, int rank) {
   return {{"shift", {{(rank + k) % ranks, (rank - k + ranks) % ranks}}, ranks}, ranks};
 }
 
-// Which partners at distance k a rank talks to: in phase k one of the two, or both.
+// Partners of a rank at distance k: in phase k one of the two, or both.
 enum class Matching { disjoint, halves, both };
 
 // Simple pairwise, phase k of P - 1.

@@ -113,7 +113,7 @@ class Exchange {
     if (rank == 1) MPI_Send(from, bytes, MPI_BYTE, 0, 0, pair);
   }
 
-  // Whether the messages of the pattern arrive whole, by this method. Collective.
+  // True if the messages of the pattern arrive intact by this method. Collective.
   bool verify(Method method) {
     trial_.forget_payload();
     trial_.sends(out_, pattern_->mine.size() * static_cast<std::size_t>(bytes_));

@@ -21,7 +21,7 @@ class Flood {
         out_(t.buffer(bytes_)),
         in_(t.buffer(bytes_)) {}
 
-  // Whether the payload arrives, in all pairs at once. Collective.
+  // True if the payload arrives, in all pairs at once. Collective.
   bool verify(int partner) {
     t_.forget_payload();
     if (sends(partner)) t_.sends(out_);
@@ -31,7 +31,7 @@ class Flood {
     });
   }
 
-  // Bytes per second, of all ways, of each pair, on its lower rank; NaN on other ranks, of which those without partner
+  // Bytes per second, of all ways, of each pair, on its lower rank; NaN on other ranks. Ranks without partner
   // sleep. Collective.
   double rate(int partner) {
     t_.together();
@@ -59,7 +59,7 @@ class Flood {
     std::int64_t calls = 1, counts = 0;  // no calls: the end
   };
 
-  // What happened until now, on the lower rank of a pair.
+  // Progress until now, on the lower rank of a pair.
   struct Progress {
     int blocks_before = 0, blocks_after = 0;
     double before_s = 0, counted_s = 0, after_s = 0, call_s = 0;

@@ -1,4 +1,4 @@
-// Who talks to whom where ranks talk in pairs. Pure functions; MPI_PROC_NULL is who has nobody.
+// Partners of ranks that communicate in pairs. Pure functions; MPI_PROC_NULL is the partner of a rank without one.
 #pragma once
 
 #include <mpi.h>
@@ -41,7 +41,7 @@ inline int partner_across(const std::vector<int>& order, int rank) {
   return other == MPI_PROC_NULL ? MPI_PROC_NULL : order[other];
 }
 
-// Where a rank stands in the graph that joins ranks whose distance modulo P is k: gcd(P, k) cycles r, r + k,
+// Position of a rank in the graph that joins ranks whose distance modulo P is k: gcd(P, k) cycles r, r + k,
 // r + 2k, … of equal length. A cycle of two ranks is one edge.
 struct CyclePosition {
   int length, at;

@@ -1,4 +1,4 @@
-// Who suffers congestion and who makes it: GPCNeT has victims on a random fifth of the nodes, congestors on the others.
+// Roles of victims and congestors: GPCNeT has victims on a random fifth of the nodes, congestors on the others.
 // S. Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks",
 // SC19, section 3. Pure functions.
 #pragma once
@@ -23,8 +23,8 @@ inline std::vector<bool> chosen(int all, double share, std::uint64_t seed) {
   return is;
 }
 
-// Whether each rank is a victim, given its node (numbered from 0 on). By nodes, all ranks of a node have one role, so
-// that what they share is the network; nothing where there are fewer than four. By ranks, four are needed at least.
+// Returns for each rank if it is a victim, given its node (from 0 on). By nodes, all ranks of a node have one role, so
+// that both roles share the network alone; nothing with fewer than four nodes. By ranks, at least four are needed.
 inline std::optional<std::vector<bool>> victims_of(const std::vector<int>& node_of_rank, bool by_node, double share,
                                                    std::uint64_t seed) {
   const int all = by_node ? std::ranges::max(node_of_rank) + 1 : static_cast<int>(node_of_rank.size());

@@ -27,7 +27,7 @@ class RoundTrips {
     }
   }
 
-  // Whether the payload arrives in both directions, in all pairs at once. Collective.
+  // True if the payload arrives in both directions, in all pairs at once. Collective.
   bool verify(int peer, std::int64_t bytes) {
     t_.forget_payload();
     if (peer != MPI_PROC_NULL) {
@@ -38,7 +38,7 @@ class RoundTrips {
   }
 
   // Seconds of half a round trip, on the lower rank of the pair; NaN on others. The median of batches that together
-  // last about `budget_s`, or of a single round trip where that takes longer. Nobody but the pair is waited for.
+  // last about `budget_s`, or of a single round trip where that takes longer. Only the pair takes part.
   double half_s(int peer, std::int64_t bytes, double budget_s) {
     if (peer == MPI_PROC_NULL) return NAN;
     if (t_.deterministic()) budget_s = 0;  // one round trip

@@ -95,7 +95,7 @@ class Study {
     return median(std::move(seconds));
   }
 
-  // What rank 0 has, on all ranks; structures of whole numbers.
+  // Broadcasts structures of whole numbers from rank 0.
   template <class T>
   std::vector<T> shared(std::vector<T> items) const {
     constexpr std::size_t integers = sizeof(T) / sizeof(int);

@@ -1,4 +1,4 @@
-// Which ranks and links are slow, from the times of few rounds of disjoint pairs: pure functions.
+// Finds slow ranks and links from the times of few rounds of disjoint pairs. Pure functions.
 //
 // The logarithm of a pair's time is taken as centre + effect of either rank + noise. Medians find the effects: as long
 // as most partners of a rank are healthy, its median over rounds is its own. Whether an effect could be chance is asked
@@ -31,7 +31,7 @@ struct PairTime {
 
 struct SickRules {
   double least_factor = 1.2;    // less is no sickness, however certain
-  double least_deviations = 5;  // robust ones, of the spread over ranks or pairs: what a topology spreads is none
+  double least_deviations = 5;  // robust ones, of the spread over ranks or pairs, without that of the topology
   double confidence = 0.99;
   int screens = 2;          // further rounds that a link has to stand out in
   int most_looked_at = 16;  // links that are measured directly
@@ -46,8 +46,8 @@ inline int sick_rounds(int ranks, std::string_view many) {
   return std::max(logarithmic, circle_rounds(ranks));
 }
 
-// Random rounds none of which repeats a pair of another, as long as there are such: rounds of the circle method in
-// seeded order among ranks in seeded order. Few ranks have few rounds, which then come again.
+// Random rounds without repeated pairs, as long as there are such: rounds of the circle method in seeded order among
+// ranks in seeded order. Few ranks have few rounds, which are then repeated.
 class SickSchedule {
  public:
   SickSchedule(int ranks, std::uint64_t seed)

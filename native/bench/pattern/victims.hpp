@@ -1,4 +1,4 @@
-// What suffers from congestion: three patterns of the victims among themselves, each call timed by each rank.
+// Patterns that suffer from congestion: three patterns among the victims, each call timed by each rank.
 #pragma once
 
 #include <array>
@@ -65,10 +65,10 @@ class Victims {
     return times;
   }
 
-  // Whether all payload so far arrived whole on this rank.
+  // True if all payload so far arrived intact on this rank.
   bool good() const { return good_; }
 
-  // What a bandwidth is made of: bytes that a rank sends in one call.
+  // Bytes that a rank sends in one call, for the bandwidth.
   double bytes_of_call() const { return static_cast<double>(window) * bytes_; }
 
  private:
