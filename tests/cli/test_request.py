@@ -94,6 +94,8 @@ def test_requests_are_frozen() -> None:
         ),
         (["run", "-n", "2", "--", "./a", "-x"], RunProgramRequest(
             what=PlanOptions(ranks="2"), program=("./a", "-x"))),
+        (["run", "-q"], RunRequest(verbosity="quiet")),
+        (["run", "--verbose"], RunRequest(verbosity="verbose")),
         (["run", "--"], RunProgramRequest(program=())),
         (["run", "--replay", "x.trace", "--speed", "2"], RunReplayRequest(replay="x.trace", speed=2.0)),
         (["cc", "-O2", "--help"], CcRequest(("-O2", "--help"))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -67,6 +68,33 @@ CASES = {
     "barrier/ranks=2",
 }
 EVERYTHING = Counter((repetition, case) for repetition in range(2) for case in CASES)
+
+
+def test_quiet_prints_where_the_run_is(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
+    done = kiviat("run", plan, "-n", "2", "-q")
+    path, _ = run_json(tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{path.relative_to(tmp_path)}\n", "")
+    assert (path / "report.html").exists()
+
+
+def test_quiet_still_says_what_failed(kiviat: Kiviat, tmp_path: Path) -> None:
+    done = kiviat("run", "pingpong", "-n", "2", "-m", "8", "--launches", "1", "--timeout", "0.001", "-q")
+    path, _ = run_json(tmp_path)
+    assert (done.returncode, done.stdout) == (1, f"{path.relative_to(tmp_path)}\n")
+    assert "failed: pingpong/ranks=2/bytes=8: " in done.stderr
+
+
+def test_verbose_shows_each_command_and_case(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
+    done = kiviat("run", plan, "-n", "2", "--verbose")
+    assert done.returncode == 0, done.stderr
+    _, run = run_json(tmp_path)
+    lines = done.stderr.splitlines()
+    for launch in run["launches"]:
+        assert sum(line.endswith(shlex.join(launch["command"])) for line in lines) == 1
+    assert [line for line in lines if line.endswith(": ok")][-1].startswith("  10 of 10  ")
+    assert Counter(line.split()[3].rstrip(":") for line in lines if line.endswith(": ok")) == Counter(
+        dict.fromkeys(CASES, 2)
+    )
 
 
 def test_one_command_from_nothing_to_a_report(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def _launched(planned: _Planned) -> tuple[int, Path | None]:
             raise Interrupted(outcome.signal)
         directory.finish()
     with _kept(directory, request):
-        print_verdict(directory.path, Path(request.report) if request.report else None)
+        _print_verdict(directory.path, request)
     return (1 if outcome.failed else 0), directory.path
 
 
@@ -204,7 +204,7 @@ def _submitted(
     signal = job.run()
     if signal is not None:
         raise Interrupted(signal, _resumable(resumed, request))
-    print_verdict(resumed, Path(request.report) if request.report else None)
+    _print_verdict(resumed, request)
     return (1 if _any_failed(resumed) else 0), resumed
 
 
@@ -224,6 +224,10 @@ def _resumable(path: Path, request: RunRequest) -> str:
     return f"{path} keeps what is finished, `{resume_command(path, request)}` goes on"
 
 
+def _print_verdict(path: Path, request: RunRequest) -> None:
+    print_verdict(path, Path(request.report) if request.report else None, request.verbosity == "quiet")
+
+
 def _any_failed(path: Path) -> bool:
     return any(row.outcome == "failed" for row in load(path)[1])
 
@@ -236,7 +240,12 @@ def _run(planned: _Planned, directory: RunDirectory) -> Outcome:
     def keep(record: Record) -> None:
         directory.append(_with_axes(record, axes[record.case]))
 
-    with Progress(plan, planned.expected.likely_s) as progress:
+    with Progress(plan, planned.expected.likely_s, planned.request.verbosity) as progress:
+
+        def note(launch: dict[str, Any]) -> None:
+            directory.set_launch(launch)
+            progress.show_command(launch)
+
         return run_plan(
             plan,
             programs.toolchain,
@@ -244,7 +253,7 @@ def _run(planned: _Planned, directory: RunDirectory) -> Outcome:
             run_id=directory.id,
             directory=directory.path,
             done=directory.done,
-            on_launch=directory.set_launch,
+            on_launch=note,
             on_record=keep,
             on_progress=progress.show,
             options=options_of(planned.request.where),
@@ -280,6 +289,8 @@ def _directory(planned: _Planned) -> RunDirectory:
 
 
 def _announce(planned: _Planned) -> None:
+    if planned.request.verbosity == "quiet":
+        return
     plan, toolchain, expected = planned.plan, planned.programs.toolchain, planned.expected
     print(
         f"plan {visible_cell(plan.name)}: {counted(len(plan.cases), 'case')} in "

@@ -261,6 +261,23 @@ def _run(command: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--dry-run", action="store_true", help="print the commands and the estimated time only"
     )
+    spoken = where.add_mutually_exclusive_group()
+    spoken.add_argument(
+        *("-q", "--quiet"),
+        action="store_const",
+        const="quiet",
+        dest="verbosity",
+        default="normal",
+        help="print failures, on standard error, and the directory of the run only",
+    )
+    spoken.add_argument(
+        *("-v", "--verbose"),
+        action="store_const",
+        const="verbose",
+        dest="verbosity",
+        default="normal",
+        help="also print the command of each launch, and each case as it ends",
+    )
 
 
 def _cc(command: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 TableFormat = Literal["table", "csv", "json"]
 RuleChoice = Literal["auto", "keep", "drop"]
+Verbosity = Literal["quiet", "normal", "verbose"]
 _Part = TypeVar("_Part")
 
 
@@ -77,6 +78,7 @@ class RunRequest(Request):
     report: str | None = None
     resume: str | None = None
     dry_run: bool = False
+    verbosity: Verbosity = "normal"
     arrangement: str | None = None
 
 

@@ -33,14 +33,15 @@ def run_arranged(
                 f"plan {plan} says itself where ranks go: leave {option} {value} out, or name its benchmarks "
                 "without it"
             )
-    code, paths, left_out = 0, [], []
+    code, paths, left_out, quiet = 0, [], [], request.verbosity == "quiet"
     for arrangement in _possible(arrangements, substrate):
-        print(f"\n{arrangement.name}")
+        if not quiet:
+            print(f"\n{arrangement.name}")
         try:
             ended, path = run(_with(request, arrangement))
         except InputError as error:
             left_out.append(f"{arrangement.name}: {error}")
-            print(f"left out: {error}")
+            print(f"left out: {error}", file=sys.stderr if quiet else None)
             continue
         paths += [path] if path else []
         code = max(code, ended)
@@ -49,7 +50,10 @@ def run_arranged(
     if left_out and not paths and not request.dry_run:
         raise InputError(f"plan {plan} has no arrangement for this machine: {left_out[0]}")
     if paths:
-        _tell(paths, Path(request.report or paths[0].parent / f"{plan}.html"))
+        report = Path(request.report or paths[0].parent / f"{plan}.html")
+        report_on(paths, report)
+        if not quiet:
+            _tell(paths, report)
     return code
 
 
@@ -71,7 +75,6 @@ def _with(request: RunRequest, arrangement: Arrangement) -> RunRequest:
 
 
 def _tell(paths: Sequence[Path], report: Path) -> None:
-    report_on(paths, report)
     print(f"\nall {len(paths)}   {' '.join(call_run(path) for path in paths)}")
     print(f"report  {report}")
     sys.stdout.flush()

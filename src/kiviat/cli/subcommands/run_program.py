@@ -60,7 +60,16 @@ def execute(request: RunProgramRequest) -> int:
         found = Found(program.name, ranks, {}, "a program of the user's", metrics)
         directory.append(record_of(directory.id, found, ended))
         directory.finish("complete" if ended.signal is None else "interrupted")
-    return _tell(directory.path, substrate, words, ranks, compute, simulated_s, ended)
+    return _tell(
+        directory.path,
+        substrate,
+        words,
+        ranks,
+        compute,
+        simulated_s,
+        ended,
+        quiet=request.verbosity == "quiet",
+    )
 
 
 def built_program(words: Sequence[str]) -> Path:
@@ -124,10 +133,15 @@ def _tell(
     compute: float,
     simulated_s: float | None,
     ended: LaunchResult,
+    *,
+    quiet: bool,
 ) -> int:
     what = f"{Path(words[0]).name} on {counted(ranks, 'rank')} of {substrate.label}"
     if ended.reason or simulated_s is None:
         return failed(what, path, ended)
+    if quiet:
+        print(path)
+        return 0
     counts = f"computation {compute:g} times as long as here" if compute else "computation takes no time"
     print(f"{what}: {simulated_s:.6g} s of simulated time ({counts})")
     print(f"it took {ended.elapsed_s:.1f} s to simulate")

@@ -44,7 +44,16 @@ def execute(request: RunReplayRequest) -> int:
         )
         directory.append(replayed.record)
         directory.finish("complete" if replayed.ended.signal is None else "interrupted")
-    return _tell(directory.path, substrate, trace, speed, replayed, request.report)
+    path = directory.path
+    if replayed.ended.reason or request.verbosity != "quiet":
+        code = _tell(path, substrate, trace, speed, replayed)
+        if code:
+            return code
+    page = Path(request.report) if request.report else path / "report.html"
+    run, rows, _ = load(path)
+    write_report([run], rows, page)
+    print(path if request.verbosity == "quiet" else f"report   {page}")
+    return 0
 
 
 def placed(trace: Trace, ranks: str | None, where: Where) -> Where:
@@ -58,9 +67,7 @@ def placed(trace: Trace, ranks: str | None, where: Where) -> Where:
     return where
 
 
-def _tell(
-    path: Path, substrate: Substrate, trace: Trace, speed: Speed, replayed: Replayed, report: str | None
-) -> int:
+def _tell(path: Path, substrate: Substrate, trace: Trace, speed: Speed, replayed: Replayed) -> int:
     what = f"{trace.program} on {counted(trace.ranks, 'rank')} of {substrate.label}"
     record, ended = replayed.record, replayed.ended
     if ended.reason:
@@ -77,8 +84,4 @@ def _tell(
     print(f"{quicker}{speed.how}")
     print(f"it took {ended.elapsed_s:.1f} s to simulate")
     print(typeable(f"results  {path}  (`kiviat show {call_run(path)}`)"))
-    page = Path(report) if report else path / "report.html"
-    run, rows, _ = load(path)
-    write_report([run], rows, page)
-    print(f"report   {page}")
     return 0

@@ -1,13 +1,17 @@
-"""Progress of a run: one line that changes on a terminal, a line per launch elsewhere."""
+"""Progress of a run: one line that changes on a terminal, a line per launch elsewhere, or a line per case."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
+from typing import Any
 
+from kiviat.cli.options.request import Verbosity
 from kiviat.cli.text.values import duration
 from kiviat.cli.visible import erase_line, visible_cell
 from kiviat.launch.run import outcome
@@ -19,20 +23,29 @@ _TRUST = 0.05
 
 
 class Progress:
-    def __init__(self, plan: Plan, expected_s: float) -> None:
+    """Prints to standard error. "quiet" leaves deaths of launches only, "verbose" adds commands and cases."""
+
+    def __init__(self, plan: Plan, expected_s: float, verbosity: Verbosity = "normal") -> None:
         self._launches = plan.launches
         self._expected_s = expected_s
-        self._live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._verbosity = verbosity
+        terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._live = terminal and verbosity == "normal"
         self._began = time.monotonic()
         self._shown = 0.0
         self._first: int | None = None
         self._launch: tuple[int, int] | None = None
+        self._commands: set[int] = set()
 
     def show(self, news: outcome.Progress) -> None:
         if self._first is None:
             self._first, self._began = news.finished, time.monotonic()
         if news.kind == "death":
             self._print(f"launch died: {news.text}; going on with the next case")
+        elif self._verbosity == "quiet":
+            pass
+        elif self._verbosity == "verbose" and news.kind == "record":
+            self._print(f"  {news.finished} of {news.total}  {visible_cell(news.case or '')}: {news.text}")
         elif news.kind == "cleaned":
             self._print(news.text or "")
         elif self._live:
@@ -43,6 +56,14 @@ class Progress:
                 f"launch {news.repetition + 1} of {self._launches} on {news.world} ranks, "
                 f"{news.finished} of {news.total} results, {self._left(news)}"
             )
+
+    def show_command(self, launch: Mapping[str, Any]) -> None:
+        """Print the command of a launch, as in run.json, when it starts."""
+        if self._verbosity != "verbose" or launch["index"] in self._commands:
+            return
+        self._commands.add(launch["index"])
+        variables = (f"{name}={shlex.quote(value)}" for name, value in launch["environment"].items())
+        self._print(visible_cell(" ".join([*variables, shlex.join(launch["command"])])))
 
     def _refresh(self, news: outcome.Progress) -> None:
         now = time.monotonic()

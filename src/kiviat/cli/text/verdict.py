@@ -22,20 +22,29 @@ from kiviat.store.tables import load_tables
 _MOST_IMPORTANT = 3
 
 
-def print_verdict(path: Path, report: Path | None) -> None:
-    """Write the report even if standard output is closed; BrokenPipeError is raised afterwards."""
+def print_verdict(path: Path, report: Path | None, quiet: bool = False) -> None:
+    """Write the report even if standard output is closed; BrokenPipeError is raised afterwards.
+
+    `quiet` prints the run's directory only, and failures to standard error.
+    """
     run, rows, _ = load(path)
     tables = grids(load_tables(path))
     closed = None
     try:
-        _print_findings(path, run, rows, tables)
+        if quiet:
+            for line in failures(rows):
+                print(line, file=sys.stderr)
+            print(path, flush=True)
+        else:
+            _print_findings(path, run, rows, tables)
     except BrokenPipeError as error:
         closed = error
     report = report or path / "report.html"
     write_report([run], rows, report, tables)
     if closed:
         raise closed
-    print(f"report   {report}")
+    if not quiet:
+        print(f"report   {report}")
 
 
 def _print_findings(path: Path, run: Run, rows: Sequence[Row], tables: Sequence[Grid]) -> None:
