@@ -26,7 +26,7 @@ from kiviat.store.tables import load_tables
 
 def execute(request: BalanceRequest) -> int:
     runs, systems = _systems(request.runs)
-    beside = _beside(request.beside, systems)
+    beside = _beside(request.with_systems, systems)
     result = balance([*systems, *beside], request.small, request.few_nodes)
     write_whole(render_balance(result, runs), Path(request.output), "report")
     if request.format == "table":

@@ -124,7 +124,7 @@ def _others(request: PlaceRequest, program: Program, target: Target) -> dict[str
     }
     if given := _given(program, target):
         layouts["given"] = given
-    for policy in request.beside:
+    for policy in request.compare_with:
         layouts[policy] = place(
             target.topology, ranks, policy, binding=None if policy.startswith("file:") else binding
         )

@@ -22,12 +22,12 @@ def execute(request: ProfileRequest) -> int:
         raise InputError("there is nothing to profile; give the command after --: -- mpirun -n 4 ./program")
     found = linked(words, sure=request.mpi is not None)
     toolchain = toolchain_for(found, request.mpi)
-    if request.crossing and not toolchain.vendor.monitoring:
+    if request.mpi_traffic and not toolchain.vendor.monitoring:
         raise InputError(f"--mpi-traffic: {toolchain.name} does not count what it sends; leave it out")
     substrate, starting = started(request.where, words, toolchain)
     library = TOOL.library(toolchain, dry=request.dry_run)
-    recorder = recorder_of(toolchain, dry=request.dry_run) if request.waits else None
-    asked = Asked(request.crossing, recorder, request.counters)
+    recorder = recorder_of(toolchain, dry=request.dry_run) if request.wait_states else None
+    asked = Asked(request.mpi_traffic, recorder, request.counters)
     output = Path(request.output or TOOL.default_name(found.program))
     if request.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")

@@ -192,7 +192,6 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     what.add_argument(
         "--groups",
-        dest="multi",
         type=int,
         metavar="N",
         help="split the ranks into groups of N that run at the same time",
@@ -354,14 +353,12 @@ def _profile(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--mpi-traffic",
-        dest="crossing",
         action="store_true",
         help="also what the MPI itself sends, for collectives too, by Open MPI's monitoring, costing time; "
         "simulators always tell, but of more than 1,024 ranks only with this",
     )
     command.add_argument(
         "--wait-states",
-        dest="waits",
         action="store_true",
         help="also who waits for whom: late senders, late receivers, imbalance; costs some 0.1 µs a call",
     )
@@ -452,7 +449,7 @@ def _balance(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--with",
-        dest="beside",
+        dest="with_systems",
         nargs="+",
         metavar="SYSTEM",
         help="published systems beside them: all, none, or a part of a name, such as sx-8 "
@@ -655,7 +652,6 @@ def _place(command: argparse.ArgumentParser) -> None:
     )
     how.add_argument(
         "--compare-with",
-        dest="beside",
         action="append",
         default=[],
         metavar="HOW",

@@ -100,7 +100,7 @@ def _axes(options: PlanOptions) -> dict[str, Any]:
         axes["memory"] = options.memory
     if options.problem_class is not None:
         axes["class"] = options.problem_class.upper()
-    return axes | ({} if options.multi is None else {"group": options.multi})
+    return axes | ({} if options.groups is None else {"group": options.groups})
 
 
 def refuse_other_options(request: RunRequest) -> None:

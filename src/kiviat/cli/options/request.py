@@ -30,7 +30,7 @@ class PlanOptions:
     set: tuple[str, ...] = ()
     memory: str | None = None
     problem_class: str | None = None
-    multi: int | None = None
+    groups: int | None = None
     launches: int | None = None
     seed: int | None = None
     budget: float | None = None
@@ -124,12 +124,12 @@ class ReportRequest(Request):
 
 @dataclass(frozen=True)
 class BalanceRequest(Request):
-    """`beside` is None where --with is not given."""
+    """`with_systems` is None without --with."""
 
     module = "commands.balance"
     runs: tuple[str, ...]
     output: str
-    beside: tuple[str, ...] | None
+    with_systems: tuple[str, ...] | None
     small: RuleChoice
     few_nodes: RuleChoice
     format: TableFormat
@@ -288,8 +288,8 @@ class ProfileRequest(Request):
     mpi: str | None
     state: str | None
     compute: float | None
-    crossing: bool
-    waits: bool
+    mpi_traffic: bool
+    wait_states: bool
     counters: bool
     dry_run: bool
     program: tuple[str, ...]
@@ -320,7 +320,7 @@ class PlaceRequest(Request):
     hosts: str | None
     bind: Literal["core"] | None
     objective: Literal["bytes", "max-link", "hop-bytes"]
-    beside: tuple[str, ...]
+    compare_with: tuple[str, ...]
     no_scotch: bool
     output: str | None
     emit: str | None

@@ -24,7 +24,7 @@ def refuse_benchmarks(request: RunRequest, instead: str) -> None:
     others = {
         "resume": request.resume,
         "lammps": request.lammps,
-        "groups": what.multi,
+        "groups": what.groups,
         "class": what.problem_class,
     }
     for option, value in {**given, **others}.items():

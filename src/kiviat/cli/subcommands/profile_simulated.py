@@ -91,7 +91,7 @@ def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Options)
         start = substrate.start(toolchain, ranks, folder, options)
         return simulated_start(start, substrate, folder, compute).of([path, *request.program[1:]])
 
-    program = SimulatedProgram(substrate.machine, starting, compute, request.crossing)
+    program = SimulatedProgram(substrate.machine, starting, compute, request.mpi_traffic)
     return path.name, program, lambda folder: None
 
 
@@ -112,7 +112,7 @@ def _of_benchmark(request: ProfileRequest, toolchain: Toolchain, options: Option
             if event["event"] == "result" and event["outcome"] != "ok":
                 say(f"{case.id} {event['outcome']}: {event['reason']}")
 
-    return case.benchmark, SimulatedProgram(substrate.machine, starting, None, request.crossing), look
+    return case.benchmark, SimulatedProgram(substrate.machine, starting, None, request.mpi_traffic), look
 
 
 def _case(request: ProfileRequest, toolchain: Toolchain, binary: Path, ranks: int) -> Case:
