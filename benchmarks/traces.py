@@ -18,7 +18,7 @@ from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.programs.replay import Speed, replay
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.tools.profile import TOOL as PROFILER
-from kiviat.launch.tools.profile import Asked, profiling, recorder_of
+from kiviat.launch.tools.profile import ProfileOptions, profiling, recorder_of
 from kiviat.launch.tools.trace import TOOL as RECORDER
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.profile.wait_states import waits_in
@@ -40,7 +40,9 @@ class _Libraries:
 
     def waiting(self, folder: Path) -> Mapping[str, str]:
         """As `kiviat profile --wait-states` has it."""
-        return profiling(LaunchSpec((), {}), self.profiler, folder, Asked(recorder=self.recorder)).environment
+        return profiling(
+            LaunchSpec((), {}), self.profiler, folder, ProfileOptions(recorder=self.recorder)
+        ).environment
 
 
 def measure(setting: Setting) -> Iterator[Finding]:

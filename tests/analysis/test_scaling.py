@@ -18,7 +18,7 @@ from kiviat.analysis.scaling.energy import numbers_in
 from kiviat.analysis.scaling.equivalence import equals
 from kiviat.analysis.scaling.problem_size import size_of
 from kiviat.analysis.scaling.reading import readings
-from kiviat.analysis.scaling.series import Asked, Source, Study, joined, scaling
+from kiviat.analysis.scaling.series import Selection, Source, Study, joined, scaling
 from kiviat.record import InputError, Row
 from kiviat.record.run import Run
 from kiviat.record.traits import earlier_traits
@@ -26,16 +26,16 @@ from tests.report.modelled import model
 from tests.report.scaling_runs import PER_NODE, amdahl, scaling_rows, scaling_run, scaling_run_json, source
 from tests.report.synthetic import failed
 
-ALL = Asked()
+ALL = Selection()
 SERIAL = 0.03
 
 
-def only(sources: Iterable[Source], asked: Asked = ALL) -> Study:
+def only(sources: Iterable[Source], asked: Selection = ALL) -> Study:
     (study,) = scaling(list(sources), asked).studies
     return study
 
 
-def curve(rows: list[Row], asked: Asked = ALL, **run: Any) -> Curve:
+def curve(rows: list[Row], asked: Selection = ALL, **run: Any) -> Curve:
     (found,) = only([source(scaling_run(**run), rows)], asked).curves
     return found
 
@@ -79,7 +79,7 @@ def test_weak_scaling_has_gustafsons_fraction() -> None:
         assert point.serial is not None and point.serial.value == pytest.approx(0.2)
         assert point.speedup.value == pytest.approx(0.2 + 0.8 * point.ranks)
     # By its time instead of its rate it is the same.
-    by_time = only([source(scaling_run(), rows)], Asked(metric="time"))
+    by_time = only([source(scaling_run(), rows)], Selection(metric="time"))
     assert [point.efficiency.value for point in by_time.curves[0].points] == pytest.approx(
         [point.efficiency.value for point in found.points]
     )
@@ -258,7 +258,7 @@ def test_what_cannot_be_told_is_refused_unless_somebody_says_it() -> None:
         "cannot tell whether mystery scales strongly or weakly: the records do not say how large the problem "
         "was; --strong or --weak says it"
     )
-    assert only([source(scaling_run(), rows)], Asked(kind="strong")).kind == "strong"
+    assert only([source(scaling_run(), rows)], Selection(kind="strong")).kind == "strong"
     grows = hpl_rows(lambda p: 1000 * p, {"n": 1})
     with pytest.raises(InputError, match=r"neither the whole problem .* nor a rank's part .* stays the same"):
         only([source(scaling_run(), grows)])
@@ -300,12 +300,12 @@ def test_a_single_point_is_refused() -> None:
     with pytest.raises(InputError, match="cg is there on 1 and 2 ranks, but with no setting on two of these"):
         only([source(scaling_run(), different)])
     with pytest.raises(InputError, match="no results of mg in these runs"):
-        only([source(scaling_run(), different)], Asked(benchmarks=("mg",)))
+        only([source(scaling_run(), different)], Selection(benchmarks=("mg",)))
 
 
 def test_a_metric_that_does_not_scale_is_refused() -> None:
     with pytest.raises(InputError, match="cg has no deviation that scales; it has rate, time"):
-        only([source(scaling_run(), scaling_rows("run-a", amdahl(0.1)))], Asked(metric="deviation"))
+        only([source(scaling_run(), scaling_rows("run-a", amdahl(0.1)))], Selection(metric="deviation"))
 
 
 def test_runs_of_one_machine_with_other_ranks_are_one_curve() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.scaling import ClaimVerdict, claim_verdicts
-from kiviat.analysis.scaling.series import Asked, Source, scaling
+from kiviat.analysis.scaling.series import Selection, Source, scaling
 from kiviat.record import schema
 from kiviat.record.published import papers
 from tests.report.scaling_runs import (
@@ -29,7 +29,7 @@ RANKS = (1, 8, 64)
 
 def asked_of(*sources: Source) -> dict[tuple[str, str], ClaimVerdict]:
     """By row and by what is asked of it."""
-    found = claim_verdicts(scaling(sources, Asked()).studies, sources)
+    found = claim_verdicts(scaling(sources, Selection()).studies, sources)
     assert len({(one.row.id, one.claim.asks) for one in found}) == len(found)
     return {(one.row.id, one.claim.asks): one for one in found}
 

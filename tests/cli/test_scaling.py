@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kiviat.analysis.scaling.caveats import doubts
-from kiviat.analysis.scaling.series import Asked, scaling
+from kiviat.analysis.scaling.series import Selection, scaling
 from kiviat.cli.text.table import print_csv, print_json
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
@@ -235,5 +235,5 @@ def test_json_has_no_word_for_infinity(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_simulated_curve_says_that_it_has_no_spread() -> None:
     """Its parameters had no intervals, without a word."""
     simulated = modelled("a", amdahl(0.1), ranks=(1, 2, 4, 8))
-    told = doubts(scaling([simulated], Asked()).studies[0].curves[0], simulated.runs, [])
+    told = doubts(scaling([simulated], Selection()).studies[0].curves[0], simulated.runs, [])
     assert any(words.startswith("no spread: simulated") for words in told)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.mpi.transport import Seen, parse
+from kiviat.launch.mpi.transport import Observed, parse
 
 CAPTURED = Path(__file__).with_name("captured")
 OWN_SEGMENT = frozenset({"/dev/shm/mpich_shm_8d8a5a01_0"})
@@ -17,7 +17,7 @@ NO_SEGMENT = frozenset({"/usr/lib/libmpich.so", "/dev/shm/mpich_shar_tmpM7As0u (
 def parsed(name: str, maps: frozenset[str] | None = NO_SEGMENT, fast_network: bool = False) -> dict[str, Any]:
     hosts = 2 if "two-hosts" in name else 1
     output = (CAPTURED / f"{name}.txt").read_text()
-    return parse(name.partition("-")[0], Seen(output, hosts, maps, fast_network))
+    return parse(name.partition("-")[0], Observed(output, hosts, maps, fast_network))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_tcp_is_a_fallback_where_there_is_something_better(
 
 @pytest.mark.parametrize("family", ["openmpi", "mpich"])
 def test_what_was_not_seen_is_unknown(family: str) -> None:
-    found = parse(family, Seen("something else\n", 1, NO_SEGMENT, True))
+    found = parse(family, Observed("something else\n", 1, NO_SEGMENT, True))
     assert (found["near"], found["far"], found["fallback_to_tcp"]) == (None, None, None)
     assert "nothing found" in found["evidence"]
 
@@ -73,5 +73,5 @@ def test_what_was_not_seen_is_unknown(family: str) -> None:
 def test_infiniband_as_ucx_names_it() -> None:
     """Not captured: written after UCX's format, as no such device was at hand."""
     line = "ucp_context_0 inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)  rma(rc_mlx5/mlx5_0:1)"
-    found = parse("mpich", Seen(line, 2, OWN_SEGMENT, True))
+    found = parse("mpich", Observed(line, 2, OWN_SEGMENT, True))
     assert (found["far"], found["fallback_to_tcp"]) == ("UCX rc_mlx5", False)

@@ -17,7 +17,7 @@ from kiviat.launch.mpi.command_line import taken_apart
 from kiviat.launch.mpi.linkage import launcher_family, linked, toolchain_for
 from kiviat.launch.mpi.mpiexec import Options, that_matter
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
-from kiviat.launch.mpi.transport import Seen, parse
+from kiviat.launch.mpi.transport import Observed, parse
 from kiviat.launch.run.launch_record import said
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 
@@ -106,7 +106,7 @@ def test_on_emulated_nodes_as_what_it_derives_from(fancy: Toolchain) -> None:
 
 def test_what_its_file_does_not_say_is_not_taken_from_another_mpi(fancy: Toolchain) -> None:
     """An MPI without a word on its transport was once read as if it were MPICH."""
-    found = parse("", Seen("libfabric provider: sockets\n", 1, frozenset(), True))
+    found = parse("", Observed("libfabric provider: sockets\n", 1, frozenset(), True))
     assert (found["near"], found["far"]) == (None, None) and "not known" in found["evidence"]
 
 

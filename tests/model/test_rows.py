@@ -10,7 +10,7 @@ import pytest
 
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
 from kiviat.model.claims import CLAIMS
-from kiviat.model.page import Judged, columns, page
+from kiviat.model.page import ModelVerdict, columns, page
 from kiviat.model.question import Question, Row, Want
 from kiviat.model.rows import calibration, question, validation
 from kiviat.model.verdict import conflicts, is_exact, judge
@@ -163,9 +163,9 @@ def test_the_page_has_the_bad_ones_too() -> None:
     statement = Statement("X-2", "1", "b", "a claim", "<", "qualitative", "validate")
     said = Question(replace(row(), fact=statement), (), lambda records: False)
     judged = [
-        Judged(judge(asked(), [answer(300e6)])),
-        Judged(judge(said, [])),
-        Judged(judge(asked(measures=""), [])),
+        ModelVerdict(judge(asked(), [answer(300e6)])),
+        ModelVerdict(judge(said, [])),
+        ModelVerdict(judge(asked(measures=""), [])),
     ]
     text = page([(machine, judged)], "2026-01-01")
     assert "| [small](#small) | 1 | 200 % | 200 % | 0 of 1 hold | 1 |" in text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.run.simulated_runner import Asked
+from kiviat.launch.run.simulated_runner import SimulatedCase
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.model.question import Want
 from kiviat.plan import Plan, load_plan, reload_plan
@@ -153,7 +153,7 @@ def test_a_distance_takes_one_rank_more_than_it_reaches(
     with pytest.raises(InputError, match=f"distance is {distance}, .* need a launch of {least}"):
         load(plan, ranks=least - 1)
     assert Want("pingpong", ranks, 8, axes).reach == least
-    assert Asked(find_machine("altix-bx2"), "pingpong", ranks, 8, axes).case().world == least
+    assert SimulatedCase(find_machine("altix-bx2"), "pingpong", ranks, 8, axes).case().world == least
 
 
 def test_the_command_line_wins(load: Load) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from kiviat.ingest import reported
-from kiviat.launch.programs.simulated_program import Found, record_of
-from kiviat.launch.run.simulated_runner import Asked
+from kiviat.launch.programs.simulated_program import ProgramFacts, record_of
+from kiviat.launch.run.simulated_runner import SimulatedCase
 from kiviat.launch.run.supervise import LaunchResult
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.plan.case import Case
@@ -38,9 +38,9 @@ def test_words_and_their_order(size: int | None, axes: dict[str, Scalar], expect
 def test_whatever_makes_records_agrees() -> None:
     expected = case_id("b", 4, None, AXES)
     ended = LaunchResult(0, True, None, None, None, "2026-01-01T00:00:00Z", 1.0)
-    assert record_of("r", Found("b", 4, AXES, "", []), ended).case == expected
+    assert record_of("r", ProgramFacts("b", 4, AXES, "", []), ended).case == expected
     assert reported.Case("b", 4, None, AXES).id == expected
-    assert Asked(find_machine("altix-bx2"), "b", 4, None, AXES).case().id == expected
+    assert SimulatedCase(find_machine("altix-bx2"), "b", 4, None, AXES).case().id == expected
 
 
 def test_cases_txt_has_the_words_of_the_identity() -> None:

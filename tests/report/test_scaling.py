@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from kiviat.analysis.published.scaling import claim_verdicts
 from kiviat.analysis.scaling.reading import Reading, readings
-from kiviat.analysis.scaling.series import Asked, Source, Study, scaling
+from kiviat.analysis.scaling.series import Selection, Source, Study, scaling
 from kiviat.record import Row
 from kiviat.report.facts.runs import labels
 from kiviat.report.scaling.page import render_scaling
@@ -72,7 +72,7 @@ def everything() -> tuple[list[Reading], str]:
     sources = [
         Source(label.label, (run,), own) for label, run, own in zip(labels(runs), runs, rows, strict=True)
     ]
-    found = readings(scaling(sources, Asked()), sources, at=(128,))
+    found = readings(scaling(sources, Selection()), sources, at=(128,))
     return found, render_scaling(found, sources, ["cannot tell whether mystery scales"])
 
 
@@ -167,7 +167,7 @@ def simulated_looks_simulated(page: Page) -> None:
 
 def test_what_was_published_stands_beside_the_figures_that_it_is_of(open_page: Open) -> None:
     sources = [modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 1 + p / 64)]
-    result = scaling(sources, Asked())
+    result = scaling(sources, Selection())
     html = render_scaling(readings(result, sources), sources, [], claim_verdicts(result.studies, sources))
     page = open_page(html, 390)
     (row,) = page.locator("section", has_text="hpccg: weak scaling").locator("table.said tbody tr").all()
@@ -190,7 +190,7 @@ def test_what_was_published_stands_beside_the_figures_that_it_is_of(open_page: O
 def test_marks_without_law_and_bars_are_joined(open_page: Open) -> None:
     """Hollow marks strewn over a figure are no curve."""
     sources = [modelled(SICORTEX, lambda p: {1: 1.0, 8: 7.0, 64: 2.0}[p])]
-    result = scaling(sources, Asked())
+    result = scaling(sources, Selection())
     assert result.studies[0].curves[0].choice.chosen is None
     (marks,) = plotted(open_page(render_scaling(readings(result, sources), sources, [])), "value")
     assert marks["mode"] == "lines+markers" and marks["x"] == [1, 8, 64]

@@ -28,21 +28,21 @@ in `published/`.
 
 
 @dataclass(frozen=True)
-class Judged:
+class ModelVerdict:
     """A verdict and, if requested, the effects of assumed numbers on it."""
 
     verdict: Verdict
     causes: Sequence[Effect] = ()
 
 
-def page(machines: Sequence[tuple[Machine, Sequence[Judged]]], date: str) -> str:
+def page(machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]], date: str) -> str:
     parts = [_HEAD.format(date=date), *_overview(machines)]
     for machine, judged in machines:
         parts += _section(machine, judged)
     return "\n".join(parts)
 
 
-def _overview(machines: Sequence[tuple[Machine, Sequence[Judged]]]) -> Iterator[str]:
+def _overview(machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]]) -> Iterator[str]:
     yield "| machine | rows with a number | median error | largest | orderings | not simulated |"
     yield "|---|---|---|---|---|---|"
     for machine, judged in machines:
@@ -56,7 +56,7 @@ def _overview(machines: Sequence[tuple[Machine, Sequence[Judged]]]) -> Iterator[
     yield ""
 
 
-def errors(judged: Sequence[Judged]) -> list[float]:
+def errors(judged: Sequence[ModelVerdict]) -> list[float]:
     """Return the absolute errors of rows with a value rather than a bound."""
     return [
         abs(one.verdict.error)
@@ -65,7 +65,7 @@ def errors(judged: Sequence[Judged]) -> list[float]:
     ]
 
 
-def _section(machine: Machine, judged: Sequence[Judged]) -> Iterator[str]:
+def _section(machine: Machine, judged: Sequence[ModelVerdict]) -> Iterator[str]:
     yield f"## {machine.name}\n"
     yield f"{machine.title}. Model version {machine.version}, hash `{machine.hash[:16]}`."
     if machine.uncalibrated:

@@ -61,7 +61,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Selection:
     """What the user wants: benchmarks (all if none), a metric, and the kind where records do not tell."""
 
     benchmarks: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Scaling:
 
 
 @dataclass
-class _Found:
+class _Collected:
     """Curves on the way to be studies."""
 
     studies: dict[tuple[Any, ...], list[Curve]] = field(default_factory=dict)
@@ -118,12 +118,12 @@ def _conditions(run: Run) -> tuple[Any, ...]:
     )
 
 
-def scaling(sources: Sequence[Source], asked: Asked) -> Scaling:
+def scaling(sources: Sequence[Source], asked: Selection) -> Scaling:
     """All curves of all sources, those of the same problem together.
 
     Raises InputError, in one line, where there is no curve at all.
     """
-    found = _Found()
+    found = _Collected()
     seen: dict[str, set[int]] = defaultdict(set)
     for source in sources:
         summaries = [
@@ -149,7 +149,7 @@ def _order(study: Study) -> tuple[Any, ...]:
     return study.benchmark, study.setting, -1 if study.bytes is None else study.bytes
 
 
-def _nothing(seen: Mapping[str, set[int]], asked: Asked, left_out: Sequence[str]) -> str:
+def _nothing(seen: Mapping[str, set[int]], asked: Selection, left_out: Sequence[str]) -> str:
     if left_out:
         return left_out[0] + (f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else "")
     if not seen:
@@ -171,7 +171,7 @@ def _nothing(seen: Mapping[str, set[int]], asked: Asked, left_out: Sequence[str]
     )
 
 
-def _of_source(source: Source, summaries: Sequence[Summary], asked: Asked, found: _Found) -> None:
+def _of_source(source: Source, summaries: Sequence[Summary], asked: Selection, found: _Collected) -> None:
     values: dict[str, dict[str, float]] = defaultdict(dict)
     for one in summaries:
         values[one.case][one.metric] = one.median

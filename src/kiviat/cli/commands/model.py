@@ -16,7 +16,7 @@ from kiviat.cli.options.request import ModelFitRequest
 from kiviat.cli.text.table import print_table
 from kiviat.launch.emulated.shaping import shaping_of
 from kiviat.launch.emulated.spec import Spec, parse_spec
-from kiviat.launch.run.simulated_runner import Asked, simulate
+from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.machine.modelled.quantity import parse_value
 from kiviat.model.bucket import Bucket
@@ -206,7 +206,7 @@ def _print_agreement(machine: Machine, levels: Mapping[str, Fitted]) -> None:
             continue
         axes = {} if distance == 1 else {"distance": distance}
         for size, time in fitted.points:
-            asked.append(Asked(machine, "pingpong", 2, size, axes))
+            asked.append(SimulatedCase(machine, "pingpong", 2, size, axes))
             shown.append((level, size, time))
     records = simulate(asked)
     lines = []

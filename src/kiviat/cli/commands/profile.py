@@ -9,7 +9,7 @@ from kiviat.cli.options.user_command import started
 from kiviat.cli.subcommands import profile_simulated
 from kiviat.cli.text.profiled import say, tell
 from kiviat.launch.mpi.linkage import linked, toolchain_for
-from kiviat.launch.tools.profile import TOOL, Asked, profiled, profiling, recorder_of
+from kiviat.launch.tools.profile import TOOL, ProfileOptions, profiled, profiling, recorder_of
 from kiviat.record import InputError
 
 
@@ -27,7 +27,7 @@ def execute(request: ProfileRequest) -> int:
     substrate, starting = started(request.where, words, toolchain)
     library = TOOL.library(toolchain, dry=request.dry_run)
     recorder = recorder_of(toolchain, dry=request.dry_run) if request.wait_states else None
-    asked = Asked(request.mpi_traffic, recorder, request.counters)
+    asked = ProfileOptions(request.mpi_traffic, recorder, request.counters)
     output = Path(request.output or TOOL.default_name(found.program))
     if request.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")

@@ -9,7 +9,7 @@ from pathlib import Path
 from kiviat.analysis.aggregate.tables import grids
 from kiviat.analysis.published.scaling import claim_verdicts
 from kiviat.analysis.scaling.reading import readings
-from kiviat.analysis.scaling.series import Asked, Source, joined, scaling
+from kiviat.analysis.scaling.series import Selection, Source, joined, scaling
 from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import ScalingRequest
 from kiviat.cli.text.scaling import as_json, flat, print_readings, published_json
@@ -25,7 +25,7 @@ from kiviat.store.tables import load_tables
 def execute(request: ScalingRequest) -> int:
     at = _at(request.at)
     sources = _sources(request.runs)
-    result = scaling(sources, Asked(tuple(request.benchmark), request.metric, request.kind))
+    result = scaling(sources, Selection(tuple(request.benchmark), request.metric, request.kind))
     found = readings(result, sources, at)
     published = claim_verdicts(result.studies, sources)
     if request.output:

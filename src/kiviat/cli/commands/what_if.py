@@ -19,7 +19,7 @@ from kiviat.cli.text.table import bold, dim, print_rows, print_table
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.replay import refuse_unplaceable, replay, speed_of
-from kiviat.launch.run.simulated_runner import Asked, simulate
+from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.launch.substrates.substrate import layout_of
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine
 from kiviat.model.changes import changes
@@ -81,7 +81,7 @@ def _simulated(request: WhatIfRequest, base: Machine, changed: Machine) -> tuple
         except InputError as error:
             raise InputError(f"{machine.name}, {which}: {error}") from None
     asked = [
-        Asked(machine, case.benchmark, case.ranks, case.bytes, case.axes, where.place, where.ppn)
+        SimulatedCase(machine, case.benchmark, case.ranks, case.bytes, case.axes, where.place, where.ppn)
         for machine in (base, changed)
         for case in _cases(request, ranks)
     ]

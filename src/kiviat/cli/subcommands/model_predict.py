@@ -13,7 +13,7 @@ from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.cli.options.request import ModelPredictRequest
 from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.cli.text.values import setting
-from kiviat.launch.run.simulated_runner import Asked, simulate
+from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine
 from kiviat.model.question import value_of
 from kiviat.record import InputError
@@ -68,7 +68,7 @@ def predict(machine: Machine, run: Run, summaries: Sequence[Summary]) -> list[Pr
         asked = []
         for found in chosen.values():
             first = found[0]
-            one = Asked(machine, first.benchmark, first.ranks, first.bytes, first.axes)
+            one = SimulatedCase(machine, first.benchmark, first.ranks, first.bytes, first.axes)
             seen = min((world for world in files if world >= one.case().world), default=None)
             if seen is None:
                 asked.append(replace(one, place=run.place, per_node=run.ranks_per_node))

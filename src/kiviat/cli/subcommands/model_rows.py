@@ -12,9 +12,9 @@ from pathlib import Path
 from kiviat.cli.options.request import ModelCheckRequest, ModelValidateRequest
 from kiviat.cli.text.table import bold, print_table
 from kiviat.cli.visible import erase_line, visible_cell
-from kiviat.launch.run.simulated_runner import Asked, simulate
+from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
-from kiviat.model.page import Judged, columns, effect_text, errors, page, what
+from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page, what
 from kiviat.model.question import Question
 from kiviat.model.rows import calibration, validation
 from kiviat.model.sensitivity import Variant, effects, variants
@@ -67,7 +67,7 @@ def _validate(request: ModelValidateRequest) -> int:
         raise InputError(f"--write makes {_PAGE} of all machines; leave {', '.join(request.machines)} out")
     if request.write and not _PAGE.parent.is_dir():
         raise InputError(f"--write: there is no folder {_PAGE.parent} here; go to the top of the source tree")
-    results: list[tuple[Machine, list[Judged]]] = []
+    results: list[tuple[Machine, list[ModelVerdict]]] = []
     for machine in found:
         judged = _validated(machine, request.sensitivity)
         results.append((machine, judged))
@@ -82,17 +82,19 @@ def _validate(request: ModelValidateRequest) -> int:
     return 0
 
 
-def _validated(machine: Machine, sensitivity: bool) -> list[Judged]:
+def _validated(machine: Machine, sensitivity: bool) -> list[ModelVerdict]:
     questions = validation(machine)
     verdicts = _judged(machine, questions)
     if not sensitivity:
-        return [Judged(verdict) for verdict in verdicts]
+        return [ModelVerdict(verdict) for verdict in verdicts]
     varied: list[list[tuple[Variant, Verdict]]] = [[] for _ in questions]
     for variant in variants(machine):
         for at, verdict in zip(varied, _judged(variant.machine, questions), strict=True):
             at.append((variant, verdict))
     return [
-        Judged(verdict, effects(verdict.predicted, [(variant, other.predicted) for variant, other in others]))
+        ModelVerdict(
+            verdict, effects(verdict.predicted, [(variant, other.predicted) for variant, other in others])
+        )
         for verdict, others in zip(verdicts, varied, strict=True)
     ]
 
@@ -100,7 +102,7 @@ def _validated(machine: Machine, sensitivity: bool) -> list[Judged]:
 def _judged(machine: Machine, questions: Sequence[Question]) -> list[Verdict]:
     """Judge all questions. Their cases run together, in parallel and each only once."""
     asked = [
-        Asked(
+        SimulatedCase(
             machine, want.benchmark, want.ranks, want.bytes, want.axes, want.place, want.per_node, want.bind
         )
         for question in questions
@@ -126,7 +128,7 @@ def _teller(machine: Machine) -> Callable[[str], None]:
     return show
 
 
-def _print(machine: Machine, judged: Sequence[Judged], sensitivity: bool) -> None:
+def _print(machine: Machine, judged: Sequence[ModelVerdict], sensitivity: bool) -> None:
     if sys.stderr.isatty():
         erase_line()
     print(f"\n{bold(machine.name)}: {machine.title}, version {machine.version}, hash {machine.hash[:16]}")

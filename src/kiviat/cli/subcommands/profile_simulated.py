@@ -62,14 +62,14 @@ def execute(request: ProfileRequest) -> int:
     return ended.status or (1 if ended.unfinished or not ended.profiles else 0)
 
 
-_Asked = tuple[str, SimulatedProgram, Callable[[Path], None]]
+_Subject = tuple[str, SimulatedProgram, Callable[[Path], None]]
 
 
 def _simulated(where: Where) -> Simulated:
     return Simulated.parse((where.on or "").partition(":")[2])
 
 
-def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Options) -> _Asked:
+def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Options) -> _Subject:
     """A program that `kiviat cc` built."""
     if launcher_place(request.program) is not None:
         raise InputError(
@@ -95,7 +95,7 @@ def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Options)
     return path.name, program, lambda folder: None
 
 
-def _of_benchmark(request: ProfileRequest, toolchain: Toolchain, options: Options) -> _Asked:
+def _of_benchmark(request: ProfileRequest, toolchain: Toolchain, options: Options) -> _Subject:
     """One case of a benchmark of ours, once."""
     refuse_options_of_programs(request.compute, None)
     substrate = _simulated(request.where)

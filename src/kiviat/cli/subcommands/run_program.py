@@ -17,7 +17,7 @@ from kiviat.launch.mpi.build import REPLAYER
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.programs.simulated_program import Found, record_of, run_single
+from kiviat.launch.programs.simulated_program import ProgramFacts, record_of, run_single
 from kiviat.launch.run.supervise import LaunchResult
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.simulated import Simulated
@@ -57,7 +57,7 @@ def execute(request: RunProgramRequest) -> int:
         told = folder / "simulated_s"
         simulated_s = float(told.read_text()) if told.exists() and not ended.reason else None
         metrics = [] if simulated_s is None else [Metric.once("time", "s", simulated_s)]
-        found = Found(program.name, ranks, {}, "a program of the user's", metrics)
+        found = ProgramFacts(program.name, ranks, {}, "a program of the user's", metrics)
         directory.append(record_of(directory.id, found, ended))
         directory.finish("complete" if ended.signal is None else "interrupted")
     return _tell(

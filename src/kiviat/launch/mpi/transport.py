@@ -18,7 +18,7 @@ MODELLED: Mapping[str, Any] = {**UNKNOWN, "evidence": "modelled"}
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observed:
     """Observations of a probe launch: its output, its number of hosts, and the files that its ranks mapped.
 
     `maps` is None if no rank could be inspected. `fast_network` says whether this node has a network
@@ -31,7 +31,7 @@ class Seen:
     fast_network: bool
 
 
-def parse(reader: str, seen: Seen) -> dict[str, Any]:
+def parse(reader: str, seen: Observed) -> dict[str, Any]:
     """`transport` as run.json holds it, by the `reader` that the vendor's file names, if any."""
     if reader not in _READERS:
         return {**UNKNOWN, "evidence": "how this MPI tells its transport is not known"}
@@ -46,7 +46,7 @@ def parse(reader: str, seen: Seen) -> dict[str, Any]:
     }
 
 
-_Found = tuple[str | None, str | None, str]
+_Transports = tuple[str | None, str | None, str]
 
 _SUMMARY = re.compile(r"^\s*(on|off)-host:\s+all connections are (\S+)", re.MULTILINE)
 _PML = re.compile(r"selected (\w+) best priority")
@@ -54,7 +54,7 @@ _BTL = re.compile(r"^\[([^:\]]+):\d+\] mca: bml: Using (\w+) btl for send to \S+
 _MTL = re.compile(r"mtl:ofi:provider: (\S+)")
 
 
-def _openmpi(seen: Seen) -> _Found:
+def _openmpi(seen: Observed) -> _Transports:
     table = {side: name for side, name in _SUMMARY.findall(seen.output) if name != "n/a"}
     if table and "ucx" not in table.values():
         return table.get("on"), table.get("off"), "ompi_display_comm: table of connections"
@@ -74,7 +74,7 @@ _LIBFABRIC = re.compile(r"^libfabric provider: (\S+)", re.MULTILINE)
 _OWN_SEGMENT = "/dev/shm/mpich_shm_"
 
 
-def _mpich(seen: Seen) -> _Found:
+def _mpich(seen: Observed) -> _Transports:
     near: str | None
     far: str | None
     if provider := _joined(_LIBFABRIC.findall(seen.output)):
@@ -96,7 +96,7 @@ _ENDPOINT = re.compile(r"(?:ep_cfg\[\d+\]:|(self|intra-node|inter-node) cfg#\d+)
 _NEAR_LANES = {"sysv", "posix", "cma", "knem", "xpmem"}
 
 
-def _ucx(seen: Seen) -> tuple[str | None, str | None]:
+def _ucx(seen: Observed) -> tuple[str | None, str | None]:
     near, far = set[str](), set[str]()
     for kind, lanes in _ENDPOINT.findall(seen.output):
         names = [lane.partition("/")[0] for lane in lanes.split()]
@@ -107,7 +107,7 @@ def _ucx(seen: Seen) -> tuple[str | None, str | None]:
     return _joined(near), _joined(far)
 
 
-_READERS: Mapping[str, Callable[[Seen], _Found]] = {"openmpi": _openmpi, "mpich": _mpich}
+_READERS: Mapping[str, Callable[[Observed], _Transports]] = {"openmpi": _openmpi, "mpich": _mpich}
 
 
 def _joined(names: Iterable[str]) -> str | None:

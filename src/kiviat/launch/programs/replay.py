@@ -17,7 +17,7 @@ from kiviat.launch.mpi.mpiexec import Options
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.programs.simulated_program import Found, record_of, run_single
+from kiviat.launch.programs.simulated_program import ProgramFacts, record_of, run_single
 from kiviat.launch.run.supervise import LaunchResult
 from kiviat.launch.substrates.simulated import Simulated
 from kiviat.machine.modelled.machine import Machine
@@ -105,7 +105,7 @@ def replay(
     told = json.loads(result.read_text()) if result.exists() and not ended.reason else None
     if told is None and not ended.reason:
         ended = dataclasses.replace(ended, reason="the replay ended without a result")
-    found = Found(
+    found = ProgramFacts(
         BENCHMARK,
         trace.ranks,
         {"program": trace.program},

@@ -20,7 +20,7 @@ from kiviat.record.types import Scalar
 
 
 @dataclass(frozen=True)
-class Found:
+class ProgramFacts:
     """A record's description of the program itself."""
 
     benchmark: str
@@ -61,7 +61,7 @@ def run_single(
     return result
 
 
-def record_of(run: str, found: Found, ended: LaunchResult) -> Record:
+def record_of(run: str, found: ProgramFacts, ended: LaunchResult) -> Record:
     """The record of the launch's only case."""
     return Record(
         schema=RECORD_SCHEMA,

@@ -47,7 +47,7 @@ _KEPT = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "clock_c
 
 
 @dataclass(frozen=True)
-class Asked:
+class SimulatedCase:
     """One case on a machine. `place`, `per_node` and `bind` are those of kiviat.placement.place."""
 
     machine: Machine
@@ -66,7 +66,7 @@ class Asked:
         return Case(name, self.benchmark, self.ranks, self.bytes, dict(self.axes), controls, world)
 
 
-def simulate(asked: Sequence[Asked], tell: Callable[[str], None] = lambda text: None) -> list[Record]:
+def simulate(asked: Sequence[SimulatedCase], tell: Callable[[str], None] = lambda text: None) -> list[Record]:
     """The records, in the order asked for; `tell` hears of each case as its result is there.
 
     Raise InputError if a case cannot be placed. A failed case has a record with its reason.
@@ -281,7 +281,7 @@ def _wait(futures: Sequence[Future[None]]) -> None:
             future.result()
 
 
-def _alike(asked: Sequence[Asked]) -> list[tuple[Asked, int, list[int]]]:
+def _alike(asked: Sequence[SimulatedCase]) -> list[tuple[SimulatedCase, int, list[int]]]:
     """Group the cases that one launch can run: yield one of them, the launch's size, and their positions in
     `asked`. Machines are compared by identity.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.launch.mpi import mpiexec
-from kiviat.launch.mpi.transport import UNKNOWN, Seen, parse
+from kiviat.launch.mpi.transport import UNKNOWN, Observed, parse
 from kiviat.launch.process import processes
 from kiviat.launch.process.execution import last_words_in, output_in
 from kiviat.launch.process.processes import Marker
@@ -54,7 +54,7 @@ def probe(
         reason = words or f"no result within {timeout_s:g} s"
         return {**UNKNOWN, "evidence": f"the probe launch failed: {reason}"}
     fast = any(Path(device).is_dir() and any(Path(device).iterdir()) for device in _DEVICES)
-    return parse(spec.mpi.vendor.transport, Seen(output, len(hosts), frozenset(maps) or None, fast))
+    return parse(spec.mpi.vendor.transport, Observed(output, len(hosts), frozenset(maps) or None, fast))
 
 
 def _mapped(marker: Marker, binary: Path) -> set[str]:

@@ -27,7 +27,7 @@ _COUNTERS = "KIVIAT_COUNTERS"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProfileOptions:
     """Parts of a profile beside calls: with `crossing` the messages of Open MPI itself, with `recorder` (a
     library) wait states, with `counters` hardware counters and energy in each phase.
     """
@@ -37,7 +37,7 @@ class Asked:
     counters: bool = False
 
 
-_NOTHING = Asked()
+_NOTHING = ProfileOptions()
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def profiled(
     library: Path,
     output: Path,
     state: Path | None = None,
-    asked: Asked = _NOTHING,
+    asked: ProfileOptions = _NOTHING,
 ) -> Profiled:
     """Runs the command; what it prints and how it ends is its own affair.
 
@@ -74,7 +74,7 @@ def recorder_of(toolchain: Toolchain, *, dry: bool = False) -> Path:
     return _RECORDER.library(toolchain, dry=dry)
 
 
-def profiling(start: LaunchSpec, library: Path, folder: Path, asked: Asked = _NOTHING) -> LaunchSpec:
+def profiling(start: LaunchSpec, library: Path, folder: Path, asked: ProfileOptions = _NOTHING) -> LaunchSpec:
     """The command, profiled: what its ranks count is in `folder` at the end."""
     if asked.recorder:  # behind the profiler, which is the first one
         start = _RECORDER.preloading(start, asked.recorder, folder)
@@ -85,7 +85,7 @@ def profiling(start: LaunchSpec, library: Path, folder: Path, asked: Asked = _NO
     return replace(preloaded, environment={**preloaded.environment, **monitoring(folder, layers)})
 
 
-def collected(folder: Path, output: Path, status: int, asked: Asked = _NOTHING) -> Profiled:
+def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _NOTHING) -> Profiled:
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
     left = any(folder.glob("rank-*.state"))
     others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))

@@ -84,7 +84,7 @@ def bounds(summary: Summary) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FindingLine:
     """A finding, the index of its run, links to its evidence, and its first cases."""
 
     finding: Finding
@@ -130,7 +130,7 @@ def told(
     table: Sequence[Summary],
     drawn: Iterable[Figure],
     studied: Iterable[StudySection] = (),
-) -> list[Told]:
+) -> list[FindingLine]:
     """Return findings with links to their evidence: charts, or the section of a study."""
     sections = {benchmark: (one.id, one.title) for one in studied for benchmark in one.benchmarks}
     benchmarks = {summary.case: summary.benchmark for summary in table}
@@ -148,7 +148,7 @@ def told(
         named = (benchmarks.get(case, "") for case in cases)
         links += list(dict.fromkeys(sections[name] for name in named if name in sections))
         result.append(
-            Told(
+            FindingLine(
                 finding=finding,
                 kind=_KINDS.get(finding.kind, finding.kind.replace("-", " ").capitalize()),
                 run=run,

@@ -22,7 +22,7 @@ from kiviat.analysis.published.arrangements import Quantity
 from kiviat.record.run import Run
 from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import format_value, three_digits
-from kiviat.report.study.network_sharing_claims import Said, said_of_programs
+from kiviat.report.study.network_sharing_claims import Sentences, said_of_programs
 from kiviat.report.study.programs import communicating
 
 # What is so much more is told in times, not in percent.
@@ -56,7 +56,7 @@ class Sharing:
     clock: str
     heads: list[tuple[str, str]]
     quantities: list[Block]
-    published: list[Said]
+    published: list[Sentences]
 
 
 @dataclass(frozen=True, slots=True)

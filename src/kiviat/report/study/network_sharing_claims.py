@@ -14,12 +14,12 @@ _RELATIONS = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> "}
 
 # A paper's citation; of each claim its place in the paper, what it is about, its value, what it is here, and
 # the verdict.
-Said = tuple[str, list[tuple[str, str, str, str, str]]]
+Sentences = tuple[str, list[tuple[str, str, str, str, str]]]
 # Of a run and a program.
 Known = Callable[[str, str, Quantity], float | None]
 
 
-def said_of_programs(run: Run, arranged: Sequence[tuple[Run, Nodes | None]], known: Known) -> list[Said]:
+def said_of_programs(run: Run, arranged: Sequence[tuple[Run, Nodes | None]], known: Known) -> list[Sentences]:
     """For each paper that has a claim of NAS programs on the machine of `run`.
 
     Of a machine without a model: each claim that has an answer here. `arranged` are all runs, with their
@@ -27,7 +27,7 @@ def said_of_programs(run: Run, arranged: Sequence[tuple[Run, Nodes | None]], kno
     """
     model = run.machine.model
     names = {(one.machine, one.mode) for one in model.published} if model else None
-    found: list[Said] = []
+    found: list[Sentences] = []
     for paper in papers():
         said: list[tuple[System, Fact | Statement]] = []
         for system in paper.systems:
