@@ -77,13 +77,6 @@ def test_quiet_prints_where_the_run_is(kiviat: Kiviat, plan: Path, tmp_path: Pat
     assert (path / "report.html").exists()
 
 
-def test_quiet_still_says_what_failed(kiviat: Kiviat, tmp_path: Path) -> None:
-    done = kiviat("run", "pingpong", "-n", "2", "-m", "8", "--launches", "1", "--timeout", "0.001", "-q")
-    path, _ = run_json(tmp_path)
-    assert (done.returncode, done.stdout) == (1, f"{path.relative_to(tmp_path)}\n")
-    assert "failed: pingpong/ranks=2/bytes=8: " in done.stderr
-
-
 def test_verbose_shows_each_command_and_case(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
     done = kiviat("run", plan, "-n", "2", "--verbose")
     assert done.returncode == 0, done.stderr
