@@ -185,7 +185,7 @@ def test_what_was_counted_survives_the_simulation(shapes: Path, tmp_path: Path, 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--wait-states", "--", "PROGRAM"], "who waits for whom is not found out on simulated machines"),
+        (["--wait-states", "--", "PROGRAM"], "wait states are not recorded on simulated machines"),
         (["--counters", "--", "PROGRAM"], "a modelled processor has no counters"),
         (["--", "/bin/ls"], "not built for simulation; compile it with `kiviat cc`"),
         (["-m", "8", "--", "PROGRAM"], "-m is for benchmarks"),

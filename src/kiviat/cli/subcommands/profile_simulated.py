@@ -25,16 +25,12 @@ from kiviat.launch.tools.profile_simulated import SimulatedProgram, profiled_sim
 from kiviat.plan.case import Case
 from kiviat.record import InputError
 
-_NOT_THERE = {
-    "waits": "who waits for whom is not found out on simulated machines; leave it out",
-    "counters": "a modelled processor has no counters; leave it out",
-}
-
 
 def execute(request: ProfileRequest) -> int:
-    for name, why in _NOT_THERE.items():
-        if getattr(request, name):
-            raise InputError(f"--{name}: {why}")
+    if request.wait_states:
+        raise InputError("--wait-states: wait states are not recorded on simulated machines; leave it out")
+    if request.counters:
+        raise InputError("--counters: a modelled processor has no counters; leave it out")
     if request.program and request.what.benchmarks:
         raise InputError(f"{request.what.benchmarks[0]} and a program after --; give one of both")
     if not (request.program or request.what.benchmarks):
