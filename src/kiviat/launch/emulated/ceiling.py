@@ -19,10 +19,10 @@ def unshaped_rates(count: int = 3) -> list[float]:
 
 
 def highest_rate(unshaped: Sequence[float]) -> int:
-    """Half of the median, in whole steps of 100 Mbit/s, in bit/s; where cores are that slow, less than one
-    step.
+    """Return the highest credible link rate in bit/s: half of the median of rates without shaping.
 
-    Sending, forwarding and receiving take time of the same cores: beyond, the processor is measured.
+    It is rounded down to whole steps of 100 Mbit/s, unless it is below one step. Sending, forwarding and
+    receiving take time of the same cores, so a higher rate would measure the processor.
     """
     half = median(unshaped) / 2
     return int(half // _STEP_BIT_PER_S) * _STEP_BIT_PER_S or int(half)

@@ -86,14 +86,17 @@ class Cluster:
 
     @property
     def name(self) -> str:
+        """The name that `kiviat cluster` shows, also that of the folder."""
         return self._journal.name
 
     @property
     def spec(self) -> Spec:
+        """Nodes, slots and links."""
         return self._journal.spec
 
     @property
     def folder(self) -> Path:
+        """The folder of the namespaces, scripts and journal."""
         return self._journal.folder
 
     def topology(self) -> Topology:
@@ -102,6 +105,7 @@ class Cluster:
         return Topology(tuple(Node(name, sockets, self.spec.slots) for name in self.addresses()))
 
     def addresses(self) -> dict[str, str]:
+        """Return the IP address of each node, by the node's name."""
         return {scripts.node_name(index): scripts.node_address(index) for index in range(self.spec.nodes)}
 
     def entering(self, node: str = scripts.HEAD) -> tuple[str, ...]:
@@ -117,6 +121,7 @@ class Cluster:
         return {name: Traffic(port["rx"]["bytes"], port["tx"]["bytes"]) for name, port in ports.items()}
 
     def bytes_sent(self) -> dict[str, int]:
+        """Return the bytes that each node has sent since the cluster was made, frames with their headers."""
         return {name: traffic.sent_bytes for name, traffic in self.traffic().items()}
 
     def down(self) -> list[int]:

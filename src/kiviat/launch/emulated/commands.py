@@ -25,10 +25,12 @@ PACKAGES = {
 
 
 def path() -> str:
+    """Return PATH with the folders of system commands after those of the user."""
     return os.pathsep.join([os.environ.get("PATH", ""), *_SYSTEM_FOLDERS])
 
 
 def found(command: str) -> str | None:
+    """Return the path of a command on `path()`; None if it is not installed."""
     return shutil.which(command, path=path())
 
 

@@ -55,8 +55,11 @@ def wire_number(folder: Path) -> int | None:
 
 
 def calibrate(folder: Path, spec: Spec, one_way_s: Callable[[int], float]) -> None:
-    """Subtracts what carrying takes, measured beside the full delay: less, and a frame may need one waking of
-    the program where it then needs two. `one_way_s` says what the link adds, from so many round trips.
+    """Shorten the delay of the forwarding program by the time that forwarding itself takes.
+
+    That time is measured beside the full delay, because with a shorter one a frame may need one waking of the
+    program instead of two. `one_way_s` returns the one-way time of the link in seconds, from that many round
+    trips. Raise InputError if forwarding alone takes longer than the delay.
     """
     number = wire_number(folder)
     if spec.delay_s is None or number is None:

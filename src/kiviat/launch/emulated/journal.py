@@ -27,6 +27,11 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class Journal:
+    """What later commands must know of a cluster: its name and links, its owner, and the boot it was made in.
+
+    A `kept` cluster has no owner: `marker` tells only its host then.
+    """
+
     name: str
     spec: Spec
     marker: Marker
@@ -35,7 +40,8 @@ class Journal:
 
     @property
     def folder(self) -> Path:
-        return clusters_folder() / self.name
+        """The folder of the cluster, which contains this journal."""
+        return _clusters_folder() / self.name
 
     def is_dead(self) -> bool:
         """True if its owner is gone or the machine has restarted since: it is then left for others to remove.
@@ -60,11 +66,12 @@ class Journal:
         draft.replace(self.folder / _FILE)
 
 
-def clusters_folder() -> Path:
+def _clusters_folder() -> Path:
     return state_folder() / "clusters"
 
 
 def boot() -> str:
+    """Return the kernel's identifier of this boot, empty if it cannot be read."""
     with suppress(OSError):
         return _BOOT.read_text().strip()
     return ""
@@ -83,7 +90,7 @@ def claim(name: str, spec: Spec, marker: Marker) -> Journal:
     journal = Journal(name, spec, marker, False, boot())
     if shlex.quote(str(journal.folder)) != str(journal.folder):
         raise InputError(
-            f"clusters cannot be kept in {clusters_folder()}: launchers split its name into words; "
+            f"clusters cannot be kept in {_clusters_folder()}: launchers split its name into words; "
             "set XDG_STATE_HOME to a folder without blanks"
         )
     for _ in range(100):
@@ -102,9 +109,9 @@ def claim(name: str, spec: Spec, marker: Marker) -> Journal:
             continue
         except OSError as error:
             raise InputError(
-                f"cannot keep a cluster in {clusters_folder()}: {error.strerror}; set XDG_STATE_HOME"
+                f"cannot keep a cluster in {_clusters_folder()}: {error.strerror}; set XDG_STATE_HOME"
             ) from error
-    raise InputError(f"cannot keep a cluster in {clusters_folder()}: its folders vanish; set XDG_STATE_HOME")
+    raise InputError(f"cannot keep a cluster in {_clusters_folder()}: its folders vanish; set XDG_STATE_HOME")
 
 
 def load(folder: Path) -> Journal | None:
@@ -127,8 +134,9 @@ def journals() -> Iterator[Journal]:
 
 
 def folders() -> list[Path]:
+    """Return the folders of all clusters of this user, sorted, including those without a journal."""
     with suppress(OSError):
-        return sorted(path for path in clusters_folder().iterdir() if path.is_dir())
+        return sorted(path for path in _clusters_folder().iterdir() if path.is_dir())
     return []
 
 

@@ -28,11 +28,11 @@ class Launching:
 def launching(
     cluster: Cluster, family: str, version: str, *, oversubscribed: bool, preload: Path | None = None
 ) -> Launching:
-    """For the mpiexec of an MPI, by the needs in its file in mpi/vendors: in these "{agent}", for example,
-    stands for what the cluster has.
+    """Return how an MPI's mpiexec starts ranks on a cluster, by the needs that its file in mpi/vendors lists.
 
-    `oversubscribed`: the machine has fewer cores than the launch has ranks. `preload` is what
-    `patience.library` built.
+    Placeholders in these, such as "{agent}", stand for paths of the cluster. `oversubscribed`: the machine
+    has fewer cores than the launch has ranks. `preload` is what `patience.library` built. Raise InputError
+    for an MPI whose file lists none.
     """
     known = {name: vendor for name, vendor in vendors().items() if vendor.needed(["emulated"], version)}
     if family not in known:

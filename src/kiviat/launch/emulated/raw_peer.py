@@ -21,7 +21,7 @@ _WRITE_BYTES = 64 * 1024
 _PATIENCE_S = 10.0
 
 
-def receive(address: str, begin: float, end: float) -> None:
+def _receive(address: str, begin: float, end: float) -> None:
     buffer = memoryview(bytearray(_READ_BYTES))
     with socket.create_server((address, 0)) as server:
         server.settimeout(_PATIENCE_S)
@@ -41,7 +41,7 @@ def receive(address: str, begin: float, end: float) -> None:
     print(total, last - (first or begin), flush=True)
 
 
-def send(address: str, port: int, end: float) -> None:
+def _send(address: str, port: int, end: float) -> None:
     data = bytes(_WRITE_BYTES)
     # The receiver goes when it has seen enough.
     with socket.create_connection((address, port), timeout=_PATIENCE_S) as stream, suppress(OSError):
@@ -50,7 +50,7 @@ def send(address: str, port: int, end: float) -> None:
             stream.send(data)
 
 
-def answer(address: str) -> None:
+def _answer(address: str) -> None:
     with socket.create_server((address, 0)) as server:
         server.settimeout(_PATIENCE_S)
         print(server.getsockname()[1], flush=True)
@@ -62,7 +62,7 @@ def answer(address: str) -> None:
             connection.sendall(byte)
 
 
-def ask(address: str, port: int, count: int) -> None:
+def _ask(address: str, port: int, count: int) -> None:
     times = []
     with socket.create_connection((address, port), timeout=_PATIENCE_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -78,10 +78,10 @@ def ask(address: str, port: int, count: int) -> None:
 if __name__ == "__main__":
     role, where, *rest = sys.argv[1:]
     if role == "receive":
-        receive(where, float(rest[0]), float(rest[1]))
+        _receive(where, float(rest[0]), float(rest[1]))
     elif role == "send":
-        send(where, int(rest[0]), float(rest[1]))
+        _send(where, int(rest[0]), float(rest[1]))
     elif role == "answer":
-        answer(where)
+        _answer(where)
     else:
-        ask(where, int(rest[0]), int(rest[1]))
+        _ask(where, int(rest[0]), int(rest[1]))

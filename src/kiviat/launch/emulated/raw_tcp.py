@@ -21,9 +21,11 @@ _SETTLING_S = 0.3
 class Nodes(Protocol):
     """The nodes of a cluster, and how a command enters one."""
 
-    def addresses(self) -> dict[str, str]: ...
+    def addresses(self) -> dict[str, str]:
+        """Return the IP address of each node, by the node's name."""
 
-    def entering(self, node: str) -> tuple[str, ...]: ...
+    def entering(self, node: str) -> tuple[str, ...]:
+        """Return the words before a command that make it run on `node`."""
 
 
 def stream_rates(cluster: Nodes, flows: Sequence[tuple[str, str]], duration_s: float = 1.0) -> list[float]:

@@ -27,10 +27,12 @@ _WIRE_PACKETS = 10_000
 
 
 def node_name(index: int) -> str:
+    """Return the name of a node: "n1" for index 0."""
     return f"n{index + 1}"
 
 
 def node_address(index: int) -> str:
+    """Return the IP address of a node: "10.77.0.1" for index 0."""
     return f"10.77.0.{index + 1}"
 
 
@@ -146,9 +148,11 @@ def _inside(name: str, tcp: dict[str, str], ip: Sequence[str], tc: Sequence[str]
 
 
 def enter(folder: Path, nsenter: str, unshare: str, mount: str, slices: Path) -> str:
-    """Runs a command on a node. UCX and others look at /sys/class/net, which shows the network namespace
-    of whoever mounted /sys; without an IPC namespace UCX would take shared memory between nodes. `slices`
-    is the program that shortens the time slices of what it runs.
+    """Return the script that runs a command on a node.
+
+    It mounts /sys again, since UCX and others read /sys/class/net, which shows the network namespace of the
+    process that mounted it. It enters an IPC namespace, because UCX would otherwise use shared memory between
+    nodes. `slices` is the program that shortens the time slices of the command.
     """
     return f"""\
 #!/bin/sh

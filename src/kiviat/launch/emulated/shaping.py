@@ -1,5 +1,6 @@
-"""The numbers that give a link its rate: token bucket, segments, windows. Found by measuring; see
-docs/howto/emulated.md.
+"""Numbers that give a link its rate: token bucket, segments, windows.
+
+They were found by measuring; see docs/howto/emulated.md.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ _UNSHAPED_SEND_BUFFER = "4096 16384 4194304"
 
 @dataclass(frozen=True)
 class Shaping:
-    """Shaping of a link of `rate_bit_per_s`. Nodes fill `bucket_bytes`; the bridge, which limits what comes
-    together from several nodes, lets a node's largest segment pass at once, or it would take twice as long.
+    """Shaping of a link with the given rate and one-way delay.
+
+    Nodes fill `bucket_bytes`. The bridge, which limits traffic that comes together from several nodes, passes
+    a node's largest segment at once, because it would take twice as long otherwise.
     """
 
     rate_bit_per_s: int
@@ -35,23 +38,30 @@ class Shaping:
 
     @property
     def bucket_bytes(self) -> int:
+        """Size of a node's token bucket: 131 µs at full rate, but at least one frame."""
         return max(_FRAME_BYTES, round(self.rate_bit_per_s / 8 * _BUCKET_S))
 
     @property
     def bridge_bucket_bytes(self) -> int:
+        """Size of the bridge's token bucket: two buckets or smallest segments, whichever are larger."""
         return 2 * max(self.bucket_bytes, _LEAST_SEGMENT_BYTES)
 
     @property
     def segment_bytes(self) -> int:
-        """Largest packet that TCP may hand over, which passes an idle link at once, as a bucket does: one
-        frame up to 100 Mbit/s."""
+        """Largest packet that TCP may hand over: one frame up to 100 Mbit/s.
+
+        It passes an idle link at once, as a bucket does.
+        """
         return min(max(self.bucket_bytes, _LEAST_SEGMENT_BYTES), _LARGEST_SEGMENT_BYTES)
 
     @property
     def queued_bytes(self) -> int:
-        """Most bytes of one connection in its node's queue. The kernel's own rule gives more to the
-        connection that already has more, and two of them do not share a link evenly. Some segments keep the
-        link busy, and what a rank sends next does not wait for more than them."""
+        """Most bytes of one connection in its node's queue: four segments.
+
+        The kernel's own rule gives more to the connection that already has more, so that two of them do not
+        share a link evenly. A few segments keep the link busy, and the next message of a rank waits for no
+        more than these.
+        """
         return 4 * self.segment_bytes
 
     @property
@@ -63,6 +73,7 @@ class Shaping:
 
 
 def shaping_of(spec: Spec) -> Shaping | None:
+    """Return the shaping of the cluster's links; None if their rate is not limited."""
     return None if spec.rate_bit_per_s is None else Shaping(spec.rate_bit_per_s, spec.delay_s or 0.0)
 
 

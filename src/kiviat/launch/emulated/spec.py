@@ -73,6 +73,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def written_rate(bit_per_s: int) -> str:
+    """Return a rate as specifications write it, such as "1Gbit"."""
     return _written(Fraction(bit_per_s), _RATE_UNITS)
 
 

@@ -49,8 +49,9 @@ def build(
     tell: Callable[[str], None] = lambda text: None,
     product: str = PROGRAM,
 ) -> Path:
-    """The path of kiviat-bench, or of another product, for this MPI, built if the cache does not have it;
-    `tell` hears of that.
+    """Return the path of kiviat-bench, or of another product, for this MPI; build it unless it is cached.
+
+    `tell` receives messages about a build and about waiting for that of another process.
     """
     source = data_path("native") if source is None else source
     if not (source / "CMakeLists.txt").is_file():
@@ -84,11 +85,13 @@ def program_path(
 
 
 def cache_folder() -> Path:
+    """Return kiviat's folder in XDG_CACHE_HOME, or in ~/.cache if that is unset or relative."""
     named = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "kiviat"
 
 
 def is_full(folder: Path) -> bool:
+    """True if the file system has too little free space for a build; False if that cannot be read."""
     with suppress(OSError):
         return shutil.disk_usage(folder).free < _LEAST_ROOM_BYTES
     return False

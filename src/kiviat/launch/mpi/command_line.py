@@ -15,6 +15,8 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class CommandLine:
+    """A launcher's command line; `options` exclude the number of ranks, `program` has its arguments."""
+
     launcher: str
     ranks: int
     options: tuple[str, ...]
@@ -57,8 +59,10 @@ def taken_apart(words: Sequence[str]) -> CommandLine:
 
 
 def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
-    """Return the environment that options of mpiexec set, for a `launcher` that has no such options but
-    passes on its environment. Raise InputError for options that do anything else.
+    """Return the environment that options of mpiexec set.
+
+    `launcher` has no such options but passes on its environment. Raise InputError for options that do
+    anything else.
     """
     found: dict[str, str] = {}
     words = iter(options)

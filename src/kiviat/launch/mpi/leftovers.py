@@ -39,6 +39,7 @@ class Journal:
 
     @classmethod
     def open(cls, marker: Marker, vendor: Vendor) -> Journal:
+        """Note the files that exist before a launch; `file` is None if the journal cannot be written."""
         temporary = Path(tempfile.gettempdir())
         before = frozenset(str(path) for _, path in _candidates(vendor, temporary))
         file = _journal_folder() / f"{marker.launch}.json"
@@ -58,6 +59,7 @@ class Journal:
 
     @classmethod
     def load(cls, file: Path) -> Journal | None:
+        """Return the journal of an earlier kiviat; None if it cannot be read or its MPI is unknown."""
         try:
             note = read_note(file)
             marker = Marker.parse(note["marker"])

@@ -34,10 +34,10 @@ class Linked:
 
 
 def linked(words: Sequence[str], sure: bool = False) -> Linked:
-    """The program that a command starts. InputError where it starts nothing that a library could be
-    preloaded into.
+    """Return the program that a command starts, with its MPI.
 
-    `sure` is who names the MPI of a program that links none.
+    `sure` if the user has named the MPI of a program that links none. Raise InputError if the command starts
+    nothing that a library could be preloaded into.
     """
     place = launcher_place(words)
     launcher = None if place is None else launcher_family(words[place])

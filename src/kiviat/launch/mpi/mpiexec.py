@@ -38,6 +38,7 @@ class Options:
 
     @property
     def situations(self) -> tuple[Situation, ...]:
+        """The conditions of this launch that vendors' needs refer to."""
         asked: dict[Situation, bool] = {
             "root": self.root,
             "oversubscribed": self.oversubscribed,
@@ -48,6 +49,7 @@ class Options:
 
 
 def needs(toolchain: Toolchain, options: Options) -> list[Need]:
+    """Return the launcher's needs for this MPI version and these options."""
     return toolchain.vendor.needed(options.situations, toolchain.version)
 
 
@@ -60,6 +62,7 @@ def launcher(toolchain: Toolchain, ranks: int, options: Options, placed: Sequenc
 
 
 def command(toolchain: Toolchain, ranks: int, program: Sequence[str | Path], options: Options) -> list[str]:
+    """Return the whole command: launcher, its options and the program with its arguments."""
     return [*launcher(toolchain, ranks, options), *map(str, program)]
 
 

@@ -35,6 +35,7 @@ class Toolchain:
 
     @property
     def vendor(self) -> Vendor:
+        """What the vendor file of this MPI's family says."""
         return vendors()[self.family]
 
     @property
@@ -43,6 +44,7 @@ class Toolchain:
         return self.vendor.placement(self.version)
 
     def to_json(self) -> dict[str, str]:
+        """Return what run.json says of it."""
         return {
             "name": self.name,
             "version": self.version,
@@ -135,8 +137,9 @@ def _version(wrapper: Path, vendor: Vendor) -> str | None:
 
 
 def answer(command: list[str]) -> str:
-    """Return the output of a command, both streams; empty if it cannot be run. The working directory, which
-    may have been deleted, has no influence.
+    """Return the output of a command, both streams; empty if it cannot be run.
+
+    The working directory, which may have been deleted, has no influence.
     """
     folder = Path("/") if Path(command[0]).is_absolute() else None
     try:

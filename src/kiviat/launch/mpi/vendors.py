@@ -27,6 +27,11 @@ _COMPARISON = re.compile(r"(<=|>=|<|>|==)\s*(\d+(?:\.\d+)*)")
 
 @dataclass(frozen=True)
 class Need:
+    """Arguments and variables that a launcher needs when all situations `when` hold, and the reason `why`.
+
+    `versions` restricts it to some versions of the MPI, as in ">=5"; empty for all.
+    """
+
     when: tuple[Situation, ...]
     why: str
     versions: str = ""
@@ -46,6 +51,7 @@ class Leftover:
 @dataclass(frozen=True)
 class Placement:
     """Placement syntax of versions of a launcher: that of `launcher` in this version (placement.emit).
+
     `name` is what `kiviat place --emit` calls it.
     """
 
@@ -57,9 +63,11 @@ class Placement:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """Options of a launcher: those that say how many `ranks`, that are followed by `one` or `two` words, that
-    are `placing` ranks, and that are `needless` here. Of those with words, `variables` set a variable whose
-    name begins with the value given here, `assignments` take NAME=VALUE, and `inheriting` hand on all.
+    """Options of a launcher, by what they do and how many words follow them.
+
+    `ranks` say how many ranks start; `one` or `two` words follow those of that name; `placing` options place
+    ranks; `needless` ones have no use here. Of those with words, `variables` set a variable whose name begins
+    with the value given here, `assignments` take NAME=VALUE, and `inheriting` pass on the whole environment.
     """
 
     ranks: tuple[str, ...] = ()

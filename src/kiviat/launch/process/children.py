@@ -26,8 +26,9 @@ _LOOK_S = 0.01
 
 
 def tied(number: int = signal.SIGTERM, session: bool = False) -> Callable[[], None]:
-    """For `preexec_fn`: the program gets this signal when kiviat, or its thread that started it, is gone; a
-    `session` of its own is ended then, too.
+    """Return a `preexec_fn`: the program gets this signal when kiviat, or the thread that started it, ends.
+
+    With `session`, the sentinel then ends the program's own session as well.
     """
     parent = os.getpid()
 
@@ -96,8 +97,9 @@ def end_session(session: int) -> None:
 
 
 class Sentinel:
-    """A process that waits for our end, and then ends and removes what is left: the sessions of programs, and
-    what `clean` finds. It is begun before there are threads, and dismissed where we end by ourselves.
+    """A process that waits for the end of kiviat, then ends the sessions of programs and calls `clean`.
+
+    It is begun before there are threads, and dismissed when kiviat ends by itself.
     """
 
     def __init__(self, clean: Callable[[], object]) -> None:
@@ -105,6 +107,7 @@ class Sentinel:
         self._pid: int | None = None
 
     def begin(self) -> None:
+        """Fork the process; a pipe, closed by the kernel however kiviat ends, tells it of the end."""
         global _to_sentinel
         told, _to_sentinel = os.pipe()  # its end is how ours is heard of
         parent = os.getpid()

@@ -97,6 +97,11 @@ _CAUSE = re.compile(r"Uncaught exception|/CRITICAL\]")
 
 
 def last_words(text: str) -> str | None:
+    """Return the line of a program's output that best explains its failure, at most 300 characters.
+
+    A line that names a cause comes before any other telling one, and that before the last line; None without
+    text.
+    """
     lines = [line.strip(" =|\t") for line in text.splitlines()]
     lines = [line for line in lines if re.search(r"\w", line)]
     if cause := next((line for line in lines if _CAUSE.search(line)), None):
@@ -107,6 +112,7 @@ def last_words(text: str) -> str | None:
 
 
 def exit_text(status: int) -> str:
+    """Return the description of a failed exit status; negative ones are signals, as in subprocess."""
     if status < 0:
         return f"mpiexec was killed by signal {-status} ({signal.strsignal(-status)})"
     if 128 < status < 128 + signal.NSIG:

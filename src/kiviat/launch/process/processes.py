@@ -36,11 +36,13 @@ class Marker:
 
     @classmethod
     def new(cls) -> Marker:
+        """Return a marker of this process for one more launch."""
         pid = os.getpid()
         return cls(socket.gethostname(), _namespace(), pid, _started(pid) or 0, uuid.uuid4().hex)
 
     @classmethod
     def parse(cls, text: str) -> Marker | None:
+        """Return the marker that str() has written; None for other text."""
         words = text.split("/")
         try:
             return cls(words[0], words[1], int(words[2]), int(words[3]), words[4])
@@ -84,6 +86,7 @@ def _is_zombie(pid: int) -> bool:
 
 
 def session_of(pid: int) -> int | None:
+    """Return the session of a process; None if the process is gone."""
     status = _status(pid)
     return int(status[3]) if status else None
 
@@ -103,6 +106,7 @@ def our_processes() -> Iterator[int]:
 
 
 def marker_of(pid: int) -> Marker | None:
+    """Return the marker in a process's environment; None if it has none or may not be read."""
     try:
         environment = (_PROC / str(pid) / "environ").read_bytes()
     except OSError:

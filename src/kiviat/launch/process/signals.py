@@ -22,7 +22,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def in_words(number: int) -> str:
-    """ "terminated", for example."""
+    """Return what a signal has done to a program: "terminated", for example."""
     return _WORDS.get(signal.Signals(number), "interrupted")
 
 
@@ -67,8 +67,9 @@ class Interrupts:
 
 
 class Interruptible(Interrupts):
-    """While entered, the first signal is raised as Interrupted wherever it comes. Those after it change
-    nothing: what the first one ends is ended whole.
+    """While entered, the first signal is raised as Interrupted wherever it comes.
+
+    Later ones change nothing, so that clean-up after the first one completes.
     """
 
     def __init__(self) -> None:
@@ -122,8 +123,10 @@ class Interruptible(Interrupts):
 
 
 def _is_indivisible(frame: FrameType | None) -> bool:
-    """True during steps that must not be interrupted: an import, because C++ libraries would abort the
-    process, or the creation or removal of a temporary folder, which would stay.
+    """True during steps that must not be interrupted.
+
+    These are an import, because C++ libraries would abort the process, and the creation or removal of a
+    temporary folder, which would stay.
     """
     while frame is not None:
         file = frame.f_code.co_filename

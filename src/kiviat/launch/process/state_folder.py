@@ -10,13 +10,16 @@ from typing import Any
 
 
 def state_folder() -> Path:
+    """Return kiviat's folder in XDG_STATE_HOME, or in ~/.local/state if that is unset or relative."""
     named = os.environ.get("XDG_STATE_HOME", "")
     return (Path(named) if named.startswith("/") else Path.home() / ".local/state") / "kiviat"
 
 
 def read_note(file: Path) -> Any:
-    """The JSON that this user's kiviat has written there. OSError or ValueError where it cannot be read, or
-    is another user's: what is to be removed or ended is nothing that others say.
+    """Return the JSON that this user's kiviat has written there.
+
+    Raise OSError or ValueError if it cannot be read or belongs to another user, who must not decide what is
+    removed or ended.
     """
     with file.open(encoding="utf-8") as stream:
         if os.fstat(stream.fileno()).st_uid != os.geteuid():

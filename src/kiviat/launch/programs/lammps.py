@@ -75,7 +75,8 @@ def described() -> list[dict[str, Any]]:
 
 
 def costed(plan: Plan) -> Plan:
-    """The plan with the time that cases of LAMMPS take at their size, for its estimate and the watchdog.
+    """Return the plan with the times that LAMMPS' cases take at their size, for its estimate and timeouts.
+
     Raise InputError for invalid sizes.
     """
     return replace(
@@ -112,6 +113,7 @@ class LammpsProgram:
 
     @property
     def path(self) -> Path:
+        """The program `lmp`."""
         return self.lammps.path
 
     @property
@@ -120,6 +122,7 @@ class LammpsProgram:
         return {**self.lammps.environment, "OMP_NUM_THREADS": "1"}
 
     def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
+        """Return the command for the one case of a launch: input script, log and size of the problem."""
         (case,) = cases
         sides = grid(case.ranks) if _weak(case) else (1, 1, 1)
         given = dict(zip("xyz", map(str, sides), strict=True))
@@ -133,13 +136,16 @@ class LammpsProgram:
         return [self.path, "-in", script, "-log", folder / _LOG, *variables]
 
     def files(self, cases: Sequence[Case]) -> Mapping[str, str]:
+        """Return none: the input scripts come with Kiviat."""
         return {}
 
     def events(self, folder: Path, cases: Sequence[Case]) -> Events:
+        """Return the events of the one case of a launch, read from LAMMPS' log."""
         (case,) = cases
         return _Log(folder / _LOG, case, self.lammps)
 
     def missing(self, case: Case) -> str | None:
+        """Return which package or data file LAMMPS lacks for a case; None if it can run."""
         lacking = _NEEDED[case.benchmark] - (self.lammps.packages or _NEEDED[case.benchmark])
         if lacking:
             return (

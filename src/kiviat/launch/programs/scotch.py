@@ -84,8 +84,10 @@ def _weights(room: Integers) -> str:
 
 
 def _decomposition(room: Integers, distance: Floats) -> str:
-    """Any distances: nodes, how they are divided in two again and again (the halves of domain i are 2 i and
-    2 i + 1), and the lower triangle of the distances.
+    """Return an architecture of arbitrary distances as Scotch reads it ("deco 0").
+
+    It lists the nodes, how they are divided in two again and again (the halves of domain i are 2 i and 2 i +
+    1), and the lower triangle of the distances.
     """
     domain = [0] * len(room)
     parts = [(0, len(room), 1)]

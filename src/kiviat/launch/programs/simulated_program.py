@@ -34,8 +34,9 @@ class ProgramFacts:
 def run_single(
     spec: LaunchSpec, on_launch: Callable[[Mapping[str, Any]], None], interrupts: Interrupts
 ) -> LaunchResult:
-    """Show and keep the program's output as it comes. `on_launch` receives the launch, as in run.json, when
-    it starts and when it ends.
+    """Show and keep the program's output as it comes.
+
+    `on_launch` receives the launch, as in run.json, when it starts and when it ends.
     """
     mpi = spec.mpi
     launch = {

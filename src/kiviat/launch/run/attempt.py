@@ -26,6 +26,8 @@ _SIMULATION_TIMEOUT_S = 3600.0
 
 @dataclass(frozen=True)
 class Sinks:
+    """Callbacks of a launch: its description, each record, and each case as it starts."""
+
     on_launch: Callable[[dict[str, Any]], None]
     on_record: Callable[[Record], None]
     on_start: Callable[[Case], None]

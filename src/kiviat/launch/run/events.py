@@ -21,6 +21,7 @@ class Tail:
     _rest: bytes = b""
 
     def read(self) -> Iterator[Event]:
+        """Yield the events of lines completed since the last call; unreadable lines go to `torn`."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._position)
@@ -45,6 +46,7 @@ class Tail:
 
     @property
     def trouble(self) -> str | None:
+        """The last unreadable line, shortened; None if every line was an event."""
         return f"torn event: {self.torn[-1]}" if self.torn else None
 
 

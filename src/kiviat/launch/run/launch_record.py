@@ -169,4 +169,5 @@ def refuse_wrong_mpi(spec: LaunchSpec, program: Program, event: Event) -> None:
 
 
 def now() -> str:
+    """Return the time in UTC, in ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

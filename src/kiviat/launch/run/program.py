@@ -1,5 +1,6 @@
-"""Programs that run a launch's cases: kiviat-bench, or an external program with its own input and output. All
-of them produce the same events.
+"""Programs that run a launch's cases: kiviat-bench, or an external program with its own input and output.
+
+All of them produce the same events.
 """
 
 from __future__ import annotations
@@ -32,16 +33,19 @@ class Events(Protocol):
 
 
 class Program(Protocol):
-    """`name` is what messages call it, `path` the file that runs; `environment` is what it needs besides."""
+    """A program that runs cases and reports events."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What messages call it."""
 
     @property
-    def path(self) -> Path: ...
+    def path(self) -> Path:
+        """The executable file."""
 
     @property
-    def environment(self) -> Mapping[str, str]: ...
+    def environment(self) -> Mapping[str, str]:
+        """Variables that it needs beyond those of the launcher."""
 
     def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
         """The program and its arguments, for a launch whose files are in `folder`."""
@@ -51,7 +55,8 @@ class Program(Protocol):
         """Return the files that the launch's folder must hold, by name."""
         ...
 
-    def events(self, folder: Path, cases: Sequence[Case]) -> Events: ...
+    def events(self, folder: Path, cases: Sequence[Case]) -> Events:
+        """Return the events of a launch of `cases` whose files are in `folder`."""
 
     def missing(self, case: Case) -> str | None:
         """Why a case is skipped without a launch; None where it can run."""
@@ -67,13 +72,17 @@ class KiviatBench:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
+        """Return the command, with MPI_THREAD_MULTIPLE if any of the cases needs it."""
         return mpiexec.program(self.path, folder, any(case.threads for case in cases))
 
     def files(self, cases: Sequence[Case]) -> Mapping[str, str]:
+        """Return cases.txt, one case per line."""
         return {"cases.txt": "".join(f"{case.line()}\n" for case in cases)}
 
     def events(self, folder: Path, cases: Sequence[Case]) -> Events:
+        """Return the events that the program appends to events.jsonl in `folder`."""
         return Tail(folder / "events.jsonl")
 
     def missing(self, case: Case) -> str | None:
+        """Return None: it contains every benchmark."""
         return None

@@ -60,6 +60,7 @@ class SimulatedCase:
     bind: str | None = None
 
     def case(self) -> Case:
+        """Return the case as plans have it: one call of the benchmark, in the smallest launch that fits."""
         name = case_id(self.benchmark, self.ranks, self.bytes, self.axes)
         controls: dict[str, Scalar] = {"mode": "once", "seed": 1}
         world = least_world(self.ranks, self.axes)
@@ -282,8 +283,10 @@ def _wait(futures: Sequence[Future[None]]) -> None:
 
 
 def _alike(asked: Sequence[SimulatedCase]) -> list[tuple[SimulatedCase, int, list[int]]]:
-    """Group the cases that one launch can run: yield one of them, the launch's size, and their positions in
-    `asked`. Machines are compared by identity.
+    """Group the cases that one launch can run.
+
+    Return one case of each group, the launch's size, and the group's positions in `asked`. Machines are
+    compared by identity.
     """
     groups: dict[tuple[int, str | None, int | None, str | None, int], list[int]] = {}
     for index, one in enumerate(asked):
@@ -293,8 +296,10 @@ def _alike(asked: Sequence[SimulatedCase]) -> list[tuple[SimulatedCase, int, lis
 
 
 def _key(start: LaunchSpec, binary: Path, case: Case) -> str:
-    """Return a hash of everything that the result depends on. The program's folder name stands for its
-    sources and its SimGrid."""
+    """Return a hash of everything that the result depends on.
+
+    The program's folder name stands for its sources and its SimGrid.
+    """
     options = [word for word in start.launcher if word.startswith("--cfg")]
     facts = [*options, *(f"{name}\n{text}" for name, text in sorted(start.files.items()))]
     return hashlib.sha256("\n".join([binary.parent.name, case.line(), *facts]).encode()).hexdigest()

@@ -41,12 +41,11 @@ def supervise(
     look: Callable[[Marker], bool] = lambda marker: False,
     look_s: float = _LOOK_S,
 ) -> LaunchResult:
-    """Runs the command until it exits, a signal comes, or `limit_s()` seconds pass without a sign of life; by
-    default these are the timeout of the launch.
+    """Run the command until it exits, a signal comes, or `limit_s()` seconds pass without a sign of life.
 
-    `look` is called every `look_s` seconds and once more after the exit; it returns whether there was a sign.
-    What the command prints is in the launch's folder. However this returns or raises, no process of the
-    launch is left, and no file that its MPI keeps elsewhere.
+    By default the limit is the launch's timeout. `look` is called every `look_s` seconds and once more after
+    the exit; it returns whether there was a sign. The command's output is in the launch's folder. However
+    this returns or raises, no process of the launch is left, and no file that its MPI keeps elsewhere.
     """
     marker = Marker.new()
     journal = Journal.open(marker, spec.mpi.vendor)

@@ -40,11 +40,14 @@ Ending = Literal["cancelled", "out of time", "preempted", "node failure", "compl
 
 @dataclass(frozen=True)
 class Scheduler:
-    """`job` finds a job's identifier in the answer to `submit`, `state` its state in that to `query`, and
-    `unknown` the word there that there is no such job. `ended` are the questions how a job that is gone
-    ended, asked until an answer has one of the `endings`, the first whose expression is in it.
+    """Commands of a scheduler, and how their output is read.
 
-    `launcher` starts ranks instead of mpiexec, where `pmis` answers that it speaks what the MPI wants.
+    `job` finds a job's identifier in the answer to `submit`, `state` its state in that to `query`, and
+    `unknown` the message there that the job does not exist. `ended` are queries about how a finished job
+    ended, tried until an answer matches one of `endings`, of which the first match counts.
+
+    `launcher` starts ranks instead of mpiexec if `pmis` reports the process manager interface that the MPI
+    needs.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Scheduler:
         return os.environ.get(self.inside)
 
     def refuse_absent(self) -> None:
+        """Raise InputError if the scheduler's commands are not on PATH."""
         if not shutil.which(self.submit[0]):
             raise InputError(
                 f"--on {self.name}: there is no {self.submit[0]} on PATH; {self.title} is not installed here "
@@ -96,8 +100,10 @@ class Scheduler:
         return found[1]
 
     def state_of(self, job: str) -> State:
-        """A job that is no longer known is gone. InputError where the answer makes no sense, or there is
-        none, because the state of its jobs is unknown while a scheduler cannot be reached.
+        """Return a job's state; a job that the scheduler no longer knows is gone.
+
+        Raise InputError if there is no answer or an unclear one: the state of jobs is unknown while a
+        scheduler cannot be reached.
         """
         done = self._run(_filled(self.query, job))
         found = re.search(self.state.replace("{job}", re.escape(job)), done.stdout, re.MULTILINE)
@@ -113,8 +119,10 @@ class Scheduler:
         )
 
     def ending_of(self, job: str) -> Ending | None:
-        """Return how a finished job ended; None if the scheduler does not report it, for example because it
-        keeps no accounting and has forgotten the job.
+        """Return how a finished job ended.
+
+        None if the scheduler does not report it, for example because it keeps no accounting and has forgotten
+        the job.
         """
         for question in self.ended:
             with suppress(InputError):
@@ -129,6 +137,7 @@ class Scheduler:
         return _filled(self.cancel, job)
 
     def cancel_job(self, job: str) -> None:
+        """Cancel a job, waiting or running."""
         self._run(self.cancelling(job))
 
     def _run(self, words: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -165,8 +174,10 @@ class Request:
 
 
 def render(scheduler: Scheduler, request: Request, template: Path | None = None) -> str:
-    """The job script, by the user's template where there is one. InputError for a folder, an option or a
-    word of the command that would be more than that in the script, such as one with a newline.
+    """Return the job script, from the user's template if there is one.
+
+    Raise InputError for a folder, an option or a word of the command that would inject something into the
+    script, such as one with a newline.
     """
     _refuse_folder(request.folder)
     if not request.command.isprintable():

@@ -44,6 +44,7 @@ class Emulated(Substrate):
 
     @property
     def is_this_machine(self) -> bool:
+        """True: all nodes are namespaces of this machine."""
         return True
 
     def __enter__(self) -> Self:
@@ -58,12 +59,15 @@ class Emulated(Substrate):
             self._cluster.__exit__(kind, error, trace)
 
     def topology(self) -> Topology:
+        """Return the emulated nodes, each with all cores of this machine."""
         return self._cluster.topology()
 
     def bytes_sent(self) -> dict[str, int]:
+        """Return the bytes that each emulated node has sent, frames with their headers."""
         return self._cluster.bytes_sent()
 
     def default_ranks(self, options: Options) -> int:
+        """Return one rank per slot, or `per_node` on each node if that is fewer; at least 2."""
         spec = self._cluster.spec
         return max(2, spec.nodes * min(spec.slots, options.per_node or spec.slots))
 
@@ -72,9 +76,11 @@ class Emulated(Substrate):
         return ranks > available_cores()
 
     def ranks_to_probe(self, world: int) -> int:
+        """Return one rank more than a node has slots, so that a pair spans two nodes; at most `world`."""
         return min(world, self._cluster.spec.slots + 1)
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+        """Return a launch whose ranks start in namespaces. Raise InputError for --bind and --launcher."""
         if options.bind or options.launcher:
             asked = f"--bind {options.bind}" if options.bind else f"--launcher {options.launcher!r}"
             raise InputError(

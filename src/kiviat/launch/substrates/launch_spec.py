@@ -46,6 +46,7 @@ class LaunchSpec:
 
     @property
     def command(self) -> tuple[str, ...]:
+        """The whole command: launcher, its options, the program and its arguments."""
         return self.launcher + self.program
 
     @property
@@ -59,6 +60,7 @@ class LaunchSpec:
         return replace(self, program=tuple(map(str, program)), environment={**self.environment, **variables})
 
     def write(self, folder: Path) -> None:
+        """Write the files that the launcher reads, such as rankfiles, into the launch's folder."""
         for name, text in self.files.items():
             (folder / name).write_text(text, encoding="utf-8")
 

@@ -31,15 +31,22 @@ class Scheduled(Substrate):
 
     @property
     def machine_name(self) -> str | None:
+        """None: the run takes the host's own name."""
         return None
 
     def default_ranks(self, options: Options) -> int:
+        """Return one rank per slot of the job, or `per_node` on each node if that is fewer; at least 2.
+
+        If the scheduler does not list the job's nodes, it is `per_node` or the number of cores available
+        here.
+        """
         nodes = self.topology().nodes if self.scheduler.hosts else ()
         if not nodes:
             return max(2, options.per_node or available_cores())
         return max(2, sum(min(node.slots, options.per_node or node.slots) for node in nodes))
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+        """Return a launch by the scheduler's own launcher; by mpiexec if it has none, or by `--launcher`."""
         layout = layout_of(self.topology(), ranks, options) if options.places else None
         environment = mpiexec.environment(toolchain, options, os.environ)
         if options.launcher or not self._launches(toolchain):

@@ -24,8 +24,10 @@ _BEFORE = "-wrapper"  # smpirun's word for what begins the simulator's own comma
 
 
 class Simulated(Substrate):
-    """A run takes the cores of the machine in order, unless it is placed otherwise. `product` is the
-    program (kiviat.launch.mpi.build) beside which there is what loads the machine.
+    """A modelled machine, whose cores a run takes in order unless ranks are placed otherwise.
+
+    `product` names the program (kiviat.launch.mpi.build) beside which the library that loads the machine is
+    built.
     """
 
     kind = "simulated"
@@ -39,11 +41,13 @@ class Simulated(Substrate):
 
     @classmethod
     def parse(cls, text: str) -> Simulated:
+        """Return the substrate of the machine that `text` names. Raise InputError for unknown names."""
         if not text:
             raise InputError("--on simulated: names no machine; `kiviat model list` lists them")
         return cls(find_machine(text))
 
     def default_ranks(self, options: Options) -> int:
+        """Return the number of modelled cores, limited so that a simulation takes little time; at least 2."""
         return max(2, min(self.machine.cores, _MOST_BY_DEFAULT))
 
     def ranks_to_probe(self, world: int) -> int:
@@ -51,6 +55,7 @@ class Simulated(Substrate):
         return 0
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+        """Return a launch by smpirun. Raise InputError if `--launcher` is given."""
         if options.launcher:
             raise InputError(
                 f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out"
@@ -76,9 +81,9 @@ class Simulated(Substrate):
 def simulator(
     toolchain: Toolchain, platform: Path, ranks: int, hosts: Path, options: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """smpirun and its words before a program; `hosts` has a line for each rank.
+    """Return smpirun with its options, to be followed by the program; `hosts` is a file, one line per rank.
 
-    The platform is loaded before SimGrid too, for which it answers in part
+    The platform is preloaded before SimGrid, because it replaces some of SimGrid's functions
     (native/simgrid/smpi_overrides/leaders.cpp).
     """
     words = [
@@ -91,8 +96,10 @@ def simulator(
 
 
 def preloading(words: Sequence[str], library: Path) -> tuple[str, ...]:
-    """The words of simulator(), with a library more that the simulator loads first. smpirun itself is a
-    script of many small programs, none of which preloads anything.
+    """Return the words of simulator() with one more library that the simulator preloads.
+
+    Only the simulator preloads it: smpirun is a script that starts many small programs. Raise InputError if
+    the path contains a blank or colon.
     """
     if any(character.isspace() or character == ":" for character in str(library)):
         raise InputError(

@@ -26,8 +26,9 @@ from kiviat.placement import Emitted, Layout, emit, place
 
 
 class Substrate(AbstractContextManager["Substrate"], ABC):
-    """`kind` is that of the records; `label` is what `--on` calls it. What tells substrates apart they say
-    themselves: the defaults are those of ranks on real nodes that are always there.
+    """Where ranks run: `kind` is that of the records, `label` is what `--on` calls it.
+
+    Defaults are those of ranks on real, permanent nodes; subclasses state how they differ.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
 
     @property
     def clock(self) -> Clock:
+        """The clock of its samples: "simulated" on a modelled machine, else "wall"."""
         return "wall" if self.machine is None else "simulated"
 
     @property
@@ -87,29 +89,35 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
 
 
 class Native(Substrate):
-    """This machine, or the nodes that a scheduler has given us."""
+    """The local machine, or the nodes of an allocation if Kiviat runs in one."""
 
     kind = "native"
     label = "native"
 
     @property
     def is_this_machine(self) -> bool:
+        """True outside an allocation; in one, ranks may be on other nodes."""
         return not in_allocation()
 
     @property
     def machine_name(self) -> str | None:
+        """None: the run takes the host's own name."""
         return None
 
     def default_ranks(self, options: Options) -> int:
+        """Return one rank per available core, or `per_node` if that is fewer; at least 2."""
         return max(2, min(available_cores(), options.per_node or available_cores()))
 
     def oversubscribes(self, ranks: int) -> bool:
+        """True if ranks outnumber the available cores; always False in an allocation."""
         return oversubscribes(ranks)
 
     def topology(self) -> Topology:
+        """Return this machine's sockets and cores as one node."""
         return local_topology()
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+        """Return a launch by the MPI's own mpiexec, or by the launcher that `--launcher` names."""
         layout = layout_of(self.topology(), ranks, options) if options.places else None
         emitted = emit(layout, *toolchain.placement) if layout else None
         words = mpiexec.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
@@ -141,12 +149,14 @@ def layout_of(topology: Topology, ranks: int, options: Options) -> Layout:
 
 
 def arguments_of(emitted: Emitted | None, folder: Path) -> tuple[str, ...]:
+    """Return the launcher's arguments for a placement, with `folder` in place of "{folder}"."""
     if emitted is None:
         return ()
     return tuple(word.replace("{folder}", str(folder)) for word in emitted.arguments)
 
 
 def environment_of(emitted: Emitted | None, folder: Path) -> dict[str, str]:
+    """Return the variables of a placement, with `folder` in place of "{folder}"."""
     if emitted is None:
         return {}
     return {name: value.replace("{folder}", str(folder)) for name, value in emitted.environment.items()}

@@ -30,8 +30,10 @@ _PRELOAD = "LD_PRELOAD"
 
 @dataclass(frozen=True)
 class Tool:
-    """`product` is the library in mpi.build, `variable` names the folder to it. A file of what it found is a
-    `noun`, has this suffix, and begins with `start`.
+    """A library that ranks preload, and the files that it writes.
+
+    `product` is the library in mpi.build; `variable` tells it the folder to write to. Its result is called a
+    `noun`, which is also the file's suffix, and begins with `start`.
     """
 
     product: str
@@ -71,7 +73,7 @@ class Tool:
         return replace(start, launcher=tuple(words), environment={**start.environment, **variables})
 
     def default_name(self, program: str) -> str:
-        """ "lmp.profile" for "/opt/bin/lmp" """
+        """Return the name of the output file: "lmp.profile" for "/opt/bin/lmp"."""
         return re.sub(r"[^\w.+-]", "_", Path(program).name) + f".{self.noun}"
 
     def folder_for(self, output: Path, state: Path | None) -> Path:
@@ -88,8 +90,9 @@ class Tool:
     def run(
         self, starting: Callable[[Path], LaunchSpec], output: Path, state: Path | None
     ) -> tuple[Path, int]:
-        """Return the folder with the files of a command's ranks, and its exit code. A command that cannot be
-        started leaves nothing.
+        """Return the folder with the files of a command's ranks, and its exit code.
+
+        A command that cannot be started leaves nothing.
         """
         with Interrupts() as interrupts:
             folder = self.folder_for(output, state)

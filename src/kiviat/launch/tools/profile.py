@@ -28,8 +28,10 @@ _COUNTERS = "KIVIAT_COUNTERS"
 
 @dataclass(frozen=True)
 class ProfileOptions:
-    """Parts of a profile beside calls: with `crossing` the messages of Open MPI itself, with `recorder` (a
-    library) wait states, with `counters` hardware counters and energy in each phase.
+    """Parts of a profile besides calls.
+
+    These are the messages that Open MPI itself sends (`crossing`), wait states (`recorder`, a library), and
+    hardware counters and energy in each phase (`counters`).
     """
 
     crossing: bool = False
@@ -42,8 +44,9 @@ _NOTHING = ProfileOptions()
 
 @dataclass(frozen=True)
 class Profiled:
-    """`profiles` is what was written, the first one under the name asked for; `unfinished` says whether ranks
-    left it behind without MPI_Finalize. `status` is the command's own.
+    """A profiled command: its exit `status` and its profiles, the first one under the requested name.
+
+    `unfinished` says whether ranks left their part behind without MPI_Finalize.
     """
 
     status: int
@@ -86,6 +89,10 @@ def profiling(start: LaunchSpec, library: Path, folder: Path, asked: ProfileOpti
 
 
 def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _NOTHING) -> Profiled:
+    """Write the profiles in `folder` to `output`, and those of further MPI worlds to "NAME-2" and so on.
+
+    Ranks that never came to MPI_Finalize are merged from the state they left.
+    """
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
     left = any(folder.glob("rank-*.state"))
     others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))

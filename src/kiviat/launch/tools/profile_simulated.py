@@ -18,9 +18,11 @@ _ALL_CROSSING = "KIVIAT_CROSSING"
 
 @dataclass(frozen=True)
 class SimulatedProgram:
-    """`starting` gives the whole command for a folder, in which it has its files. `compute` is that
-    of kiviat.profile.Simulated. With `crossing` the simulator says between which ranks it moved what, however
-    many they are.
+    """A program to profile on a modelled machine.
+
+    `starting` returns the whole command for a folder that holds its files. `compute` is that of
+    kiviat.profile.Simulated. With `crossing` the simulator reports which ranks it moved data between, for any
+    number of ranks.
     """
 
     machine: Machine

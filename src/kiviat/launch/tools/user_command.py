@@ -17,6 +17,7 @@ Starting = Callable[[Path], LaunchSpec]
 
 
 def as_it_is(words: Sequence[str]) -> Starting:
+    """Return a start of the user's own command line, unchanged."""
     return lambda folder: LaunchSpec(tuple(words), {})
 
 
