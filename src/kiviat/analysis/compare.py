@@ -81,6 +81,7 @@ class CaseChange:
 
     @property
     def case(self) -> str:
+        """Identity of the case in both runs."""
         return self.a.case
 
 

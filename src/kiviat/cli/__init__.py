@@ -1,0 +1,1 @@
+"""Commands: the only room that imports every other."""

@@ -1,5 +1,7 @@
-"""Entry point of all commands. Nothing is imported here: until kiviat's signal handlers are installed, Ctrl-C
-meets Python's own, which prints a traceback.
+"""Entry point of all commands.
+
+Nothing is imported here: until kiviat's signal handlers are installed, Ctrl-C meets Python's own, which
+prints a traceback.
 """
 
 TYPE_CHECKING = False

@@ -21,7 +21,7 @@ _ERRORS = "kiviat.visible"
 
 
 def visible(text: str) -> str:
-    """The text with \\u001b, as JSON writes it, in place of an escape and the like."""
+    r"""Return the text with \u001b, as JSON writes it, in place of an escape and the like."""
     return _STEERING.sub(lambda found: _escaped(found[0]), text)
 
 
@@ -32,7 +32,7 @@ def visible_cell(text: str) -> str:
 
 @contextmanager
 def visible_streams() -> Iterator[None]:
-    """Standard output and error take any text: what their encoding lacks is written \\u00b5 and the like."""
+    r"""Let standard output and error take any text: \u00b5 and the like for what their encoding lacks."""
     codecs.register_error(_ERRORS, _replaced)
     with suppress(locale.Error, ValueError):  # files are UTF-8 whatever the locale
         if locale.getlocale(locale.LC_CTYPE)[1] is None:

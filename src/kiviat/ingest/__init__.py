@@ -15,9 +15,14 @@ class Format(Protocol):
 
     NAME: str
 
-    def sniff(self, text: str) -> bool: ...
+    def sniff(self, text: str) -> bool:
+        """True if the text is of this format."""
 
-    def parse(self, text: str, where: str, ranks: int | None = None) -> list[Record]: ...
+    def parse(self, text: str, where: str, ranks: int | None = None) -> list[Record]:
+        """Return the records of the results in the text.
+
+        `where` names the file in messages. `ranks` counts if the text does not say how many there were.
+        """
 
 
 # hpccoutf.txt contains the output of HPL, so hpcc comes before hpl.

@@ -21,6 +21,7 @@ _PASSES, _WRONG = 16.0, 0.01
 
 
 def sniff(text: str) -> bool:
+    """True for text with the title of an HPC Challenge output."""
     return any(title in text for title in _TITLES)
 
 

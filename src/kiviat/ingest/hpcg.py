@@ -21,6 +21,7 @@ _LOCAL = re.compile(r"Local Domain Dimensions(?:::|[=:]?\s+)n(x|y|z)\s*[=:]\s*(\
 
 
 def sniff(text: str) -> bool:
+    """True for text with the title of an HPCG report."""
     return _TITLE.search(text) is not None
 
 

@@ -20,6 +20,7 @@ _CHECK = re.compile(r"^\|\|Ax-b\|\|_oo.*=\s*(\S+)\s*\.{3,}\s*(PASSED|FAILED)")
 
 
 def sniff(text: str) -> bool:
+    """True for text with the title line of HPL."""
     return _TITLE.search(text) is not None
 
 

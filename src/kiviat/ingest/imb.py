@@ -37,6 +37,7 @@ _OTHER_NAMES = {"uniband": {"window": 256}, "biband": {"window": 256}}
 
 
 def sniff(text: str) -> bool:
+    """True for text with the title of IMB or Pallas MPI Benchmarks, or the head of one of their tables."""
     return _TITLE.search(text) is not None or (_SECTION.search(text) is not None and "#repetitions" in text)
 
 

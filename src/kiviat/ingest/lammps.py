@@ -15,6 +15,7 @@ NAME = "LAMMPS (log.lammps)"
 
 
 def sniff(text: str) -> bool:
+    """True for a log of LAMMPS."""
     return looks_like_log(text)
 
 

@@ -1,8 +1,8 @@
-"""Reads the runs in a log of LAMMPS, of any version since 2005: with the table of times introduced in 2015 or
-the lines before it.
+"""Reads the runs in a log of LAMMPS, of any version since 2005.
 
-"on N procs" counts MPI tasks times threads; the number of threads is in the same line (until 2015) or in the
-line on CPU use. A log has a run for each `run` or `minimize`.
+Logs have a table of times since 2015, and lines with times before. "on N procs" counts MPI tasks times
+threads; the number of threads is in the same line (until 2015) or in the line on CPU use. A log has a run for
+each `run` or `minimize`.
 """
 
 from __future__ import annotations
@@ -79,10 +79,12 @@ class LoggedRun:
 
     @property
     def first(self) -> Mapping[str, float]:
+        """The thermodynamic output of the first logged step; empty if there is none."""
         return self.thermo[min(self.thermo)] if self.thermo else {}
 
 
 def looks_like_log(text: str) -> bool:
+    """True for text with LAMMPS' version line or its line on the time of a loop."""
     return _TITLE.search(text) is not None or _LOOP.search(text) is not None
 
 

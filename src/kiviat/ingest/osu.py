@@ -47,6 +47,7 @@ _MEGABYTE = 1e6
 
 
 def sniff(text: str) -> bool:
+    """True for text with the title of an OSU micro-benchmark."""
     return _TITLE.search(text) is not None
 
 

@@ -25,6 +25,7 @@ class Case:
 
     @property
     def id(self) -> str:
+        """Identity of the case, as that of one of our own."""
         return case_id(self.benchmark, self.ranks, self.bytes, self.axes)
 
 

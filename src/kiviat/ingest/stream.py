@@ -20,6 +20,7 @@ _FIRST = ("Triad", "Copy", "Scale", "Add")
 
 
 def sniff(text: str) -> bool:
+    """True for text with the head of STREAM's table."""
     return _HEAD.search(text) is not None
 
 

@@ -32,11 +32,14 @@ class Node:
 
     @property
     def slots(self) -> int:
+        """Most ranks that the node takes: those granted by a scheduler, else one per core."""
         return len(self.cores) if self.granted is None else self.granted
 
 
 @dataclass(frozen=True)
 class Topology:
+    """The nodes on which ranks can be placed. Raise InputError for two nodes of one name."""
+
     nodes: tuple[Node, ...]
 
     def __post_init__(self) -> None:
@@ -46,6 +49,7 @@ class Topology:
 
     @property
     def slots(self) -> int:
+        """Most ranks that all nodes take."""
         return sum(node.slots for node in self.nodes)
 
     def index(self, name: str) -> int | None:

@@ -24,8 +24,9 @@ class Bucket:
     packet_bytes: float
 
     def at_once(self, size: int, every_s: float, rate: float) -> float:
-        """Return the bytes that take no time on the link, of each message of `size` bytes sent every
-        `every_s`.
+        """Return the bytes of each message that take no time on the link.
+
+        Messages of `size` bytes are sent every `every_s` seconds, and the link has `rate` bytes per second.
         """
         least = float(size)
         last_packet = size - self.packet_bytes * (math.ceil(size / self.packet_bytes) - 1)

@@ -35,6 +35,7 @@ class Undisturbed:
 
 
 def is_disturbed(point: Summary) -> bool:
+    """True if something else used the cores or the network: launches differ by more than a factor of 1.5."""
     return _apart(point) > _APART
 
 

@@ -42,6 +42,7 @@ class Line:
     exchange_s: float = 0.0
 
     def time(self, size_bytes: int) -> float:
+        """Return the modelled time of a message in seconds."""
         return self.latency_s + size_bytes / self.bandwidth
 
 
@@ -62,10 +63,12 @@ class Fitted:
     spread: float = 0.0
 
     def time(self, size_bytes: int) -> float:
+        """Return the modelled time of a message in seconds, by the line for its size."""
         return next(line for line in reversed(self.lines) if line.from_bytes <= size_bytes).time(size_bytes)
 
     @property
     def best_bandwidth(self) -> float:
+        """The bandwidth of the fastest line, in bytes per second."""
         return max(line.bandwidth for line in self.lines)
 
     def quick(self, link: float) -> bool:
@@ -213,9 +216,10 @@ class _Curve:
 
 
 class _Steps(_Curve):
-    """Curve on a link of known rate with a bucket: every line has that rate, and the intercepts, processor
-    times, go up in steps. Errors are relative to the measured times `seen`, which are below `y` if bytes
-    passed at once.
+    """Curve on a link of known rate with a bucket.
+
+    Every line has that rate, and the intercepts, processor times, go up in steps. Errors are relative to the
+    measured times `seen`, which are below `y` if bytes passed at once.
     """
 
     def __init__(self, x: Floats, y: Floats, link: float | None, seen: Floats) -> None:
@@ -230,8 +234,9 @@ class _Steps(_Curve):
         return max(0.0, float(rest[order][np.searchsorted(weights, weights[-1] / 2)])), self._least_s_per_byte
 
     def _helps(self, i: int, cut: int, j: int) -> bool:
-        """Compare sums of errors: with several steps, a split removes only one, and the largest error may
-        stay.
+        """Compare sums of errors, as the largest error may stay.
+
+        With several steps a split removes only one of them.
         """
         return self._off(i, cut) + self._off(cut, j) <= _HELPS * self._off(i, j)
 

@@ -13,6 +13,7 @@ _SENT = "message_bytes"
 
 
 def want(program: str, where: Arrangement) -> Want:
+    """Return the case of a program, class B, in an arrangement of its ranks."""
     return Want(
         program, where.ranks, axes={"class": "B"}, per_node=where.per_node, place=where.place, bind=where.bind
     )

@@ -36,6 +36,7 @@ class ModelVerdict:
 
 
 def page(machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]], date: str) -> str:
+    """Return the page in Markdown: an overview, then a section per machine."""
     parts = [_HEAD.format(date=date), *_overview(machines)]
     for machine, judged in machines:
         parts += _section(machine, judged)
@@ -106,12 +107,12 @@ def columns(verdict: Verdict) -> list[str]:
     """Return the cells: published, predicted, and the error or "holds" or "fails"."""
     row = verdict.question.row
     if verdict.predicted is None:
-        return [published(row), UNAVAILABLE, verdict.reason]
+        return [_published(row), UNAVAILABLE, verdict.reason]
     fact = row.number
     predicted = _answer(verdict.predicted, fact.unit if fact else "")
     if verdict.holds is not None:
-        return [published(row), predicted, "holds" if verdict.holds else "fails"]
-    return [published(row), predicted, _off(verdict)]
+        return [_published(row), predicted, "holds" if verdict.holds else "fails"]
+    return [_published(row), predicted, _off(verdict)]
 
 
 def _off(verdict: Verdict) -> str:
@@ -124,7 +125,7 @@ def _off(verdict: Verdict) -> str:
     return UNAVAILABLE
 
 
-def published(row: Row) -> str:
+def _published(row: Row) -> str:
     fact = row.number
     if isinstance(row.fact, Statement):
         return row.fact.says if isinstance(row.fact.says, str) and row.fact.says else "it is so"

@@ -41,10 +41,12 @@ class Row:
 
     @property
     def id(self) -> str:
+        """Identifier of the row in published/."""
         return self.fact.id
 
     @property
     def number(self) -> Fact | None:
+        """The published number; None if the row is a statement."""
         return self.fact if isinstance(self.fact, Fact) else None
 
 

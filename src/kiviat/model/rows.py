@@ -79,6 +79,7 @@ def calibration(machine: Machine) -> list[Question]:
 
 
 def validation(machine: Machine) -> list[Question]:
+    """Return the questions of the rows that a model is validated with, not calibrated on."""
     return [question(machine, row) for row in rows(machine) if row.fact.use == "validate"]
 
 

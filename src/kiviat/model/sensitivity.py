@@ -33,6 +33,7 @@ class Effect:
 
     @property
     def largest(self) -> float:
+        """The largest relative change without its sign; 0 if none is known."""
         return max((abs(change) for change in self.changes if change is not None), default=0.0)
 
 

@@ -40,10 +40,10 @@ def judge(question: Question, records: Sequence[Record]) -> Verdict:
     if fact is None or isinstance(predicted, bool):
         return Verdict(question, predicted, holds=bool(predicted))
     holds = keeps_bound(fact.relation, fact.value, float(predicted))
-    return Verdict(question, predicted, error_of(predicted, fact), holds)
+    return Verdict(question, predicted, _error_of(predicted, fact), holds)
 
 
-def error_of(predicted: Answer, fact: Fact) -> float | None:
+def _error_of(predicted: Answer, fact: Fact) -> float | None:
     return None if predicted is None or not fact.value else float(predicted) / fact.value - 1
 
 

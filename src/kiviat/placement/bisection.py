@@ -46,7 +46,7 @@ def bisect(
     return sides
 
 
-def cost(graph: Graph, sides: Sides, pull: Floats) -> float:
+def _cost(graph: Graph, sides: Sides, pull: Floats) -> float:
     across = sides[graph.row] != sides[graph.neighbour]
     return float(graph.weight[across].sum()) / 2 + float(pull[sides].sum())
 
@@ -72,7 +72,7 @@ def _started(
 def _score(graph: Graph, sides: Sides, low: int, high: int, pull: Floats) -> tuple[int, float]:
     """Return the violation of the size limits, in ranks, and the cost."""
     first = int(graph.size[~sides].sum())
-    return max(0, low - first, first - high), cost(graph, sides, pull)
+    return max(0, low - first, first - high), _cost(graph, sides, pull)
 
 
 def improved(

@@ -50,6 +50,7 @@ class Graph:
 
     @property
     def vertices(self) -> int:
+        """Number of vertices."""
         return len(self.size)
 
     @cached_property

@@ -27,6 +27,7 @@ class Layout:
     binding: str | None = None
 
     def node_of(self, rank: int) -> int:
+        """Return the index of a rank's node."""
         return self.places[rank].node
 
     def ranks_of(self, node: int) -> tuple[int, ...]:

@@ -47,8 +47,9 @@ class Routes:
 
     @cached_property
     def _tables(self) -> tuple[NDArray[np.int32], Integers]:
-        """Next arc from a vertex towards a node, [node, vertex], -1 at the node itself; and the number of
-        cables between nodes, [from, to].
+        """Return the next arc from a vertex towards a node, and the number of cables between nodes.
+
+        The first is indexed [node, vertex], with -1 at the node itself, the second [from, to].
         """
         following = np.full((self.nodes, self.network.vertices), -1, dtype=np.int32)
         hops = np.zeros((self.nodes, self.nodes), dtype=np.int64)
@@ -125,6 +126,7 @@ class Routes:
 
     @property
     def symmetric(self) -> bool:
+        """True if each pair of nodes is as far apart in both directions."""
         return bool((self.hops == self.hops.T).all())
 
     def crossings(self, source: Integers, target: Integers) -> tuple[Integers, Integers]:

@@ -59,6 +59,7 @@ def even(room: Integers, ranks: int) -> Integers:
 
 
 def cost(graph: Graph, node: Integers, distance: Floats) -> float:
+    """Return the sum over edges of weight times distance, with rank i on node[i]."""
     return float((graph.weight * distance[node[graph.row], node[graph.neighbour]]).sum()) / 2
 
 

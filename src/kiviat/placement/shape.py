@@ -12,11 +12,14 @@ _SHAPE = re.compile(r"\s*(\d+)\s*[xX]\s*(\d+)\s*")
 
 @dataclass(frozen=True)
 class Shape:
+    """Nodes of a job, with the same number of ranks on each."""
+
     nodes: int
     per_node: int
 
     @property
     def ranks(self) -> int:
+        """Ranks on all nodes."""
         return self.nodes * self.per_node
 
 

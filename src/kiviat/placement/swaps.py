@@ -56,6 +56,7 @@ class Swaps:
         return gains
 
     def exchange(self, rank: int, other: int) -> None:
+        """Exchange the nodes of two ranks."""
         here, there = int(self.node[rank]), int(self.node[other])
         self.move(rank, there)
         self.move(other, here)

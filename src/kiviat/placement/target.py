@@ -31,6 +31,7 @@ class Target:
 
     @property
     def nodes(self) -> int:
+        """Number of nodes."""
         return len(self.topology.nodes)
 
     @cached_property

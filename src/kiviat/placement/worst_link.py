@@ -141,6 +141,7 @@ class Loads:
         return np.bincount(which, less, minlength=len(rank)).astype(np.float64)
 
     def move(self, rank: int, other: int, to: int) -> None:
+        """Move a rank to a node, and `other` to the node that it leaves; -1 if no rank takes its place."""
         origin = self.node[rank]
         _, link, more = self.changes(np.array([rank]), np.array([other]), np.array([to]))
         self.loads[link] += more

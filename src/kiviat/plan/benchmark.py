@@ -17,12 +17,15 @@ from kiviat.record.types import Scalar
 
 @dataclass(frozen=True)
 class RankRule:
+    """The numbers of ranks on which a benchmark runs."""
+
     min: int = 1
     max: int | None = None
     multiple: int = 1
     numbers: str = "any"  # or "powers_of_two" or "squares"
 
     def fits(self, ranks: int) -> bool:
+        """True if the benchmark runs on so many ranks."""
         if self.numbers == "powers_of_two" and ranks.bit_count() != 1:
             return False
         if self.numbers == "squares" and isqrt(ranks) ** 2 != ranks:
@@ -60,9 +63,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """`sizes` are those that it brings, "" where the plan's are meant. `options` are those of the command
-    line, such as "-m", that change what it measures or how. `report` is what reports need to know of it, as
-    run.json keeps it; None where the program does not say.
+    """A benchmark as its program describes it.
+
+    `sizes` are its own, "" if it takes those of the plan. `options` are those of the command line, such as
+    "-m", that change what it measures or how. `report` is what reports need to know of it, as run.json keeps
+    it; None if the program does not say.
     """
 
     name: str
@@ -90,6 +95,7 @@ class Benchmark:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Benchmark:
+        """Return a benchmark from an entry of `kiviat-bench --describe`."""
         axes = [
             Axis(
                 axis["name"],
@@ -130,19 +136,19 @@ def number_or_text(value: Scalar) -> Scalar:
 
 
 def shipped_benchmarks() -> list[dict[str, Any]]:
-    """Return the output of `kiviat-bench --describe` for every benchmark, without a program that was
-    compiled.
-    """
+    """Return the output of `kiviat-bench --describe` for every benchmark, without a compiled program."""
     text = (files("kiviat.plan") / "benchmarks.json").read_text(encoding="utf-8")
     benchmarks: list[dict[str, Any]] = json.loads(text)
     return benchmarks
 
 
 def shipped_names() -> list[str]:
+    """Return the names of all benchmarks of kiviat-bench."""
     return [entry["name"] for entry in shipped_benchmarks()]
 
 
 def is_pattern(name: str) -> bool:
+    """True if a name has wildcards, as in "pt2pt/*"."""
     return any(character in name for character in "*?[")
 
 
@@ -162,6 +168,7 @@ def find_benchmarks(known: Sequence[Benchmark], names: Sequence[str], where: str
 
 
 def names_benchmark(name: str, known: Sequence[Benchmark]) -> bool:
+    """True if a word is the name, file or alias of a known benchmark, or a pattern that matches one."""
     return any(_means(name, benchmark) for benchmark in known)
 
 

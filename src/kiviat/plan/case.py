@@ -32,8 +32,10 @@ class Case:
 
     @property
     def launch(self) -> tuple[int, bool, str]:
-        """Key of the launch, which cases with equal keys share: its size, threads, and the case's id if
-        another program runs it.
+        """Key of the launch, which cases with equal keys share.
+
+        It has the launch's size, whether it needs MPI_THREAD_MULTIPLE, and the case's id if another program
+        runs it.
         """
         return self.world, self.threads, self.id if self.program else ""
 
@@ -49,6 +51,7 @@ class Case:
         )
 
     def to_json(self) -> dict[str, Any]:
+        """Return the case as run.json has it."""
         return {
             "id": self.id,
             "benchmark": self.benchmark,

@@ -144,6 +144,7 @@ def _expand_all(
 
 
 def plan_names() -> list[str]:
+    """Return the names of the plans that come with Kiviat, sorted."""
     return sorted(path.stem for path in data_path("plans").glob("*.toml"))
 
 
@@ -161,8 +162,7 @@ def names_plan(word: str) -> bool:
 def plan_in(
     words: Sequence[str], describe: Sequence[Mapping[str, Any]], given: str | None
 ) -> tuple[str | None, list[str]]:
-    """Return the plan that `words` of the command line name, else `given`; and the words that name
-    benchmarks.
+    """Return the plan that `words` of the command line name, else `given`; and the names of benchmarks.
 
     Names of benchmarks take precedence over plans, and plans over aliases of benchmarks. Raise InputError,
     with the nearest name, for a word that is neither.

@@ -30,6 +30,7 @@ class Overrides:
     axes: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the overrides that are given, by name."""
         given = {name: value for name, value in vars(self).items() if value not in (None, (), {}, [])}
         return {name: list(value) if name == "benchmarks" else value for name, value in given.items()}
 
@@ -70,6 +71,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def refuse_unknown_axes(groups: Sequence[Group], overrides: Overrides) -> None:
+    """Raise InputError for an axis that none of the plan's benchmarks has."""
     known = {axis for group in groups for benchmark in group.benchmarks for axis in benchmark.axes}
     for axis in overrides.axes:
         if axis not in known:

@@ -21,6 +21,7 @@ class Watts:
 
     @classmethod
     def parse(cls, text: str) -> Watts:
+        """Return the power that a text such as "115/node" declares. Raise InputError for any other text."""
         match = _WATTS.fullmatch(text.strip())
         if match is None or float(match[1]) <= 0:
             raise InputError(f"--watts {text!r}: give {WANTED}")
@@ -31,13 +32,16 @@ class Watts:
         return f"{self.watts:g}/{self.per}"
 
     def of_node(self, sockets: int) -> Watts:
+        """Return the power of a node with so many sockets."""
         return self if self.per == "node" else Watts(self.watts * sockets, "node")
 
     def to_json(self, source: str) -> dict[str, Any]:
+        """Return the power as run.json has it; `source` says where it was declared."""
         return {"value": self.watts, "per": self.per, "source": source}
 
 
 def makes_sense(value: object) -> bool:
+    """True for a control as `control()` writes it."""
     try:
         return isinstance(value, str) and Watts.parse(value).control() == value
     except InputError:

@@ -63,6 +63,7 @@ class Groups:
     reduced: Integers
 
     def traffic(self, ranks: int) -> Traffic:
+        """Return the traffic by pair of ranks."""
         source, target, messages, sent = [], [], [], []
         for line in range(len(self.rank)):
             size = int(self.size[line])
@@ -89,8 +90,9 @@ class Interfaces:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """The profile of a program. Arrays have one element per rank; missing facts are nan, -1 or absent, never
-    0.
+    """The profile of a program.
+
+    Arrays have one element per rank; missing facts are nan, -1 or absent, never 0.
 
     `node` numbers nodes by their first rank; `socket` is -1 if a rank may run on several. `seconds` last from
     the end of MPI_Init to the beginning of MPI_Finalize, or to the last recorded call. `threads` is the level
@@ -142,6 +144,7 @@ class Profile:
 
     @cached_property
     def collective(self) -> Traffic:
+        """The traffic of collectives: that known by pair and that of groups."""
         return added(self.ranks, [self.rows, self.groups.traffic(self.ranks)])
 
     @property

@@ -67,8 +67,10 @@ _Header = dict[str, Any]
 
 
 def _words_of(path: Path) -> tuple[bytes, Layout, _Header, NDArray[np.int64], NDArray[np.int64], Words]:
-    """Return, of a merged file, the layout's line, the layout, the header, and rank, offset and value of the
-    nonzero words.
+    """Return the parts of a merged file.
+
+    These are the layout's line, the layout, the header, and rank, offset and value of the nonzero words.
+    Raise InputError if the file is damaged.
     """
     first, layout, header, octets = _checked(path)
     try:

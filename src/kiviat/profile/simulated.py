@@ -10,10 +10,10 @@ from kiviat.trace.json_object import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """The modelled machine, by its name in `--on`. `compute` is the factor from host to simulated compute
-    time.
+    """The modelled machine, by its name in `--on`.
 
-    It is 0 if computation takes no time, and None if the machine model determines it, as for benchmarks.
+    `compute` is the factor from host to simulated compute time: 0 if computation takes no time, and None if
+    the machine model determines it, as for benchmarks.
     """
 
     machine: str
@@ -23,6 +23,7 @@ class Simulated:
 
     @property
     def computation(self) -> str:
+        """A clause about how computation takes time."""
         if self.compute is None:
             return "computation times come from the machine model"
         if self.compute == 0:
@@ -31,11 +32,13 @@ class Simulated:
 
     @property
     def words(self) -> str:
+        """A sentence that names the machine and says that its times are simulated."""
         named = f" on {self.machine} (version {self.version})" if self.machine else ""
         return f"simulated{named}: all times are simulated, and {self.computation}"
 
 
 def as_words(simulated: Simulated) -> dict[str, Any]:
+    """Return the fields by name, as the file holds them."""
     return {name: getattr(simulated, name) for name in Simulated.__slots__}
 
 

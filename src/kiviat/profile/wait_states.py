@@ -27,8 +27,10 @@ _LATE_SENDER, _LATE_RECEIVER, _LATE_ROOT, _EARLY_ROOT, _IMBALANCE = range(len(KI
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ends:
-    """Candidate waits: index of the call among those of all ranks, arrival of the other side in ns, kind, and
-    the other rank.
+    """Candidate waits.
+
+    They have the index of the call among those of all ranks, arrival of the other side in ns, kind, and the
+    other rank.
     """
 
     call: Integers
@@ -39,8 +41,10 @@ class _Ends:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Messages of all ranks. `began` and `done` are indices of calls among those of all ranks, -1 for none;
-    of probes, `began` is the number of receives posted before.
+    """Messages of all ranks.
+
+    `began` and `done` are indices of calls among those of all ranks, -1 for none; of probes, `began` is the
+    number of receives posted before.
     """
 
     comm: Integers

@@ -8,10 +8,11 @@ from kiviat.record.types import Scalar
 
 
 def case_id(benchmark: str, ranks: int, size: int | None, axes: Mapping[str, Scalar]) -> str:
-    """ "bcast/ranks=4/bytes=8/shift=1": `size` in bytes, None where the benchmark has none; axes by name.
+    """Return the identity of a case: "bcast/ranks=4/bytes=8/shift=1".
 
-    `axes` are those off their default. Whatever makes records builds the identity here: plans, programs of
-    users, replays and what other programs reported.
+    `size` is in bytes, None for benchmarks without one. `axes` are those off their default; they are sorted
+    by name. Whatever makes records builds the identity here: plans, programs of users, replays and the output
+    of other programs.
     """
     words: dict[str, Scalar] = {"ranks": ranks}
     if size is not None:

@@ -24,8 +24,10 @@ class IrregularFileError(OSError):
 
 
 def read_text(path: Path, errors: str = "strict", largest_bytes: int = LARGEST_BYTES) -> str:
-    """Return the text, with newlines as line ends. Raise OSError if the file is not regular or too large,
-    ValueError if it is not UTF-8. Pipes and devices, which may never end, are not read.
+    """Return the text, with newlines as line ends.
+
+    Raise OSError if the file is not regular or too large, ValueError if it is not UTF-8. Pipes and devices,
+    which may never end, are not read.
     """
     with open(path, encoding="utf-8-sig", errors=errors, opener=_regular) as file:
         size = os.fstat(file.fileno()).st_size

@@ -34,9 +34,7 @@ _BOUNDS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def keeps_bound(relation: str, published: float, value: float) -> bool | None:
-    """Return whether `value` is on the published side of a bound; None if the paper gives a value, not a
-    bound.
-    """
+    """Return whether `value` is on the published side of a bound; None if the paper gives no bound."""
     bound = _BOUNDS.get(relation)
     return None if bound is None else bound(value, published)
 
@@ -145,13 +143,13 @@ class Paper:
 
     @property
     def citation(self) -> str:
-        """ "Fatoohi, Saini, Ciotti: Interconnect …, 20th IPDPS, 2006"."""
+        """Authors, title, venue and year: "Fatoohi, Saini, Ciotti: Interconnect …, 20th IPDPS, 2006"."""
         where = (str(part) for part in (self.venue, self.year) if part)
         return ", ".join([f"{', '.join(self.authors)}: {self.title}", *where])
 
     @property
     def short(self) -> str:
-        """ "Fatoohi et al. 2006"."""
+        """The first author and the year: "Fatoohi et al. 2006"."""
         who = f"{self.authors[0]} et al." if len(self.authors) > 1 else self.authors[0]
         return f"{who} {self.year}" if self.year else who
 

@@ -89,6 +89,7 @@ class Launch:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Launch:
+        """Return a launch from one of run.json."""
         placement = data["placement"]
         return _made(
             cls,
@@ -176,6 +177,7 @@ class Model:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
+        """Return the machine model from the one of run.json."""
         return _made(
             cls,
             data,
@@ -210,6 +212,7 @@ class Machine:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Machine:
+        """Return the machine from the one of run.json."""
         watts, model = data.get("declared_watts"), data.get("model")
         return _made(
             cls,

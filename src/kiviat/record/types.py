@@ -57,12 +57,14 @@ class Metric:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Metric:
+        """Return a metric from one of a record; its name is a current one."""
         values = {field.name: data[field.name.rstrip("_")] for field in fields(cls)}
         if values["samples"] is not None:
             values["samples"] = tuple(values["samples"])
         return cls(**values)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the metric as records hold it."""
         # Not asdict(), which copies each of thousands of samples, on a core that ranks may want.
         return {field.name.rstrip("_"): getattr(self, field.name) for field in fields(self)}
 
@@ -82,10 +84,12 @@ class Table:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Table:
+        """Return a table from one of a record."""
         axes = tuple((axis["name"], tuple(axis["values"])) for axis in data["axes"])
         return cls(data["name"], data["unit"], data["better"], axes, tuple(data["values"]))
 
     def to_json(self) -> dict[str, Any]:
+        """Return the table as records hold it."""
         axes = [{"name": name, "values": list(values)} for name, values in self.axes]
         return {
             "name": self.name,
@@ -133,6 +137,10 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
+        """Return a record from a line of records.jsonl, with today's names for metrics of earlier schemas.
+
+        Raise InputError for records of unknown schemas.
+        """
         refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMAS)
         later = {"notes", "numbers"}  # records of earlier versions have none
         values = {field.name: data[field.name] for field in fields(cls) if field.name not in later}
@@ -147,6 +155,7 @@ class Record:
         return cls(**values)
 
     def to_json(self) -> dict[str, Any]:
+        """Return the record as a line of records.jsonl holds it."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["axes"] = dict(self.axes)
         data["notes"] = dict(self.notes)

@@ -37,7 +37,7 @@ def format_value(value: float | None, unit: str) -> str:
 
 
 def format_range(low: float, high: float, unit: str) -> str:
-    """ "1.20 – 1.27 µs"; the unit twice where its prefixes differ."""
+    """Return a range as "1.20 – 1.27 µs", with the unit twice if its prefixes differ."""
     ends = [format_value(value, unit).partition(" ") for value in (low, high)]
     (first, _, one), (second, _, other) = ends
     return f"{first} – {second} {other}".rstrip() if one == other else f"{first} {one} – {second} {other}"
@@ -61,7 +61,10 @@ def format_bytes(count: int | None) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """ "1 launch", "2 launches", "1,024 ranks"; the plural of nouns in -ch has its own ending."""
+    """Return a number with its noun: "1 launch", "2 launches", "1,024 ranks".
+
+    Nouns in -ch have a plural in -es.
+    """
     ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
     return f"{number:,} {noun}{ending}"
 

@@ -48,9 +48,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_whole(text: str, path: Path, what: str) -> None:
-    """Replaces `path` by a file of this text, in UTF-8; InputError where that cannot be.
+    r"""Replace `path` by a file of this text, in UTF-8. Raise InputError if that fails.
 
-    What cannot be encoded, as parts of file names that are not UTF-8, is written as \\udc80 and the like.
+    Text that cannot be encoded, as parts of file names that are not UTF-8, is written as \udc80 and the like.
     """
     with refusing(path, what), replacing(path) as file:
         file.write(text.encode("utf-8", "backslashreplace"))

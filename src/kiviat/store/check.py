@@ -119,6 +119,7 @@ def refuse_damaged_line(line: bytes, name: Path, number: int) -> None:
 
 
 def refuse_bad_line(line: bytes, name: Path, number: int) -> None:
+    """Raise InputError with the reason, if a line is no record as the schema says."""
     if reason := _reason(line):
         raise InputError(f"{name} line {number}: {reason}")
 

@@ -61,7 +61,7 @@ class RunDirectory:
             "id": path.name,
             "state": "running",
             "version": __version__,
-            "created": timestamp(now),
+            "created": _timestamp(now),
             "finished": None,
             "substrate": substrate,
             "clock": clock,
@@ -111,6 +111,7 @@ class RunDirectory:
 
     @property
     def id(self) -> str:
+        """Identifier of the run."""
         identifier: str = self._document["id"]
         return identifier
 
@@ -140,15 +141,17 @@ class RunDirectory:
         replace_run(self._held, self._document)
 
     def finish(self, state: str = "complete") -> None:
+        """Write state and time to run.json. Raise InputError if the folder is no longer at its path."""
         self._refuse_vanished()
         self._finish(state)
 
     def _finish(self, state: str) -> None:
         self._document["state"] = state
-        self._document["finished"] = timestamp(datetime.now(UTC))
+        self._document["finished"] = _timestamp(datetime.now(UTC))
         replace_run(self._held, self._document)
 
     def close(self) -> None:
+        """Release the lock; records can no longer be appended."""
         os.close(self._records)
         unlock(self._held, self._writer)
         os.close(self._folder)
@@ -184,7 +187,7 @@ class RunDirectory:
             self.close()
 
 
-def timestamp(moment: datetime) -> str:
+def _timestamp(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

@@ -58,6 +58,7 @@ class Writer:
 
     @property
     def name(self) -> str:
+        """Name of the lock's file, which holds all of it."""
         return ",".join(f"{key}={quote(str(value), safe='')}" for key, value in asdict(self).items())
 
     @property
@@ -67,6 +68,7 @@ class Writer:
 
     @property
     def gone(self) -> bool:
+        """True if the writer ran on this host and has ended; False if that cannot be known here."""
         return self.here and not _lives(self.pid, self.start)
 
 

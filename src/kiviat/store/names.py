@@ -16,6 +16,7 @@ _T = TypeVar("_T")
 
 
 def runs_home() -> Path:
+    """Return the default folder of runs: KIVIAT_RUNS, or `runs` in the working directory."""
     return Path(os.environ.get("KIVIAT_RUNS") or "runs")
 
 

@@ -112,8 +112,9 @@ def _sources(runs: Sequence[str], records: Sequence[str]) -> _Sources:
 
 
 def _close(connection: duckdb.DuckDBPyConnection, sources: _Sources, query: str) -> _Sources:
-    """Copies into memory what the query needs. DuckDB could be left the files alone, but to write, too: a
-    table expression may be a COPY.
+    """Copy what the query needs into memory, then deny DuckDB access to files.
+
+    With access to the files it could write as well, since a table expression may be a COPY.
     """
     kept = {"runs": sources.runs, "records": sources.records}
     if "samples" in query.lower():

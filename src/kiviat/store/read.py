@@ -73,8 +73,9 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
 
 
 def read_json(types: Mapping[str, str], *names: str, form: str = "newline_delimited") -> str:
-    """The table function that reads files of JSON objects, one a line if not said otherwise. Their names are
-    plain ones.
+    """Return SQL for DuckDB's table function that reads files of JSON objects.
+
+    There is one object per line unless `form` says otherwise. `names` need no quoting.
     """
     files = ", ".join(f"'{name}'" for name in names)
     return (
@@ -122,8 +123,10 @@ def _rows(readable: Path, records: Path) -> list[Row]:
 
 
 def _values(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[bool, list[Any], list[Any]]:
-    """Records and metrics are asked for apart: a record has several metrics, and each value that becomes a
-    Python object takes its time.
+    """Return whether records may break the schema, the rows of records, and those of metrics.
+
+    Records and metrics are queried separately: a record has several metrics, and each value that becomes a
+    Python object takes time.
     """
     connection.execute(f"CREATE TEMP TABLE records AS SELECT * FROM {_small(name)}")
     suspect = is_suspect(connection, read_lines(name), "records")
@@ -131,8 +134,9 @@ def _values(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[bool, lis
 
 
 def refuse_wrong(files: Sequence[tuple[Path, Path]]) -> None:
-    """InputError for the first line that is not as the schema says. Each file has another name, too, by which
-    the message calls it.
+    """Raise InputError for the first line that breaks the schema.
+
+    Each file comes with the name by which the message calls it.
     """
     if not files:
         return

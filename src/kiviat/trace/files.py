@@ -22,6 +22,7 @@ _AT_ONCE = 1 << 20
 
 
 def is_trace(path: Path) -> bool:
+    """True for a file that begins as traces do; False if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(len(START)) == START

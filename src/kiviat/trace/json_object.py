@@ -98,6 +98,7 @@ class JsonObject:
         ]
 
     def list(self, name: str, most: int) -> Sequence[Any]:
+        """Return the list called `name`. Raise ValueError for other values and above `most` elements."""
         value = self._at(name)
         if not isinstance(value, list) or len(value) > most:
             raise ValueError(f"{self._named(name)} is {_short(value)}, no list of at most {most:,}")

@@ -14,8 +14,10 @@ Booleans = NDArray[np.bool_]
 
 
 class CollectiveKind(IntEnum):
-    """Dependencies in a collective: all on all, all on the root, the root on all, each rank on those before
-    it, each rank on its neighbours.
+    """Dependencies in a collective.
+
+    They are: all on all, all on the root, the root on all, each rank on those before it, each rank on its
+    neighbours.
     """
 
     ALL = 0
@@ -96,8 +98,9 @@ class RankEvents:
 
 @dataclass(eq=False)
 class Communicators:
-    """Communicators of all ranks, numbered. Those with equal members differ in their order of creation, on
-    which the members agree.
+    """Communicators of all ranks, numbered.
+
+    Those with equal members differ in their order of creation, on which the members agree.
     """
 
     members: list[tuple[int, ...]] = field(default_factory=list)

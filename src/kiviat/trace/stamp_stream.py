@@ -75,6 +75,7 @@ class StampStream(MessageSteps):
         self.steps = [self._step(name) for name in operations]
 
     def read(self) -> None:
+        """Decode events up to the end of the stream."""
         numbers, steps = self.numbers, self.steps
         while self.at + 1 < len(numbers):
             operation = numbers[self.at + 1]
@@ -85,6 +86,7 @@ class StampStream(MessageSteps):
             step()
 
     def stamped(self, begun_ns: int, clock: Clock, clock_of: int) -> RankEvents:
+        """Return the decoded events on the shared clock; decoded times count from `begun_ns`."""
         count = len(self.calls)
         entered, left = (begun_ns + np.array(times, dtype=np.int64) for times in (self.entered, self.left))
         sends = _messages(self.sends, count, self.cancelled_sends)

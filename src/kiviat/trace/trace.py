@@ -79,14 +79,17 @@ class Trace:
 
     @property
     def computed_s(self) -> Sequence[float]:
+        """Seconds that each rank computed."""
         return [rank.computed_s for rank in self.each]
 
     @property
     def nodes(self) -> int:
+        """Number of nodes."""
         return len({rank.node for rank in self.each})
 
     @property
     def events(self) -> int:
+        """Number of events of all ranks."""
         return sum(rank.events for rank in self.each)
 
     def refusal(self) -> str | None:

@@ -12,11 +12,16 @@ class Calibrated(Protocol):
     """What a machine file and the record of a simulated run both say of their calibration."""
 
     @property
-    def base(self) -> str | None: ...
+    def base(self) -> str | None:
+        """Name of the machine that this one is a variant of, if it is one."""
+
     @property
-    def uncalibrated(self) -> str | None: ...
+    def uncalibrated(self) -> str | None:
+        """The reason why the machine is not calibrated, if it is not."""
+
     @property
-    def calibrated_on(self) -> Sequence[str]: ...
+    def calibrated_on(self) -> Sequence[str]:
+        """Identifiers of the published rows that the machine was fitted to."""
 
 
 def calibrated(model: Calibrated) -> str:

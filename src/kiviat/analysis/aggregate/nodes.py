@@ -22,6 +22,7 @@ class Nodes:
         return len(set(self.of[:ranks]))
 
     def near(self, a: int, b: int) -> bool:
+        """True if two ranks share a node."""
         return self.of[a] == self.of[b]
 
     def busiest(self, pairs: Iterable[Pair]) -> int:
@@ -39,8 +40,9 @@ class Nodes:
 
 
 def nodes_of(run: Run, ranks: int) -> Nodes | None:
-    """Where the first `ranks` ranks were in every launch that had so many; None where launches differ, or
-    one does not tell.
+    """Return the nodes of the first `ranks` ranks in every launch that had so many.
+
+    None if launches differ, or if one of them does not tell.
     """
     seen = {_of_launch(launch, ranks) for launch in run.launches if launch.reaches(ranks)}
     of = seen.pop() if len(seen) == 1 else None

@@ -69,7 +69,7 @@ def b_eff_curves(grid: Grid) -> Iterator[Curve]:
 
 
 def _kind(pattern: str) -> str:
-    """ "rings of 4" and "random 17" are of many."""
+    """Return the kind of a pattern, which "rings of 4" and "random 17" share with others."""
     return {"rings of": "rings", "random": "random order"}.get(re.sub(r" \d+$", "", pattern), pattern)
 
 
@@ -87,8 +87,10 @@ def _curve(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """Values between pairs. `labels` name rows and columns: ranks, or blocks of ranks. `boundaries` are
-    places, in cells, where another node begins; `nodes` are those of the labels, if each has one.
+    """Values between pairs.
+
+    `labels` name rows and columns: ranks, or blocks of ranks. `boundaries` are places, in cells, where
+    another node begins; `nodes` are those of the labels, if each has one.
     """
 
     labels: tuple[str, ...]

@@ -190,7 +190,10 @@ def _matrix(values: Sequence[Sequence[float | None]]) -> Floats:
 
 
 def median_of_known(values: Floats) -> Floats:
-    """The median of each row's finite values; nan where there is none. (nanmedian is slow and warns.)"""
+    """Return the median of each row's finite values, nan for rows without any.
+
+    It is faster than np.nanmedian, and does not warn.
+    """
     ordered = np.sort(np.where(np.isfinite(values), values, np.nan), axis=1)  # nan sorts last
     known = np.isfinite(ordered).sum(axis=1)
     row = np.arange(len(ordered))

@@ -50,6 +50,7 @@ class Limit:
 
     @property
     def sentence(self) -> str:
+        """The resource that limits the kernel, with the share of time of each, or why that cannot be told."""
         if self.rate is None:
             return f"{self.kernel}: cannot tell; {'; '.join(self.missing)}."
         told = [
@@ -77,11 +78,12 @@ class Limits:
 
     @property
     def unknown(self) -> tuple[Limit, ...]:
+        """Kernels whose limiting resource cannot be told."""
         return tuple(limit for limit in self.kernels if not limit.resources)
 
     @property
     def short(self) -> str:
-        """ "memory (FFT and PTRANS) and the processor (HPL)"."""
+        """Resources with their kernels: "memory (FFT and PTRANS) and the processor (HPL)"."""
         return (
             listed([f"{resource} ({listed(names)})" for resource, names in self.groups]) or "cannot be told"
         )
@@ -106,6 +108,7 @@ class Limits:
 
 
 def limits(size: Size) -> Limits:
+    """Return what limits each kernel of HPC Challenge on a system of this size."""
     kernels = tuple(_limit(name, key, size, bounds) for name, key, bounds in _KERNELS)
     groups: dict[str, list[str]] = {}
     for limit in kernels:
@@ -121,7 +124,7 @@ def limits(size: Size) -> Limits:
 
 
 def listed(names: Sequence[str]) -> str:
-    """ "HPL, FFT and PTRANS"."""
+    """Return names as in a sentence: "HPL, FFT and PTRANS"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 

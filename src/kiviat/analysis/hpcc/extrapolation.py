@@ -62,6 +62,7 @@ class Extrapolated:
 
     @property
     def words(self) -> str:
+        """A sentence: the value, the sizes it was extrapolated from, the rule, and the rule's error."""
         smallest, largest = self.points[0][0], self.points[-1][0]
         memory = f"{format_bytes(round(self.memory_bytes))} a rank"
         memory += " (assumed)" if self.assumed else f", {SHARE:.0%} of the machine's"
@@ -171,7 +172,7 @@ def predicted(law: Law, points: Sequence[tuple[float, float]], memory: float, le
 
 
 def nonnegative(matrix: Floats, values: Floats) -> Floats:
-    """x >= 0 with the least |matrix x - values|: of so few columns, every choice of them is tried."""
+    """Return the x ≥ 0 with the least |matrix x - values|; with so few columns, every choice is tried."""
     columns = matrix.shape[1]
     best, least = np.zeros(columns), math.inf
     for size in range(1, columns + 1):

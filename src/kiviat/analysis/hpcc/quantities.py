@@ -113,6 +113,7 @@ class Size:
     oversubscribed: bool = False
 
     def value(self, name: str) -> float | None:
+        """Return the value of a quantity, in its own unit; None if it is missing."""
         found = self.quantities.get(name)
         return None if found is None else found.value
 
@@ -277,11 +278,11 @@ def published_systems() -> list[System]:
 
 def chosen(systems: Sequence[System], asked: str) -> list[System]:
     """Those whose identifier contains what was asked for, blanks being hyphens."""
-    wanted = slug(asked)
+    wanted = _slug(asked)
     return [system for system in systems if wanted and wanted in system.id]
 
 
-def slug(words: str) -> str:
+def _slug(words: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
 
 
@@ -294,7 +295,7 @@ def _of_paper(paper: Paper) -> list[System]:
                 if fact.holder:
                     facts.setdefault(fact.holder, []).append((system, fact))
     return [
-        System(slug(machine), _named(machine), "published", (_size(found),), paper.short)
+        System(_slug(machine), _named(machine), "published", (_size(found),), paper.short)
         for machine, found in facts.items()
     ]
 

@@ -64,7 +64,10 @@ class _Kernel:
 
 
 def problem_order(quantity: Quantity, bytes_each: float, power: float) -> float | None:
-    """n of a problem, given or noted as such, or as memory: n^power elements of `bytes_each` bytes."""
+    """Return the order n of a problem; None if it is not known.
+
+    It is given or noted as such, or follows from the memory: n^power elements of `bytes_each` bytes.
+    """
     given = quantity.number("n") or quantity.number("n", "order")
     if given is not None:
         return given

@@ -33,6 +33,8 @@ class CallUse:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
+    """MPI in one phase of a program: seconds per rank, bytes of all ranks, and the call with most time."""
+
     number: int
     mpi_s: float  # per rank
     bytes: int
@@ -150,7 +152,11 @@ def pattern_of(profile: Profile) -> list[str]:
 
 
 def size_range(counts: list[int]) -> str:
-    """ "64 B – 1 KiB": bounds, powers of two, of what was sent; "" for calls that send nothing."""
+    """Return the range of sizes that were sent, in powers of two: "64 B – 1 KiB".
+
+    It is empty for calls that send nothing. `counts[k]` is the number of messages of 2^(k-1) to 2^k bytes,
+    `counts[0]` of those without data.
+    """
     used = [size for size, count in enumerate(counts) if count]
     if not used:
         return ""
@@ -168,7 +174,7 @@ def size_range(counts: list[int]) -> str:
 
 
 def _between(least: int, most: int) -> str:
-    """ "1 – 2 KiB", "512 B – 1 KiB"."""
+    """Return a range of bytes: "1 – 2 KiB", "512 B – 1 KiB"."""
     (first, _, one), (second, _, other) = (format_bytes(size).partition(" ") for size in (least, most))
     return f"{first} – {second} {other}" if one == other else f"{first} {one} – {second} {other}"
 

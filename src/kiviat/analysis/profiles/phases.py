@@ -38,8 +38,10 @@ class PhaseUse:
 
 @dataclass(frozen=True, slots=True)
 class PhasesUse:
-    """`counters` and `energy` say how one knows, or why it is unavailable, each once; `missing` is how many
-    ranks left nothing, as they did not come to MPI_Finalize.
+    """What the phases took.
+
+    `counters` and `energy` say how that is known, or why it is unavailable, each once; `missing` is the
+    number of ranks that left nothing, because they did not reach MPI_Finalize.
     """
 
     phases: tuple[PhaseUse, ...]

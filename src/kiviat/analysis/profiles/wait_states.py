@@ -48,11 +48,13 @@ class PairWaits:
 
 @dataclass(frozen=True, slots=True)
 class WaitUse:
-    """Times are seconds per rank, means over those that left something; `of_time` and `of_mpi` are parts of
-    all time and of that in MPI, of all ranks, `least` and `most` of all time of single ranks.
+    """Time in wait states, in seconds per rank, as means over the ranks that left something.
 
-    `error_s` is by how much `mean_s` may be off, since clocks are known to a part of a round trip only:
-    0 where all ranks read one. `unavailable` says why nothing is known; then the rest is not.
+    `of_time` and `of_mpi` are shares of all time and of that in MPI, of all ranks; `least` and `most` are
+    shares of all time of single ranks.
+
+    `error_s` is the possible error of `mean_s`, since clocks are known to a part of a round trip only: 0 if
+    all ranks read one clock. `unavailable` says why nothing is known; then the other fields mean nothing.
     """
 
     mean_s: float
@@ -103,7 +105,7 @@ def wait_use_of(profile: Profile) -> WaitUse | None:
 
 
 def causes_in_words(causes: Sequence[Cause]) -> str:
-    """ "rank 3 (80 %), rank 1 (15 %)" """
+    """Return the ranks that others waited for, with their shares: "rank 3 (80 %), rank 1 (15 %)"."""
     return ", ".join(f"rank {one.rank} ({100 * one.part:.0f} %)" for one in causes)
 
 

@@ -36,9 +36,11 @@ class Arrangement:
 
     @property
     def ranks(self) -> int:
+        """Ranks on all nodes."""
         return self.nodes * self.per_node
 
     def node(self, rank: int) -> int:
+        """Return the index of a rank's node."""
         return rank % self.nodes if self.place == "cyclic" else rank // self.per_node
 
 

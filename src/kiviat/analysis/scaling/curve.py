@@ -103,6 +103,7 @@ class Curve:
 
     @property
     def largest(self) -> int:
+        """The largest number of ranks."""
         return self.points[-1].ranks
 
     def predicted(self, fit: Fit, ranks: float) -> tuple[float, float | None, float | None]:

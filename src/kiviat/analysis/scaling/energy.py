@@ -68,7 +68,7 @@ def _sockets(launch: Launch, ranks: int) -> int | None:
 
 
 def numbers_in(text: str) -> list[str]:
-    """ "0,2-3" as 0, 2 and 3."""
+    """Return the numbers of a list as the kernel writes it: "0,2-3" is 0, 2 and 3."""
     found = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")

@@ -117,9 +117,11 @@ class Fit:
 
     @property
     def name(self) -> str:
+        """Name of the law."""
         return self.law.name
 
     def parameter(self, name: str) -> Parameter:
+        """Return the parameter of this name, which the law has."""
         return next(one for one in self.parameters if one.name == name)
 
     def time(self, ranks: float) -> tuple[float, float | None, float | None]:

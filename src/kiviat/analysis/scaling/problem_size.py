@@ -31,6 +31,7 @@ class Size:
     exact: str = ""
 
     def total(self, ranks: int) -> float:
+        """Return the size of the whole problem on so many ranks."""
         return self.value * ranks if self.each else self.value
 
     def same(self, other: Size, ranks: int, others: int) -> bool:
@@ -77,7 +78,10 @@ def _counted(summary: Summary, metrics: Mapping[str, float], traits: Traits, pro
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """ "strong" or "weak", and by what that was told; or neither, and why it was not."""
+    """Strong or weak scaling, and how that was determined.
+
+    `name` is "strong", "weak", or None; then `why` says why it is neither.
+    """
 
     name: str | None
     why: str

@@ -42,11 +42,13 @@ class Study:
 
     @property
     def title(self) -> str:
+        """Benchmark, message size and setting."""
         size = "" if self.bytes is None else f" of {format_bytes(self.bytes)}"
         return f"{self.benchmark}{size}" + (f", {self.setting}" if self.setting else "")
 
     @property
     def rate(self) -> bool:
+        """True if the quantity is a rate, of which more is better, and not a time."""
         return self.better == "higher"
 
 

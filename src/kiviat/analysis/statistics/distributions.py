@@ -18,7 +18,7 @@ def f_tail(value: float, above: float, below: float) -> float:
 
 @cache
 def t_quantile(level: float, freedom: float) -> float:
-    """t with P(|T| ≤ t) = `level`: 2.571 for 95 % and 5 degrees of freedom."""
+    """Return the t with P(|T| ≤ t) = `level`: 2.571 for 95 % and 5 degrees of freedom."""
     low, high = 0.0, 1.0
     while f_tail(high * high, 1, freedom) > 1 - level:
         high *= 2

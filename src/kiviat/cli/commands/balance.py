@@ -25,6 +25,7 @@ from kiviat.store.tables import load_tables
 
 
 def execute(request: BalanceRequest) -> int:
+    """Write the report and print the ratios of runs and published systems."""
     runs, systems = _systems(request.runs)
     beside = _beside(request.with_systems, systems)
     result = balance([*systems, *beside], request.small, request.few_nodes)
@@ -59,8 +60,10 @@ def _systems(names: Sequence[str]) -> tuple[dict[str, Run], list[System]]:
 
 
 def _beside(asked: Sequence[str] | None, systems: Sequence[System]) -> list[System]:
-    """The published systems asked for. One run alone would be its own measure: the paper's largest values
-    stand beside it then.
+    """Return the published systems that `asked` names.
+
+    By default a single run stands beside those with HPL, the paper's, because it would otherwise be its own
+    measure; several runs stand alone.
     """
     published = published_systems()
     if asked is None:

@@ -19,6 +19,7 @@ _KEPT = ("-Wl,--no-as-needed",)
 
 
 def execute(request: CcRequest) -> int:
+    """Run SimGrid's compiler wrapper and return its exit code. Raise InputError if it is not installed."""
     given = list(request.words)
     language = given.pop(0) if given[:1] in (["--fortran"], ["--c++"]) else None
     if not given:

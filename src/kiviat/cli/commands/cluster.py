@@ -1,6 +1,4 @@
-"""`kiviat cluster`: keeps an emulated cluster between runs, shows what there is, takes it down; how fast
-links can be.
-"""
+"""`kiviat cluster`: makes, shows and removes emulated clusters; measures how fast their links can be."""
 
 from __future__ import annotations
 
@@ -28,6 +26,7 @@ ClusterRequest = ClusterUpRequest | ClusterStatusRequest | ClusterDownRequest | 
 
 
 def execute(request: ClusterRequest) -> int:
+    """Remove what dead clusters left, then make, remove, measure or list clusters."""
     for line in clean_dead():
         print(f"kiviat: {line}", file=sys.stderr)
     match request:

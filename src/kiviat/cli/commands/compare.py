@@ -1,4 +1,4 @@
-"""`kiviat compare`: is run B worse than run A?"""
+"""`kiviat compare`: whether run B is worse than run A."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from kiviat.store.read import load
 
 
 def execute(request: CompareRequest) -> int:
+    """Print the comparison. Return 0 if nothing is worse, 1 if something is, 2 without any verdict."""
     threshold = THRESHOLD if request.threshold is None else request.threshold / 100
     result = compare(_summaries(request.a), _summaries(request.b), metric=request.metric, threshold=threshold)
     if request.format == "csv":

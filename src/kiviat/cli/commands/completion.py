@@ -11,6 +11,7 @@ from kiviat.cli.options.request import CompletionRequest
 
 
 def execute(request: CompletionRequest) -> int:
+    """Print the completion script of the shell."""
     if request.shell == "zsh":
         print("autoload -U compinit && compinit")
     print(shellcode(["kiviat"], shell=request.shell))

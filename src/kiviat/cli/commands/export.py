@@ -28,6 +28,7 @@ _SUFFIXES = {
 
 
 def execute(request: ExportRequest) -> int:
+    """Write a run's results to a file or to standard output. Raise InputError for Parquet on a terminal."""
     run = find_run(request.run)
     target = Path(request.output) if request.output else None
     form = request.format or _format_of(target)

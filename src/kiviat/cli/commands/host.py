@@ -11,6 +11,7 @@ from kiviat.record.units import UNAVAILABLE, format_bytes
 
 
 def execute(request: HostRequest) -> int:
+    """Print the facts about this machine."""
     facts = describe_host()
     if request.format == "csv":
         print_csv([facts])

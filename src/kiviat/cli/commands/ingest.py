@@ -16,6 +16,7 @@ from kiviat.store import RunDirectory, call_run, runs_home
 
 
 def execute(request: IngestRequest) -> int:
+    """Write the results in all files as one new run. Raise InputError for files of unknown formats."""
     records = [record for name in request.files for record in parse(_text(name), name, request.ranks)]
     home = Path(request.output) if request.output else runs_home()
     machine = _unknown_machine(request.machine or "unknown")

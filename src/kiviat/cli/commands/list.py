@@ -24,6 +24,7 @@ _TIMED = {
 
 
 def execute(request: ListRequest) -> int:
+    """Print all benchmarks in groups, or the full descriptions of those named."""
     known = [*known_benchmarks(request.mpi), *of_lammps()]
     benchmarks = [Benchmark.from_json(entry) for entry in known]
     chosen = find_benchmarks(benchmarks, request.benchmarks, "the command line") or benchmarks

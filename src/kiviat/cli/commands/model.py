@@ -36,6 +36,10 @@ _PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 
 
 def execute(request: ModelFitRequest) -> int:
+    """Fit each level of the machine, write its file, and print how well it agrees with the measurements.
+
+    Raise InputError for simulated runs, for runs of the same level, and for runs without a ping-pong.
+    """
     path = Path(request.output)
     if not re.fullmatch(r"[a-z][a-z0-9-]*\.toml", path.name):
         raise InputError(
@@ -149,8 +153,9 @@ def _emulated(run: Run) -> str | None:
 
 
 def _emulated_links(runs: Sequence[Run]) -> Spec | None:
-    """One of the clusters with links, which must be alike. A run on one node, emulated or not, says nothing
-    of links, in whatever order they are given.
+    """Return one of the emulated clusters with links, which must be alike; None without any.
+
+    A run on one node, emulated or not, tells nothing of links, in whatever order the runs are given.
     """
     specs = [parse_spec(spec) for run in runs if (spec := _emulated(run))]
     linked = [spec for spec in specs if spec.nodes > 1]
@@ -163,8 +168,9 @@ def _emulated_links(runs: Sequence[Run]) -> Spec | None:
 
 
 def _bucket(spec: Spec) -> Bucket | None:
-    """Return the bursts of nodes and of the bridge, and TCP's segments: whole frames without headers. None if
-    links are not shaped.
+    """Return the bursts of nodes and of the bridge, and TCP's segments: whole frames without headers.
+
+    None if links are not shaped.
     """
     shaping = shaping_of(spec)
     if shaping is None:
@@ -222,14 +228,14 @@ def _print_agreement(machine: Machine, levels: Mapping[str, Fitted]) -> None:
             ">>>>",
             ["bytes", "measured", "simulated", "error"],
             [
-                [format_bytes(size), format_value(measured, "s"), format_value(model, "s"), percent(error)]
+                [format_bytes(size), format_value(measured, "s"), format_value(model, "s"), _percent(error)]
                 for _, size, measured, model, error in found
             ],
         )
         errors = [abs(error) for *_, error in found if error is not None]
         if errors:
             median = statistics.median(errors)
-            print(f"median error over sizes {percent(median, sign='')}")
+            print(f"median error over sizes {_percent(median, sign='')}")
             refuse_bad_fit(level, median, levels[level].spread, CLOSE)
 
 
@@ -241,5 +247,5 @@ def _distance(machine: Machine, level: str) -> int | None:
     return nearest[level]
 
 
-def percent(error: float | None, sign: str = "+") -> str:
+def _percent(error: float | None, sign: str = "+") -> str:
     return "unavailable" if error is None else f"{100 * error:{sign}.1f} %"

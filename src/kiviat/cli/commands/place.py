@@ -35,6 +35,7 @@ _WORDS = {"bytes": "bytes between nodes", "max-link": "bytes on the worst link",
 
 
 def execute(request: PlaceRequest) -> int:
+    """Print the predictions of all placements and write the best; with `--verify`, run each and compare."""
     _refuse(request)
     program = read_program(request.profile, request.case)
     ranks = program.traffic.ranks

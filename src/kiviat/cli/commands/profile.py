@@ -14,6 +14,7 @@ from kiviat.record import InputError
 
 
 def execute(request: ProfileRequest) -> int:
+    """Run the command with the profiler, and return the command's exit code; a dry run prints the command."""
     if (request.where.on or "").partition(":")[0] == "simulated":
         return profile_simulated.execute(request)
     _refuse_what_is_simulated(request)

@@ -14,6 +14,7 @@ from kiviat.store import find_run
 
 
 def execute(request: ReportRequest) -> int:
+    """Write the page about runs, or about a profile."""
     if any(map(names_profile, request.runs)):
         return _of_profile(request)
     # A million small objects live until the page is written; to look at them again and again takes a fifth

@@ -51,8 +51,9 @@ from kiviat.store.read import load
 
 @dataclass(frozen=True)
 class _Programs:
-    """What runs, and with which MPI. `binary` is kiviat-bench, None where it has nothing to do; `known` are
-    the benchmarks, as programs describe them.
+    """What runs, and with which MPI.
+
+    `binary` is kiviat-bench, None if no case needs it; `known` are the benchmarks, as programs describe them.
     """
 
     toolchain: Toolchain
@@ -63,8 +64,10 @@ class _Programs:
 
 @dataclass(frozen=True)
 class _Planned:
-    """A run before anything of it is made. `resumed` is the directory of a run to go on with; `watts` are
-    those declared for a new one, as run.json holds them.
+    """A run before anything of it is made.
+
+    `resumed` is the directory of a run to continue; `watts` are those declared for a new one, as run.json
+    holds them.
     """
 
     request: RunRequest
@@ -117,8 +120,9 @@ def _settled(request: RunRequest) -> tuple[RunRequest, Path | None]:
 
 
 def _programs(request: RunRequest, resumed: Path | None) -> _Programs:
-    """Found, and built where need be and more than a dry run is asked for. The MPI is that of a program of
-    others if one runs.
+    """Find the MPI and the programs; build kiviat-bench if need be, but not in a dry run.
+
+    The MPI is that of the external program, if one runs.
     """
     mpi = mpi_on(request.where.on, request.mpi)
     if resumed:

@@ -12,6 +12,7 @@ from kiviat.store import each_run, runs_home
 
 
 def execute(request: RunsRequest) -> int:
+    """Print the runs in the runs folder, with their state, plan and machine."""
     found = [{**entry, "path": str(path)} for path, entry in each_run(_entry)]
     if request.format == "json":
         print_json(found)

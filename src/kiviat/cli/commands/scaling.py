@@ -23,6 +23,7 @@ from kiviat.store.tables import load_tables
 
 
 def execute(request: ScalingRequest) -> int:
+    """Print how the benchmarks scale, and compare with published claims; with `-o`, write the page too."""
     at = _at(request.at)
     sources = _sources(request.runs)
     result = scaling(sources, Selection(tuple(request.benchmark), request.metric, request.kind))

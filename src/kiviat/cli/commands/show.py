@@ -23,6 +23,7 @@ from kiviat.store.read import load
 
 
 def execute(request: ShowRequest) -> int:
+    """Print the results of a run, or what a profile or trace holds."""
     if names_profile(request.run):
         return show_profile.show(Path(request.run), request.format)
     if names_trace(request.run):

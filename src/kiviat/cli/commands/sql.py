@@ -12,6 +12,7 @@ from kiviat.store.ask import ask
 
 
 def execute(request: SqlRequest) -> int:
+    """Run the query and print its rows, if it has any."""
     runs = [find_run(name) for name in request.run] if request.run else list_runs()
     names, rows = ask(runs, request.query, request.unsafe)
     if not names:

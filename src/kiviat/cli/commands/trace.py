@@ -17,6 +17,7 @@ from kiviat.trace import read_trace
 
 
 def execute(request: TraceRequest) -> int:
+    """Run the command with the recorder, and return the command's exit code; a dry run prints the command."""
     words = request.program
     if not words:
         raise InputError("there is nothing to record; give the command after --: -- mpirun -n 4 ./program")

@@ -34,6 +34,10 @@ from kiviat.trace import Trace, read_trace
 
 
 def execute(request: WhatIfRequest) -> int:
+    """Simulate benchmarks, or replay a trace, on the machine as it is and as changed, and print both.
+
+    Return 1 if any simulation failed.
+    """
     base = find_machine(request.machine)
     if not request.set:
         raise InputError("what-if needs a change: --set nic.bandwidth=2x, for example")

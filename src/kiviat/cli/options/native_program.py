@@ -33,11 +33,13 @@ def known_benchmarks(mpi: str | None) -> list[dict[str, Any]]:
 
 
 def program(mpi: str | None) -> tuple[Toolchain, Path]:
+    """Return the MPI that `--mpi` names or that is found, and the kiviat-bench built for it."""
     toolchain = find_toolchain(mpi)
     return toolchain, built(toolchain)
 
 
 def built(toolchain: Toolchain, product: str = PROGRAM) -> Path:
+    """Return the path of a product for this MPI; if it has to be built, standard error says so."""
     return build(
         toolchain, product=product, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr, flush=True)
     )

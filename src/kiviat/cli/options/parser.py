@@ -13,6 +13,7 @@ class Parser(argparse.ArgumentParser):
     """Ends with one line about what is wrong, instead of the usage."""
 
     def error(self, message: str) -> NoReturn:
+        """Exit with code 2 and one line on standard error, instead of argparse's usage."""
         self.exit(2, f"kiviat: {message}; see `{self.prog} --help`\n")
 
     def parse_known_args(  # type: ignore[override]

@@ -19,8 +19,9 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
-    """What to run and how to measure it. `once`: one call of each case, as simulated time needs no more;
-    commands set it, no option does.
+    """What to run and how to measure it.
+
+    With `once` each case is called once, as simulated time needs no more; commands set it, no option does.
     """
 
     benchmarks: tuple[str, ...] = ()
@@ -100,6 +101,8 @@ class RunReplayRequest(RunRequest):
 
 @dataclass(frozen=True)
 class ListRequest(Request):
+    """Options of `kiviat list`; without `benchmarks` it lists all."""
+
     module = "commands.list"
     benchmarks: tuple[str, ...]
     format: TableFormat
@@ -108,6 +111,8 @@ class ListRequest(Request):
 
 @dataclass(frozen=True)
 class ShowRequest(Request):
+    """Options of `kiviat show`; `run` may also be a profile or a trace."""
+
     module = "commands.show"
     run: str
     benchmarks: tuple[str, ...]
@@ -117,6 +122,8 @@ class ShowRequest(Request):
 
 @dataclass(frozen=True)
 class ReportRequest(Request):
+    """Options of `kiviat report`; `runs` may also be a profile."""
+
     module = "commands.report"
     runs: tuple[str, ...]
     output: str
@@ -137,6 +144,8 @@ class BalanceRequest(Request):
 
 @dataclass(frozen=True)
 class ScalingRequest(Request):
+    """Options of `kiviat scaling`; `at` are the numbers of ranks to extrapolate to."""
+
     module = "commands.scaling"
     runs: tuple[str, ...]
     benchmark: tuple[str, ...]
@@ -161,12 +170,16 @@ class CompareRequest(Request):
 
 @dataclass(frozen=True)
 class RunsRequest(Request):
+    """Options of `kiviat runs`."""
+
     module = "commands.runs"
     format: TableFormat
 
 
 @dataclass(frozen=True)
 class ExportRequest(Request):
+    """Options of `kiviat export`; without `format` the suffix of `output` decides."""
+
     module = "commands.export"
     run: str
     output: str | None
@@ -187,6 +200,8 @@ class SqlRequest(Request):
 
 @dataclass(frozen=True)
 class IngestRequest(Request):
+    """Options of `kiviat ingest`; `ranks` counts where a file does not say how many there were."""
+
     module = "commands.ingest"
     files: tuple[str, ...]
     ranks: int | None
@@ -196,6 +211,8 @@ class IngestRequest(Request):
 
 @dataclass(frozen=True)
 class ClusterUpRequest(Request):
+    """Options of `kiviat cluster up`; without `name` the cluster gets a new one."""
+
     module = "commands.cluster"
     spec: str
     name: str | None
@@ -203,18 +220,24 @@ class ClusterUpRequest(Request):
 
 @dataclass(frozen=True)
 class ClusterStatusRequest(Request):
+    """Options of `kiviat cluster status`."""
+
     module = "commands.cluster"
     format: TableFormat
 
 
 @dataclass(frozen=True)
 class ClusterDownRequest(Request):
+    """Options of `kiviat cluster down`; `name` may be left out if one cluster is kept."""
+
     module = "commands.cluster"
     name: str | None
 
 
 @dataclass(frozen=True)
 class ClusterCeilingRequest(Request):
+    """Options of `kiviat cluster ceiling`."""
+
     module = "commands.cluster"
     format: TableFormat
 
@@ -235,6 +258,8 @@ class ModelFitRequest(Request):
 
 @dataclass(frozen=True)
 class ModelPredictRequest(Request):
+    """Options of `kiviat model predict`; `run` was measured, not simulated."""
+
     module = "subcommands.model_predict"
     machine: str
     run: str
@@ -243,12 +268,16 @@ class ModelPredictRequest(Request):
 
 @dataclass(frozen=True)
 class ModelCheckRequest(Request):
+    """Options of `kiviat model check`."""
+
     module = "subcommands.model_rows"
     machine: str
 
 
 @dataclass(frozen=True)
 class ModelValidateRequest(Request):
+    """Options of `kiviat model validate`; without `machines` it validates all."""
+
     module = "subcommands.model_rows"
     machines: tuple[str, ...]
     sensitivity: bool
@@ -257,12 +286,16 @@ class ModelValidateRequest(Request):
 
 @dataclass(frozen=True)
 class ModelListRequest(Request):
+    """Options of `kiviat model list`."""
+
     module = "subcommands.model_machines"
     format: TableFormat
 
 
 @dataclass(frozen=True)
 class ModelShowRequest(Request):
+    """Options of `kiviat model show`; `output` is for a picture of the network, as SVG."""
+
     module = "subcommands.model_machines"
     machine: str
     output: str | None
@@ -351,12 +384,16 @@ class WhatIfRequest(Request):
 
 @dataclass(frozen=True)
 class HostRequest(Request):
+    """Options of `kiviat host`."""
+
     module = "commands.host"
     format: TableFormat
 
 
 @dataclass(frozen=True)
 class CompletionRequest(Request):
+    """Options of `kiviat completion`."""
+
     module = "commands.completion"
     shell: Literal["bash", "zsh", "fish"]
 

@@ -15,6 +15,7 @@ from kiviat.store import RunDirectory, runs_home
 
 
 def home_of(output: str | None) -> Path:
+    """Return the folder for new runs: that of `-o`, or the default one."""
     return Path(output) if output else runs_home()
 
 

@@ -88,4 +88,5 @@ def settled_shape(ranks: str | None, where: Where) -> tuple[str | None, Where]:
 
 
 def options_of(where: Where) -> Options:
+    """Return the launcher's options that the command line gives."""
     return Options(launcher=where.launcher, place=where.place, per_node=where.ppn, bind=where.bind)

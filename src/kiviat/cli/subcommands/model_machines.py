@@ -60,6 +60,7 @@ _OPTIONAL = (
 
 
 def execute(request: ModelListRequest | ModelShowRequest) -> int:
+    """Print all modelled machines, or what is known of one; with `-o`, draw its network instead."""
     return _show(request) if isinstance(request, ModelShowRequest) else _list(request)
 
 
@@ -102,6 +103,7 @@ def _show(request: ModelShowRequest) -> int:
 
 
 def shape_of(machine: Machine) -> Shape:
+    """Return what the picture of a machine's network shows of it."""
     return Shape(
         machine.topology_kind,
         machine.nodes,

@@ -32,10 +32,15 @@ class Predicted:
 
     @property
     def error(self) -> float | None:
+        """Relative error of the model against the measured median; None if the model gives nothing."""
         return None if self.model is None else self.model / self.measured.median - 1
 
 
 def execute(request: ModelPredictRequest) -> int:
+    """Print each case as measured and as modelled, and each benchmark's median error.
+
+    Raise InputError for simulated and ingested runs.
+    """
     machine = find_machine(request.machine)
     run, rows, _ = load(find_run(request.run))
     if run.clock != "wall":

@@ -26,6 +26,10 @@ _PAGE = Path("docs/reference/validation.md")
 
 
 def execute(request: ModelCheckRequest | ModelValidateRequest) -> int:
+    """Check a machine against the rows it is calibrated on, or compare machines with all other rows.
+
+    A check returns 1 if an exact row that contradicts no other is off by more than the tolerance.
+    """
     return _check(request) if isinstance(request, ModelCheckRequest) else _validate(request)
 
 

@@ -27,6 +27,10 @@ from kiviat.record import InputError
 
 
 def execute(request: ProfileRequest) -> int:
+    """Profile a program or a benchmark on a modelled machine.
+
+    Return its exit code, or 1 if it ended without a whole profile; a dry run prints the command.
+    """
     if request.wait_states:
         raise InputError("--wait-states: wait states are not recorded on simulated machines; leave it out")
     if request.counters:

@@ -146,8 +146,10 @@ class Job:
                 told = seen
 
     def _ask(self, silent: int) -> tuple[State | None, int]:
-        """None, and how often in a row, where there is no answer: a scheduler that is being restarted answers
-        nonsense for a while.
+        """Return the state of the job and 0; without an answer, None and how often in a row there was none.
+
+        A scheduler that is being restarted answers nonsense for a while. Raise InputError if that lasts too
+        long.
         """
         try:
             return self._scheduler.state_of(self._job or ""), 0
@@ -188,4 +190,5 @@ def _say(line: str) -> None:
 
 
 def script_of(scheduler: Scheduler, job: Request, template: str | None) -> str:
+    """Return the job script, from the user's template if one is given. Raise InputError as `render` does."""
     return render(scheduler, job, Path(template) if template else None)

@@ -19,6 +19,7 @@ _IDENTIFIER = re.compile(r"\w[\w.@\[\]-]*")
 
 
 def note_job(folder: Path, scheduler: Scheduler, job: str) -> None:
+    """Write the scheduler's name and the job's identifier to job.json in the run's directory."""
     note = {"scheduler": scheduler.name, "job": job}
     (folder / JOB_FILE).write_text(json.dumps(note) + "\n", encoding="utf-8")
 
@@ -36,8 +37,10 @@ def take_over(folder: Path, scheduler: Scheduler) -> None:
 
 
 def release(folder: Path) -> None:
-    """Removes the lock of jobs that are over. InputError where a job of the run waits or runs, or where its
-    scheduler does not answer, or where another process writes the run.
+    """Remove the lock of a run's jobs that have ended.
+
+    Raise InputError if a job of the run waits or runs, if its scheduler does not answer, or if another
+    process writes the run.
     """
     for job in {_noted_job(folder), *writing_jobs(folder)}:
         name, _, number = job.partition(":")

@@ -27,6 +27,7 @@ from kiviat.store import call_run
 
 
 def execute(request: RunProgramRequest) -> int:
+    """Simulate a program as a run with one record. Raise InputError if `--on` names no simulated machine."""
     program = built_program(request.program)
     refuse_benchmarks(request, "a program after --")
     compute = factor_of(request.compute)
@@ -90,8 +91,9 @@ def built_program(words: Sequence[str]) -> Path:
 
 
 def factor_of(compute: float | None) -> float:
-    """Return the simulator's options for computing time; none without one. Invalid values would make the
-    simulator hang or abort.
+    """Return the factor from host to simulated compute time; 0, no compute time, by default.
+
+    Raise InputError for values with which the simulator would hang or abort.
     """
     factor = 0.0 if compute is None else compute
     if not 0 <= factor < math.inf:

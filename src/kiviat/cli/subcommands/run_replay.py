@@ -21,6 +21,10 @@ from kiviat.trace import Trace, read_trace
 
 
 def execute(request: RunReplayRequest) -> int:
+    """Replay a trace as a run with one record, and write its page.
+
+    Raise InputError unless `--on` names a simulated machine.
+    """
     trace = read_trace(Path(request.replay))
     refuse_benchmarks(request, "--replay")
     substrate = substrate_of(request.where.on)

@@ -1,5 +1,7 @@
-"""Facts that a resumed run states. A stranger may have written them: they are compared with this machine and
-the command line, and nothing in them is executed.
+"""Facts that a resumed run states.
+
+A stranger may have written them, so they are compared with this machine and the command line, and nothing in
+them is executed.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ _UNTRUSTED = "kiviat executes no command that only a run names"
 
 
 def where_it_began(path: Path, given: Where) -> Where:
-    """A run goes on where it began, and nowhere else. What has a command executed, a launcher or options of a
-    scheduler, the command line has to say again.
+    """Return the substrate and placement that a run began with; it can continue nowhere else.
+
+    A command in them (a launcher, options of a scheduler) counts only if the command line repeats it. Raise
+    InputError if it does not, or if the command line gives something else.
     """
     _refuse_links(path)
     recorded = _where(path)
@@ -84,8 +88,10 @@ def plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
 
 
 def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> str | None:
-    """The MPI that an interrupted run began with, which no other may replace: found here without the run's
-    help, or named by `mpi`. `mpi` if the run began with none. `lammps` finds the LAMMPS whose MPI it may be.
+    """Return the MPI that an interrupted run began with, as `--mpi` names it; `mpi` if it began with none.
+
+    No other MPI may replace it. It is found here without the run's help, or named by `mpi`. `lammps` finds
+    the LAMMPS whose MPI it may be.
     """
     began = _toolchain_of(path)
     if began is None:

@@ -12,6 +12,7 @@ _UNITS = {"s": "seconds", "B/s": "bytes_per_second", "1/s": "per_second", "%": "
 
 
 def openmetrics(run: Run, summaries: Sequence[Summary]) -> str:
+    """Return the summaries of a run as OpenMetrics text, with "# EOF" as its last line."""
     return "\n".join([*_lines(run, summaries), "# EOF", ""])
 
 

@@ -8,6 +8,7 @@ from kiviat.record.units import counted
 
 
 def print_phases(use: PhasesUse) -> None:
+    """Print counters and energy of each phase, how they were obtained, and how many ranks left none."""
     print("\nwhat the machine counted in each phase, counters of each rank on average:")
     headings, lines = counted_table(use)
     print_table(">" * len(headings), headings, lines)

@@ -20,6 +20,7 @@ _MOST_CALLS = 20
 
 
 def show(path: Path, form: str) -> int:
+    """Print a profile as tables, CSV (one line per call) or JSON, and return the exit code."""
     profile = read_profile(path)
     use = use_of(profile)
     if form == "csv":
@@ -54,6 +55,7 @@ def _known(value: Any) -> Any:
 
 
 def in_one_line(profile: Profile) -> str:
+    """Return the share of time in MPI, the call with most of it, and the share of file I/O."""
     use = use_of(profile)
     most = f", {use.calls[0].name} most of it" if use.calls and use.calls[0].of_mpi > 0.5 else ""
     files = f", {format_part(use.files_s / use.thread_s)} in file I/O by MPI" if use.files else ""

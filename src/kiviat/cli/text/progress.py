@@ -38,6 +38,7 @@ class Progress:
         self._commands: set[int] = set()
 
     def show(self, news: outcome.Progress) -> None:
+        """Show news of a run as far as the verbosity wants it."""
         if self._first is None:
             self._first, self._began = news.finished, time.monotonic()
         if news.kind == "death":

@@ -27,6 +27,7 @@ def report_on(paths: Sequence[Path], output: Path) -> None:
 
 
 def write_report(runs: Sequence[Run], rows: Sequence[Row], path: Path, tables: Sequence[Grid] = ()) -> None:
+    """Write the page about runs and their rows, with `tables` added. Raise InputError if that fails."""
     from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures
 
     write_whole(render(runs, rows, tables), path, "report")

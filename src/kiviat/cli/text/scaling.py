@@ -33,6 +33,7 @@ _MAX_SIZES = 6
 
 
 def print_readings(found: Sequence[Reading], published: Sequence[ClaimVerdict]) -> None:
+    """Print each study, only a few message sizes of each, and the verdicts on published claims."""
     shown = _few(found)
     for place, reading in enumerate(shown):
         if place:
@@ -133,6 +134,7 @@ def _remarks(curve: Curve, point: Point) -> str:
 
 
 def as_json(reading: Reading, published: Sequence[ClaimVerdict]) -> dict[str, Any]:
+    """Return a study with its curves, fits and published claims for JSON."""
     study = reading.study
     return {
         **{name: getattr(study, name) for name in ("benchmark", "metric", "unit", "better", "kind", "why")},
@@ -161,6 +163,7 @@ def as_json(reading: Reading, published: Sequence[ClaimVerdict]) -> dict[str, An
 
 
 def published_json(one: ClaimVerdict) -> dict[str, Any]:
+    """Return a paper's claim and the verdict on it for JSON."""
     return {
         "id": one.row.id,
         "paper": one.paper.citation,
@@ -189,6 +192,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 
 def flat(reading: Reading) -> Iterator[dict[str, Any]]:
+    """Yield the points of a study's curves, one CSV row each."""
     study = reading.study
     for curve in study.curves:
         for point in curve.points:

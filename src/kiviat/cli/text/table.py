@@ -56,14 +56,17 @@ def print_json(value: object) -> None:
 
 
 def bold(text: str) -> str:
-    return f"{_BOLD}{text}{_PLAIN}" if coloured() else text
+    """Return text in bold on a terminal with colours, unchanged elsewhere."""
+    return f"{_BOLD}{text}{_PLAIN}" if _coloured() else text
 
 
 def dim(text: str) -> str:
-    return f"{_DIM}{text}{_PLAIN}" if coloured() else text
+    """Return text in faint print on a terminal with colours, unchanged elsewhere."""
+    return f"{_DIM}{text}{_PLAIN}" if _coloured() else text
 
 
-def coloured() -> bool:
+def _coloured() -> bool:
+    """True if standard output is a terminal that takes escapes, and NO_COLOR is unset or empty."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -13,6 +13,7 @@ from kiviat.trace import Trace, read_trace
 
 
 def show(path: Path, form: str) -> int:
+    """Print a trace as a table, CSV (operations) or JSON, and return the exit code."""
     trace = read_trace(path)
     if form == "csv":
         print_csv(_operations(trace))
@@ -24,6 +25,7 @@ def show(path: Path, form: str) -> int:
 
 
 def in_one_line(trace: Trace) -> str:
+    """Return the number of events and ranks and the size of the file."""
     size = trace.path.stat().st_size
     return f"{counted(trace.events, 'event')} of {counted(trace.ranks, 'rank')} in {format_bytes(size)}"
 

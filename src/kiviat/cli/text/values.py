@@ -58,7 +58,7 @@ def failures(rows: Sequence[Row], most: int = 5) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """ "45 s", "2 min 10 s", "1 h 05 min"."""
+    """Return a time as "45 s", "2 min 10 s" or "1 h 05 min"."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -15,6 +15,7 @@ _MOST_PAIRS = 8
 
 
 def print_waits(use: WaitUse) -> None:
+    """Print the time in wait states, their causes and the calls that wait, or why they are unavailable."""
     if use.unavailable:
         print(f"\nwho waits for whom: {UNAVAILABLE}: {use.unavailable}")
         return
@@ -23,7 +24,7 @@ def print_waits(use: WaitUse) -> None:
         f"{format_part(use.most)} on the ranks), {format_part(use.of_mpi)} of that in MPI: "
         f"{format_value(use.mean_s, 's')} on average"
     )
-    print(dim(error_of(use)))
+    print(dim(_error_of(use)))
     if use.calls:
         print(f"waited for most: {causes_in_words(use.causes)}\n")
         headings = ["call", "waits for", "of all", "mean", "waits", "longest", "whom"]
@@ -59,8 +60,9 @@ def print_waits(use: WaitUse) -> None:
 
 
 def facts_of(profile: Profile) -> dict[str, Any] | None:
-    """Return wait states for JSON: what is printed, and each rank, call, kind and cause. None without a
-    recording.
+    """Return wait states for JSON: what is printed, and each rank, call, kind and cause.
+
+    None without a recording.
     """
     use, waits = wait_use_of(profile), profile.waits
     if use is None or waits is None:
@@ -70,7 +72,8 @@ def facts_of(profile: Profile) -> dict[str, Any] | None:
     return asdict(use) | {"lines": lines}
 
 
-def error_of(use: WaitUse) -> str:
+def _error_of(use: WaitUse) -> str:
+    """Return how many calls have times and by how much the clocks' differences may distort them."""
     times = f"{counted(use.recorded, 'call')} with times"
     if use.clocks == 1:
         return f"{times}; all ranks read one clock"

@@ -29,7 +29,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 class Journal:
     """What later commands must know of a cluster: its name and links, its owner, and the boot it was made in.
 
-    A `kept` cluster has no owner: `marker` tells only its host then.
+    A `kept` cluster has no owner; its `marker` still names the host.
     """
 
     name: str

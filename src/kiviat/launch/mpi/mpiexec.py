@@ -48,7 +48,7 @@ class Options:
         return tuple(situation for situation, holds in asked.items() if holds)
 
 
-def needs(toolchain: Toolchain, options: Options) -> list[Need]:
+def _needs(toolchain: Toolchain, options: Options) -> list[Need]:
     """Return the launcher's needs for this MPI version and these options."""
     return toolchain.vendor.needed(options.situations, toolchain.version)
 
@@ -57,7 +57,7 @@ def launcher(toolchain: Toolchain, ranks: int, options: Options, placed: Sequenc
     """Return the words before the program; `placed` are the arguments that place the ranks."""
     if options.launcher:
         return [*(word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)), *placed]
-    added = [argument for need in needs(toolchain, options) for argument in need.arguments]
+    added = [argument for need in _needs(toolchain, options) for argument in need.arguments]
     return [str(toolchain.mpiexec), "-n", str(ranks), *added, *placed, *options.arguments]
 
 
@@ -74,7 +74,7 @@ def program(binary: Path, folder: Path, threads: bool = False) -> list[str | Pat
 
 def environment(toolchain: Toolchain, options: Options, user: Mapping[str, str]) -> dict[str, str]:
     """Only the variables that we set, beside those of the `user`, which stay as they are."""
-    added = {name: value for need in needs(toolchain, options) for name, value in need.environment.items()}
+    added = {name: value for need in _needs(toolchain, options) for name, value in need.environment.items()}
     return {name: value for name, value in added.items() if name not in user} | dict(options.environment)
 
 

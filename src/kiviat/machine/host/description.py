@@ -37,6 +37,7 @@ def describe_host(name: str | None = None, root: Path = Path("/")) -> dict[str, 
 
 
 def host_name(root: Path = Path("/")) -> str:
+    """Return the name that the kernel has for this machine."""
     return text(root / "proc/sys/kernel/hostname") or socket.gethostname()
 
 

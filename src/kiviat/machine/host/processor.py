@@ -23,14 +23,17 @@ def model(root: Path) -> str | None:
 
 
 def sockets(root: Path) -> int | None:
+    """Return the number of sockets with an online CPU; None if the kernel does not say."""
     return len({package for package, _ in _topology(root)}) or None
 
 
 def cores(root: Path) -> int | None:
+    """Return the number of cores with an online CPU; None if the kernel does not say."""
     return len(_topology(root)) or None
 
 
 def threads(root: Path) -> int | None:
+    """Return the number of online CPUs, hardware threads counted; None if the kernel does not say."""
     return count(text(root / _CPUS / "online")) or len(_cpus(root)) or None
 
 

@@ -144,22 +144,27 @@ class Machine:
         return None if quantity is None else quantity.value
 
     def whole(self, place: str) -> int:
+        """Return a number, such as "node.cores", that is a whole one. Raise KeyError if the file lacks it."""
         return int(self.numbers[place].value)
 
     @property
     def nodes(self) -> int:
+        """Number of nodes."""
         return self.whole("node.count")
 
     @property
     def cores_per_node(self) -> int:
+        """Cores of all sockets of a node."""
         return self.whole("node.sockets") * self.whole("node.cores")
 
     @property
     def cores(self) -> int:
+        """Cores of all nodes."""
         return self.nodes * self.cores_per_node
 
     @cached_property
     def network(self) -> Network:
+        """The nodes, switches and arcs of the network. Raise InputError for impossible parameters."""
         return networks.build(
             self.topology_kind, self.nodes, self.topology_parameters, f"topology of {self.path}"
         )

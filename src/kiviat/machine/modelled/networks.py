@@ -41,6 +41,7 @@ class Network:
 
     @property
     def vertices(self) -> int:
+        """Number of nodes and switches."""
         return self.nodes + len(self.divisors)
 
     @property

@@ -44,6 +44,7 @@ class Shape:
 
     @property
     def ink(self) -> str:
+        """CSS that gives the shape its colour of the page's palette."""
         palette, place = self.colour
         return f"--swatch: var(--{palette}-{place % (6 if palette == 'simulated' else 8)})"
 

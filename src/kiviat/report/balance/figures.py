@@ -61,6 +61,7 @@ class Rooflines:
 
 
 def rooflines(systems: Sequence[System], labels: Sequence[RunLabel]) -> Rooflines:
+    """Return one chart with a roofline per system, or why a system has none; published systems have none."""
     found = [
         (system, label, roofline(system.whole))
         for system, label in zip(systems, labels, strict=True)

@@ -38,6 +38,8 @@ _RARE = ("hpcg", "hpl_order")
 
 @dataclass(frozen=True, slots=True)
 class Line:
+    """One quantity of a system in words; `reason` says why it is unavailable."""
+
     title: str
     value: str
     interval: str
@@ -58,6 +60,7 @@ class Quantities:
 
 
 def quantities(system: System) -> Quantities:
+    """Return the table of a system's quantities; rare ones only if the system has them."""
     size = system.whole
     lines = [_line(key, size) for key in QUANTITIES if key in size.quantities or key not in _RARE]
     derived = [_derived(title, of(size), write) for title, of, write in _DERIVED]
@@ -125,12 +128,15 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
+    """The bounds of each kernel, from which follows what limits it."""
+
     name: str
     found: Limits
     lines: list[Bounded]
 
 
 def evidence(system: System) -> Evidence:
+    """Return the table of bounds for the kernels whose rate is known."""
     found = limits(system.whole)
     lines = [
         Bounded(
@@ -156,6 +162,8 @@ _POWERED = ("hpl", "dgemm", "triad", "copy", "ptrans", "random_access", "fft")
 
 @dataclass(frozen=True, slots=True)
 class Spent:
+    """Power and energy of one kernel in words."""
+
     title: str
     rate: str
     watts: str

@@ -54,6 +54,7 @@ def largest_text(axis: Axis, largest: float | None) -> str:
 
 
 def share_text(share: float | None) -> str:
+    """Return a share with three digits, a dash if it is unknown."""
     return "–" if share is None else three_digits(share)
 
 

@@ -185,6 +185,7 @@ class LaunchGroup:
 
 
 def launch_groups(run: Run) -> list[LaunchGroup]:
+    """Return the launches of a run, grouped if they share command and context."""
     groups = _alike(run.launches, lambda launch: (_command(launch), *_launch_facts(launch)))
     return [
         LaunchGroup(_numbers(group), len(group) == 1, _command(group[0]), _launch_facts(group[0]))

@@ -86,4 +86,5 @@ def nodes(model: Model) -> str:
 
 
 def network(model: Model) -> str:
+    """Return the name of a model's network topology."""
     return name(model.topology.kind)

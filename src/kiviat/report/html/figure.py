@@ -72,11 +72,14 @@ class Panel:
 
     @property
     def size(self) -> int:
+        """Number of curves."""
         return len(self.traces) + len(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
+    """A chart of curves, with a panel for each choice of what it shows."""
+
     id: str
     section: str
     title: str

@@ -37,13 +37,13 @@ def page(
     **context: Any,
 ) -> str:
     """Return the page; `template` extends shell.html.j2, scripts read `data`."""
-    before, after = asset("theme.js"), [_plotly(), *map(asset, scripts)]
+    before, after = _asset("theme.js"), [_plotly(), *map(_asset, scripts)]
     environment = _environment()
     environment.filters.update(filters or {})
     return environment.get_template(template).render(
-        mark=Markup(asset("mark.svg")),
-        icon=base64.b64encode(asset("mark.svg").encode()).decode(),
-        style=Markup("".join(map(asset, ("report.css", *styles)))),
+        mark=Markup(_asset("mark.svg")),
+        icon=base64.b64encode(_asset("mark.svg").encode()).decode(),
+        style=Markup("".join(map(_asset, ("report.css", *styles)))),
         scripts={"before": Markup(before), "after": list(map(Markup, after))},
         hashes=Markup(" ".join(map(_csp_hash, (before, *after)))),
         data=Markup(embedded(data)),
@@ -78,7 +78,7 @@ def prose(text: str) -> Markup:
 
 
 @cache
-def asset(name: str) -> str:
+def _asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 

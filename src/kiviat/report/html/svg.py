@@ -43,6 +43,7 @@ class Drawing:
             self.path(path, kind, width)
 
     def path(self, path: str, kind: str, width: float = 1) -> None:
+        """Add a path; `path` is its SVG data, `kind` its class."""
         self.parts.append(f'<path class="{kind}" stroke-width="{_number(width)}" d="{path}"/>')
 
     def curve(self, start: Point, bend: Point, end: Point, kind: str, width: float = 1) -> None:
@@ -50,10 +51,12 @@ class Drawing:
         self.path(f"M{_pair(start)}Q{_pair(bend)} {_pair(end)}", kind, width)
 
     def polygon(self, corners: Sequence[Point], kind: str) -> None:
+        """Add a closed polygon of class `kind`."""
         points = " ".join(map(_pair, corners))
         self.parts.append(f'<polygon class="{kind}" points="{points}"/>')
 
     def dot(self, at: Point, radius: float, kind: str, tip: str = "") -> None:
+        """Add a circle of class `kind`; `tip` is shown when the pointer is over it."""
         shape = f'<circle class="{kind}" cx="{_number(at[0])}" cy="{_number(at[1])}" r="{_number(radius)}"'
         self._tipped(shape, "circle", tip)
 
@@ -65,6 +68,7 @@ class Drawing:
         self._tipped(f'<rect class="{kind}" {corner} {size} rx="{rounded}"', "rect", tip)
 
     def text(self, at: Point, words: str, kind: str = "", anchor: str = "start") -> None:
+        """Add text, escaped, at its start, middle or end according to `anchor`."""
         place = f'x="{_number(at[0])}" y="{_number(at[1])}" text-anchor="{anchor}"'
         self.parts.append(f'<text class="{kind}" {place}>{escape(words)}</text>')
 

@@ -41,7 +41,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class CallLine:
+class _CallLine:
     name: str
     of_mpi: float
     of_time: str
@@ -54,7 +54,7 @@ class CallLine:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitLine:
+class _WaitLine:
     call: str
     kind: str
     of_time: str
@@ -174,8 +174,8 @@ def _files(use: Use) -> str:
     )
 
 
-def _line(call: CallUse) -> CallLine:
-    return CallLine(
+def _line(call: CallUse) -> _CallLine:
+    return _CallLine(
         name=call.name,
         of_mpi=round(100 * call.of_mpi, 1),
         of_time=format_part(call.of_time),
@@ -188,9 +188,9 @@ def _line(call: CallUse) -> CallLine:
     )
 
 
-def _wait_lines(use: WaitUse) -> list[WaitLine]:
+def _wait_lines(use: WaitUse) -> list[_WaitLine]:
     return [
-        WaitLine(
+        _WaitLine(
             call=one.call,
             kind=one.kind,
             of_time=format_part(one.of_time),

@@ -89,6 +89,7 @@ def _parameter(one: Parameter, unit: str, time: float) -> str:
 
 
 def off_text(curve: Curve, fit: Fit) -> str:
+    """Return how far a law is off the points, and off the last one when fitted without it."""
     words = f"off {100 * fit.worst:.1f} % at most"
     if fit.contradicted:
         words += ", more than the launches explain"
@@ -184,6 +185,7 @@ def verdict_text(one: ClaimVerdict) -> str:
 
 
 def known_text(count: int | None) -> str:
+    """Return a number as text, "unavailable" for None."""
     return UNAVAILABLE if count is None else str(count)
 
 

@@ -149,7 +149,7 @@ def _bytes(
 
 
 def _arrangement(run: Run, ranks: int, nodes_of: NodesOf) -> tuple[str, str]:
-    """ "8×2", and how ranks went to nodes and cores, as the command line asked."""
+    """Return the shape, such as "8×2", and placement and binding as the command line gave them."""
     nodes = nodes_of(run.id, ranks)
     shape = f"{ranks} ranks" if nodes is None else f"{nodes.count(ranks)}×{ranks // nodes.count(ranks)}"
     return shape, ", ".join(filter(None, (run.place, run.bind)))

@@ -33,14 +33,17 @@ _NAMES = {
 
 
 def name(kind: str) -> str:
+    """Return the name of a kind of topology, as sentences use it."""
     return _NAMES.get(kind, kind)
 
 
 def described(shape: Shape) -> list[str]:
+    """Return a network in words: a summary line, then counts, distances and rates."""
     return words(shape, build(shape.kind, shape.nodes, shape.parameters, "topology"))
 
 
 def in_short(shape: Shape) -> str:
+    """Return kind, number of nodes and parameters of a network."""
     given = ", ".join(
         f"{key} {' × '.join(map(str, values))}" for key, values in shape.parameters.items() if values
     )
@@ -99,6 +102,7 @@ def sketch(shape: Shape) -> list[str]:
 
 
 def count_of(count: int, nodes: bool) -> str:
+    """Return a number of nodes or switches with its noun."""
     word = ("node" if count == 1 else "nodes") if nodes else ("switch" if count == 1 else "switches")
     return f"{count:,} {word}"
 
