@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.launch.mpi.build import build
-from kiviat.launch.mpi.mpiexec import Options, command, environment
+from kiviat.launch.mpi.mpiexec import LauncherOptions, command, environment
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR, vendors
 from kiviat.launch.substrates.cores import oversubscribes
@@ -56,7 +56,7 @@ class Mpi:
         It runs in `folder`, with `variables` in its environment, where these are given. As soon as it is
         `enough`, which is asked many times a second, it is ended.
         """
-        options = Options(oversubscribed=oversubscribes(ranks))
+        options = LauncherOptions(oversubscribed=oversubscribes(ranks))
         words = command(self.toolchain, ranks, program, options)
         with subprocess.Popen(
             words,

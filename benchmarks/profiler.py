@@ -17,7 +17,7 @@ from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.setting import Setting
 from kiviat.launch.mpi.build import PROFILER
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -175,7 +175,7 @@ def _neighbours(program: Path, ranks: int, toolchain: Toolchain) -> SimulatedPro
     substrate = Simulated(machine, PROFILER)
 
     def starting(folder: Path) -> LaunchSpec:
-        return substrate.start(toolchain, ranks, folder, Options()).of([program])
+        return substrate.start(toolchain, ranks, folder, LauncherOptions()).of([program])
 
     return SimulatedProgram(machine, starting, 0)
 

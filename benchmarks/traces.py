@@ -14,7 +14,7 @@ from benchmarks.finding import Finding, Verdict, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.profiler import SOURCE
 from benchmarks.setting import Setting
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.programs.replay import Speed, replay
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.tools.profile import TOOL as PROFILER
@@ -141,7 +141,7 @@ def _replayed(recorded: Trace, folder: Path, of: str) -> Finding:
     at.mkdir()
     try:
         speed = Speed(float("inf"), "computation takes no time")
-        ended = replay(recorded, find_machine(_MACHINE), Options(), speed, at).ended
+        ended = replay(recorded, find_machine(_MACHINE), LauncherOptions(), speed, at).ended
     except InputError as error:
         return not_measured(ROW, what, "", str(error))
     if ended.reason:

@@ -22,7 +22,7 @@ from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.removal import clean_dead
 from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.mpi.build import PROGRAM, build
-from kiviat.launch.mpi.leftovers import Journal as LaunchJournal
+from kiviat.launch.mpi.leftovers import LeftoverJournal
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process import processes
 from kiviat.launch.process.execution import Execution
@@ -116,7 +116,7 @@ def test_killed_while_ranks_run(
                 cluster, toolchain, 4, "blocked", folder, exchange(toolchain), 0, 1, -1
             )
             marker = Marker.new()
-            LaunchJournal.open(marker, toolchain.vendor)
+            LeftoverJournal.open(marker, toolchain.vendor)
             Execution(words, environment, folder, marker)
             while True:  # a signal just before pause() would be slept through
                 time.sleep(0.05)

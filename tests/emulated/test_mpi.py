@@ -14,7 +14,7 @@ from kiviat.launch.emulated.launching import launching
 from kiviat.launch.emulated.patience import library
 from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.mpi import mpiexec
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process.processes import VARIABLE, Marker
 from kiviat.launch.substrates.cores import oversubscribes
@@ -37,7 +37,7 @@ def command(
         (folder / name).write_text(text)
     where = [word.replace("{folder}", str(folder)) for word in placed.arguments]
     words = [*told.prefix, str(toolchain.mpiexec), "-n", str(ranks), *told.arguments, *where]
-    user = mpiexec.environment(toolchain, Options(), os.environ)
+    user = mpiexec.environment(toolchain, LauncherOptions(), os.environ)
     environment = {**os.environ, **user, **told.environment, VARIABLE: str(Marker.new())}
     return [*words, *map(str, program)], environment
 

@@ -16,7 +16,7 @@ import pytest
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import UNKNOWN
 from kiviat.launch.process.processes import mapped, marker_of, our_processes
-from kiviat.launch.run.outcome import Outcome, Progress
+from kiviat.launch.run.outcome import Progress, RunResult
 from kiviat.launch.run.runner import run_plan
 from kiviat.plan import Case, Plan
 from kiviat.record import Record
@@ -78,7 +78,7 @@ class Run:
     records: list[Record] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
 
-    def __call__(self, plan: Plan, **options: Any) -> Outcome:
+    def __call__(self, plan: Plan, **options: Any) -> RunResult:
         with suppress(OSError):
             self.directory.mkdir(exist_ok=True)
         return run_plan(

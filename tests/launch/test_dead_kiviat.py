@@ -15,7 +15,7 @@ from unittest.mock import Mock
 import pytest
 
 from kiviat.launch.emulated.removal import clean_dead
-from kiviat.launch.mpi.leftovers import Journal
+from kiviat.launch.mpi.leftovers import LeftoverJournal
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process import processes
 from kiviat.launch.process.execution import Execution
@@ -94,7 +94,7 @@ def test_files_are_ours_only_if_they_are_new_and_unused(openmpi: Toolchain, tmp_
     other = SHARED_MEMORY / f"kiviat-test.{os.getpid()}"
     try:
         old.touch()
-        journal = Journal.open(Marker.new(), openmpi.vendor)
+        journal = LeftoverJournal.open(Marker.new(), openmpi.vendor)
         for path in (new, used, other):
             path.touch()
         with subprocess.Popen(["sleep", "60"], stdin=used.open()) as sleeper:
@@ -109,7 +109,7 @@ def test_files_are_ours_only_if_they_are_new_and_unused(openmpi: Toolchain, tmp_
 def test_files_of_others_stay(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root could remove them."""
     path = SHARED_MEMORY / f"vader_segment.kiviat-test.{os.getpid()}.9"
-    journal = Journal.open(Marker.new(), openmpi.vendor)
+    journal = LeftoverJournal.open(Marker.new(), openmpi.vendor)
     path.touch()
     try:
         monkeypatch.setattr("kiviat.launch.mpi.leftovers.os.getuid", lambda: os.geteuid() + 1)
@@ -126,7 +126,7 @@ def test_session_folders_of_open_mpi(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     parent = tmp_path / "tmp" / "ompi.here.0"
     parent.mkdir(parents=True)
-    journal = Journal.open(Marker.new(), openmpi.vendor)
+    journal = LeftoverJournal.open(Marker.new(), openmpi.vendor)
     with subprocess.Popen(["sleep", "60"]) as living:
         (parent / f"pid.{living.pid}").mkdir()
         (parent / "pid.4194999").mkdir()
@@ -147,13 +147,13 @@ def test_a_journal_that_cannot_be_read_harms_nobody(tmp_path: Path) -> None:
 
 CUT = """
 import resource, signal
-from kiviat.launch.mpi.leftovers import Journal
+from kiviat.launch.mpi.leftovers import LeftoverJournal
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.mpi.vendors import vendors
 
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20, resource.RLIM_INFINITY))
-Journal.open(Marker.new(), vendors()["openmpi"])
+LeftoverJournal.open(Marker.new(), vendors()["openmpi"])
 """
 
 
@@ -167,12 +167,12 @@ def test_a_journal_is_whole_or_not_there(tmp_path: Path) -> None:
 
 def test_a_journal_of_another_user_is_not_heeded(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where others may write to the state folder, theirs could name what is to be removed."""
-    journal = Journal.open(Marker.new(), openmpi.vendor)
+    journal = LeftoverJournal.open(Marker.new(), openmpi.vendor)
     assert journal.file
     try:
-        assert Journal.load(journal.file)
+        assert LeftoverJournal.load(journal.file)
         monkeypatch.setattr("kiviat.launch.process.state_folder.os.geteuid", lambda: os.getuid() + 1)
-        assert Journal.load(journal.file) is None
+        assert LeftoverJournal.load(journal.file) is None
     finally:
         journal.file.unlink()
 

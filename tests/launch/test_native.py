@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.mpi.mpiexec import Options, command, environment, that_matter
+from kiviat.launch.mpi.mpiexec import LauncherOptions, command, environment, that_matter
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import fits, vendors
 from kiviat.launch.process.execution import last_words
@@ -20,7 +20,7 @@ OPENMPI_5 = made("openmpi", "5.0.11")
 MPICH_4 = made("mpich", "4.0.2")
 MPICH_5 = made("mpich", "5.0.2")
 ALL = [OPENMPI_4, OPENMPI_5, MPICH_4, MPICH_5]
-PLAIN = Options(root=False)
+PLAIN = LauncherOptions(root=False)
 
 
 @pytest.mark.parametrize("toolchain", ALL)
@@ -31,14 +31,14 @@ def test_nothing_is_added_that_is_not_needed(toolchain: Toolchain) -> None:
 
 @pytest.mark.parametrize("toolchain", ALL)
 def test_binding_is_never_added_silently(toolchain: Toolchain) -> None:
-    everything_else = Options(root=True, oversubscribed=True, probe=True)
+    everything_else = LauncherOptions(root=True, oversubscribed=True, probe=True)
     assert not any("bind" in word for word in command(toolchain, 4, ["bench"], everything_else))
     assert not any("bind" in name.lower() for name in environment(toolchain, everything_else, {}))
-    assert any("bind" in word for word in command(toolchain, 4, ["bench"], Options(bind="core")))
+    assert any("bind" in word for word in command(toolchain, 4, ["bench"], LauncherOptions(bind="core")))
 
 
 def test_what_oversubscription_needs() -> None:
-    options = Options(root=False, oversubscribed=True)
+    options = LauncherOptions(root=False, oversubscribed=True)
     assert command(OPENMPI_4, 4, ["b"], options) == ["/m/mpiexec", "-n", "4", "--oversubscribe", "b"]
     assert command(OPENMPI_5, 4, ["b"], options) == ["/m/mpiexec", "-n", "4", "b"]
     policy = {"PRTE_MCA_rmaps_default_mapping_policy": ":OVERSUBSCRIBE"}
@@ -49,23 +49,23 @@ def test_what_oversubscription_needs() -> None:
 
 def test_root_needs_to_be_allowed_by_open_mpi() -> None:
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    assert environment(OPENMPI_4, Options(root=True), {}) == allowed
-    assert environment(MPICH_4, Options(root=True), {}) == {}
+    assert environment(OPENMPI_4, LauncherOptions(root=True), {}) == allowed
+    assert environment(MPICH_4, LauncherOptions(root=True), {}) == {}
 
 
 def test_what_the_user_set_stays() -> None:
-    options = Options(root=False, oversubscribed=True, environment={"UCX_TLS": "tcp"})
+    options = LauncherOptions(root=False, oversubscribed=True, environment={"UCX_TLS": "tcp"})
     user = {"MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD": "5"}
     assert environment(MPICH_5, options, user) == {"UCX_TLS": "tcp"}
 
 
 def test_another_launcher() -> None:
-    options = Options(launcher="srun --mpi=pmix -n {ranks}", oversubscribed=True)
+    options = LauncherOptions(launcher="srun --mpi=pmix -n {ranks}", oversubscribed=True)
     assert command(OPENMPI_4, 8, ["b", "-x"], options) == ["srun", "--mpi=pmix", "-n", "8", "b", "-x"]
 
 
 def test_arguments_of_the_user_go_to_mpiexec() -> None:
-    words = command(OPENMPI_4, 2, ["b"], Options(root=False, arguments=("--map-by", "node")))
+    words = command(OPENMPI_4, 2, ["b"], LauncherOptions(root=False, arguments=("--map-by", "node")))
     assert words == ["/m/mpiexec", "-n", "2", "--map-by", "node", "b"]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.run.attempt import timeout_s
 from kiviat.launch.run.outcome import Progress
@@ -250,7 +250,9 @@ def test_the_launcher_of_another_mpi_is_found_out(stub: Path, toolchain: Toolcha
     """It starts N worlds of one rank, each of which would write results."""
     other = find_toolchain("mpich" if toolchain.family == "openmpi" else "openmpi")
     run = Run(replace(toolchain, mpiexec=other.mpiexec), stub, tmp_path / "run")
-    options = Options(environment={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    options = LauncherOptions(
+        environment={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    )
     with pytest.raises(InputError, match=r"sees 1 .* not of one MPI; choose with --mpi"):
         run(plan(case("a/1")), options=options)
     assert run.records == []

@@ -15,7 +15,7 @@ from kiviat.launch.mpi import vendors
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.command_line import taken_apart
 from kiviat.launch.mpi.linkage import launcher_family, linked, toolchain_for
-from kiviat.launch.mpi.mpiexec import Options, that_matter
+from kiviat.launch.mpi.mpiexec import LauncherOptions, that_matter
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.transport import Observed, parse
 from kiviat.launch.run.launch_record import said
@@ -75,7 +75,7 @@ def test_found_launched_looked_at_and_placed(fancy: Toolchain, mpich: Toolchain,
     """MPICH's own kiviat-bench under its launcher: to compile another one would take minutes."""
     assert (fancy.name, fancy.mpiexec.name) == ("Fancy MPI 7.1", "fancyrun")
     run = Run(fancy, build(mpich), tmp_path / "run")
-    outcome = run(plan(case("pingpong", 8)), transport=None, options=Options(place="cyclic"))
+    outcome = run(plan(case("pingpong", 8)), transport=None, options=LauncherOptions(place="cyclic"))
     assert (outcome.records, outcome.failed) == (1, 0), [record.reason for record in run.records]
     (launch,) = run.launches.values()
     words = launch["command"]

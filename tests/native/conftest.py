@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kiviat.launch.mpi.build import PROGRAM
-from kiviat.launch.mpi.mpiexec import Options, command, environment
+from kiviat.launch.mpi.mpiexec import LauncherOptions, command, environment
 from kiviat.launch.mpi.toolchain import Toolchain
 from tests import builds
 
@@ -81,7 +81,7 @@ class Native:
     ) -> subprocess.CompletedProcess[str]:
         """Under the launcher. `preload` is the environment of the ranks alone, not of the launcher."""
         before = ["env", *(f"{name}={value}" for name, value in preload.items())] if preload else []
-        options = Options(oversubscribed=ranks > CORES)
+        options = LauncherOptions(oversubscribed=ranks > CORES)
         process = subprocess.Popen(
             command(self.toolchain, ranks, [*before, program, *arguments], options),
             env={**os.environ, **environment(self.toolchain, options, os.environ)},
@@ -123,7 +123,7 @@ class Native:
     def _alone(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             words,
-            env={**os.environ, **environment(self.toolchain, Options(), os.environ)},
+            env={**os.environ, **environment(self.toolchain, LauncherOptions(), os.environ)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

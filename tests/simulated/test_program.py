@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.simulated import Simulated
 
@@ -61,7 +61,7 @@ def test_no_clock_but_the_simulated_one_is_linked(bench: Path) -> None:
 
 def test_cores_without_ranks_take_no_memory(simgrid: Toolchain, bench: Path, tmp_path: Path) -> None:
     """SimGrid had to know all 32,768 cores of a machine, in 150 MB, before the first rank began."""
-    start = Simulated.parse("ndr-fat-tree").start(simgrid, 2, tmp_path, Options())
+    start = Simulated.parse("ndr-fat-tree").start(simgrid, 2, tmp_path, LauncherOptions())
     for name, text in start.files.items():
         (tmp_path / name).write_text(text)
     words = [*start.launcher, str(bench), "pingpong", "-m", "8", "-i", "1"]

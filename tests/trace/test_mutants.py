@@ -20,7 +20,7 @@ import pytest
 
 from kiviat.cli.main import main
 from kiviat.launch.mpi.build import REPLAYER
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.substrates.simulated import Simulated
@@ -114,7 +114,7 @@ Replay = Callable[[dict[int, bytes]], tuple[int, str]]
 def replay(replayer: Path, recorded: dict[str, Path], tmp_path: Path) -> Replay:
     """The replayer's exit code and its last words, with other streams of some ranks."""
     toolchain, trace = find_toolchain(SIMULATOR), read_trace(recorded["trace"])
-    start = Simulated(find_machine(str(SMALL)), REPLAYER).start(toolchain, RANKS, tmp_path, Options())
+    start = Simulated(find_machine(str(SMALL)), REPLAYER).start(toolchain, RANKS, tmp_path, LauncherOptions())
     start.write(tmp_path)
     unpack(trace, tmp_path / "recorded")
 

@@ -16,7 +16,7 @@ from kiviat.cli.text.table import print_csv, print_json, print_rows, print_table
 from kiviat.launch.emulated import journal, removal
 from kiviat.launch.emulated.ceiling import highest_rate, unshaped_rates
 from kiviat.launch.emulated.cluster import Cluster
-from kiviat.launch.emulated.journal import Journal
+from kiviat.launch.emulated.journal import ClusterJournal
 from kiviat.launch.emulated.removal import clean_dead
 from kiviat.launch.emulated.spec import parse_spec, written_rate
 from kiviat.record import InputError
@@ -104,7 +104,7 @@ def _sent(nodes: dict[str, dict[str, int]] | None) -> str:
     return format_bytes(None if nodes is None else sum(node["sent_bytes"] for node in nodes.values()))
 
 
-def _entry(noted: Journal) -> dict[str, Any]:
+def _entry(noted: ClusterJournal) -> dict[str, Any]:
     here = noted.marker.is_here()
     up = here and removal.is_up(noted)
     nodes = None

@@ -36,7 +36,7 @@ from kiviat.launch.mpi.build import program_path
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.lammps import costed
-from kiviat.launch.run.outcome import Outcome
+from kiviat.launch.run.outcome import RunResult
 from kiviat.launch.run.runner import dry_run, run_plan
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.scheduled import Scheduled
@@ -236,7 +236,7 @@ def _any_failed(path: Path) -> bool:
     return any(row.outcome == "failed" for row in load(path)[1])
 
 
-def _run(planned: _Planned, directory: RunDirectory) -> Outcome:
+def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
     plan, programs, substrate = planned.plan, planned.programs, planned.substrate
     # The plan knows one axis that the native program does not: the size of the launch.
     axes = {case.id: case.axes for case in plan.cases}

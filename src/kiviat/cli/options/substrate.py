@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kiviat.cli.options.request import Where
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.schedulers.scheduler import Scheduler, schedulers
 from kiviat.launch.substrates.emulated import Emulated
@@ -87,6 +87,6 @@ def settled_shape(ranks: str | None, where: Where) -> tuple[str | None, Where]:
     return str(shape.nodes * shape.per_node), replace(where, ppn=shape.per_node)
 
 
-def options_of(where: Where) -> Options:
+def options_of(where: Where) -> LauncherOptions:
     """Return the launcher's options that the command line gives."""
-    return Options(launcher=where.launcher, place=where.place, per_node=where.ppn, bind=where.bind)
+    return LauncherOptions(launcher=where.launcher, place=where.place, per_node=where.ppn, bind=where.bind)

@@ -9,11 +9,11 @@ from kiviat.cli.options.request import Where
 from kiviat.cli.options.substrate import options_of, substrate_of
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.substrate import Native, Substrate
-from kiviat.launch.tools.user_command import Starting, as_it_is, on
+from kiviat.launch.tools.user_command import LaunchFactory, as_it_is, on
 from kiviat.record import InputError
 
 
-def started(where: Where, words: Sequence[str], toolchain: Toolchain) -> tuple[Substrate, Starting]:
+def started(where: Where, words: Sequence[str], toolchain: Toolchain) -> tuple[Substrate, LaunchFactory]:
     """Return the substrate to enter and how the program starts there: unchanged without such options."""
     options = options_of(where)
     if where.on is None and not options.places:

@@ -12,8 +12,8 @@ from statistics import median
 from kiviat.cli.options.request import PlaceRequest
 from kiviat.cli.options.traffic import Program
 from kiviat.cli.text.table import print_csv, print_json, print_table
-from kiviat.launch.mpi.command_line import CommandLine, taken_apart, toolchain_of
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.command_line import LauncherCommand, taken_apart, toolchain_of
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.programs.timed_run import Trial, tried
 from kiviat.launch.substrates.substrate import Substrate
@@ -64,7 +64,7 @@ class _Runner:
         self,
         substrate: Substrate,
         toolchain: Toolchain,
-        command: CommandLine,
+        command: LauncherCommand,
         folder: Path,
         timeout_s: float | None,
     ) -> None:
@@ -76,7 +76,7 @@ class _Runner:
         folder.mkdir(exist_ok=True)
         places = folder / "places"
         places.write_text("".join(f"{line}\n" for line in _lines(layout, self._substrate)), encoding="utf-8")
-        options = Options(
+        options = LauncherOptions(
             place=f"file:{places}",
             arguments=self._command.options,
             oversubscribed=self._substrate.oversubscribes(self._command.ranks),

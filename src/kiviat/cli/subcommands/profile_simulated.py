@@ -15,7 +15,7 @@ from kiviat.cli.subcommands.run_program import built_program, factor_of, ranks_o
 from kiviat.cli.text.profiled import say, tell
 from kiviat.launch.mpi.build import PROFILER, program_path
 from kiviat.launch.mpi.linkage import launcher_place
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.run.program import KiviatBench
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -69,7 +69,7 @@ def _simulated(where: Where) -> Simulated:
     return Simulated.parse((where.on or "").partition(":")[2])
 
 
-def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Options) -> _Subject:
+def _of_program(request: ProfileRequest, toolchain: Toolchain, options: LauncherOptions) -> _Subject:
     """A program that `kiviat cc` built."""
     if launcher_place(request.program) is not None:
         raise InputError(
@@ -95,7 +95,7 @@ def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Options)
     return path.name, program, lambda folder: None
 
 
-def _of_benchmark(request: ProfileRequest, toolchain: Toolchain, options: Options) -> _Subject:
+def _of_benchmark(request: ProfileRequest, toolchain: Toolchain, options: LauncherOptions) -> _Subject:
     """One case of a benchmark of ours, once."""
     refuse_options_of_programs(request.compute, None)
     substrate = _simulated(request.where)

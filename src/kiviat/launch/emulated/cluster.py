@@ -14,7 +14,7 @@ from typing import Self
 
 from kiviat.launch.emulated import commands, delaying, journal, removal, rights, scripts
 from kiviat.launch.emulated.compiling import compiled
-from kiviat.launch.emulated.journal import Journal
+from kiviat.launch.emulated.journal import ClusterJournal
 from kiviat.launch.emulated.raw_tcp import half_round_trip_s
 from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.process.processes import Marker
@@ -34,7 +34,7 @@ class Traffic:
 class Cluster:
     """A cluster that is up. As a context it is taken down at the end."""
 
-    def __init__(self, noted: Journal) -> None:
+    def __init__(self, noted: ClusterJournal) -> None:
         self._journal = noted
 
     @classmethod
@@ -82,7 +82,7 @@ class Cluster:
     @classmethod
     def planned(cls, spec: Spec, name: str = "NAME") -> Self:
         """Return a cluster for a dry run, which creates nothing."""
-        return cls(Journal(name, spec, Marker.new(), False, journal.boot()))
+        return cls(ClusterJournal(name, spec, Marker.new(), False, journal.boot()))
 
     @property
     def name(self) -> str:

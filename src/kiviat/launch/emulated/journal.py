@@ -26,7 +26,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
-class Journal:
+class ClusterJournal:
     """What later commands must know of a cluster: its name and links, its owner, and the boot it was made in.
 
     A `kept` cluster has no owner; its `marker` still names the host.
@@ -77,7 +77,7 @@ def boot() -> str:
     return ""
 
 
-def claim(name: str, spec: Spec, marker: Marker) -> Journal:
+def claim(name: str, spec: Spec, marker: Marker) -> ClusterJournal:
     """Takes the name and writes the journal; InputError if the name is taken.
 
     A clean-up removes folders without a journal, perhaps this one, a moment before its journal is written.
@@ -87,7 +87,7 @@ def claim(name: str, spec: Spec, marker: Marker) -> Journal:
             f"{name!r} is not a name for a cluster: take a lower-case letter, then letters, digits and -, "
             "31 in all"
         )
-    journal = Journal(name, spec, marker, False, boot())
+    journal = ClusterJournal(name, spec, marker, False, boot())
     if shlex.quote(str(journal.folder)) != str(journal.folder):
         raise InputError(
             f"clusters cannot be kept in {_clusters_folder()}: launchers split its name into words; "
@@ -114,19 +114,21 @@ def claim(name: str, spec: Spec, marker: Marker) -> Journal:
     raise InputError(f"cannot keep a cluster in {_clusters_folder()}: its folders vanish; set XDG_STATE_HOME")
 
 
-def load(folder: Path) -> Journal | None:
+def load(folder: Path) -> ClusterJournal | None:
     """None where there is no journal, or none that can be read."""
     try:
         note = read_note(folder / _FILE)
         marker = Marker.parse(note["marker"])
         if marker is None:
             return None
-        return Journal(folder.name, parse_spec(note["spec"]), marker, note["kept"] is True, str(note["boot"]))
+        return ClusterJournal(
+            folder.name, parse_spec(note["spec"]), marker, note["kept"] is True, str(note["boot"])
+        )
     except (OSError, ValueError, KeyError, TypeError, InputError):
         return None
 
 
-def journals() -> Iterator[Journal]:
+def journals() -> Iterator[ClusterJournal]:
     """Yield the journals of all clusters of this state folder, by name."""
     for folder in folders():
         if journal := load(folder):

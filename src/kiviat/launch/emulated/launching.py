@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.scripts import BRIDGE, HEAD_ADDRESS, INTERFACE, SUBNET, TEMPORARY
-from kiviat.launch.mpi.vendors import Situation, vendors
+from kiviat.launch.mpi.vendors import LaunchCondition, vendors
 from kiviat.record import InputError
 
 
@@ -39,13 +39,13 @@ def launching(
         raise InputError(
             f"emulated clusters do not know the launcher of {family}; take {' or '.join(reversed(known))}"
         )
-    holding: dict[Situation, bool] = {
+    holding: dict[LaunchCondition, bool] = {
         "emulated": True,
         "preloaded": preload is not None,
         "oversubscribed": oversubscribed,
     }
-    situations = [situation for situation, holds in holding.items() if holds]
-    needs = [need for need in known[family].needed(situations, version) if "emulated" in need.when]
+    conditions = [condition for condition, holds in holding.items() if holds]
+    needs = [need for need in known[family].needed(conditions, version) if "emulated" in need.when]
     places = {
         "{agent}": str(cluster.folder / "agent"),
         "{temporary}": str(cluster.folder / TEMPORARY),

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kiviat.launch.emulated import delaying, journal
-from kiviat.launch.emulated.journal import Journal
+from kiviat.launch.emulated.journal import ClusterJournal
 from kiviat.launch.emulated.scripts import NAMESPACES
 from kiviat.launch.mpi.leftovers import clean_dead_launches
 from kiviat.launch.process import processes
@@ -62,7 +62,7 @@ def clean_dead(grace_s: float = 0.0) -> list[str]:
     return lines
 
 
-def is_up(noted: Journal) -> bool:
+def is_up(noted: ClusterJournal) -> bool:
     """True if all of its namespaces exist, and the program that forwards its frames if it has one."""
     files = [noted.folder / f"n{noted.spec.nodes}.{kind}" for kind in NAMESPACES]
     wire = delaying.wire_number(noted.folder)

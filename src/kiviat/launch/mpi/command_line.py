@@ -14,7 +14,7 @@ from kiviat.record import InputError
 
 
 @dataclass(frozen=True)
-class CommandLine:
+class LauncherCommand:
     """A launcher's command line; `options` exclude the number of ranks, `program` has its arguments."""
 
     launcher: str
@@ -23,7 +23,7 @@ class CommandLine:
     program: tuple[str, ...]
 
 
-def taken_apart(words: Sequence[str]) -> CommandLine:
+def taken_apart(words: Sequence[str]) -> LauncherCommand:
     """InputError where a word cannot be understood, or places ranks."""
     said = " ".join(words)
     known = launcher_options()
@@ -55,7 +55,7 @@ def taken_apart(words: Sequence[str]) -> CommandLine:
         raise InputError(
             f"{words[at]!r} in `{said}` is not a program; write options that have values as --option=value"
         )
-    return CommandLine(words[0], ranks, tuple(options), (str(Path(program).absolute()), *words[at + 1 :]))
+    return LauncherCommand(words[0], ranks, tuple(options), (str(Path(program).absolute()), *words[at + 1 :]))
 
 
 def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:

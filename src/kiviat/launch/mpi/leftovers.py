@@ -28,7 +28,7 @@ _LAUNCHER_NUMBER = re.compile(r"\.(\d+)$")
 
 
 @dataclass(frozen=True)
-class Journal:
+class LeftoverJournal:
     """Files that existed before a launch."""
 
     marker: Marker
@@ -38,7 +38,7 @@ class Journal:
     file: Path | None
 
     @classmethod
-    def open(cls, marker: Marker, vendor: Vendor) -> Journal:
+    def open(cls, marker: Marker, vendor: Vendor) -> LeftoverJournal:
         """Note the files that exist before a launch; `file` is None if the journal cannot be written."""
         temporary = Path(tempfile.gettempdir())
         before = frozenset(str(path) for _, path in _candidates(vendor, temporary))
@@ -58,7 +58,7 @@ class Journal:
         return cls(marker, vendor.family, temporary, before, file)
 
     @classmethod
-    def load(cls, file: Path) -> Journal | None:
+    def load(cls, file: Path) -> LeftoverJournal | None:
         """Return the journal of an earlier kiviat; None if it cannot be read or its MPI is unknown."""
         try:
             note = read_note(file)
@@ -92,7 +92,7 @@ def clean_dead_launches(grace_s: float) -> list[str]:
     processes.end_all(processes.orphans, grace_s)
     lines = [f"ended process {pid} of a run whose kiviat is dead" for pid in killed]
     for file in sorted(_journal_folder().glob("*.json")):
-        journal = Journal.load(file)
+        journal = LeftoverJournal.load(file)
         if journal and journal.marker.is_orphaned():
             lines += [f"removed {path}, left by a run whose kiviat is dead" for path in journal.close()]
     return lines

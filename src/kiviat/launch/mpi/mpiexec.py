@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.mpi.vendors import Need, Situation, vendors
+from kiviat.launch.mpi.vendors import LaunchCondition, Need, vendors
 
 
 @dataclass(frozen=True)
-class Options:
+class LauncherOptions:
     """The user's options of the launcher, and the conditions it starts under.
 
     `launcher` replaces mpiexec and its arguments, e.g. "srun --mpi=pmix -n {ranks}"; `arguments` go to
@@ -37,23 +37,25 @@ class Options:
         return self.place is not None or self.per_node is not None or self.bind not in (None, "core")
 
     @property
-    def situations(self) -> tuple[Situation, ...]:
+    def conditions(self) -> tuple[LaunchCondition, ...]:
         """The conditions of this launch that vendors' needs refer to."""
-        asked: dict[Situation, bool] = {
+        asked: dict[LaunchCondition, bool] = {
             "root": self.root,
             "oversubscribed": self.oversubscribed,
             "bind": self.bind == "core" and not self.places,
             "probe": self.probe,
         }
-        return tuple(situation for situation, holds in asked.items() if holds)
+        return tuple(condition for condition, holds in asked.items() if holds)
 
 
-def _needs(toolchain: Toolchain, options: Options) -> list[Need]:
+def _needs(toolchain: Toolchain, options: LauncherOptions) -> list[Need]:
     """Return the launcher's needs for this MPI version and these options."""
-    return toolchain.vendor.needed(options.situations, toolchain.version)
+    return toolchain.vendor.needed(options.conditions, toolchain.version)
 
 
-def launcher(toolchain: Toolchain, ranks: int, options: Options, placed: Sequence[str] = ()) -> list[str]:
+def launcher(
+    toolchain: Toolchain, ranks: int, options: LauncherOptions, placed: Sequence[str] = ()
+) -> list[str]:
     """Return the words before the program; `placed` are the arguments that place the ranks."""
     if options.launcher:
         return [*(word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)), *placed]
@@ -61,7 +63,9 @@ def launcher(toolchain: Toolchain, ranks: int, options: Options, placed: Sequenc
     return [str(toolchain.mpiexec), "-n", str(ranks), *added, *placed, *options.arguments]
 
 
-def command(toolchain: Toolchain, ranks: int, program: Sequence[str | Path], options: Options) -> list[str]:
+def command(
+    toolchain: Toolchain, ranks: int, program: Sequence[str | Path], options: LauncherOptions
+) -> list[str]:
     """Return the whole command: launcher, its options and the program with its arguments."""
     return [*launcher(toolchain, ranks, options), *map(str, program)]
 
@@ -72,7 +76,7 @@ def program(binary: Path, folder: Path, threads: bool = False) -> list[str | Pat
     return [binary, *level, "--cases", folder / "cases.txt", "--out", folder / "events.jsonl"]
 
 
-def environment(toolchain: Toolchain, options: Options, user: Mapping[str, str]) -> dict[str, str]:
+def environment(toolchain: Toolchain, options: LauncherOptions, user: Mapping[str, str]) -> dict[str, str]:
     """Only the variables that we set, beside those of the `user`, which stay as they are."""
     added = {name: value for need in _needs(toolchain, options) for name, value in need.environment.items()}
     return {name: value for name, value in added.items() if name not in user} | dict(options.environment)

@@ -1,6 +1,6 @@
 """Facts about MPI implementations, one file per vendor in `vendors/`: a new MPI is a new file.
 
-A need is what a vendor's launcher is given where all its situations hold: running as root, more ranks than
+A need is what a vendor's launcher is given where all its conditions hold: running as root, more ranks than
 cores, a probe of the transport, binding (only when asked for), an emulated cluster. Needs can be limited to
 versions. A file that `derives` from another one inherits all that it does not say itself.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 # "preloaded": ranks on an emulated cluster preload what the vendor's `preload` names.
-Situation = Literal["root", "oversubscribed", "bind", "probe", "emulated", "preloaded"]
+LaunchCondition = Literal["root", "oversubscribed", "bind", "probe", "emulated", "preloaded"]
 
 # The one family that runs on modelled machines instead of real ones.
 SIMULATOR = "smpi"
@@ -27,12 +27,12 @@ _COMPARISON = re.compile(r"(<=|>=|<|>|==)\s*(\d+(?:\.\d+)*)")
 
 @dataclass(frozen=True)
 class Need:
-    """Arguments and variables that a launcher needs when all situations `when` hold, and the reason `why`.
+    """Arguments and variables that a launcher needs when all conditions `when` hold, and the reason `why`.
 
     `versions` restricts it to some versions of the MPI, as in ">=5"; empty for all.
     """
 
-    when: tuple[Situation, ...]
+    when: tuple[LaunchCondition, ...]
     why: str
     versions: str = ""
     arguments: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class CommandLine:
+class OptionSyntax:
     """Options of a launcher, by what they do and how many words follow them.
 
     `ranks` say how many ranks start; `one` or `two` words follow those of that name; `placing` options place
@@ -79,13 +79,13 @@ class CommandLine:
     inheriting: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def __or__(self, other: CommandLine) -> CommandLine:
+    def __or__(self, other: OptionSyntax) -> OptionSyntax:
         """Return the options that launchers of both kinds understand."""
         joined = {one.name: getattr(self, one.name) for one in fields(self)}
         for name, value in joined.items():
             more = getattr(other, name)
             joined[name] = value | more if name == "variables" else value + more
-        return CommandLine(**joined)
+        return OptionSyntax(**joined)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Vendor:
     needs: tuple[Need, ...]
     leftovers: tuple[Leftover, ...]
     placements: tuple[Placement, ...] = ()
-    command_line: CommandLine = CommandLine()
+    command_line: OptionSyntax = OptionSyntax()
     wrappers: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
@@ -130,9 +130,9 @@ class Vendor:
         """The launchers beside the compiler wrapper, and those that commands of users begin with."""
         return self.launchers + self.other_launchers
 
-    def needed(self, situations: Iterable[Situation], version: str) -> list[Need]:
-        """The needs of a version, all of whose situations hold."""
-        holding = set(situations)
+    def needed(self, conditions: Iterable[LaunchCondition], version: str) -> list[Need]:
+        """The needs of a version, all of whose conditions hold."""
+        holding = set(conditions)
         return [need for need in self.needs if holding.issuperset(need.when) and fits(version, need.versions)]
 
     def placement(self, version: str) -> tuple[str, str]:
@@ -196,9 +196,9 @@ def real_families() -> list[str]:
 
 
 @cache
-def launcher_options() -> CommandLine:
+def launcher_options() -> OptionSyntax:
     """The options of all launchers that we know."""
-    return reduce(or_, (vendor.command_line for vendor in vendors().values()), CommandLine())
+    return reduce(or_, (vendor.command_line for vendor in vendors().values()), OptionSyntax())
 
 
 def _load(path: Path, data: Mapping[str, Any]) -> Vendor:
@@ -219,7 +219,7 @@ def _load(path: Path, data: Mapping[str, Any]) -> Vendor:
         debian_packages=tuple(data["debian_packages"]),
         needs=tuple(_need(path, need) for need in data["need"]),
         placements=tuple(Placement(**one) for one in data.get("placement", ())),
-        command_line=CommandLine(**line),
+        command_line=OptionSyntax(**line),
         wrappers=tuple(data.get("wrappers", ())),
         variables=tuple(data.get("variables", ())),
         exports=tuple(data.get("exports", ())),
@@ -238,6 +238,6 @@ def _load(path: Path, data: Mapping[str, Any]) -> Vendor:
 
 def _need(path: Path, data: Mapping[str, Any]) -> Need:
     when = (data["when"],) if isinstance(data["when"], str) else tuple(data["when"])
-    if unknown := set(when) - set(get_args(Situation)):
-        raise ValueError(f"{path}: unknown situation {', '.join(sorted(unknown))}")
+    if unknown := set(when) - set(get_args(LaunchCondition)):
+        raise ValueError(f"{path}: unknown condition {', '.join(sorted(unknown))}")
     return Need(**{**data, "when": when, "arguments": tuple(data.get("arguments", ()))})

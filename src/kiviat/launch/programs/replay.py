@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.launch.mpi.build import REPLAYER, build
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupts
@@ -76,7 +76,7 @@ class Replayed:
 def replay(
     trace: Trace,
     machine: Machine,
-    options: Options,
+    options: LauncherOptions,
     speed: Speed,
     folder: Path,
     *,
@@ -116,7 +116,7 @@ def replay(
     return Replayed(record_of(run, found, ended), ended, bool(refusal))
 
 
-def refuse_unplaceable(trace: Trace, machine: Machine, options: Options) -> None:
+def refuse_unplaceable(trace: Trace, machine: Machine, options: LauncherOptions) -> None:
     """InputError where the machine has no room for the ranks, or the trace cannot be replayed at all."""
     if why := trace.refusal():
         raise InputError(f"{trace.path} cannot be replayed: {why}")

@@ -25,7 +25,7 @@ _SIMULATION_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True)
-class Sinks:
+class LaunchCallbacks:
     """Callbacks of a launch: its description, each record, and each case as it starts."""
 
     on_launch: Callable[[dict[str, Any]], None]
@@ -34,8 +34,11 @@ class Sinks:
 
 
 @dataclass(frozen=True)
-class Unfinished:
-    """`left` has no record. If the launch died, `reason` says why, and `victim` in which case, if in any."""
+class AttemptResult:
+    """Cases that have no record after a launch, in `left`.
+
+    If the launch died, `reason` says why, and `victim` is the case that was running, None if none was.
+    """
 
     left: list[Case]
     reason: str | None = None
@@ -52,11 +55,13 @@ def timeout_s(case: Case | None) -> float:
 class Attempt:
     """Tries to run `cases` in one launch of `program`."""
 
-    def __init__(self, spec: LaunchSpec, program: Program, cases: Sequence[Case], sinks: Sinks) -> None:
+    def __init__(
+        self, spec: LaunchSpec, program: Program, cases: Sequence[Case], callbacks: LaunchCallbacks
+    ) -> None:
         self._spec = spec
         self._program = program
         self._left = {case.id: case for case in cases}
-        self._sinks = sinks
+        self._callbacks = callbacks
         self._records = Records(spec)
         self._launch = described(spec)
         self._published = False
@@ -64,7 +69,7 @@ class Attempt:
         self._current_started: str | None = None
         self._ended = False
 
-    def run(self, interrupts: Interrupts) -> Unfinished:
+    def run(self, interrupts: Interrupts) -> AttemptResult:
         """Returns when the launch has ended in one way or another, without a process or a file of it."""
         folder = self._spec.folder
         # A kiviat that was killed before it published its launch has left the folder of this one.
@@ -72,7 +77,7 @@ class Attempt:
         self._skip_missing()
         if not self._left:
             self._close("ok", None, "nothing was started: all its cases are skipped")
-            return Unfinished([])
+            return AttemptResult([])
         folder.parent.mkdir(exist_ok=True)  # but no run's directory that vanished
         folder.mkdir()
         cases = list(self._left.values())
@@ -126,7 +131,7 @@ class Attempt:
             self._current = self._left.get(str(event.get("case")))
             self._current_started = now()
             if self._current:
-                self._sinks.on_start(self._current)
+                self._callbacks.on_start(self._current)
         elif kind == "result":
             self._result(event)
         elif kind == "end":
@@ -159,7 +164,7 @@ class Attempt:
             words.append("all results are there")
         return "; ".join(word for word in words if word) or None
 
-    def _conclude(self, result: LaunchResult, reason: str | None) -> Unfinished:
+    def _conclude(self, result: LaunchResult, reason: str | None) -> AttemptResult:
         victim = None if self._ended else self._current
         if victim:
             del self._left[victim.id]
@@ -171,17 +176,17 @@ class Attempt:
         self._close("failed" if reason else "ok", result.exit_status, reason)
         if not reason:
             shutil.rmtree(self._spec.folder, ignore_errors=True)
-        return Unfinished(list(self._left.values()), None if self._ended else reason, victim)
+        return AttemptResult(list(self._left.values()), None if self._ended else reason, victim)
 
-    def _interrupted(self, status: int, signal: int) -> Unfinished:
+    def _interrupted(self, status: int, signal: int) -> AttemptResult:
         self._close("interrupted", status, f"interrupted by signal {signal}")
         shutil.rmtree(self._spec.folder, ignore_errors=True)
-        return Unfinished(list(self._left.values()))
+        return AttemptResult(list(self._left.values()))
 
     def _record(self, record: Record) -> None:
         if not self._published:
             self._publish()
-        self._sinks.on_record(record)
+        self._callbacks.on_record(record)
 
     def _close(self, outcome: str, status: int | None, reason: str | None) -> None:
         self._launch |= {"ended": now(), "exit": status, "outcome": outcome, "reason": reason}
@@ -189,4 +194,4 @@ class Attempt:
 
     def _publish(self) -> None:
         self._published = True
-        self._sinks.on_launch(dict(self._launch))
+        self._callbacks.on_launch(dict(self._launch))

@@ -19,8 +19,12 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """`signal` is the number of the signal that interrupted the run, or None if it is complete."""
+class RunResult:
+    """How a run ended, with its numbers of launches and records.
+
+    `signal` is the number of the signal that interrupted the run, or None if it is complete. `failed` and
+    `skipped` are among the `records`.
+    """
 
     signal: int | None
     launches: int

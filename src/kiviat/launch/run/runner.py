@@ -1,6 +1,6 @@
 """Executes a plan: one launch per repetition and `Case.launch`, more where a launch dies.
 
-    run_plan(plan, toolchain, binary, *, run_id, directory, done, on_launch, on_record, …) -> Outcome
+    run_plan(plan, toolchain, binary, *, run_id, directory, done, on_launch, on_record, …) -> RunResult
 
 `binary` is kiviat-bench, None where no case needs it; `others` are the programs that cases name.
 
@@ -26,12 +26,12 @@ from typing import Any
 
 from kiviat.launch.emulated.removal import clean_dead
 from kiviat.launch.mpi import mpiexec
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import UNKNOWN
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.run.attempt import Attempt, Sinks, Unfinished
-from kiviat.launch.run.outcome import Outcome, Progress
+from kiviat.launch.run.attempt import Attempt, AttemptResult, LaunchCallbacks
+from kiviat.launch.run.outcome import Progress, RunResult
 from kiviat.launch.run.program import KiviatBench, Program
 from kiviat.launch.run.simulated_runner import simulate_plan
 from kiviat.launch.run.transport_probe import probe
@@ -57,18 +57,18 @@ def run_plan(
     on_launch: Callable[[dict[str, Any]], None],
     on_record: Callable[[Record], None],
     on_progress: Callable[[Progress], None] = lambda progress: None,
-    options: Options | None = None,
+    options: LauncherOptions | None = None,
     transport: Mapping[str, Any] | None = None,
     timeout_s: float | None = None,
     first_launch: int = 0,
     substrate: Substrate | None = None,
     others: Mapping[str, Program] | None = None,
-) -> Outcome:
+) -> RunResult:
     """Runs what is not `done`; returns when it is complete or interrupted. InputError ends it early.
 
     `timeout_s` is what a case may take before the watchdog ends it, instead of what its budget suggests.
     """
-    options, substrate = options or Options(), substrate or Native()
+    options, substrate = options or LauncherOptions(), substrate or Native()
     if substrate.machine and binary:
         return simulate_plan(
             plan,
@@ -112,12 +112,12 @@ def dry_run(
     plan: Plan,
     toolchain: Toolchain,
     binary: Path | None,
-    options: Options | None = None,
+    options: LauncherOptions | None = None,
     substrate: Substrate | None = None,
     others: Mapping[str, Program] | None = None,
 ) -> list[str]:
     """The commands that a run of the plan executes, as one types them into a shell."""
-    options, substrate = options or Options(), substrate or Native()
+    options, substrate = options or LauncherOptions(), substrate or Native()
     programs = _programs(binary, others)
     groups = list(_groups(plan, ()))
     lines = []
@@ -155,7 +155,9 @@ def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
             yield repetition, launch, list(cases)
 
 
-def _settled(options: Options, world: int, substrate: Substrate, program: Program | None = None) -> Options:
+def _settled(
+    options: LauncherOptions, world: int, substrate: Substrate, program: Program | None = None
+) -> LauncherOptions:
     needed = program.environment if program else {}
     return replace(
         options,
@@ -175,7 +177,7 @@ class _Run:
     on_launch: Callable[[dict[str, Any]], None]
     on_record: Callable[[Record], None]
     on_progress: Callable[[Progress], None]
-    options: Options
+    options: LauncherOptions
     transport: Mapping[str, Any] | None
     timeout_s: float | None
     next_launch: int
@@ -194,7 +196,7 @@ class _Run:
     def total(self) -> int:
         return self.plan.launches * len(self.plan.cases)
 
-    def execute(self, groups: list[_Group]) -> Outcome:
+    def execute(self, groups: list[_Group]) -> RunResult:
         self.before = self.total - sum(len(cases) for _, _, cases in groups)
         for line in clean_dead():
             self._tell("cleaned", None, line)
@@ -204,7 +206,7 @@ class _Run:
             for self.repetition, (self.world, _, _), cases in groups:
                 if interrupts.signal is None:
                     self._group(cases, interrupts)
-        return Outcome(
+        return RunResult(
             signal=interrupts.signal,
             launches=self.launches,
             records=self.outcomes.total(),
@@ -226,8 +228,8 @@ class _Run:
         while cases and interrupts.signal is None:
             self._refuse_full_disk()
             program = self.programs[cases[0].program]
-            sinks = Sinks(self.on_launch, self._record, self._start)
-            attempt = Attempt(self._spec(program, cases), program, cases, sinks)
+            callbacks = LaunchCallbacks(self.on_launch, self._record, self._start)
+            attempt = Attempt(self._spec(program, cases), program, cases, callbacks)
             self._tell("launch", None)
             ended = attempt.run(interrupts)
             if ended.reason is None:
@@ -280,7 +282,7 @@ class _Run:
         self.on_progress(Progress(kind, self.repetition, self.world, case, finished, self.total, text))
 
 
-def _given_up(ended: Unfinished, deaths: Counter[str], barren: int) -> list[Case]:
+def _given_up(ended: AttemptResult, deaths: Counter[str], barren: int) -> list[Case]:
     """Return the cases whose retries are exhausted."""
     if barren >= _MAX_BARREN:
         return ended.left

@@ -21,13 +21,13 @@ from typing import Any
 
 from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.build import build, cache_folder
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupted, Interrupts
-from kiviat.launch.run.attempt import Attempt, Sinks
+from kiviat.launch.run.attempt import Attempt, LaunchCallbacks
 from kiviat.launch.run.launch_record import described, now
-from kiviat.launch.run.outcome import Outcome, Progress
+from kiviat.launch.run.outcome import Progress, RunResult
 from kiviat.launch.run.program import KiviatBench
 from kiviat.launch.substrates.cores import available_cores
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -82,7 +82,7 @@ def simulate(asked: Sequence[SimulatedCase], tell: Callable[[str], None] = lambd
             case = asked[index].case()
             cases[case.id] = case
             places.setdefault((number, case.id), []).append(index)
-        options = Options(place=first.place, per_node=first.per_node, bind=first.bind)
+        options = LauncherOptions(place=first.place, per_node=first.per_node, bind=first.bind)
         jobs.append(_Job(number, Simulated(first.machine), options, world, tuple(cases.values())))
     records: list[Record | None] = [None] * len(asked)
 
@@ -112,11 +112,11 @@ def simulate_plan(
     on_launch: Callable[[dict[str, Any]], None],
     on_record: Callable[[Record], None],
     on_progress: Callable[[Progress], None],
-    options: Options,
+    options: LauncherOptions,
     timeout_s: float | None,
     first_launch: int,
     substrate: Substrate,
-) -> Outcome:
+) -> RunResult:
     """As `runner.run_plan`, for a modelled machine: repetitions are left out, since all are alike."""
     todo = [case for case in plan.ordered(0) if (0, case.id) not in done]
     todo.sort(key=lambda case: case.world)
@@ -149,7 +149,7 @@ def simulate_plan(
         )
         work.run(jobs)
     launches = work.next_launch - first_launch
-    return Outcome(interrupts.signal, launches, outcomes.total(), outcomes["failed"], outcomes["skipped"])
+    return RunResult(interrupts.signal, launches, outcomes.total(), outcomes["failed"], outcomes["skipped"])
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class _Job:
 
     number: int
     substrate: Substrate
-    options: Options
+    options: LauncherOptions
     world: int
     cases: tuple[Case, ...]
 
@@ -246,7 +246,7 @@ class _Work:
                     _keep(_key(start, self.binary, case), {"record": found.to_json(), "launch": dict(said)})
 
             attempt = Attempt(
-                spec, KiviatBench(self.binary), left, Sinks(launched, record, lambda case: None)
+                spec, KiviatBench(self.binary), left, LaunchCallbacks(launched, record, lambda case: None)
             )
             ended = attempt.run(self.interrupts)
             if ended.reason is not None and ended.victim is None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kiviat.launch.mpi.leftovers import Journal
+from kiviat.launch.mpi.leftovers import LeftoverJournal
 from kiviat.launch.process.execution import Execution, exit_text, last_words_in
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
@@ -48,7 +48,7 @@ def supervise(
     this returns or raises, no process of the launch is left, and no file that its MPI keeps elsewhere.
     """
     marker = Marker.new()
-    journal = Journal.open(marker, spec.mpi.vendor)
+    journal = LeftoverJournal.open(marker, spec.mpi.vendor)
     try:
         started, began = now(), time.monotonic()
         execution = Execution(spec.command, spec.environment, spec.folder, marker)

@@ -14,7 +14,7 @@ from kiviat.launch.emulated.launching import launching
 from kiviat.launch.emulated.patience import library
 from kiviat.launch.emulated.spec import parse_spec
 from kiviat.launch.mpi import mpiexec
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.cores import available_cores
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -66,7 +66,7 @@ class Emulated(Substrate):
         """Return the bytes that each emulated node has sent, frames with their headers."""
         return self._cluster.bytes_sent()
 
-    def default_ranks(self, options: Options) -> int:
+    def default_ranks(self, options: LauncherOptions) -> int:
         """Return one rank per slot, or `per_node` on each node if that is fewer; at least 2."""
         spec = self._cluster.spec
         return max(2, spec.nodes * min(spec.slots, options.per_node or spec.slots))
@@ -79,7 +79,7 @@ class Emulated(Substrate):
         """Return one rank more than a node has slots, so that a pair spans two nodes; at most `world`."""
         return min(world, self._cluster.spec.slots + 1)
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch whose ranks start in namespaces. Raise InputError for --bind and --launcher."""
         if options.bind or options.launcher:
             asked = f"--bind {options.bind}" if options.bind else f"--launcher {options.launcher!r}"

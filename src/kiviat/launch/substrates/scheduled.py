@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.command_line import variables_of
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, answer
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.cores import available_cores
@@ -34,7 +34,7 @@ class Scheduled(Substrate):
         """None: the run takes the host's own name."""
         return None
 
-    def default_ranks(self, options: Options) -> int:
+    def default_ranks(self, options: LauncherOptions) -> int:
         """Return one rank per slot of the job, or `per_node` on each node if that is fewer; at least 2.
 
         If the scheduler does not list the job's nodes, it is `per_node` or the number of cores available
@@ -45,7 +45,7 @@ class Scheduled(Substrate):
             return max(2, options.per_node or available_cores())
         return max(2, sum(min(node.slots, options.per_node or node.slots) for node in nodes))
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch by the scheduler's own launcher; by mpiexec if it has none, or by `--launcher`."""
         layout = layout_of(self.topology(), ranks, options) if options.places else None
         environment = mpiexec.environment(toolchain, options, os.environ)

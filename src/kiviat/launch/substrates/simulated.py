@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.launch.mpi.build import PLATFORM, PROGRAM, program_path
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import MODELLED
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -46,7 +46,7 @@ class Simulated(Substrate):
             raise InputError("--on simulated: names no machine; `kiviat model list` lists them")
         return cls(find_machine(text))
 
-    def default_ranks(self, options: Options) -> int:
+    def default_ranks(self, options: LauncherOptions) -> int:
         """Return the number of modelled cores, limited so that a simulation takes little time; at least 2."""
         return max(2, min(self.machine.cores, _MOST_BY_DEFAULT))
 
@@ -54,7 +54,7 @@ class Simulated(Substrate):
         """Return 0: the model defines the transports, so that no probe is needed."""
         return 0
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch by smpirun. Raise InputError if `--launcher` is given."""
         if options.launcher:
             raise InputError(

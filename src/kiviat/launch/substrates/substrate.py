@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from kiviat.launch.mpi import mpiexec
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.cores import available_cores, in_allocation, oversubscribes, ranks_to_probe
@@ -56,7 +56,7 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
         return self.label
 
     @abstractmethod
-    def default_ranks(self, options: Options) -> int:
+    def default_ranks(self, options: LauncherOptions) -> int:
         """Return the default number of ranks."""
 
     def oversubscribes(self, ranks: int) -> bool:
@@ -68,7 +68,7 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
         return ranks_to_probe(world)
 
     @abstractmethod
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """The launch but for its program. Pure; InputError where ranks cannot be placed as asked."""
 
     def topology(self) -> Topology | None:
@@ -104,7 +104,7 @@ class Native(Substrate):
         """None: the run takes the host's own name."""
         return None
 
-    def default_ranks(self, options: Options) -> int:
+    def default_ranks(self, options: LauncherOptions) -> int:
         """Return one rank per available core, or `per_node` if that is fewer; at least 2."""
         return max(2, min(available_cores(), options.per_node or available_cores()))
 
@@ -116,7 +116,7 @@ class Native(Substrate):
         """Return this machine's sockets and cores as one node."""
         return local_topology()
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: Options) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch by the MPI's own mpiexec, or by the launcher that `--launcher` names."""
         layout = layout_of(self.topology(), ranks, options) if options.places else None
         emitted = emit(layout, *toolchain.placement) if layout else None
@@ -136,7 +136,7 @@ class Native(Substrate):
         )
 
 
-def layout_of(topology: Topology, ranks: int, options: Options) -> Layout:
+def layout_of(topology: Topology, ranks: int, options: LauncherOptions) -> Layout:
     """The placement that the options ask for, blocked where they name none."""
     return place(
         topology,

@@ -13,7 +13,7 @@ from kiviat.launch.mpi.build import PROFILER, RECORDER
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.tools.preload import Tool, finishing
-from kiviat.launch.tools.user_command import Starting
+from kiviat.launch.tools.user_command import LaunchFactory
 from kiviat.profile import Waits, add_crossing, add_phases, add_waits, write_merged
 from kiviat.profile.crossing import LAYERS, crossed, monitoring
 from kiviat.profile.phases import phases_in
@@ -55,7 +55,7 @@ class Profiled:
 
 
 def profiled(
-    starting: Starting,
+    starting: LaunchFactory,
     library: Path,
     output: Path,
     state: Path | None = None,

@@ -9,7 +9,7 @@ from pathlib import Path
 from kiviat.launch.mpi.build import RECORDER
 from kiviat.launch.tools.core_rate import core_rate
 from kiviat.launch.tools.preload import Tool, finishing
-from kiviat.launch.tools.user_command import Starting
+from kiviat.launch.tools.user_command import LaunchFactory
 from kiviat.record import InputError
 from kiviat.trace import pack
 from kiviat.trace.layout import START
@@ -25,7 +25,7 @@ class Traced:
     written: bool
 
 
-def traced(starting: Starting, library: Path, output: Path, state: Path | None = None) -> Traced:
+def traced(starting: LaunchFactory, library: Path, output: Path, state: Path | None = None) -> Traced:
     """Runs the command; what it prints and how it ends is its own affair.
 
     `state` is where ranks write while they run; all nodes must see it. By default that is beside `output`.

@@ -7,21 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from kiviat.launch.mpi.command_line import taken_apart
-from kiviat.launch.mpi.mpiexec import Options
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.substrate import Substrate
 
 # Returns the launch for a folder in which the launcher finds the rank placement; its words have the program.
-Starting = Callable[[Path], LaunchSpec]
+LaunchFactory = Callable[[Path], LaunchSpec]
 
 
-def as_it_is(words: Sequence[str]) -> Starting:
-    """Return a start of the user's own command line, unchanged."""
+def as_it_is(words: Sequence[str]) -> LaunchFactory:
+    """Return a factory of launches that run the user's own command line, unchanged."""
     return lambda folder: LaunchSpec(tuple(words), {})
 
 
-def on(substrate: Substrate, toolchain: Toolchain, words: Sequence[str], options: Options) -> Starting:
+def on(
+    substrate: Substrate, toolchain: Toolchain, words: Sequence[str], options: LauncherOptions
+) -> LaunchFactory:
     """The command's program, with as many ranks, where the substrate and the options put them."""
     command = taken_apart(words)
     asked = replace(
