@@ -1,9 +1,10 @@
-"""All tests, in two parts: those that measure no time side by side, then the others, one after the other.
+"""All tests, in three parts, of which the last one measures and runs one test after the other.
 
     python -m tests [words for pytest]
 
-Compilers build beside the first part what the second one needs. Both parts always run, and the end lists what
-failed in either. A selection of tests (`-k`, paths) is one part, as plain pytest runs it.
+The first part needs no MPI: compilers build beside it what the others need. Tests of the second one start
+MPI and mostly wait. All parts always run, and the end lists what failed in any. A selection of tests (`-k`,
+paths) is one part, as plain pytest runs it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from tests import builds
 
 STAMP = builds.CHECKOUT / ".venv" / "setup-test"  # tools/setup writes it
 # A worker gets whole files, so that what a file's tests share is made once.
-PARTS = {"untimed": ["-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile"], "timed": []}
+SIDE_BY_SIDE = ["-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile"]
+PARTS = {"untimed": SIDE_BY_SIDE, "waiting": SIDE_BY_SIDE, "timed": []}
 
 
 def main(words: list[str]) -> int:
@@ -54,7 +56,7 @@ def main(words: list[str]) -> int:
     minutes, seconds = divmod(round(time.monotonic() - began), 60)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
     print(
-        f"\nboth parts: {counts} in {minutes} min {seconds} s",
+        f"\nall parts: {counts} in {minutes} min {seconds} s",
         *(f"FAILED {name}" for name in failed),
         sep="\n",
     )

@@ -41,6 +41,11 @@ UNTIMED = (
 )
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
 COMPILING = ("test_headers.py", "test_plain_cmake.py")  # to these an MPI is one more compiler
+# These start MPI and look at what comes out, not at how long it took: they may run side by side.
+WAITING = (
+    *("cli/", "launch/", "schedulers/", "setup/", "slurm/", "faults/"),
+    *("trace/test_refused.py", "trace/test_mutants.py", "profiler/test_endings.py"),
+)
 
 
 # With the second MPI these take minutes: of them `make test` runs what is marked `both_mpis`.
@@ -70,9 +75,17 @@ def _turn(item: pytest.Item) -> int:
     return len(UNTIMED) + (folder != "native")
 
 
+def _part(item: pytest.Item) -> str:
+    if _turn(item) < len(UNTIMED):
+        return "untimed"
+    return "waiting" if item.path.relative_to(TESTS).as_posix().startswith(WAITING) else "timed"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--part", choices=("untimed", "timed"), help="only tests that measure no time, or the others"
+        "--part",
+        choices=("untimed", "waiting", "timed"),
+        help="only this part of all tests (tests/__main__.py)",
     )
     parser.addoption("--outcomes", metavar="FILE", help="write how many tests passed, and which did not")
 
@@ -84,9 +97,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.full)
     items.sort(key=_turn)
     if part := config.getoption("part"):
-        parts: dict[str, list[pytest.Item]] = {"untimed": [], "timed": []}
+        parts: dict[str, list[pytest.Item]] = {"untimed": [], "waiting": [], "timed": []}
         for item in items:
-            parts["untimed" if _turn(item) < len(UNTIMED) else "timed"].append(item)
+            parts[_part(item)].append(item)
         items[:] = parts.pop(part)
         config.hook.pytest_deselected(items=[item for others in parts.values() for item in others])
 

@@ -17,7 +17,7 @@ from kiviat.launch.emulated.spec import Spec
 TRIES = 12
 
 
-@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+@pytest.mark.parametrize("mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     "rate",
     [

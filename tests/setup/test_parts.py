@@ -1,4 +1,4 @@
-"""`make test` runs two parts; what fails or is missing in either must not be lost."""
+"""`make test` runs three parts; what fails or is missing in any must not be lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING: dict[str, object] = {"outcomes": {"passed": 2}, "failed": []}
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """The exit code of each part and what it writes, for the test to change; nothing is built."""
-    told: Run = {"untimed": (0, NOTHING), "timed": (0, NOTHING)}
+    told: Run = dict.fromkeys(parts.PARTS, (0, NOTHING))
 
     def pytest_(words: list[str]) -> int:
         code, outcomes = told[words[words.index("--part") + 1]]
@@ -36,15 +36,15 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
 
 def test_all_is_well(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert parts.main(["-m", "not full"]) == 0
-    assert "both parts: 4 passed in 0 min" in capsys.readouterr().out
+    assert "all parts: 6 passed in 0 min" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("part", ["untimed", "timed"])
-def test_a_failure_in_either_part_is_told(run: Run, part: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("part", parts.PARTS)
+def test_a_failure_in_any_part_is_told(run: Run, part: str, capsys: pytest.CaptureFixture[str]) -> None:
     run[part] = (1, {"outcomes": {"passed": 1, "failed": 1}, "failed": ["tests/a.py::b"]})
     assert parts.main([]) == 1
     said = capsys.readouterr().out
-    assert "1 failed, 3 passed" in said and "FAILED tests/a.py::b" in said
+    assert "1 failed, 5 passed" in said and "FAILED tests/a.py::b" in said
 
 
 def test_a_part_that_crashes_is_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,5 +65,5 @@ def test_the_last_line_says_what_was_missing(
     run["timed"] = (0, {"outcomes": {"passed": 1, "skipped": 7}, "failed": []})
     assert parts.main([]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "did not run: 7 of 10 tests; missing system packages: mpich slurm (`make test YES=1` installs them)"
+        "did not run: 7 of 12 tests; missing system packages: mpich slurm (`make test YES=1` installs them)"
     )
