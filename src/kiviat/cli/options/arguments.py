@@ -129,6 +129,8 @@ def parser(replays: bool = False) -> Parser:
 
 
 _FORMATS = ("table", "csv", "json")
+_FORMAT = "format of the output (default: table)"
+_MACHINE = "name of a machine in `kiviat model list`, or a machine file"
 
 
 _RUN_EXAMPLES = """Examples:
@@ -138,6 +140,12 @@ _RUN_EXAMPLES = """Examples:
   kiviat run --on slurm -n 8x2 b_eff               a job, two ranks on each node
   kiviat run --on simulated:altix-bx2 -n 64 b_eff  on a modelled machine
 """
+
+
+def _examples(command: argparse.ArgumentParser, lines: str, note: str = "") -> None:
+    """Ends the command's help with `note` and example lines, printed as they are."""
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.epilog = f"{note}\n\nExamples:\n{lines}" if note else f"Examples:\n{lines}"
 
 
 def _mpi(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -302,17 +310,26 @@ def _run(command: argparse.ArgumentParser) -> None:
 
 def _cc(command: argparse.ArgumentParser) -> None:
     command.usage = "kiviat cc [--fortran | --c++] [OPTION | FILE] ..."
-    command.epilog = (
-        "The language is that of the sources; for objects that are to be linked, --fortran or --c++ as the "
-        "first word says it. Example: kiviat cc -O2 ring.c -o ring; "
-        "kiviat run --on simulated:MACHINE -n 64 -- ./ring"
+    _examples(
+        command,
+        "  kiviat cc -O2 ring.c -o ring\n"
+        "  kiviat run --on simulated:altix-bx2 -n 64 -- ./ring    run it on a modelled machine\n"
+        "  kiviat cc --fortran solver.o -o solver                 link Fortran objects\n",
+        "The suffixes of the sources determine the language. To link Fortran or C++ objects, give\n"
+        "--fortran or --c++ as the first argument.",
     )
 
 
 def _list(command: argparse.ArgumentParser) -> None:
-    command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="these in detail")
-    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="benchmarks to describe in detail")
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     _mpi(command)
+    _examples(
+        command,
+        "  kiviat list                  all benchmarks\n"
+        "  kiviat list pingpong         one benchmark with its axes and metrics\n"
+        "  kiviat list --format json    descriptions for programs\n",
+    )
 
 
 def _profile(command: argparse.ArgumentParser) -> None:
@@ -322,77 +339,86 @@ def _profile(command: argparse.ArgumentParser) -> None:
         "       kiviat profile --on simulated:MACHINE [-n RANKS] [-m SIZE] BENCH"
     )
     command.add_argument(
-        "benchmarks", nargs="*", metavar="BENCH", help="one of our benchmarks, on a simulated machine"
+        "benchmarks", nargs="*", metavar="BENCH", help="benchmark of `kiviat list`, on a simulated machine"
     )
     command.add_argument(
-        "-o", "--output", metavar="FILE", help="the profile (default: the program's name and .profile)"
+        "-o", "--output", metavar="FILE", help="write the profile to FILE (default: PROGRAM.profile)"
     )
     command.add_argument(
-        "--mpi", help="the program's MPI, where it loads one at run time: openmpi, mpich or an mpicxx's path"
+        "--mpi", help="MPI of a program that loads it at run time: openmpi, mpich or the path of an mpicxx"
     )
     command.add_argument(
         "--state",
         metavar="DIR",
-        help="where ranks count while they run, a folder that all nodes see (default: where FILE is)",
+        help="folder for temporary files of the ranks, shared by all nodes (default: that of FILE)",
     )
     _started(command)
     simulated = command.add_argument_group("on a simulated machine")
-    simulated.add_argument("-n", "--ranks", help="ranks, or nodes x ranks on each: 64 or 8x2")
+    simulated.add_argument("-n", "--ranks", help="number of ranks: 64; or nodes x ranks on each: 8x2")
     simulated.add_argument("-m", "--sizes", metavar="SIZE", help="message size of the benchmark: 64K")
     simulated.add_argument(
-        "--class", dest="problem_class", metavar="CLASS", help="of a NAS program: S, W, A, B, C"
+        "--class",
+        dest="problem_class",
+        metavar="CLASS",
+        help="problem class of a NAS program: S, W, A, B or C",
     )
     simulated.add_argument(
-        "--set", action="append", default=[], metavar="AXIS=VALUE", help="an axis of the benchmark"
+        "--set", action="append", default=[], metavar="AXIS=VALUE", help="value of a benchmark's axis"
     )
     simulated.add_argument(
         "--compute",
         type=float,
         metavar="FACTOR",
-        help="how many times as long as here a program's computation takes (default: 0, no time)",
+        help="computation takes FACTOR times as long as on this machine (default: 0, no time)",
     )
     command.add_argument(
         "--mpi-traffic",
         action="store_true",
-        help="also what the MPI itself sends, for collectives too, by Open MPI's monitoring, costing time; "
-        "simulators always tell, but of more than 1,024 ranks only with this",
+        help="also record the messages that the MPI sends, including those of collectives: slows the program "
+        "down and needs Open MPI's monitoring; on simulated machines the default up to 1,024 ranks",
     )
     command.add_argument(
         "--wait-states",
         action="store_true",
-        help="also who waits for whom: late senders, late receivers, imbalance; costs some 0.1 µs a call",
+        help="also record wait states (late senders, late receivers, imbalance); adds some 0.1 µs per call",
     )
     command.add_argument(
         "--counters",
         action="store_true",
-        help="also hardware counters and energy of each phase (MPI_Pcontrol), where the machine has them",
+        help="also record hardware counters and energy of each phase (MPI_Pcontrol), if available",
     )
     command.add_argument("--dry-run", action="store_true", help="print the command only")
-    command.epilog = (
-        "The program is not compiled again, and its output and its exit code stay its own. "
-        "`kiviat show FILE` and `kiviat report FILE` say what was found."
+    _examples(
+        command,
+        "  kiviat profile -- mpirun -n 16 ./a                      profile a program\n"
+        "  kiviat show a.profile                                   show the profile as tables\n"
+        "  kiviat report a.profile -o a.html                       show it as a page\n"
+        "  kiviat profile --on simulated:altix-bx2 -n 64 -- ./a    on a modelled machine\n",
+        "The program runs without recompiling, and keeps its output and exit code.",
     )
 
 
 def _trace(command: argparse.ArgumentParser) -> None:
     command.usage = "kiviat trace [-o FILE] [--mpi MPI] [--on WHERE] -- mpirun -n 16 ./program ..."
     command.add_argument(
-        "-o", "--output", metavar="FILE", help="the trace (default: the program's name and .trace)"
+        "-o", "--output", metavar="FILE", help="write the trace to FILE (default: PROGRAM.trace)"
     )
     command.add_argument(
-        "--mpi", help="the program's MPI, where it loads one at run time: openmpi, mpich or an mpicxx's path"
+        "--mpi", help="MPI of a program that loads it at run time: openmpi, mpich or the path of an mpicxx"
     )
     command.add_argument(
         "--state",
         metavar="DIR",
-        help="where ranks write while they run, a folder that all nodes see (default: where FILE is)",
+        help="folder for temporary files of the ranks, shared by all nodes (default: that of FILE)",
     )
     _started(command)
     command.add_argument("--dry-run", action="store_true", help="print the command only")
-    command.epilog = (
-        "The program is not compiled again, and its output and its exit code stay its own. More ranks than "
-        "cores are no matter: computation is recorded as each rank's own processor time. `kiviat run --on "
-        "simulated:MACHINE --replay FILE` replays it."
+    _examples(
+        command,
+        "  kiviat trace -- mpirun -n 16 ./a                            record a program\n"
+        "  kiviat run --on simulated:altix-bx2 --replay a.trace        replay it on a modelled machine\n",
+        "The program runs without recompiling, and keeps its output and exit code. There may be more\n"
+        "ranks than cores: the trace records the processor time of each rank.",
     )
 
 
@@ -400,9 +426,12 @@ def _started(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--on",
         metavar="WHERE",
-        help="start the program there: emulated:4x2,rate=1Gbit; slurm within a job (default: as it says)",
+        help="where to start the program: emulated:4x2,rate=1Gbit, or slurm within a job (default: as its "
+        "own command does)",
     )
-    command.add_argument("--place", metavar="HOW", help="blocked, cyclic, plane:K or file:FILE")
+    command.add_argument(
+        "--place", metavar="HOW", help="order of ranks on nodes: blocked, cyclic, plane:K or file:FILE"
+    )
     command.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
 
 
@@ -411,60 +440,71 @@ def _speed(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
         "--speed",
         type=float,
         metavar="RATIO",
-        help="with --replay: a core of the machine over one of the recording, such as 0.4; inf: computing "
-        "takes no time (default: the ratio of their DGEMM rates)",
+        help="with --replay: speed of a core of the machine relative to one of the recording, such as 0.4; "
+        "inf: "
+        "computing takes no time (default: the ratio of their DGEMM rates)",
     )
 
 
 def _show(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "run", nargs="?", default="last", metavar="RUN", help=f"{_NAME}; or a profile or a trace"
+        "run",
+        nargs="?",
+        default="last",
+        metavar="RUN",
+        help=f"run: {_NAME}; or the file of a profile or a trace",
     )
-    command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="only these")
-    command.add_argument("--percentiles", action="store_true", help="P90 and P99 where every call was timed")
-    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="show these benchmarks only")
+    command.add_argument(
+        "--percentiles", action="store_true", help="also show P90 and P99 if each call was timed"
+    )
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _report(command: argparse.ArgumentParser) -> None:
-    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=f"{_NAME}; or a profile")
+    command.add_argument(
+        "runs", nargs="*", default=["last"], metavar="RUN", help=f"runs: {_NAME}; or the file of a profile"
+    )
     command.add_argument(
         "-o",
         "--output",
         default="report.html",
         type=_PAGE,
         metavar="FILE",
-        help="(default: report.html)",
+        help="write the page to FILE (default: report.html)",
     )
 
 
 def _balance(command: argparse.ArgumentParser) -> None:
-    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=_NAME)
+    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=f"run: {_NAME}")
     command.add_argument(
         "-o",
         "--output",
         default="balance.html",
         type=_PAGE,
         metavar="FILE",
-        help="(default: balance.html)",
+        help="write the page to FILE (default: balance.html)",
     )
     command.add_argument(
         "--with",
         dest="with_systems",
         nargs="+",
         metavar="SYSTEM",
-        help="published systems beside them: all, none, or a part of a name, such as sx-8 "
-        "(default: the largest published values where there is one run)",
+        help="compare with published systems: all, none, or part of a name, such as sx-8 "
+        "(default: with one run, the largest published values)",
     )
-    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     command.set_defaults(**dict.fromkeys(_RULES.values(), "auto"))
     command.add_argument(
         "--rules",
         action=_Rules,
         metavar="[RULE=]WHAT",
-        help="auto, keep or drop what small machines do not measure well: small=WHAT for the ratios of what "
-        "the whole machine does together, of machines of at most 1 Tflop/s; few-nodes=WHAT for the random "
-        "ring bandwidth of machines of fewer than 8 nodes; WHAT alone for both; may be repeated (default: "
-        "auto, that is drop where other runs have more)",
+        help="keep or drop ratios that favour small machines: small=WHAT for ratios over the whole machine, "
+        "if "
+        "HPL reaches at most 1 Tflop/s; few-nodes=WHAT for the random ring bandwidth, on fewer than 8 nodes; "
+        "WHAT alone for both; WHAT is keep, drop or auto; may be repeated (default: auto, which drops "
+        "them if "
+        "only some of the runs are so small)",
     )
 
 
@@ -493,66 +533,96 @@ class _Rules(argparse.Action):
 
 
 def _scaling(command: argparse.ArgumentParser) -> None:
-    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=_NAME)
+    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=f"run: {_NAME}")
     command.add_argument(
-        "--benchmark", action="append", default=[], metavar="BENCH", help="only this; may be repeated"
+        "--benchmark",
+        action="append",
+        default=[],
+        metavar="BENCH",
+        help="show this benchmark only; may be repeated",
     )
-    command.add_argument("--metric", help="rate, time, … (default: rate, or what a benchmark has instead)")
+    command.add_argument(
+        "--metric", help="metric to show: rate, time, … (default: rate, or the benchmark's main metric)"
+    )
     kind = command.add_mutually_exclusive_group()
     kind.add_argument(
-        "--strong", dest="kind", action="store_const", const="strong", help="the same problem on all ranks"
+        "--strong",
+        dest="kind",
+        action="store_const",
+        const="strong",
+        help="show strong scaling only: the same total problem",
     )
     kind.add_argument(
-        "--weak", dest="kind", action="store_const", const="weak", help="as much for each rank as before"
+        "--weak",
+        dest="kind",
+        action="store_const",
+        const="weak",
+        help="show weak scaling only: the same problem per rank",
     )
-    command.add_argument("--at", metavar="N,N", help="what the laws say of these numbers of ranks")
-    command.add_argument("-o", "--output", type=_PAGE, metavar="FILE.html", help="write a page, too")
-    command.add_argument("--format", choices=_FORMATS, default="table")
-    command.epilog = (
-        "Strong and weak scaling are told apart by the sizes in the records; runs of one machine with "
-        "different numbers of ranks belong together."
+    command.add_argument("--at", metavar="N,N", help="predict these numbers of ranks by the scaling laws")
+    command.add_argument(
+        "-o", "--output", type=_PAGE, metavar="FILE.html", help="also write a page to FILE.html"
+    )
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
+    _examples(
+        command,
+        "  kiviat run lj -n 1,2,4,8     measure the same program on several numbers of ranks\n"
+        "  kiviat scaling last          show its efficiency\n"
+        "  kiviat scaling A B --weak    combine two runs of one machine\n",
+        "The problem sizes in the records tell strong from weak scaling. Runs of one machine with\n"
+        "different numbers of ranks form one series.",
     )
 
 
 def _compare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("a", metavar="RUN", help=f"A: {_NAME}")
-    command.add_argument("b", metavar="RUN", help="B, which is judged by A")
-    command.add_argument("--metric", help="time, bandwidth, … (default: time, or what a case has instead)")
+    command.add_argument("a", metavar="RUN", help=f"A, the baseline: {_NAME}")
+    command.add_argument("b", metavar="RUN", help="B, the run to judge")
     command.add_argument(
-        "--threshold", type=float, metavar="PCT", help="smallest change that matters, in %% (default: 2)"
+        "--metric", help="metric to compare: time, bandwidth, … (default: time, or the case's main metric)"
     )
-    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.add_argument(
+        "--threshold", type=float, metavar="PCT", help="ignore changes smaller than PCT %% (default: 2)"
+    )
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _export(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", nargs="?", default="last", metavar="RUN", help=_NAME)
+    command.add_argument("run", nargs="?", default="last", metavar="RUN", help=f"run: {_NAME}")
     command.add_argument(
-        "-o", "--output", type=_written("export"), metavar="FILE", help="(default: standard output)"
+        "-o",
+        "--output",
+        type=_written("export"),
+        metavar="FILE",
+        help="write to FILE (default: standard output)",
     )
     command.add_argument(
         "--format",
         choices=("csv", "json", "parquet", "openmetrics"),
-        help="(default: by the name of the file, else csv)",
+        help="format of the output (default: by the suffix of FILE, else csv)",
     )
     command.add_argument(
         "--what",
         choices=("summaries", "metrics", "samples"),
         default="summaries",
-        help="over all launches, of each launch, or every sample (default: summaries)",
+        help="rows to write: summaries over all launches, metrics of each launch, or every sample "
+        "(default: summaries)",
     )
 
 
 def _sql(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "query", metavar="QUERY", help="for example: select benchmark, count(*) from records group by 1"
+        "query", metavar="QUERY", help="query, such as: select benchmark, count(*) from records group by 1"
     )
     command.add_argument(
-        "--run", action="append", metavar="RUN", help=f"only this run, may be repeated: {_NAME}"
+        "--run", action="append", metavar="RUN", help=f"query this run only; may be repeated: {_NAME}"
     )
     command.add_argument(
-        "--unsafe", action="store_true", help="let the query read and write files, attach, install, set"
+        "--unsafe",
+        action="store_true",
+        help="allow queries that read or write files, attach databases, install extensions or change "
+        "settings",
     )
-    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _ingest(command: argparse.ArgumentParser) -> None:
@@ -564,9 +634,9 @@ def _ingest(command: argparse.ArgumentParser) -> None:
         "log.lammps",
     )
     command.add_argument(
-        "-n", "--ranks", type=int, help="number of ranks, where the output does not tell (OSU)"
+        "-n", "--ranks", type=int, help="number of ranks, if the output does not contain it (OSU)"
     )
-    command.add_argument("--machine", metavar="NAME", help="the machine it was measured on")
+    command.add_argument("--machine", metavar="NAME", help="name of the machine that produced the output")
     command.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the run (default: $KIVIAT_RUNS or ./runs)"
     )
@@ -574,91 +644,133 @@ def _ingest(command: argparse.ArgumentParser) -> None:
 
 def _cluster(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
-    up = actions.add_parser("up", help="make one, and keep it")
+    up = actions.add_parser("up", help="start a cluster that stays up")
     up.add_argument("spec", metavar="SPEC", help="NODESxSLOTS[,rate=…][,delay=…], such as 4x2,rate=1Gbit")
-    up.add_argument("--name", help="what to call it (default: a name of its own)")
-    status = actions.add_parser("status", help="show the clusters there are")
-    status.add_argument("--format", choices=_FORMATS, default="table")
-    down = actions.add_parser("down", help="take one down")
-    down.add_argument("name", nargs="?", metavar="NAME", help="(default: the only one)")
-    ceiling = actions.add_parser("ceiling", help="measure up to which rate links can be believed here")
-    ceiling.add_argument("--format", choices=_FORMATS, default="table")
+    up.add_argument("--name", help="name of the cluster (default: a generated name)")
+    status = actions.add_parser("status", help="list the clusters that are up")
+    status.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
+    down = actions.add_parser("down", help="stop a cluster")
+    down.add_argument("name", nargs="?", metavar="NAME", help="cluster to stop (default: the only one)")
+    ceiling = actions.add_parser(
+        "ceiling", help="measure the highest link rate that this computer can emulate accurately"
+    )
+    ceiling.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _model(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
     shown = actions.add_parser("list", help="list the modelled machines")
-    shown.add_argument("--format", choices=_FORMATS, default="table")
-    show = actions.add_parser("show", help="show what is known, assumed and unknown of one, and its network")
-    show.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
+    shown.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
+    show = actions.add_parser(
+        "show", help="show known, fitted, assumed and unknown numbers of a machine, and its network"
+    )
+    show.add_argument("machine", metavar="MACHINE", help=_MACHINE)
     picture = _written("picture", "SVG", ".svg")
-    show.add_argument("-o", "--output", type=picture, metavar="FILE.svg", help="draw its network instead")
-    show.add_argument("--format", choices=_FORMATS, default="table")
-    fit = actions.add_parser("fit", help="make a machine file of the ping-pongs of a run")
-    fit.add_argument("runs", nargs="+", metavar="RUN", help=f"near and far pairs, in one run or two: {_NAME}")
+    show.add_argument(
+        "-o", "--output", type=picture, metavar="FILE.svg", help="draw the network to FILE.svg instead"
+    )
+    show.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
+    fit = actions.add_parser("fit", help="make a machine file from the ping-pongs of a run")
+    fit.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help=f"runs with pairs within and between nodes, one or two: {_NAME}",
+    )
     made = _written("machine file", "TOML", ".toml")
-    fit.add_argument("-o", "--output", type=made, required=True, metavar="FILE.toml", help="the machine file")
-    fit.add_argument("--nodes", type=int, metavar="N", help="how many the machine has (default: those seen)")
-    fit.add_argument("--link", metavar="RATE", help='of a cable, as "12.5 GB/s" (default: the best seen)')
-    fit.add_argument("--flops", metavar="RATE", help='of a core, as "4 Gflop/s" (default: assumed)')
-    fit.add_argument("--core-memory-bandwidth", metavar="RATE", help="of one core (default: assumed)")
-    fit.add_argument("--memory-bandwidth", metavar="RATE", help="of a node (default: assumed)")
-    predict = actions.add_parser("predict", help="simulate the cases of a run, beside what it measured")
-    predict.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
-    predict.add_argument("run", nargs="?", default="last", metavar="RUN", help=_NAME)
-    predict.add_argument("--format", choices=_FORMATS, default="table")
-    check = actions.add_parser("check", help="compare a model with the rows it was fitted to")
-    check.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
+    fit.add_argument(
+        "-o",
+        "--output",
+        type=made,
+        required=True,
+        metavar="FILE.toml",
+        help="write the machine file to FILE.toml",
+    )
+    fit.add_argument("--nodes", type=int, metavar="N", help="number of nodes (default: those of the runs)")
+    fit.add_argument(
+        "--link",
+        metavar="RATE",
+        help='bandwidth of a cable, such as "12.5 GB/s" (default: the best measured)',
+    )
+    fit.add_argument(
+        "--flops", metavar="RATE", help='arithmetic rate of a core, such as "4 Gflop/s" (default: assumed)'
+    )
+    fit.add_argument(
+        "--core-memory-bandwidth", metavar="RATE", help="memory bandwidth of one core (default: assumed)"
+    )
+    fit.add_argument(
+        "--memory-bandwidth", metavar="RATE", help="memory bandwidth of a node (default: assumed)"
+    )
+    predict = actions.add_parser("predict", help="simulate the cases of a run and compare with its results")
+    predict.add_argument("machine", metavar="MACHINE", help=_MACHINE)
+    predict.add_argument("run", nargs="?", default="last", metavar="RUN", help=f"run: {_NAME}")
+    predict.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
+    check = actions.add_parser("check", help="compare a model with the published rows it was fitted to")
+    check.add_argument("machine", metavar="MACHINE", help=_MACHINE)
     validate = actions.add_parser("validate", help="compare models with all other published rows")
-    validate.add_argument("machines", nargs="*", metavar="MACHINE", help="(default: all)")
     validate.add_argument(
-        "--sensitivity", action="store_true", help="vary each assumed number by a quarter; takes long"
+        "machines", nargs="*", metavar="MACHINE", help="machines to validate (default: all)"
+    )
+    validate.add_argument(
+        "--sensitivity", action="store_true", help="also vary each assumed number by a quarter (slow)"
     )
     validate.add_argument("--write", action="store_true", help="write docs/reference/validation.md")
 
 
 def _place(command: argparse.ArgumentParser) -> None:
     command.usage = (
-        "kiviat place PROFILE --nodes 4x8 [-o FILE] [--emit LAUNCHER] [--verify --on WHERE -- mpirun ...]"
+        "kiviat place [OPTION]... PROFILE\n"
+        "       kiviat place [OPTION]... PROFILE --verify --on WHERE -- mpirun ..."
+    )
+    _examples(
+        command,
+        "  kiviat place a.profile --nodes 4x8                         place ranks on 4 nodes of 8 slots\n"
+        "  kiviat place a.profile --nodes 4x8 -o a.place              write the placement\n"
+        "  kiviat place a.profile --nodes 4x8 -o hosts --emit slurm   write it for srun\n",
     )
     command.add_argument(
         "profile",
         metavar="PROFILE",
-        help="what `kiviat profile` wrote, or a run of NAS programs on a simulated machine",
+        help="file of `kiviat profile`, or a run of NAS programs on a simulated machine",
     )
-    command.add_argument("--case", metavar="CASE", help="of a run that has several")
-    onto = command.add_argument_group("where to")
+    command.add_argument("--case", metavar="CASE", help="case to place, if the run has several")
+    onto = command.add_argument_group("target")
     onto.add_argument(
-        "--nodes", metavar="NxS", help="nodes x slots of each: 4x8; or nodes x sockets x slots: 4x2x4"
-    )
-    onto.add_argument(
-        "--machine", metavar="MACHINE", help="a modelled machine, or its file: its network, sockets and cores"
+        "--nodes", metavar="NxS", help="nodes x slots on each: 4x8; or nodes x sockets x slots: 4x2x4"
     )
     onto.add_argument(
-        "--hosts", metavar="LIST", help="the nodes' names: a,b,c, or a file of them (default: n1, n2, …)"
+        "--machine",
+        metavar="MACHINE",
+        help="modelled machine, or a machine file, whose network, sockets and cores to use",
+    )
+    onto.add_argument(
+        "--hosts", metavar="LIST", help="names of the nodes: a,b,c, or a file with them (default: n1, n2, …)"
     )
     onto.add_argument(
         "--bind",
         choices=("core",),
-        help="a core for each rank, those that talk most on one socket (default: none)",
+        help="bind each rank to a core; ranks that exchange most share a socket (default: none)",
     )
-    how = command.add_argument_group("how")
+    how = command.add_argument_group("method")
     how.add_argument(
         "--objective",
         choices=("bytes", "max-link", "hop-bytes"),
         default="bytes",
-        help="what there is to be little of: bytes between nodes, bytes on the worst link, bytes times the "
-        "cables that they cross (default: bytes)",
+        help="minimize the bytes between nodes (bytes), the bytes on the busiest link (max-link), or bytes "
+        "times "
+        "cables crossed (hop-bytes) (default: bytes)",
     )
     how.add_argument(
         "--compare-with",
         action="append",
         default=[],
         metavar="HOW",
-        help="show this placement too: plane:K or file:FILE; may be repeated",
+        help="also show this placement: plane:K or file:FILE; may be repeated",
     )
-    how.add_argument("--no-scotch", action="store_true", help="leave Scotch's mapping out, if it is there")
-    what = command.add_argument_group("what becomes of it")
+    how.add_argument(
+        "--no-scotch", action="store_true", help="do not try Scotch's mapping, even if Scotch is installed"
+    )
+    what = command.add_argument_group("results")
     what.add_argument(
         "-o",
         "--output",
@@ -669,51 +781,66 @@ def _place(command: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--emit",
         metavar="LAUNCHER",
-        help="FILE as this launcher reads it, and the words that it needs: slurm, or openmpi5, for example",
+        help="write FILE in the format of this launcher, such as slurm or openmpi5, and print its command "
+        "line",
     )
-    what.add_argument("--format", choices=_FORMATS, default="table")
-    trial = command.add_argument_group("trying it")
-    trial.add_argument("--verify", action="store_true", help="run the program after -- under each placement")
+    what.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
+    trial = command.add_argument_group("trial runs")
     trial.add_argument(
-        "--on", metavar="WHERE", help="there: emulated:4x2,rate=1Gbit; slurm within a job; native"
+        "--verify",
+        action="store_true",
+        help="run the program after -- with each placement and compare their times",
     )
-    trial.add_argument("--repeat", type=int, default=3, metavar="N", help="so often each (default: 3)")
-    trial.add_argument("--timeout", type=float, metavar="S", help="end a run that takes longer than that")
+    trial.add_argument(
+        "--on", metavar="WHERE", help="where to run: emulated:4x2,rate=1Gbit, slurm within a job, or native"
+    )
+    trial.add_argument(
+        "--repeat", type=int, default=3, metavar="N", help="run each placement N times (default: 3)"
+    )
+    trial.add_argument(
+        "--timeout", type=float, metavar="S", help="end a run that takes longer than S seconds"
+    )
     _mpi(trial)
 
 
 def _what_if(command: argparse.ArgumentParser, replays: bool) -> None:
-    command.add_argument("machine", metavar="MACHINE", help="a machine's name, or a file")
+    command.add_argument("machine", metavar="MACHINE", help=_MACHINE)
     command.add_argument(
-        "benchmarks", nargs="*" if replays else "+", metavar="BENCH", help="what to simulate on both"
+        "benchmarks",
+        nargs="*" if replays else "+",
+        metavar="BENCH",
+        help="benchmarks to simulate on both machines",
     )
-    command.add_argument("--replay", metavar="TRACE", help="instead: what `kiviat trace` recorded")
+    command.add_argument(
+        "--replay", metavar="TRACE", help="replay a recording of `kiviat trace` instead of benchmarks"
+    )
     _speed(command)
     command.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="PLACE=VALUE",
-        help="a change: nic.bandwidth=2x, topology.hop=+10%%, mpi.network.latency='0.5 us', nodes=128, "
+        help="change the machine: nic.bandwidth=2x, topology.hop=+10%%, mpi.network.latency='0.5 us', "
+        "nodes=128, "
         "topology=dragonfly, radix=64; may be repeated",
     )
-    command.add_argument("-n", "--ranks", help="ranks: 8, or nodes x ranks on each: 8x2")
+    command.add_argument("-n", "--ranks", help="number of ranks: 8; or nodes x ranks on each: 8x2")
     command.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
     command.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
-    command.add_argument("--place", metavar="HOW", help="ranks to nodes: blocked, cyclic or plane:K")
-    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.add_argument("--place", metavar="HOW", help="order of ranks on nodes: blocked, cyclic or plane:K")
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _runs(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _host(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--format", choices=_FORMATS, default="table")
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _completion(command: argparse.ArgumentParser) -> None:
-    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell to complete in")
 
 
 # All but what-if, whose arguments depend on whether it replays a trace.
