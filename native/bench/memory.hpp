@@ -1,4 +1,4 @@
-// How much memory a kernel takes on each rank.
+// Memory of a kernel on each rank.
 #pragma once
 
 #include <cmath>

@@ -23,7 +23,8 @@ struct Case {
   std::optional<std::int64_t> bytes() const;
 };
 
-// Whether `key` is a control, common to all benchmarks; every other word of a case is one of its axes.
+// Returns whether `key` is a control, common to all benchmarks; every other word of a case is one of its
+// axes.
 bool is_control(std::string_view key);
 
 // Reads `ID BENCHMARK key=value...`; nothing for blank lines and comments.

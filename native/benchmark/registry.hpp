@@ -32,9 +32,9 @@ constexpr RankRule pairs() { return {2, 0, 2}; }
 constexpr RankRule powers_of_two() { return {.numbers = RankRule::Of::powers_of_two}; }
 constexpr RankRule squares() { return {.numbers = RankRule::Of::squares}; }
 
-// How a benchmark is sampled: in batches (point to point), call by call (collectives), round trip by round
-// trip, or call by call with computation beside it (non-blocking collectives). A study has a procedure of its
-// own, made of many measurements, and reports quantities of its own (b_eff, patterns, overhead).
+// Sampling of a benchmark: in batches (point to point), call by call (collectives), round trip by round trip,
+// or call by call with overlapping computation (non-blocking collectives). A study follows its own procedure
+// of many measurements, and reports its own metrics (b_eff, patterns, overhead).
 enum class Sampling { batched, per_call, round_trips, overlapped, study };
 
 struct Quantity {
@@ -48,20 +48,20 @@ struct Headline {
   int place = 99;
 };
 
-// How the size of a problem is counted, which tells strong scaling from weak: by a number of Trial::number, a metric or
-// an axis. "class" is an axis that names it; "ranks": there is nothing in it but these.
+// The measure of a problem's size, which distinguishes strong scaling from weak: a number of Trial::number, a
+// metric or an axis. "class" is an axis that names the size; with "ranks" it depends on their number alone.
 struct ProblemSize {
   std::string counts, words = {};  // words say it in a report: {} is the number, {,} has commas
   double power = 1;                // of the number, that memory grows with
   bool each = false;               // of one rank's problem, not of all ranks' together
 };
 
-// Of programs whose time is told phase by phase, in the order of their tables.
+// Phases of a program that reports its time by phase, in the order of its tables.
 struct PhaseNames {
   std::vector<std::string> computation, communication;
 };
 
-// Of studies that have a message size: short, medium and long ones.
+// Default sizes of studies that have a message size: short, medium and long messages.
 constexpr const char* study_sizes = "1024,65536,1048576";
 
 struct Traits {
@@ -79,8 +79,8 @@ struct Traits {
   std::vector<Quantity> reports = {};  // of a study; the first one stands for it
   double nominal_s = 0;                // of a study: about how long it takes
   std::vector<Axis> axes = {};
-  // Where reports show it. Sections are those of src/kiviat/report/study/sections.py, or a new one; empty: that of
-  // timed messages, and none of a study.
+  // Section of reports: one of src/kiviat/report/study/sections.py, or a new one. Empty stands for that of
+  // timed messages, or for none if this is a study.
   std::string section = {};
   int place = 0;              // among the benchmarks of the section; 0: after the others, by name
   bool tabled = true;         // of a study: a table of the section has its quantities, as no figure does

@@ -1,4 +1,4 @@
-// What a person or a script reads when the program runs by itself.
+// Output for readers and scripts when the program runs without Kiviat.
 #pragma once
 
 #include <memory>

@@ -276,7 +276,8 @@ int run(const Options& options) {
   return failed;
 }
 
-// Whether this is rank 0, or alone, as far as the launcher's environment tells before MPI has started.
+// Returns whether this is rank 0, or the only one, according to the launcher's environment, before MPI has
+// started.
 bool speaks_for_all() {
   for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";

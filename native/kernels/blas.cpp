@@ -47,7 +47,8 @@ void bind(Blas& blas, void* gemm_address, void* trsm_address) {
   };
 }
 
-// How a library decorates its names: SciPy's builds begin with scipy_, those with integers of 64 bits end in 64_.
+// Decoration of a library's names: SciPy's builds begin with scipy_, those with integers of 64 bits end in
+// 64_.
 struct Naming {
   const char *before, *after;
   std::string of(const char* name) const { return std::string(before) + name + after; }
@@ -80,7 +81,7 @@ void* reload_if_misled(void* library, const char* file, const Naming& naming) {
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-// What it is called, and how its threads are told their number.
+// Finds the library's name, and its function that sets the number of threads.
 void introduce(Blas& blas, void* library, const Naming& naming) {
   if (const auto config = function<const char*()>(library, naming.of("openblas_get_config"))) {
     std::istringstream words(config());
@@ -107,7 +108,7 @@ void introduce(Blas& blas, void* library, const Naming& naming) {
   }
 }
 
-// Whether `file` is a BLAS, and which.
+// Loads `file` into `blas`; false if it is not a BLAS.
 bool load(const char* file, Blas& blas) {
   void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!library) return false;

@@ -20,7 +20,7 @@ struct Blas {
   // B <- inverse(L) B, where L is m x m, lower triangular with ones on its diagonal, and B is m x n.
   std::function<void(std::int64_t m, std::int64_t n, const double* l, std::int64_t ldl, double* b, std::int64_t ldb)>
       trsm;
-  // Of its own; empty where it cannot be told.
+  // Sets the number of the library's own threads; empty if it has no function for that.
   std::function<void(int threads)> set_threads;
 
   std::string words() const { return name + ", " + path; }

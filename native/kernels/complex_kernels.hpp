@@ -8,15 +8,15 @@ namespace kiviat {
 
 using Complex = std::complex<double>;
 
-// Whether what is written will be read soon; if not it goes to memory past the cache, where the processor can do that,
-// without being read from there before.
+// When written data is read again. Data that is read late goes to memory with non-temporal stores if the
+// processor has them, without reading the lines first.
 enum class Reuse { soon, late };
 
 // `runs` runs of `length` elements, whose beginnings lie as far apart as is said.
 struct Runs {
   std::int64_t runs, length, from_distance, to_distance;
 };
-// What is copied next time begins at `next`: it is fetched meanwhile, if not null.
+// If `next` is not null, prefetches from there what will be copied next.
 void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, const Complex* next = nullptr);
 
 // Row i of the result is column i of `from`, of `count` columns and `rows` rows.

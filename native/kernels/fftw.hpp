@@ -38,7 +38,7 @@ struct Transforms {
   std::int64_t in_stride, in_distance, out_stride, out_distance;
 };
 
-// How long the planner may try. What it tries overwrites the data.
+// Effort of the planner. A measured plan overwrites the data.
 enum class Planning { measured, estimated };
 
 class LocalFft {
@@ -51,7 +51,8 @@ class LocalFft {
   LocalFft& operator=(LocalFft&& other) noexcept;
 
   explicit operator bool() const { return plan_ != nullptr; }
-  // Of any memory that is aligned like that of the plan, as complex numbers are; in place if the plan was.
+  // Transforms any memory with the alignment of the plan's, as complex numbers have; in place if the plan
+  // was.
   void operator()(Complex* in, Complex* out) const { fftw_->execute_(plan_, in, out); }
 
  private:

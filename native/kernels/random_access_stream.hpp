@@ -25,7 +25,7 @@ struct Part {
   std::uint64_t first, count, mask;
 };
 
-// What was done to a part.
+// Counts of the updates applied to a part.
 struct Tally {
   std::uint64_t sum = 0;     // of all updates that came, whether they were meant for it or not
   std::int64_t strayed = 0;  // updates that were not

@@ -10,7 +10,7 @@ namespace kiviat {
 
 struct StreamKernels {
   const char* stores;  // what kind
-  // Of `count` elements, a multiple of 8. All arrays begin at a multiple of 64 bytes.
+  // Loops over `count` elements, a multiple of 8. All arrays begin at a multiple of 64 bytes.
   void (*copy)(double* to, const double* from, std::size_t count);
   void (*scale)(double* to, const double* from, double factor, std::size_t count);
   void (*add)(double* to, const double* one, const double* other, std::size_t count);

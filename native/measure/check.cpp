@@ -1,4 +1,4 @@
-// What a trial checks outside the timed region: that every payload arrives, before and after sampling.
+// Checks of a trial outside the timed region: every payload must arrive, before and after sampling.
 #include <algorithm>
 #include <sstream>
 

@@ -22,7 +22,7 @@ void Trial::study(const std::function<void()>& procedure) {
   for (const Quantity& quantity : benchmark_.traits.reports)
     add_metric(quantity.name, quantity.unit.c_str(), quantity.better.c_str(), false);
   procedure();
-  // What could not be had on this machine or by this number of ranks is absent, not 0.
+  // A metric that is unavailable on this machine or with this number of ranks is absent, not 0.
   std::erase_if(result_.metrics, [](const Metric& metric) { return metric.samples.count() == 0; });
   const bool nothing = result_.metrics.empty();
   if (kernels_) kernels_->finish(result_);

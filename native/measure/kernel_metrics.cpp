@@ -68,7 +68,7 @@ void KernelLog::before(std::string_view kernel) {
   if (found == kernels_.end())
     kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back(), carried_.emplace_back();
   if (counts_) instruments_.counter_source().prepare();
-  // What others still have to do is not of this kernel.
+  // Excludes the unfinished work of other ranks from this kernel.
   if (meets_ || interfaces_.reads()) assembly_.meet();
   interfaces_.before(at_);
   if (meets_ && leads_) instruments_.reader().start();

@@ -1,4 +1,4 @@
-// What is known of each kernel of a study: its time, its energy and its counters, apart from the others by name.
+// Time, energy and counters of each kernel of a study, by the kernel's name.
 #pragma once
 
 #include <optional>

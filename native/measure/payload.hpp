@@ -1,7 +1,7 @@
-// What messages carry, so that a lost, swapped or damaged one is noticed.
+// Payload of messages, built so that lost, swapped or damaged ones are detected.
 //
-// Every byte is a function of seed, sender and position. Before a checked call the receive buffer is
-// filled with the complement of what should arrive: even a single byte that never came is seen.
+// Every byte is a function of seed, sender and position. Before a checked call the receive buffer is filled
+// with the complement of what should arrive, so that a single missing byte shows.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 namespace kiviat {
 namespace {
 
-// How calls are started together.
+// The common start of calls.
 struct Starts {
   bool window;      // at agreed moments; otherwise after a barrier
   double length_s;  // from one moment to the next
@@ -27,8 +27,9 @@ struct Starts {
   }
 };
 
-// What a rank notes of a call, on its own clock. Everything else is worked out when the block is over: what a rank does
-// between a call and the next barrier decides who leaves that one first, and so how long short calls take.
+// A rank's record of a call, on its own clock. All other figures are computed after the block: work between a
+// call and the next barrier would decide which rank leaves that barrier first, and so change the time of
+// short calls.
 struct Call {
   double start_s, end_s, late_s;
 };

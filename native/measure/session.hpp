@@ -1,4 +1,4 @@
-// What is common to all cases of one launch.
+// State that all cases of a launch share.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// What a benchmark sees: its communicator, its axes, its buffers, and the samplers.
+// Interface of a benchmark: its communicator, axes, buffers and samplers.
 #pragma once
 
 #include <mpi.h>
@@ -78,7 +78,8 @@ class Trial {
   void expects_sum(Buffer& buffer, std::size_t elements, std::size_t first = 0);
   // For operations without payload: a check of its own, true if all is well. Collective.
   void check_by(std::function<bool()> check) { custom_check_ = std::move(check); }
-  // Whether nobody leaves `operation` before everybody has entered it, one rank being late. Collective.
+  // Returns whether `operation` synchronizes: no rank leaves it before a rank that is delayed has entered.
+  // Collective.
   bool separates(const std::function<void()>& operation);
 
   // --- sampling: one of these, once ----------------------------------------------------------------
@@ -136,7 +137,7 @@ class Trial {
   // Within a study: the verdict of a check of its own, which every rank has for itself and says in words where it is
   // bad. The first rank's words that are go into the result. Collective; true if all is well everywhere.
   bool confirm(bool good, const std::string& reason);
-  // Whether every call takes as long as the next, so that one is enough (mode once).
+  // Returns whether all calls take equally long, so that one is enough (mode once).
   bool deterministic() const { return result_.mode == "once"; }
   // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Ranks
   // whose operation does nothing are `idle` and sleep meanwhile. Collective.

@@ -11,7 +11,7 @@
 
 namespace kiviat::counters {
 
-// Of one kernel on one rank, over the repetitions in which it was not idle.
+// Counts of one kernel on one rank, over the repetitions in which the rank was not idle.
 struct Counted {
   std::array<double, counter_names.size()> sums{};
   std::array<int, counter_names.size()> times{};
@@ -20,7 +20,7 @@ struct Counted {
   bool has_traffic = false;
 
   void add(const Counts& counts);
-  // Of a repetition; NaN where it was not counted.
+  // Mean per repetition; NaN if it was not counted.
   double mean(std::size_t name) const;
 };
 

@@ -25,7 +25,7 @@ std::string in_words(double number) {
   return text;
 }
 
-// Of one source and one kernel; `trouble` says why not.
+// Energy of one kernel by one source; `trouble` says why it is unknown.
 double joules_of(const Source& source, const Spent& spent, std::size_t at, std::string& trouble) {
   const auto& joules = spent.joules[at];
   if (joules && *joules > 0 && spent.seconds >= least_renewals * source.renewed_s) return *joules;
@@ -241,7 +241,7 @@ void tell(Result& result, const std::vector<Kernel>& kernels, const std::vector<
       for (std::size_t k = 0; k < kernels.size(); ++k) by_source.at({k, at}) = parts[at].joules[k];
     add_table(result, std::move(by_source));
   }
-  // What one node has of something, another one may not have.
+  // Nodes may have different sources.
   std::string words = accounts.front().words;
   for (std::size_t node = 1; node < accounts.size(); ++node)
     if (accounts[node].words != accounts.front().words) words += "; on " + nodes[node] + ' ' + accounts[node].words;

@@ -15,7 +15,7 @@
 
 namespace kiviat::energy {
 
-// What a node or each of its sockets is said to take, as in "115/node".
+// Declared power of a node or of each of its sockets, as in "115/node".
 struct Watts {
   double watts;
   bool per_socket;
@@ -48,15 +48,15 @@ class Reader {
   int stop_[2] = {-1, -1};  // a pipe: closing one end ends the watch at once
 };
 
-// What a kernel took in all its repetitions.
+// Energy of a kernel over all its repetitions.
 struct Spent {
   double seconds = 0;                              // between the readings
   std::vector<std::optional<double>> joules = {};  // of each source
   std::vector<std::string> trouble = {};
 };
 
-// Of one node: joules and watts of each kernel (NaN where unknown), those of its sources, and how this is known, in
-// words.
+// Energy of one node: joules and watts of each kernel (NaN if unknown), those of its sources, and a
+// description of how they were obtained.
 struct Account {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   std::string words;

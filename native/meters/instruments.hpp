@@ -1,4 +1,4 @@
-// What this process reads energy and counters with, from the first kernel on that is measured.
+// The energy sources and counters of this process, opened by the first kernel that is measured.
 #pragma once
 
 #include <memory>

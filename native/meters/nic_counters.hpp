@@ -1,4 +1,4 @@
-// What leaves nodes by the network interface that KIVIAT_INTERFACE names, in each kernel of a study.
+// Bytes that leave nodes by the network interface that KIVIAT_INTERFACE names, in each kernel of a study.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,10 @@
 
 namespace kiviat {
 
-// Bytes of frames with their headers, as Linux counts them, whoever sent them: of messages where all that leave a node
-// leave by this interface, and nobody else uses it. That is so on emulated clusters, whose launches name theirs;
-// elsewhere nobody knows, and whoever does names it. The lowest rank of each node reads.
+// Bytes of frames with their headers, as Linux counts them, from every sender. They are those of messages if
+// all messages that leave a node use this interface and no other traffic does. This holds on emulated
+// clusters, whose launches name the interface; on other machines the user must name it. The lowest rank of
+// each node reads.
 class InterfaceLog {
  public:
   explicit InterfaceLog(const Assembly& assembly);  // collective

@@ -6,7 +6,7 @@
 
 namespace kiviat {
 
-// Of a kernel on one rank.
+// Cost of a kernel on one rank.
 struct Cost {
   double flops = 0;
   double bytes = 0;  // to and from memory

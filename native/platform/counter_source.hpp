@@ -14,8 +14,8 @@ inline constexpr std::array counter_names = {"instructions",           "cycles",
                                              "stalled_cycles_backend", "llc_loads",    "llc_load_misses",
                                              "cache_references",       "cache_misses", "l2_misses"};
 
-// What was counted, and in what share of the time: where there are more counters than the processor has room for they
-// take turns, and the value is scaled to the whole time.
+// A count, and the share of time in which it was counted. If the processor has too few counters, they take
+// turns, and the value is scaled to the whole time.
 struct Count {
   double value = NAN, share = 1;
 };
@@ -44,7 +44,7 @@ class CounterSource {
 // `root` is that of /sys and /proc.
 std::unique_ptr<CounterSource> open_counters(const std::string& root = "/");
 
-// Where nothing can be counted.
+// For systems without counters.
 class NoCounters final : public CounterSource {
  public:
   explicit NoCounters(std::string why) : why_(std::move(why)) {}

@@ -1,4 +1,4 @@
-// What tells the energy of a node: counters of joules, and meters of watts that have to be looked at again and again.
+// Sources of a node's energy: counters of joules, and meters of watts that must be polled.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 
 namespace kiviat::energy {
 
-// Of what a source tells the energy. Parts of a node add up; what is within another one, or who knows where, stands
-// aside.
+// The part of a node that a source covers. Parts of a node add up; a source within another one, or of unknown
+// extent, is reported aside.
 enum class Covers { node, part, aside };
 
 class Source {

@@ -1,4 +1,4 @@
-// Where a rank runs: what its node, its processors and its memory are.
+// Location of a rank: its node, processors and memory.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@ struct Place {
   int pid;
 };
 
-// Of this rank. Two ranks share a node if theirs are equal.
+// Location of this rank. Two ranks share a node if their `node` is equal.
 Place place();
 std::string node();
 
@@ -26,13 +26,13 @@ std::size_t last_level_cache_bytes();
 // Memory for messages; null where there is none.
 void* allocate(std::size_t bytes);
 void release(void* memory);
-// Whether messages carry what was put into them. A simulator need not move them.
+// Returns whether messages carry their payload. A simulator need not move it.
 bool carries_payload();
 
-// What links let pass at once, when they have been idle, is there again when this returns; a simulator needs to be
-// told.
+// Lets idle links refill their token buckets before it returns; a simulator needs to be told.
 void rest();
-// How many calls in a row use that up, as far as short messages can; 0 where the first call is like all others.
+// Number of successive calls that use up the token buckets, as far as short messages can; 0 if the first call
+// is like all others.
 int settling_calls();
 
 }  // namespace kiviat::host

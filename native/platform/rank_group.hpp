@@ -15,7 +15,7 @@ class Assembly {
   // Collective over `comm`, which is not copied.
   explicit Assembly(MPI_Comm comm);
 
-  // Whether it uses no messages, so that what is measured needs no communicator of its own.
+  // Returns whether the group sends no messages, so that measured code needs no separate communicator.
   static bool silent();
   // Returns when all have called it. Ranks that are idle sleep meanwhile, and leave processor and memory
   // to the others; then all say whether they are.
@@ -24,9 +24,9 @@ class Assembly {
   MPI_Comm comm() const { return comm_; }
   // The greatest value of all ranks.
   double most(double value) const;
-  // What rank 0 has there, to all.
+  // Broadcasts from rank 0.
   void tell(void* data, std::size_t bytes) const;
-  // What each rank has there, one after the other, to `all` of rank 0.
+  // Gathers the data of each rank, in order, into `all` of rank 0.
   void gather(const void* mine, std::size_t bytes, void* all) const;
 
  private:

@@ -10,20 +10,20 @@
 
 namespace kiviat {
 
-// A machine that is there makes them all. A modelled one, where messages carry nothing, makes the first, whereupon time
-// passes and messages are counted as if the others did what the last of these do: for a program with hundreds of steps
-// that is the difference between seconds and minutes of simulation.
+// Real machines run every pass. Simulated machines without payload run the first passes; then time passes and
+// messages are counted as if the others repeated the last of these. For a program with hundreds of steps this
+// saves minutes of simulation.
 class Alike {
  public:
-  // Of a model's passes `filling` are made until pipelines are full, and `watched` for the others to follow.
+  // Of the passes of a simulation, `filling` fill the pipelines, and the others repeat the next `watched`.
   Alike(MPI_Comm comm, std::int64_t passes, std::int64_t filling = 16, std::int64_t watched = 16);
 
   std::int64_t made() const { return made_; }  // how many passes are made
-  // Whether those that are left out are to be as the passes from this one on: what they do has settled.
+  // Returns whether `pass` is the first of those that the passes left out are assumed to repeat.
   bool settled(std::int64_t pass) const { return made_ < passes_ && pass == settled_; }
   void watch();
-  // How many times what was done since watch() is to be added for those that are left out; for time and messages it is
-  // done. Collective.
+  // Returns how many times to add what was done since watch() for the passes left out; time and messages are already
+  // adjusted. Collective.
   double leave_out();
   std::string words() const;  // empty where none is left out
 

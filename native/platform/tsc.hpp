@@ -15,8 +15,9 @@
 
 namespace kiviat::clock {
 
-// Whether the processor's time stamp counter runs at one rate on all cores and in all states: the processor says so,
-// and the kernel has not fallen back on a clock outside of it, as it does when the cores' counters disagree.
+// Returns whether the processor's time stamp counter runs at one rate on all cores and in all states: the
+// processor reports it, and the kernel has not fallen back on another clock, as it does if the cores'
+// counters disagree.
 inline bool counter_is_a_clock() {
 #ifdef KIVIAT_HAS_TSC
   unsigned a = 0, b = 0, c = 0, d = 0;

@@ -1,5 +1,5 @@
-// Which MPI the headers belong to. The library that is really loaded says so itself
-// (MPI_Get_library_version); a disagreement between the two is the launcher's to report.
+// MPI that the headers belong to. The loaded library identifies itself (MPI_Get_library_version); the
+// launcher reports a mismatch.
 #pragma once
 
 #include <mpi.h>

@@ -21,10 +21,10 @@ class Pieces {
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
 
-  // Whether this process does it; then it fills in the values, on all ranks alike.
+  // Returns whether this process computes the piece; it then fills in the values on all ranks.
   bool mine(std::size_t piece) const;
   std::span<double> values(std::size_t piece) const { return {results_ + piece * values_, values_}; }
-  // Whether it does all of them.
+  // Returns whether this process computes all pieces.
   bool leads() const;
   // Afterwards all values are there, in the process that goes on. Collective; throws if another was lost.
   void collect();

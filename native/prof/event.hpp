@@ -14,7 +14,8 @@
 
 namespace kiviat::prof {
 
-// How the wrappers of calls speak to this event (c_calls.cpp, fortran_calls.cpp): as calls.hpp says.
+// Interface between the wrappers of calls (c_calls.cpp, fortran_calls.cpp) and this event, as calls.hpp
+// defines it.
 #define KIVIAT_BEFORE(before, ...) before
 #define KIVIAT_AFTER(after, ...) after
 #define KIVIAT_PASSED(kind, name) name

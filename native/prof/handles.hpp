@@ -1,4 +1,4 @@
-// What Fortran has for C's handles and addresses; converted only where somebody needs it.
+// Fortran's forms of C's handles and addresses, converted only when needed.
 #pragma once
 
 #include <mpi.h>

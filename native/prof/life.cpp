@@ -1,4 +1,4 @@
-// How a process begins to count, and ends.
+// Start and end of profiling in a process.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Whether a library of ours is preloaded in all ranks.
+// Agreement on whether Kiviat's library is preloaded in all ranks.
 #pragma once
 
 namespace kiviat::prof {

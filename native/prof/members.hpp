@@ -1,4 +1,4 @@
-// Who belongs to a communicator or a window: their ranks in the world, and how far away they are.
+// Members of a communicator or a window: their world ranks and their distance.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// What ranks counted, in few bytes: those of one, and the file of all (merge.hpp says what is in it).
+// Compact storage of counts: those of one rank, and the file of all (merge.hpp describes it).
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ using Bytes = std::vector<unsigned char>;
 
 // Texts that are equal on all ranks `tells` one of them.
 Bytes packed(const State& state, bool tells);
-// What words mean, in JSON, with a line feed at the end.
+// Description of the words, in JSON, with a line feed at the end.
 std::string description();
 // FOLDER/world-HOST-PID.profile of what `packed` gave of each rank, in their order; `header` is anybody's. `more` is
 // what else its second line says, `,"name":value`. False where it cannot be written.

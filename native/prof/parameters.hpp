@@ -1,10 +1,11 @@
-// What a kind of parameter (calls.hpp) is: in C, in C with larger counts (MPI 4), in Fortran, and for the event.
+// Types of each kind of parameter (calls.hpp): in C, in C with large counts (MPI 4), in Fortran, and in the
+// event.
 #pragma once
 
 #include <mpi.h>
 
 #include "prof/handles.hpp"
-// What is made of calls: the profiler's event, or the recorder's.
+// The event of calls: the profiler's or the recorder's.
 #include KIVIAT_EVENT
 
 namespace kiviat::prof {

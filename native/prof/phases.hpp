@@ -1,5 +1,5 @@
-// What the machine counts phase by phase: hardware counters of this rank, and energy of its node where this rank reads
-// it. For those who ask for it (KIVIAT_COUNTERS): each MPI_Pcontrol then takes some system calls.
+// Counts by phase: hardware counters of this rank, and energy of its node if this rank reads it. They are
+// optional (KIVIAT_COUNTERS), because each MPI_Pcontrol then takes some system calls.
 #pragma once
 
 #include <memory>

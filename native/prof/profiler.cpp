@@ -108,7 +108,7 @@ void Profiler::take(State* room, const Where& mine, const std::string& program) 
 
 namespace {
 
-// Where this thread's last call ended; 0 before its first one.
+// End of this thread's last call; 0 before its first one.
 #ifdef KIVIAT_SIMULATED
 std::uint64_t seen_until;
 bool began;

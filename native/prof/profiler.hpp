@@ -1,4 +1,4 @@
-// What this process counts, and how it begins and ends.
+// Counts of this process, from its start to its end.
 #pragma once
 
 #include <mpi.h>
@@ -98,7 +98,7 @@ struct Profiler {
     else
       word += value;
   }
-  // Where a call of this phase is counted; the last slot takes all that found none.
+  // Slot of a call in this phase; calls that find no free slot share the last one.
   Slot& slot(Call call) {
     const std::uint8_t found = slot_of[state->header.phase][static_cast<int>(call)].load(std::memory_order_relaxed);
     return found ? state->slots[found - 1] : new_slot(call);

@@ -15,9 +15,9 @@ inline constexpr const char* format = "kiviat.profile/2";
 
 using Word = std::uint64_t;
 
-// How far a message goes. What a rank sends to itself, or to nobody, does not leave it, and file I/O is no message. Of
-// ranks that may run on several sockets nobody knows whether they share one. The later, the farther: time goes to the
-// farthest that a call has to do with.
+// Distance of a message. What a rank sends to itself or to MPI_PROC_NULL stays inside, and file I/O is no
+// message. If ranks may run on several sockets, the distance is unknown. Values increase with distance: time
+// counts for the farthest rank that a call involves.
 enum Distance : int { itself, same_socket, same_node, unknown, other_node, distances };
 // Sizes 0, 1, 2–3, 4–7, …; the last one has all that are larger.
 inline constexpr int size_classes = 36;

@@ -1,4 +1,4 @@
-// Where this process runs, and what its node's network has carried. Without MPI.
+// Location of this process, and traffic of its node's network. Works without MPI.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct Where {
   std::string host, node_name;
   std::uint64_t node;
   std::string cpus;
-  // That of all processors it may run on; -1 if these are on several, or nobody knows.
+  // Socket of all processors on which this process may run; -1 if there are several, or it is unknown.
   std::int64_t socket;
   // Of the node.
   int sockets;

@@ -57,7 +57,7 @@ struct Result {
   std::string tables_json() const;
   std::string notes_json() const;
   std::string numbers_json() const;
-  // What was said under that name before is replaced.
+  // Replaces an earlier note of the same name.
   void note(std::string_view name, std::string words);
   void number(std::string_view name, double value);
 };

@@ -13,7 +13,7 @@ class Bucket {
   Bucket(double bytes, double packet_bytes, double bytes_per_s)
       : bytes_(bytes), packet_bytes_(packet_bytes), bytes_per_s_(bytes_per_s), left_(bytes) {}
 
-  // How many bytes of a message that comes now pass at once.
+  // Returns how many bytes of a message that arrives now pass without waiting.
   double let_pass(double bytes, double now_s) {
     left_ = std::min(bytes_, left_ + bytes_per_s_ * (now_s - last_s_));
     last_s_ = now_s;

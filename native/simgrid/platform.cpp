@@ -189,7 +189,7 @@ class Machine : public routing::NetZoneImpl {
     while (!like.moving.empty() && like.moving.front().first < like.received) arrives(like.moving.front().second);
   }
 
-  // What the sending rank pays.
+  // Time that the sending rank pays.
   double send_s(double bytes, const s4u::Host* from, const s4u::Host* to) {
     const Segment& segment = segment_of(bytes, from, to);
     const double seconds = send_s(segment, bytes), busy_s = busy_for_s(from);
@@ -230,7 +230,7 @@ class Machine : public routing::NetZoneImpl {
     under_way_[flow] = {ends, &like};
     for (kiviat::UnderWay* of : ends) of->begin(s4u::Engine::get_clock());
   }
-  // How long a rank is still busy with what it has sent last.
+  // Time for which a rank is still busy with its last message.
   double busy_for_s(const s4u::Host* core) const {
     const auto found = busy_until_s_.find(core);
     return found == busy_until_s_.end() ? 0 : std::max(0.0, found->second - s4u::Engine::get_clock());
@@ -249,7 +249,7 @@ class Machine : public routing::NetZoneImpl {
     return 0;
   }
 
-  // What a flow gets of links that nobody else uses; it may cross one several times.
+  // Rate of a flow on idle links; it may cross a link several times.
   static double narrowest(const std::vector<s4u::Link*>& links) {
     double rate = INFINITY;
     for (const s4u::Link* link : links)

@@ -8,7 +8,7 @@
 
 namespace kiviat {
 
-// How long at least one of several messages was under way: those that overlap count once.
+// Time during which at least one of several messages was in flight: overlapping ones count once.
 class UnderWay {
  public:
   void begin(double now_s) {

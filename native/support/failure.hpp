@@ -11,7 +11,7 @@ struct Skip : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What the user asked for makes no sense: what, the value seen, what to do.
+// The user's request is invalid. The message says what is wrong, the value seen, and what to do.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -85,7 +85,7 @@ void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type
   if (!on(operation, comm)) return;
   recorder.stream.number(static_cast<Word>(root.value));
   const bool is_root = recorder.comm(comm.value)->rank == root.value;
-  // What is counted for each of the others at the root: what it receives of a gather, what it sends of a scatter.
+  // Counts of each other rank at the root: what the root receives in a gather, or sends in a scatter.
   const bool first = operation == Operation::gather ? !is_root : is_root;
   first ? part(count, type) : part(count_there, type_there);
   maybe(requests);

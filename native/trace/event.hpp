@@ -226,7 +226,7 @@ class Event {
   void tell_matched();
   void leave();
   void remote(Operation operation, Win win, Number target, Count count, Type type, Requests requests);
-  // What goes to each neighbour, or comes from it, in bytes: the same, or counts of a type, or of types.
+  // Bytes that go to each neighbour or come from it: equal, or by counts of one type, or by counts and types.
   struct Parts {
     std::int64_t same = 0;
     const Counts* counts = nullptr;

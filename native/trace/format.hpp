@@ -94,7 +94,7 @@ enum class Operation : std::uint8_t {
 inline constexpr int most_operations = 64;
 static_assert(static_cast<int>(Operation::count) <= most_operations);
 
-// Of ranks and tags: who there is not, and any.
+// Special values of ranks and tags: MPI_PROC_NULL (or no colour) and wildcards.
 inline constexpr std::int64_t nobody = -1, any = -2;
 inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 
@@ -138,7 +138,7 @@ struct Header {
   Counted counted[most_operations];
 };
 
-// Where the description begins, and the stream.
+// Offsets of the description and of the stream.
 inline constexpr std::size_t description_at = 8192, stream_at = 65536;
 static_assert(sizeof(Header) <= description_at);
 

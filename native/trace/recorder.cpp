@@ -38,7 +38,7 @@ bool is_mine() {
   return mine;
 }
 
-// What happened since the last call.
+// Records the computation since the last call.
 void note_computation() {
   const double gap_s = clock::now() - recorder.left_s;
   if (gap_s < at_once_s) {
@@ -97,7 +97,7 @@ void know_the_world() {
 
 void in_child() { recorder.recording = false; }
 
-// What a reading of the clock of processor time takes of it: the least, as of undisturbed ones.
+// Processor time that one reading of its clock takes: the minimum, that of undisturbed readings.
 std::int64_t cost_of_clock() {
   std::int64_t least = INT64_MAX;
   for (int time = 0; time < 64; ++time) {

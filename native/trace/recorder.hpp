@@ -1,4 +1,4 @@
-// What this process records: its stream, and the small numbers of its communicators, windows and requests.
+// Recording of this process: its stream, and the small numbers of its communicators, windows and requests.
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// What each collective sends, and what must arrive where: one layout serves its blocking form, its
-// non-blocking one and the one with counts. `bytes` is a block of one rank (or pair), or a whole vector.
+// Data that each collective sends, and where it must arrive. One layout serves the blocking form, the
+// non-blocking form and the one with counts. `bytes` is a block of one rank (or pair), or a whole vector.
 #pragma once
 
 #include <algorithm>
@@ -71,8 +71,8 @@ inline Blocks alltoall_blocks(Trial& t) {
   return blocks;
 }
 
-// What the v forms want: equal counts as in IMB, blocks without gaps. To be made before the blocks,
-// so that displacements beyond an int are noticed before memory is asked for.
+// Counts of the v forms: equal as in IMB, blocks without gaps. Build them before the blocks, so that
+// displacements beyond an int are noticed before memory is allocated.
 struct EqualCounts {
   explicit EqualCounts(const Trial& t) : counts(t.ranks(), t.count()) {
     Trial::fitting((t.ranks() - 1) * t.bytes(), "B before the last block");

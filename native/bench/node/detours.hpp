@@ -1,5 +1,5 @@
-// What is taken from a processor that repeats a fixed quantum of work: M. Sottile and R. Minnich, "Analysis of
-// microbenchmarks for performance tuning of clusters", IEEE Cluster 2004. The arithmetic alone.
+// Time that a processor loses while it repeats a fixed quantum of work: M. Sottile and R. Minnich, "Analysis
+// of microbenchmarks for performance tuning of clusters", IEEE Cluster 2004. The arithmetic alone.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace kiviat {
 
-// Of quanta that follow each other without a pause, against `least_s`, the time of one that nothing interrupted.
+// Detours of back-to-back quanta, relative to `least_s`, the time of an uninterrupted quantum.
 struct Detours {
   double share;  // of the time: the mean quantum over the least one, less 1
   double worst_s;

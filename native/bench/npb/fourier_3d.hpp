@@ -157,7 +157,7 @@ class Fourier3d {
   // Elements of a message between ranks of a column, on the way back.
   std::int64_t message() const { return shape_.z_part() * rows_of_chunk() * shape_.x_part(); }
   std::int64_t block_elements() const { return width_ * std::max(shape_.ny, shape_.nz); }
-  // Where a rank writes the elements for member `to` of its line. Its own part is not sent.
+  // The place to which a rank writes the elements for member `to` of its line. Its own part is not sent.
   static Complex* place_for(const Line& line, int to, Complex* sent, Complex* own, std::int64_t each) {
     return to == line.me ? own : sent + to * each;
   }

@@ -126,8 +126,8 @@ class OneSided {
     }
   }
 
-  // Whether one call moves what it should. A target of a passive epoch knows by the barriers when the others are done,
-  // with the operations that were timed and with this one.
+  // Returns whether one call moves the right data. The target of a passive epoch learns from barriers when
+  // the others have finished the timed operations and this one.
   bool arrives(Operation operation, Check check) {
     trial_.together();
     mine_.rewind();

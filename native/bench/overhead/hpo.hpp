@@ -1,5 +1,5 @@
-// What hpo_send and hpo_recv share: rank r of the first half is timed against rank r + P/2 of the second, all pairs at
-// once; the slowest timed rank counts.
+// Common parts of hpo_send and hpo_recv: rank r of the first half is timed against rank r + P/2 of the
+// second, all pairs at once; the slowest timed rank counts.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Who talks to whom and with what: common to several point-to-point benchmarks.
+// Partners and messages that several point-to-point benchmarks share.
 #pragma once
 
 #include "measure/trial.hpp"

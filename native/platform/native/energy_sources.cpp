@@ -1,6 +1,6 @@
-// Where a node's energy can be read: RAPL by the kernel's powercap, hwmon's sensors, Cray's pm_counters, GPUs by NVML,
-// and a file for everything else (IPMI, Slurm, a meter in the rack), which an agent of the site keeps up to date. The
-// files are documented in the kernel's Documentation/power/powercap/powercap.rst and
+// Sources of a node's energy: RAPL by the kernel's powercap, hwmon's sensors, Cray's pm_counters, GPUs by
+// NVML, and for everything else (IPMI, Slurm, a meter in the rack) a file that an agent of the site keeps up
+// to date. The files are documented in the kernel's Documentation/power/powercap/powercap.rst and
 // Documentation/hwmon/sysfs-interface.rst, the functions in NVIDIA's NVML API Reference Guide.
 #include "platform/energy_sources.hpp"
 
@@ -133,7 +133,7 @@ void add_rapl(const fs::path& root, Found& found) {
       continue;
     }
     const double range_uj = number_in(zone / "max_energy_range_uj").value_or(0);
-    // What psys covers is for the maker of the board to say.
+    // The maker of the board decides what psys covers.
     found.sources.push_back(counter(package  ? "package"
                                     : memory ? "dram"
                                              : "platform",

@@ -77,7 +77,7 @@ GlobalClock::Estimate GlobalClock::offset_to_parent(int parent) {
     MPI_Recv(&theirs, 1, MPI_DOUBLE, parent, tag, leaders_, MPI_STATUS_IGNORE);
     const double received = local_();
     if (received - sent < best.trip_s) {
-      // Of that moment, not of the end of all trips: until then clocks have drifted on.
+      // The offset holds at the time of this round trip, not at the end of all: clocks drift meanwhile.
       best = {0.5 * (sent + received), theirs - 0.5 * (sent + received), received - sent};
     }
   }

@@ -66,9 +66,9 @@ std::size_t available_memory_bytes() {
   return kibibytes ? kibibytes * 1024 : SIZE_MAX;
 }
 
-// What tells nodes apart: hosts by name, and containers or emulated nodes on one host by the namespace in
-// which they share memory. MPI_Comm_split_type would do, but some launchers take each line of a host file
-// for a node.
+// Identifies a node: hosts by name, and containers or emulated nodes on one host by the namespace of their
+// shared memory. MPI_Comm_split_type is not used because some launchers take each line of a host file for a
+// node.
 std::string node_identity(const char* host) {
   char shared_memory[64] = {};
   if (readlink("/proc/self/ns/ipc", shared_memory, sizeof shared_memory - 1) < 0) shared_memory[0] = 0;

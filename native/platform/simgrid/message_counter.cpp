@@ -20,7 +20,7 @@ MessageCounter::MessageCounter(const Assembly& assembly) {
   host->get_data<Sent>()->counted = true;
   const void* mine = host;
   assembly.gather(&mine, sizeof mine, places_.data());
-  // Of ranks that share a core nobody knows whose a message is.
+  // If ranks share a core, their messages cannot be told apart.
   std::vector<const void*> sorted = places_;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) places_.clear();

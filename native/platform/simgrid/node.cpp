@@ -1,4 +1,5 @@
-// Where a simulated rank runs: on a core of a modelled node. The platform (simgrid/platform.cpp) says which.
+// Location of a simulated rank: a core of a modelled node, which the platform (simgrid/platform.cpp)
+// describes.
 #include "platform/node.hpp"
 
 #include <smpi/smpi.h>
@@ -19,7 +20,7 @@ const char* property(const char* name) {
 
 std::size_t bytes_property(const char* name) { return std::strtoull(property(name), nullptr, 10); }
 
-// Whether payload is moved, and looked at: dearer by far.
+// Returns whether payload is moved and checked, which is far more expensive.
 bool verifying() {
   const char* asked = std::getenv("KIVIAT_VERIFY");
   return asked && *asked == '1';
@@ -45,8 +46,7 @@ std::size_t memory_share_bytes(MPI_Comm) { return bytes_property("memory_bytes")
 
 std::size_t last_level_cache_bytes() { return bytes_property("cache_bytes"); }
 
-// Where nobody looks at payload, all buffers of all ranks lie in one place, and the simulator does not copy what lies
-// in such a place.
+// Without payload checks, all buffers of all ranks share one place, which the simulator does not copy.
 void* allocate(std::size_t bytes) {
   if (verifying()) return std::malloc(bytes);
   static void* place = nullptr;

@@ -103,7 +103,7 @@ bool Pieces::leads() const { return shares_->all_mine; }
 
 void Pieces::collect() {
   assembly_.meet();
-  // Whoever comes first does it for all ranks of this process.
+  // The first rank of this process to arrive does it for all.
   if (shares_->mine != SIZE_MAX) _exit(0);
   if (shares_->lost) throw std::runtime_error("a process of the simulation was lost");
 }

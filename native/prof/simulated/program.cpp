@@ -1,4 +1,5 @@
-// What simulated programs of ours tell the profiler, by name: they run without it too.
+// Interface by which Kiviat's simulated programs report to the profiler. Functions are looked up by name, so
+// that programs run without it too.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +17,7 @@ struct Replacement {
 };
 std::array<Replacement, 4> replacements{};
 
-// Whether a word is a sum of what happened; the others are names, or the longest of all.
+// Returns whether a word is a sum; the others are names or maxima.
 bool is_sum(std::size_t at) {
   constexpr std::size_t slots = offsetof(State, slots) / sizeof(Word), groups = offsetof(State, groups) / sizeof(Word);
   constexpr std::size_t slot = sizeof(Slot) / sizeof(Word), group = sizeof(Group) / sizeof(Word);

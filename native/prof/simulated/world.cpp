@@ -64,7 +64,7 @@ class World {
     std::map<std::string, int> nodes;
     for (Place& place : places_) {
       if (!place.host) continue;
-      // Of a platform that is not ours each host is a node.
+      // On platforms that Kiviat did not build, each host is a node.
       const char* const node = property(place.host, "node");
       place.node = nodes.emplace(*node ? node : place.host->get_cname(), static_cast<int>(nodes.size())).first->second;
       if (const char* const socket = property(place.host, "socket"); *socket) place.socket = std::atol(socket);

@@ -44,7 +44,7 @@ MPI_Comm in_order(Comm& comm, const std::vector<int>& actors) {
   return kiviat::sim::part(comm, ranks);
 }
 
-// Whoever comes first finds out.
+// The first rank to arrive computes them.
 Members& members_of(Comm& comm) {
   std::vector<int> actors = kiviat::sim::actors_of(comm);
   const auto [found, first] = known.try_emplace(actors);

@@ -23,7 +23,7 @@ int allreduce__rab_rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
 namespace colls {
 
-// What SMPI's collectives are: the algorithms of the selector.
+// SMPI's collectives, as the selector chose them.
 extern int (*barrier)(MPI_Comm);
 extern int (*bcast)(void*, int, MPI_Datatype, int, MPI_Comm);
 extern int (*reduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
@@ -125,7 +125,7 @@ bool is_predefined(MPI_Op op) {
   return std::ranges::find(all, op) != std::end(all);
 }
 
-// Of MPICH 4: SMPI's selector has the rule of 3, whose short messages end at 2048 bytes.
+// Allreduce of MPICH 4; SMPI's selector follows version 3, whose short messages end at 2048 bytes.
 int allreduce_of_mpich(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(comm->size())));
   const bool halves = bytes_of(count, type) > short_allreduce_bytes && is_predefined(op) && count >= power;

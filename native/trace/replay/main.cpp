@@ -97,8 +97,8 @@ void watch_memory() {
   }).detach();
 }
 
-// What no rank can check by itself, such as calls of ranks that do not fit together, SimGrid asserts, or does not
-// survive.
+// Errors that a single rank cannot detect, such as calls of ranks that do not match, make SimGrid assert or
+// crash.
 void give_up(int) {
   constexpr std::string_view words =
       "kiviat-replay: the simulator gives up: calls of ranks do not fit together, or want more memory than there is\n";

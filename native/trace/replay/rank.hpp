@@ -110,7 +110,7 @@ class Rank {
   Word bytes(Word count, Word size);
   MPI_Datatype element(Word size);
   MPI_Op operation(bool commutes) const { return commutes ? commuting_ : ordered_; }
-  // Where the request of the call goes; null where it blocks.
+  // Address of the call's request; null if the call blocks.
   MPI_Request* pending();
   Pending& slot(Word number) { return requests_[number]; }
   void put_comm(Word number, MPI_Comm comm);
