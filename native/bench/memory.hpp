@@ -26,8 +26,8 @@ inline void refuse_more_than_available(const Trial& t, const std::string& what, 
   if (!host::carries_payload()) return;
   const double bytes = t.worst(own_bytes);
   if (const double share = available_to_each(t); bytes > share)
-    throw Skip(what + " takes " + std::to_string(std::llround(bytes)) + " B per rank, more than the " +
-               std::to_string(std::llround(share)) + " B available to each");
+    throw Skip(what + " needs " + std::to_string(std::llround(bytes)) + " B per rank, but only " +
+               std::to_string(std::llround(share)) + " B are available to each; give a smaller problem");
 }
 
 // Bytes on each rank, equal on all of them. Collective.
@@ -54,7 +54,7 @@ inline std::int64_t memory_of(const Trial& t) {
 inline HugePages pages_of(const Trial& t, std::size_t bytes) {
   HugePages pages(bytes);
   if (const double missing = t.worst(pages ? 0 : static_cast<double>(bytes)); missing > 0)
-    throw Skip(std::to_string(std::llround(missing)) + " B per rank could not be had: give less memory");
+    throw Skip("cannot allocate " + std::to_string(std::llround(missing)) + " B on each rank: give a smaller memory=");
   return pages;
 }
 

@@ -60,8 +60,8 @@ std::optional<Case> parse_case(const std::string& line, int line_number) {
   std::istringstream words(line);
   Case parsed;
   if (!(words >> parsed.id) || parsed.id[0] == '#') return std::nullopt;
-  const std::string where = "cases line " + std::to_string(line_number) + ": ";
-  if (!(words >> parsed.benchmark)) throw UsageError(where + "no benchmark after '" + parsed.id + "'");
+  const std::string where = "cases file, line " + std::to_string(line_number) + ": ";
+  if (!(words >> parsed.benchmark)) throw UsageError(where + "a benchmark must follow the case '" + parsed.id + "'");
   for (std::string word; words >> word;) {
     const auto equals = word.find('=');
     if (equals == 0 || equals == std::string::npos)
@@ -81,13 +81,15 @@ std::vector<std::int64_t> parse_sizes(std::string_view text) {
     for (int power = 0; power < 63; ++power)
       if (const std::int64_t size = std::int64_t{1} << power; size >= low && size <= high) sizes.push_back(size);
     if (sizes.empty())
-      throw UsageError("sizes '" + std::string(text) + "': no power of two lies there; give 0, 1, 2, 4, ... or a list");
+      throw UsageError("sizes '" + std::string(text) +
+                       "': the range contains no power of two; widen it, or give a list such as 3,5");
     return sizes;
   }
   for (std::size_t begin = 0; begin <= text.size();) {
     const auto comma = std::min(text.find(',', begin), text.size());
     sizes.push_back(to_integer(text.substr(begin, comma - begin), "size"));
-    if (sizes.back() < 0) throw UsageError("size " + std::to_string(sizes.back()) + " is negative");
+    if (sizes.back() < 0)
+      throw UsageError("message size " + std::to_string(sizes.back()) + " is negative; give 0 or more bytes");
     begin = comma + 1;
   }
   return sizes;

@@ -215,8 +215,8 @@ std::vector<const Benchmark*> find_benchmarks(std::string_view name) {
     if (meant) found.push_back(&benchmark);
   }
   if (found.empty())
-    throw UsageError("no benchmark is called '" + std::string(name) + "'" +
-                     (nearest ? "; nearest is '" + nearest->name + "'" : "") + "; --list shows all");
+    throw UsageError("unknown benchmark '" + std::string(name) + "'" +
+                     (nearest ? "; did you mean '" + nearest->name + "'?" : ";") + " --list shows all");
   return found;
 }
 
@@ -225,7 +225,7 @@ const Benchmark& find_benchmark(std::string_view name) {
   if (found.size() == 1) return *found.front();
   std::string names;
   for (const Benchmark* benchmark : found) names += (names.empty() ? "" : ", ") + benchmark->name;
-  throw UsageError("'" + std::string(name) + "' means several benchmarks: give one of " + names);
+  throw UsageError("benchmark name '" + std::string(name) + "' is ambiguous: give one of " + names);
 }
 
 Registration::Registration(const char* name, void (*run)(Trial&), const char* path, Traits traits) {

@@ -31,24 +31,24 @@ constexpr const char* usage =
 Measures MPI communication. Benchmarks have the names of --list; IMB's and OSU's names work too.
 
   -m SIZES          message sizes in bytes: 8, 1,64,4096 or 1:4194304 (powers of two)
-                    [0:4194304, or those that a benchmark brings, see --describe]
+                    [0:4194304, or the benchmark's own default, see --describe]
   -i N              fixed number of iterations, as IMB and OSU do, instead of adaptive stopping
   -x N              warm-up iterations with -i
   --pallas2         back-to-back loops, as Pallas 2.2.1 timed collectives
   --sync KIND       start of timed calls: window (synchronised clocks) or barrier  [window]
   --target PCT      stop when the 95 % interval of the median is within +- PCT %  [2]
-  --budget S        stop a case after S seconds in any event  [1]
-  --ranks N         ranks that take part, the first N of the launch  [all]
-  --set AXIS=VALUE  an axis of the benchmark, see --describe; may be repeated
-  --seed N          of payload and permutations  [1]
-  --threads LEVEL   what MPI is asked for: single, or multiple for benchmarks whose ranks have several
-                    threads that communicate; it changes the times of all others too  [single]
+  --budget S        stop a case after S seconds even if the interval is wider  [1]
+  --ranks N         use the first N ranks of the launch  [all]
+  --set AXIS=VALUE  set an axis (parameter) of the benchmark, see --describe; may be repeated
+  --seed N          seed of payloads and random permutations  [1]
+  --threads LEVEL   MPI thread level to request: single, or multiple for benchmarks in which several threads
+                    of a rank communicate; multiple changes the times of other benchmarks too  [single]
   --format F        table, osu, imb, csv, json or jsonl, on rank 0's standard output  [table]
   --json FILE       results as JSON lines to FILE as well
 
-An option that none of the benchmarks uses is refused.
+An option that none of the benchmarks uses is an error.
 
-Exit code: 0 all went well, 1 a case failed, 2 the command line makes no sense.
+Exit code: 0 success, 1 a case failed, 2 invalid command line.
 )";
 
 struct Options {
@@ -66,9 +66,9 @@ void refuse_contradictions(const Options& options) {
     if (const auto found = options.given.find(option); found != options.given.end())
       throw UsageError(std::string(option) + " " + found->second + ": " + why + "; leave it out");
   };
-  if (adaptive) return without("-x", "without -i or --pallas2 a case warms up until it is warm");
+  if (adaptive) return without("-x", "without -i or --pallas2 the program chooses the number of warm-up iterations");
   for (const char* option : {"--target", "--budget"})
-    without(option, "with a fixed number of iterations a case ends after these");
+    without(option, "-i and --pallas2 fix the number of iterations, so no stopping rule applies");
 }
 
 // An option that does nothing is a mistake: at least one of the benchmarks has to use it.
@@ -151,7 +151,7 @@ Options parse(int argc, char** argv) {
   if (!options.cases.empty() && options.out.empty()) throw UsageError("--cases needs --out FILE for the results");
   const bool driven = !options.cases.empty();
   if (driven && !(options.names.empty() && options.words.empty() && options.given.empty()))
-    throw UsageError("--cases brings benchmarks and all their options; leave " +
+    throw UsageError("--cases FILE already names benchmarks and their options; leave " +
                      (!options.names.empty()   ? options.names.front()
                       : !options.given.empty() ? options.given.begin()->first
                                                : options.words.begin()->first) +
@@ -199,7 +199,7 @@ std::vector<std::string> read_cases(const std::string& path, const Session& sess
       length = static_cast<long>(text.size());
     }
   session.assembly.tell(&length, sizeof length);
-  if (length < 0) throw UsageError("cannot read cases from '" + path + "'");
+  if (length < 0) throw UsageError("cannot read the cases file '" + path + "'");
   text.resize(static_cast<std::size_t>(length));
   session.assembly.tell(text.data(), text.size());
 

@@ -35,10 +35,12 @@ Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
   // As many as there are, if the rule can do with them at all.
   const int natural = std::max(rule.most(world), std::min(world, rule.min));
   const Members members{spec.integer("ranks", natural), spec.integer("distance", 1)};
-  if (members.ranks < 1 || members.stride < 1) throw UsageError("ranks and distance must be at least 1");
+  if (members.ranks < 1 || members.stride < 1)
+    throw UsageError("ranks=" + std::to_string(members.ranks) + " distance=" + std::to_string(members.stride) +
+                     ": both must be at least 1");
   if (members.ranks > INT_MAX || members.stride > INT_MAX)
     throw UsageError("ranks=" + std::to_string(members.ranks) + " distance=" + std::to_string(members.stride) +
-                     ": no MPI has that many ranks");
+                     ": give at most " + std::to_string(INT_MAX));
   return members;
 }
 
@@ -65,7 +67,7 @@ Outcome run_case(const Case& spec, Session& session) {
     const Members members = members_of(spec, benchmark, session.size);
     outcome.ranks = static_cast<int>(members.ranks);
     if (members.last() >= session.size)
-      throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, the launch has " +
+      throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, but the launch has " +
                  std::to_string(session.size));
     member = members.contain(session.rank);
     if (Assembly::silent() && members.ranks == session.size) {

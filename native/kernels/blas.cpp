@@ -148,8 +148,8 @@ Blas find_blas() {
   if (const char* given = std::getenv("KIVIAT_BLAS"); given && *given) {
     if (load(given, blas)) return blas;
     const char* why = dlerror();
-    throw Skip(std::string("KIVIAT_BLAS=") + given + " is no BLAS with dgemm and dtrsm" +
-               (why ? std::string(": ") + why : "") + "; give the path of one, or leave it out");
+    throw Skip(std::string("KIVIAT_BLAS=") + given + " is not a BLAS library with dgemm and dtrsm" +
+               (why ? std::string(": ") + why : "") + "; give the path of one, or unset KIVIAT_BLAS");
   }
   constexpr std::array files = {
       "libopenblas.so.0",  "libopenblas.so", "libopenblasp.so.0",
@@ -160,8 +160,8 @@ Blas find_blas() {
   for (const char* file : files)
     if (load(file, blas)) return blas;
   throw Skip(
-      "no BLAS was found: install one (Debian and Ubuntu: apt install libopenblas0-pthread), or name one in "
-      "KIVIAT_BLAS");
+      "no BLAS library found: install one (Debian and Ubuntu: apt install libopenblas0-pthread), or give its path "
+      "in KIVIAT_BLAS");
 }
 
 }  // namespace kiviat

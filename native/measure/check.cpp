@@ -22,7 +22,7 @@ void Trial::refuse_missing_memory() {
     std::size_t wanted = 0;
     for (const auto& buffer : buffers_) wanted += buffer->total_bytes();
     throw Skip("buffers of " + std::to_string(static_cast<long long>(worst(static_cast<double>(wanted)))) +
-               " B per rank do not fit into the memory available");
+               " B per rank do not fit into the available memory; give a smaller message size or fewer ranks per node");
   }
   if (!host::carries_payload()) return;
   for (const auto& buffer : buffers_) buffer->touch();
@@ -49,7 +49,7 @@ void Trial::finish(const Operation& operation) {
     result_.reason = result_.check_reason;
   } else if (all_rank_ == 0 && result_.metrics.front().samples.count() == 0) {
     result_.outcome = "failed", result_.phase = "timing";
-    result_.reason = "no sample within the budget";
+    result_.reason = "no sample within the time budget (budget_s)";
   }
   result_.elapsed_s = clock::now() - started_s_;
 }
@@ -58,7 +58,7 @@ bool Trial::payload_arrives(const Operation& operation) {
   ++payload_seed_;  // what the last check left behind is wrong this time
   std::ostringstream wrong;
   if (custom_check_) {
-    if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not do what it is for";
+    if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not have the required effect";
   } else {
     for (const auto& buffer : buffers_) buffer->rewind();
     for (const Sent& sent : sent_)

@@ -11,7 +11,8 @@
 namespace kiviat {
 
 void Trial::study(const std::function<void()>& procedure) {
-  if (result_.mode == "pallas2") throw Skip("a study has loops of its own: leave mode=pallas2 out");
+  if (result_.mode == "pallas2")
+    throw Skip("mode=pallas2 does not apply to " + benchmark_.name + ", which has its own loops; leave it out");
   refuse_missing_memory();
   // References into both are handed out.
   result_.metrics.reserve(benchmark_.traits.reports.size());
@@ -29,7 +30,7 @@ void Trial::study(const std::function<void()>& procedure) {
   if (result_.check == "failed") {
     result_.outcome = "failed", result_.phase = "check", result_.reason = result_.check_reason;
   } else if (all_rank_ == 0 && nothing) {
-    result_.outcome = "failed", result_.phase = "timing", result_.reason = "the study found nothing";
+    result_.outcome = "failed", result_.phase = "timing", result_.reason = "the benchmark reported no value";
   }
   result_.elapsed_s = clock::now() - started_s_;
 }

@@ -133,7 +133,7 @@ void KernelLog::tell_energy(Result& result) {
       account.words = "declared: " + std::string(number) + " W per " + (declared_->per_socket ? "socket" : "node");
       if (declared_->per_socket && sockets_[node] == 0) {
         account.words = "unavailable: " + std::string(number) +
-                        " W per socket are declared, but how many sockets there are is unknown; declare watts per node";
+                        " W per socket are declared, but the number of sockets is unknown; declare watts per node";
         account.joules.assign(kernels_.size(), energy::Account::unknown), account.watts = account.joules;
         continue;
       }

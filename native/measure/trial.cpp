@@ -43,16 +43,16 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   if (group < 0 || (group > 0 && all_ranks_ % group != 0))
     throw UsageError("group=" + std::to_string(group) + " does not divide " + std::to_string(all_ranks_) + " ranks");
   if (group == 0 && spec.text("report", "worst") == "all")
-    throw UsageError("report=all tells of groups: give group=RANKS");
+    throw UsageError("report=all reports each group: give group=RANKS too");
   const int group_ranks = group ? static_cast<int>(group) : all_ranks_;
   if (!benchmark.traits.ranks.allows(group_ranks))
     throw Skip(benchmark.name + " needs " + benchmark.traits.ranks.text() + " ranks, not " +
                std::to_string(group_ranks));
   if (benchmark.traits.threads) refuse_fewer_threads();
   bytes_ = benchmark.traits.sized ? spec.integer("bytes", 0) : 0;
-  if (bytes_ < 0) throw UsageError("bytes=" + std::to_string(bytes_) + " is negative");
+  if (bytes_ < 0) throw UsageError("bytes=" + std::to_string(bytes_) + " is negative; give 0 or more");
   if (bytes_ % benchmark.traits.element_bytes != 0)
-    throw Skip(std::to_string(bytes_) + " B is no whole number of elements of " +
+    throw Skip("bytes=" + std::to_string(bytes_) + " is not a multiple of the element size, " +
                std::to_string(benchmark.traits.element_bytes) + " B");
 
   result_.metrics.reserve(16 + (group ? all_ranks_ / group : 0));  // references into it are handed out
@@ -66,14 +66,16 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   limits_.max_samples = static_cast<std::size_t>(std::max<std::int64_t>(1, spec.integer("max_samples", 1000)));
   iterations_ = spec.integer("iterations", default_iterations(bytes_));
   warmup_ = spec.integer("warmup", std::max<std::int64_t>(iterations_ / 10, 10));
-  if (iterations_ < 1 || warmup_ < 0) throw UsageError("iterations must be at least 1 and warmup at least 0");
+  if (iterations_ < 1 || warmup_ < 0)
+    throw UsageError("iterations=" + std::to_string(iterations_) + " warmup=" + std::to_string(warmup_) +
+                     ": iterations must be at least 1 and warmup at least 0");
   seed_ = static_cast<std::uint64_t>(spec.integer("seed", 1));
 
   if (benchmark.axis("root")) {
     const std::int64_t root = integer("root"), shift = spec.integer("shift", result_.mode == "pallas2" ? 1 : 0);
     if (root < 0 || root >= group_ranks)
-      throw UsageError("root=" + std::to_string(root) + " is none of the " + std::to_string(group_ranks) + " ranks");
-    if (shift < 0) throw UsageError("shift=" + std::to_string(shift) + " is negative");
+      throw UsageError("root=" + std::to_string(root) + " is not a rank: give 0 to " + std::to_string(group_ranks - 1));
+    if (shift < 0) throw UsageError("shift=" + std::to_string(shift) + " is negative; give 0 or more");
     root_ = static_cast<int>(root), shift_ = static_cast<int>(shift % group_ranks);
   }
 
@@ -91,7 +93,7 @@ void Trial::refuse_fewer_threads() const {
   MPI_Query_thread(&level);
   if (worst(level < MPI_THREAD_MULTIPLE) > 0)
     throw Skip(benchmark_.name +
-               " needs MPI_THREAD_MULTIPLE: start kiviat-bench with --threads multiple, and an MPI that provides it");
+               " needs MPI_THREAD_MULTIPLE: give --threads multiple, and use an MPI that supports that level");
 }
 
 Trial::~Trial() {
@@ -100,8 +102,8 @@ Trial::~Trial() {
 
 int Trial::fitting(std::int64_t number, std::string_view what) {
   if (number > INT_MAX)
-    throw Skip(std::to_string(number) + ' ' + std::string(what) + " exceeds what one MPI call can count (" +
-               std::to_string(INT_MAX) + ")");
+    throw Skip(std::to_string(number) + ' ' + std::string(what) + " exceed the largest count of one MPI call, " +
+               std::to_string(INT_MAX));
   return static_cast<int>(number);
 }
 
@@ -113,7 +115,7 @@ std::string Trial::text(std::string_view axis) const { return spec_.text(axis, b
 
 Buffer& Trial::buffer(std::size_t bytes) {
   if (!benchmark_.traits.buffers)
-    throw std::logic_error(benchmark_.name + " asks for a buffer, and declares that it has none");
+    throw std::logic_error(benchmark_.name + " requests a buffer but declares .buffers = false");
   const auto source = text("buffer") == "alloc_mem" ? Buffer::Source::alloc_mem : Buffer::Source::malloc;
   const std::size_t rotate = text("cache") == "off" ? 2 * session_.cache_bytes : 0;
   std::size_t left = session_.memory_share_bytes;

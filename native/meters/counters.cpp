@@ -52,8 +52,8 @@ void tell(Result& result, const std::vector<energy::Kernel>& kernels, const Gath
                             all.at({kernel, at, 2}) = most;
       }
     if (least_share < 0.995)
-      words += "; they took turns, each counted at least " + std::to_string(std::lround(100 * least_share)) +
-               " % of the time and is scaled";
+      words += "; counters were multiplexed: each ran at least " + std::to_string(std::lround(100 * least_share)) +
+               " % of the time and was scaled";
     result.tables.push_back(std::move(all));
     if (ranks <= most_ranks) result.tables.push_back(std::move(each));
   }

@@ -200,13 +200,13 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
     if (std::ranges::find(counted, at) == counted.end()) aside.push_back(sources[at]->origin);
   if (any) {
     found.words = "measured: " + join(origins, " + ");
-    if (!aside.empty()) found.words += "; beside it " + join(aside, ", ");
+    if (!aside.empty()) found.words += "; not in the sum: " + join(aside, ", ");
     if (!troubles.empty()) found.words += "; but " + join(troubles, ", ");
   } else if (!counted.empty()) {
     found.words = "unavailable: " + join(troubles, ", ");
   } else {
     found.words = "unavailable: " + join(reader.missing(), ", ");
-    if (!aside.empty()) found.words += "; what " + join(aside, ", ") + " cover of the node is unknown";
+    if (!aside.empty()) found.words += "; the share of the node that " + join(aside, ", ") + " measure is unknown";
   }
   return found;
 }

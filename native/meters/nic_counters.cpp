@@ -73,7 +73,8 @@ void InterfaceLog::finish(Result& result, const std::vector<std::string>& kernel
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
       const double sent = all[static_cast<std::size_t>(readers_[node]) * sent_.size() + kernel];
       if (std::isnan(sent)) {
-        result.note("interface_bytes", "unavailable: " + nodes_[node] + " cannot read " + path_ + "; see " + variable);
+        result.note("interface_bytes",
+                    "unavailable: node " + nodes_[node] + " cannot read " + path_ + "; check " + variable);
         return;
       }
       table.at({kernel, node}) = sent / repetitions[kernel];

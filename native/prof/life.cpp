@@ -107,7 +107,10 @@ void begin() {
   KIVIAT_PMPI(Comm_size)(world(), &profiler().ranks);
   if (!all_are_here()) {
     if (profiler().rank == 0 || std::getenv("KIVIAT_DEBUG"))
-      std::fputs("kiviat: not all ranks have the profiler preloaded; nothing is counted\n", stderr);
+      std::fputs(
+          "kiviat: the profiler is not preloaded on all ranks; nothing is profiled. Export LD_PRELOAD to all "
+          "ranks\n",
+          stderr);
     return;
   }
   profiler().counter = clock::counter_is_a_clock();

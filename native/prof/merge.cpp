@@ -53,7 +53,7 @@ void merge(const char* folder) {
     if (rank + step < ranks) append_from(bytes, rank + step, comm);
   }
   int written = rank == 0 && write_world(folder, profiler().state->header, bytes);
-  if (rank == 0 && !written) std::fprintf(stderr, "kiviat: cannot write the profile to %s\n", folder);
+  if (rank == 0 && !written) std::fprintf(stderr, "kiviat: cannot write the profile to folder %s\n", folder);
   KIVIAT_PMPI(Bcast)(&written, sizeof written, byte(), 0, comm);
   KIVIAT_PMPI(Comm_free)(&comm);
   if (written)

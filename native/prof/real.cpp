@@ -43,7 +43,7 @@ void* find_variable(const char* symbol) {
 
 void* real(const char* symbol) {
   if (void* found = find(symbol)) return found;
-  std::fprintf(stderr, "kiviat: the program calls %s, but no MPI that has it is loaded\n", symbol);
+  std::fprintf(stderr, "kiviat: the program calls %s, but no loaded MPI library defines it\n", symbol);
   std::abort();
 }
 

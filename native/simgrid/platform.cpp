@@ -270,7 +270,8 @@ class Machine : public routing::NetZoneImpl {
       int choices = 0;
       for (const Arc& arc : vertex.arcs) choices += left[arc.to] < left[at];
       if (!choices)
-        throw std::runtime_error("no way from node " + std::to_string(from) + " to node " + std::to_string(to));
+        throw std::runtime_error("the machine's network has no route from node " + std::to_string(from) + " to node " +
+                                 std::to_string(to));
       long chosen = vertex.divisor ? to / vertex.divisor % choices : 0;
       for (const Arc& arc : vertex.arcs)
         if (left[arc.to] < left[at] && chosen-- == 0) {
@@ -298,7 +299,7 @@ class Machine : public routing::NetZoneImpl {
 
   void read(const std::string& path, const std::set<std::string>& wanted) {
     std::ifstream file(path);
-    if (!file) throw std::runtime_error("cannot read KIVIAT_PLATFORM " + path);
+    if (!file) throw std::runtime_error("cannot read the platform file " + path + " (KIVIAT_PLATFORM)");
     std::vector<double> rates;
     std::vector<StandardLinkImpl*> links;
     std::map<const StandardLinkImpl*, double> rate_of_made;
@@ -384,7 +385,7 @@ class Machine : public routing::NetZoneImpl {
       } else if (kind == "node_aware") {
         kiviat::sim::make_collectives_node_aware();
       }
-      if (words.fail()) throw std::runtime_error(path + ": cannot read: " + line);
+      if (words.fail()) throw std::runtime_error("platform file " + path + ": cannot parse the line '" + line + "'");
     }
     distances_.resize(nodes_.size());
     sources_.resize(vertices_.size());
@@ -430,7 +431,7 @@ extern "C" void load_platform(const s4u::Engine& engine);
 
 void load_platform(const s4u::Engine&) {
   const char* path = std::getenv("KIVIAT_PLATFORM");
-  if (!path) throw std::runtime_error("KIVIAT_PLATFORM is not set");
+  if (!path) throw std::runtime_error("KIVIAT_PLATFORM is not set; it must name the platform file");
   auto* machine = new Machine(path, hosts_of_ranks());  // SimGrid's, from now on
   s4u::NetZone* zone = machine->get_iface();
   auto* model = zone->get_network_model();

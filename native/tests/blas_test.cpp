@@ -37,7 +37,7 @@ RANKED_TEST(a_blas_that_is_none_is_named, 1) {
   const std::string other = thrown<Skip>([] { find_blas(); });
   unsetenv("KIVIAT_BLAS");
   EXPECT(contains(absent, "KIVIAT_BLAS=/nowhere/libblas.so"));
-  EXPECT(contains(other, "no BLAS with dgemm and dtrsm"));
+  EXPECT(contains(other, "not a BLAS library with dgemm and dtrsm"));
 }
 
 // Debian's OpenBLAS 0.3.21 took a processor that was newer than itself for a Prescott, and ran at a fifth of its speed.

@@ -193,7 +193,7 @@ RANKED_TEST(a_file_of_the_site_says_joules_or_watts, 1) {
   watts.sources[0]->begin();
   clock.turn(20), watts.sources[0]->look();
   EXPECT(!watts.sources[0]->joules());
-  EXPECT(watts.sources[0]->trouble() == "was not renewed meanwhile");
+  EXPECT(watts.sources[0]->trouble() == "was not updated during the measurement");
 }
 
 RANKED_TEST(cray_tells_the_node_and_what_is_within, 1) {

@@ -83,8 +83,8 @@ RANKED_TEST(too_few_ranks_skip_on_all_ranks_alike, 1, 2) {
     EXPECT(outcome.result.outcome == "skipped");
     EXPECT(same_everywhere(said(outcome.result), world.comm));
   }
-  EXPECT(
-      contains(said(run_case({"id", "pingpong", {{"ranks", "8"}}}, session).result), "needs 8 ranks, the launch has"));
+  EXPECT(contains(said(run_case({"id", "pingpong", {{"ranks", "8"}}}, session).result),
+                  "needs 8 ranks, but the launch has"));
 }
 
 RANKED_TEST(a_single_rank_skips_what_needs_more, 1) {
@@ -110,7 +110,7 @@ RANKED_TEST(what_makes_no_sense_fails_on_all_ranks_alike, 2) {
     EXPECT(same_everywhere(said(result), world.comm));
     return said(result);
   };
-  EXPECT(contains(reason("pingpog", {}), "nearest is 'pingpong'"));
+  EXPECT(contains(reason("pingpog", {}), "did you mean 'pingpong'?"));
   EXPECT(contains(reason("pingpong", {{"flavour", "3"}}), "no axis 'flavour'"));
   EXPECT(contains(reason("pingpong", {{"cache", "cold"}}), "give one of hot, off"));
   EXPECT(contains(reason("pingpong", {{"bytes", "many"}}), "'many'"));
@@ -120,7 +120,7 @@ RANKED_TEST(what_makes_no_sense_fails_on_all_ranks_alike, 2) {
   EXPECT(contains(reason("pingpong", {{"ranks", "0"}}), "at least 1"));
   EXPECT(contains(reason("pingpong", {{"ranks", "2"}, {"group", "3"}}), "group=3 does not divide 2 ranks"));
   // 2 ranks, if cut off at 32 bits.
-  EXPECT(contains(reason("pingpong", {{"ranks", "4294967298"}}), "no MPI has that many ranks"));
+  EXPECT(contains(reason("pingpong", {{"ranks", "4294967298"}}), "give at most 2147483647"));
   EXPECT(contains(reason("pingpong", {{"group", "4294967298"}}), "does not divide"));
   for (const char* benchmark : {"pingpong", "allreduce", "iallreduce"}) {
     EXPECT(contains(reason(benchmark, {{"mode", "fixed"}, {"iterations", "0"}, {"bytes", "8"}}), "iterations"));
@@ -137,7 +137,7 @@ RANKED_TEST(memory_missing_on_one_rank_skips_on_all, 1, 2, 4) {
     t.per_call([&](std::int64_t) { called = true; });
   });
   EXPECT(result.outcome == "skipped");
-  EXPECT(contains(said(result), "do not fit into the memory available"));
+  EXPECT(contains(said(result), "do not fit into the available memory"));
   EXPECT(contains(said(result), std::to_string(std::size_t{1} << 50)));
   EXPECT(!called);
   EXPECT(same_everywhere(said(result), world.comm));

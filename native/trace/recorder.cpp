@@ -233,7 +233,10 @@ void begin() {
   KIVIAT_PMPI(Comm_size)(world(), &recorder.ranks);
   if (!all_are_here()) {
     if (recorder.rank == 0)
-      std::fputs("kiviat: not all ranks have the recorder preloaded; nothing is recorded\n", stderr);
+      std::fputs(
+          "kiviat: the recorder is not preloaded on all ranks; nothing is recorded. Export LD_PRELOAD to all "
+          "ranks\n",
+          stderr);
     return;
   }
   const std::string name = "/rank-" + std::to_string(recorder.rank) + "-" + std::to_string(getpid()) + ".stream";
@@ -242,7 +245,7 @@ void begin() {
   KIVIAT_PMPI(Allgather)(&mine_has, 1, byte(), room.data(), 1, byte(), world());
   if (std::ranges::find(room, 0) != room.end()) {
     if (recorder.rank == 0)
-      std::fprintf(stderr, "kiviat: rank %d cannot write to %s; nothing is recorded\n",
+      std::fprintf(stderr, "kiviat: rank %d cannot write its trace to folder %s; nothing is recorded\n",
                    static_cast<int>(std::ranges::find(room, 0) - room.begin()), folder);
     return;
   }

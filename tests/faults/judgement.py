@@ -15,7 +15,7 @@ from .templates import is_whole, planned_in
 
 OLD = b"what was there before\n"
 # Where others use the cores, a case may not get to its first sample.
-STARVED = "no sample within the budget"
+STARVED = "no sample within the time budget (budget_s)"
 _CRASH = re.compile(r"Traceback|unexpected \w+")
 
 

@@ -33,5 +33,5 @@ def test_without_a_blas_kernels_are_skipped_and_the_rest_runs(native_openmpi: Na
     found = results(native_openmpi, tmp_path, tmp_path / "none.so")
     for name in ("dgemm", "hpl"):
         assert found[name]["outcome"] == "skipped"
-        assert f"KIVIAT_BLAS={tmp_path / 'none.so'} is no BLAS" in found[name]["reason"]
+        assert f"KIVIAT_BLAS={tmp_path / 'none.so'} is not a BLAS library" in found[name]["reason"]
     assert found["barrier"]["outcome"] == "ok"

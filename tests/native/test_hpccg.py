@@ -107,8 +107,8 @@ def test_one_message_that_is_lost_is_noticed(
         ("nx=0", "failed", "nx=0: give 1 to"),
         ("steps=20000", "failed", "steps=20000: give 1 to 10000"),
         ("nx=1048576 ny=1048576 nz=1", "failed", "columns"),
-        ("scaling=strong nz=1", "skipped", "nz=1 planes are too few for 2 ranks"),
-        ("nx=100000 ny=10 nz=2000", "skipped", "more than the"),
+        ("scaling=strong nz=1", "skipped", "nz=1 planes are fewer than the 2 ranks"),
+        ("nx=100000 ny=10 nz=2000", "skipped", "but only"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(

@@ -146,9 +146,9 @@ def test_one_message_that_is_lost_is_noticed(
 def test_what_cannot_be_is_said_in_a_line(native_openmpi: Native, tmp_path: Path) -> None:
     said = {
         "nx=0": "nx=0: give 1 to",
-        "nz=3 scaling=strong": "a box of 5.039 sigma along z is smaller than twice cutoff and skin",
+        "nz=3 scaling=strong": "the box is 5.039 sigma long in z, shorter than 2 (cutoff + skin)",
         "nx=4 ny=4 nz=4 steps=0": "steps=0: give 1 to",
-        "nx=60000 ny=60000 nz=4": "give less than",
+        "nx=60000 ny=60000 nz=4": "exceed the limit of 40000000",
     }
     results = LIQUID.results(native_openmpi, tmp_path, 2, list(said))
     assert [result["outcome"] for result in results] == ["failed"] * len(said)
@@ -160,4 +160,4 @@ def test_ranks_that_do_not_fit_are_skipped(native_openmpi: Native, tmp_path: Pat
     """5 is more than 4 cells along any side."""
     result = LIQUID.result(native_openmpi, tmp_path, 5, "nx=4 ny=4 nz=4 scaling=strong")
     assert result["outcome"] == "skipped"
-    assert "cells cannot be divided so that each of 5 ranks has one" in result["reason"]
+    assert "cells are too few to give each of 5 ranks at least one cell" in result["reason"]

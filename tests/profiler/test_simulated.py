@@ -186,7 +186,7 @@ def test_what_was_counted_survives_the_simulation(shapes: Path, tmp_path: Path, 
     ("words", "said"),
     [
         (["--wait-states", "--", "PROGRAM"], "wait states are not recorded on simulated machines"),
-        (["--counters", "--", "PROGRAM"], "a modelled processor has no counters"),
+        (["--counters", "--", "PROGRAM"], "simulated processors have no hardware counters"),
         (["--", "/bin/ls"], "not built for simulation; compile it with `kiviat cc`"),
         (["-m", "8", "--", "PROGRAM"], "-m is for benchmarks"),
         (["--compute", "-1", "--", "PROGRAM"], "--compute is -1"),

@@ -42,7 +42,7 @@ def test_steps_that_are_left_out_are_as_those_that_are_made(
     """Where payload is moved every step is made."""
     some = of(wide, f"{name} class={size}", ranks)
     every = of(replace(wide, environment={"KIVIAT_VERIFY": "1"}), f"{name} class={size}", ranks)
-    assert "are simulated, the others follow" in some["notes"]["iterations"]
+    assert "simulated, the others extrapolated" in some["notes"]["iterations"]
     assert "iterations" not in every["notes"]
     assert time_s(some) == pytest.approx(time_s(every), rel=1e-3)
     assert table(some, "messages") == table(every, "messages")
@@ -59,7 +59,7 @@ def test_of_the_pivots_of_a_panel_eight_stand_for_all(wide: Simulation, words: s
     """Small as they are, agreements on pivots are a good part of their time."""
     some = of(wide, words, ranks)
     every = of(replace(wide, environment={"KIVIAT_VERIFY": "1"}), words, ranks)
-    assert "are simulated, the others follow from the last 4" in some["notes"]["pivots"]
+    assert "simulated, the others extrapolated from the last 4" in some["notes"]["pivots"]
     assert "pivots" not in every["notes"]
     assert rate(some) == pytest.approx(rate(every), rel=0.01)
 

@@ -11,8 +11,8 @@ from kiviat.machine.modelled.machine import load_machine
 from tests.simulated.conftest import SMALL, Simulation, number
 
 SKIPPED = {
-    "noise": "no noise",
-    "ibarrier": "does not wait",
+    "noise": "have no noise",
+    "ibarrier": "does not synchronise",
     "latency_mt": "MPI_THREAD_MULTIPLE",
     "message_rate_mt": "MPI_THREAD_MULTIPLE",
     "congestion": "at least 4 ranks",

@@ -65,7 +65,7 @@ Train train_of(const Trial& t) {
   // Faces and nodes are numbered in 32 bits.
   constexpr std::int64_t most_gears = std::numeric_limits<std::uint32_t>::max() / Gear::nodes;
   if (train.i * train.j > most_gears || train.gears() > most_gears)
-    throw UsageError(size + ": give " + std::to_string(most_gears) + " gears at most, of all ranks together");
+    throw UsageError(size + " make too many gears: give at most " + std::to_string(most_gears) + " over all ranks");
   if (train.elements() < t.ranks())
     throw Skip(size + " have " + std::to_string(train.elements()) + " elements, too few for " +
                std::to_string(t.ranks()) + " ranks");
@@ -224,8 +224,7 @@ class Program {
     const double moved_s = clock::now();
     post_.seal();
     outgoing = {}, incoming = {};
-    if (!t_.confirm(good && all == train_.elements(),
-                    "after the rebalance elements are missing, or not where they should be"))
+    if (!t_.confirm(good && all == train_.elements(), "after the rebalance, elements are missing or on wrong ranks"))
       return false;
     const double settled_s = clock::now(), share = static_cast<double>(train_.elements()) / static_cast<double>(ranks_);
     imbalance_ = t_.worst(static_cast<double>(count)) / share;
@@ -439,8 +438,8 @@ class Program {
     };
     const auto expect = [&](bool good, std::uint32_t gear, std::uint32_t number, int rank, const char* what) {
       if (good || !wrong_face_.empty()) return;
-      wrong_face_ = "face " + std::to_string(number) + " of gear " + std::to_string(gear) + ", as rank " +
-                    std::to_string(rank) + " has told it " + what + ", is not that rank's face of this number";
+      wrong_face_ = "face " + std::to_string(number) + " of gear " + std::to_string(gear) + ", sent by rank " +
+                    std::to_string(rank) + ' ' + what + ", differs from that face as computed here";
     };
     for (const auto& [rank, faces] : faces_in_)
       for (const auto& [box, gear, number] : faces)
@@ -574,11 +573,11 @@ class Program {
 
   // The sums of received and of sent messages must agree, and shared data must be the same everywhere.
   void check_messages() {
-    t_.confirm(post_.all_came(), "what has come in messages is not what was sent");
+    t_.confirm(post_.all_came(), "received messages differ from what was sent");
     const std::uint64_t same[2] = {gathered_.sum(), ~gathered_.sum()};
     std::uint64_t most[2];
     MPI_Allreduce(same, most, 2, MPI_UINT64_T, MPI_MAX, t_.comm());
-    t_.confirm(most[0] == same[0] && most[1] == same[1], "the boxes of fragments are not the same on all ranks");
+    t_.confirm(most[0] == same[0] && most[1] == same[1], "the bounding boxes of fragments differ between ranks");
   }
 
   // Each step found what a search without ranks finds; and of some steps this is what comparing all with all finds.
@@ -593,7 +592,7 @@ class Program {
       const auto compare = [&](const Contacts& expected, const char* by) {
         if (found == expected || !wrong.empty()) return;
         wrong = "step " + std::to_string(step) + " found " + std::to_string(found.count) + " contacts, not the " +
-                std::to_string(expected.count) + " that are found " + by;
+                std::to_string(expected.count) + " found " + by;
       };
       compare(replay.searched(turn), "without ranks");
       if (step == 0 || step == any || step + 1 == steps_)
@@ -609,7 +608,7 @@ class Program {
     double furthest = 0;
     std::string wrong;
     if (strayed_ > 0)
-      wrong = "in " + std::to_string(strayed_) + " steps what is shared was not the same before and after";
+      wrong = "in " + std::to_string(strayed_) + " steps the ranks shared different faces before and after";
     std::int64_t replayed = -1;
     std::vector<double> values;
     mesh_->each_node([&](std::int32_t at, std::int64_t gear, int node, bool touched) {
@@ -620,7 +619,7 @@ class Program {
         furthest = std::isnan(off) ? INFINITY : std::max(furthest, off);
       }
       const std::string name = "node " + std::to_string(node) + " of gear " + std::to_string(gear);
-      if (here != end && wrong.empty()) wrong = name + " is not where it must be after the last step";
+      if (here != end && wrong.empty()) wrong = name + " is at a wrong position after the last step";
       if (!touched) return;
       if (replayed != gear) values = diffused(t_.seed(), replayed = gear, steps_);
       const double value = mesh_->value(at), expected = values[static_cast<std::size_t>(node)];
@@ -632,7 +631,7 @@ class Program {
     });
     t_.report("deviation", t_.worst(furthest));
     if (wrong.empty() && !(furthest <= rounding * train_.extent()))
-      wrong = "the last step does not return to the start";
+      wrong = "nodes do not return to their initial positions in the last step";
     t_.confirm(wrong.empty(), wrong);
   }
 

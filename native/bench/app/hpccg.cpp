@@ -40,8 +40,8 @@ Chimney chimney_of(const Trial& t, int rank) {
   const std::int64_t nx = bounded(t, "nx", 1, most), ny = bounded(t, "ny", 1, most), nz = bounded(t, "nz", 1, most);
   if (t.text("scaling") == "weak") return Chimney::weak(nx, ny, nz, t.ranks(), rank);
   if (nz < t.ranks())
-    throw Skip("scaling=strong: nz=" + std::to_string(nz) + " planes are too few for " + std::to_string(t.ranks()) +
-               " ranks");
+    throw Skip("scaling=strong: nz=" + std::to_string(nz) + " planes are fewer than the " + std::to_string(t.ranks()) +
+               " ranks; give at least one plane per rank");
   return Chimney::strong(nx, ny, nz, t.ranks(), rank);
 }
 
@@ -63,8 +63,8 @@ class Program {
     const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
     if (const std::int64_t columns = chimney_of(t, 0).columns();
         columns > RunMatrix::most_columns)  // the first rank has most
-      throw UsageError(size + ": a rank has " + std::to_string(columns) + " columns, give less than " +
-                       std::to_string(RunMatrix::most_columns) + " of them");
+      throw UsageError(size + ": " + std::to_string(columns) + " matrix columns on a rank exceed the limit of " +
+                       std::to_string(RunMatrix::most_columns) + "; give a smaller grid");
     Trial::fitting(8 * plane_, "B of a plane");
     const std::size_t vector = static_cast<std::size_t>(RunMatrix::padded(rows_));
     const std::size_t columns = static_cast<std::size_t>(RunMatrix::padded(chimney_.columns()));
@@ -306,11 +306,12 @@ class Program {
                     done_, most);
       wrong = words;
     } else if (done_ < steps_ && !(all[0] <= square(rounding) * all[1])) {
-      std::snprintf(words, sizeof words, "it ended after %d steps with a residual of %.3g", done_, std::sqrt(all[0]));
+      std::snprintf(words, sizeof words, "the iteration ended after %d steps with a residual of %.3g", done_,
+                    std::sqrt(all[0]));
       wrong = words;
     } else if (!(all[2] <= square(100 * rounding) * all[1])) {
-      std::snprintf(words, sizeof words, "the residual is off by %.3g, of b's %.3g", std::sqrt(all[2]),
-                    std::sqrt(all[1]));
+      std::snprintf(words, sizeof words, "the recomputed residual deviates by %.3g, where |b| is %.3g",
+                    std::sqrt(all[2]), std::sqrt(all[1]));
       wrong = words;
     }
     double error;

@@ -29,8 +29,8 @@ Shape shape_of(const Trial& t) {
   const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
   const auto grid = ProcessGrid::of(t.ranks(), cells, weak);
   if (!grid)
-    throw Skip("scaling=strong: " + size + " cells cannot be divided so that each of " + std::to_string(t.ranks()) +
-               " ranks has one at least along each side");
+    throw Skip("scaling=strong: " + size + " cells are too few to give each of " + std::to_string(t.ranks()) +
+               " ranks at least one cell along each side");
   Shape shape{{cells}, *grid};
   for (std::size_t side = 0; weak && side < 3; ++side) shape.crystal.cells[side] *= grid->ranks[side];
   const Crystal& crystal = shape.crystal;
@@ -38,14 +38,15 @@ Shape shape_of(const Trial& t) {
     if (crystal.edge(side) < Liquid::least_edge) {
       char words[160];
       std::snprintf(words, sizeof words,
-                    ": a box of %.4g sigma along %c is smaller than twice cutoff and skin, %.4g sigma: give 4 cells",
+                    ": the box is %.4g sigma long in %c, shorter than 2 (cutoff + skin) = %.4g sigma; give 4 cells",
                     crystal.edge(side), "xyz"[side], Liquid::least_edge);
       throw UsageError(size + words);
     }
   constexpr double bytes_of_atom = 500;  // about, with ghosts where subdomains are not thin
   const double own = static_cast<double>(crystal.atoms()) / t.ranks();
   if (own > 40e6)
-    throw UsageError(size + ": a rank has " + std::to_string(std::llround(own)) + " atoms, give less than 40000000");
+    throw UsageError(size + ": " + std::to_string(std::llround(own)) +
+                     " atoms on a rank exceed the limit of 40000000; give fewer cells");
   refuse_more_than_available(t, size, bytes_of_atom * own);
   return shape;
 }
@@ -167,7 +168,8 @@ class Program {
       for (std::size_t side = 0; side < 3; ++side)
         worst_ = std::max(worst_, off(all[6 * k + 3 + side], direct[3 * k + side]));
     char words[160];
-    std::snprintf(words, sizeof words, "a force on one of %zu atoms is off by %.3g of itself, by all pairs", samples,
+    std::snprintf(words, sizeof words,
+                  "the force on one of %zu atoms differs by %.3g of itself from the sum over all pairs", samples,
                   worst_);
     check(worst_ <= force_rounding, words);
   }
@@ -195,7 +197,7 @@ class Program {
     liquid_.run(steps_);
     const Thermodynamics again = liquid_.thermodynamics();
     const bool same = off(again.total, end.total) <= rounding && off(again.pressure, end.pressure) <= rounding;
-    check(same && liquid_.fingerprint() == fingerprint, "all steps made again lead elsewhere");
+    check(same && liquid_.fingerprint() == fingerprint, "a repetition of all steps does not reproduce the final state");
   }
 
   static constexpr double rounding = 1e-9, force_rounding = 1e-9, most_drift = 0.01;

@@ -25,7 +25,7 @@ auto agreed(const Trial& t, Find find) {
   MPI_Bcast(first, sizeof first, MPI_CHAR, 0, t.comm());
   // A rank without one says why, to all groups; that another one differs matters only if all have one.
   if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
-    wrong = "has " + mine + " where rank 0 has " + first + ": give all the same, say by KIVIAT_BLAS";
+    wrong = "finds " + mine + " where rank 0 finds " + first + ": give all ranks the same library, by KIVIAT_BLAS";
   const std::string reason =
       first_said(t.assembly().comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
   if (!reason.empty()) throw Skip(reason);

@@ -56,8 +56,8 @@ inline GridShape grid_shape(const Trial& t) {
   const std::int64_t rows = given_rows ? given_rows : ranks / given_columns,
                      columns = given_columns ? given_columns : ranks / given_rows;
   if (rows * columns != ranks)
-    throw UsageError("a grid of p=" + t.text("p") + " by q=" + t.text("q") + " has not " + std::to_string(ranks) +
-                     " ranks: give divisors of their number");
+    throw UsageError("a grid of p=" + t.text("p") + " by q=" + t.text("q") + " does not have " + std::to_string(ranks) +
+                     " ranks: give p and q with p x q = " + std::to_string(ranks));
   return {static_cast<int>(rows), static_cast<int>(columns)};
 }
 

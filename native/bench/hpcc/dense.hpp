@@ -17,7 +17,7 @@ inline Blas agreed_blas(Trial& t, int threads) {
   Blas blas = agreed(t, find_blas);
   if (threads > 1 && t.worst(!blas.set_threads) > 0)
     throw Skip("threads=" + std::to_string(threads) + ": " + (blas.set_threads ? "another rank's BLAS" : blas.words()) +
-               " cannot be told how many: set its own variable and leave threads out");
+               " has no function to set its threads: set its environment variable and leave threads out");
   if (blas.set_threads) blas.set_threads(threads);
   // Its threads and its memory are there before anything is timed.
   constexpr std::int64_t n = 256;

@@ -81,10 +81,11 @@ class Study {
       }
     }
     const double slowest_s = t_.worst(mine_s);
-    if (!std::isfinite(slowest_s)) throw Skip("there is no memory for matrices: give less by memory");
+    if (!std::isfinite(slowest_s)) throw Skip("cannot allocate matrices for the pilot run: give a smaller memory=");
     const auto most = static_cast<std::int64_t>(of_pilot * std::cbrt(most_s / slowest_s));
     if (most < order)
-      t_.note("cap", "n = " + std::to_string(most) + " takes about 20 s; memory would hold " + std::to_string(order));
+      t_.note("cap",
+              "n = " + std::to_string(most) + " takes about 20 s; memory would allow n = " + std::to_string(order));
     return std::min(order, most);
   }
 
@@ -100,8 +101,8 @@ class Study {
   bool check(double residual) {
     if (!host::carries_payload()) return t_.confirm(true, "");
     t_.report("residual", t_.worst(std::isnan(residual) ? INFINITY : residual));
-    return t_.confirm(residual < threshold,
-                      "the residual is " + std::to_string(residual) + ", not below 16: wrong is " + blas_.words());
+    return t_.confirm(residual < threshold, "the residual is " + std::to_string(residual) +
+                                                ", not below 16: the BLAS computes wrongly: " + blas_.words());
   }
 
   Trial& t_;

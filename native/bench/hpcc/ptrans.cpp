@@ -103,7 +103,7 @@ class Study {
     });
     const double residual = t_.worst(most_off) / (DBL_EPSILON * t_.worst(most) * static_cast<double>(matrix_.order));
     t_.report("residual", residual);
-    t_.confirm(wrong == 0, std::to_string(wrong) + " elements of the sum are wrong");
+    t_.confirm(wrong == 0, std::to_string(wrong) + " elements of C + A^T are wrong");
   }
 
   Trial& t_;

@@ -95,8 +95,8 @@ class Study {
       const std::array<double, 3> errors = arrays_.errors();
       for (const double error : errors)
         if (!(error <= StreamArrays::most_error))
-          wrong = "the arrays are not what the loops make of them, on average off by " +
-                  std::to_string(error / StreamArrays::most_error) + " times what is allowed";
+          wrong = "array elements are wrong: their mean error is " + std::to_string(error / StreamArrays::most_error) +
+                  " times what is allowed";
     }
     t_.confirm(wrong.empty(), wrong);
   }
@@ -106,7 +106,7 @@ class Study {
     std::string arrays = "3 of " + std::to_string(array_bytes) + " B on each rank";
     if (array_bytes < least_bytes)
       arrays += ", less than 4 times the last-level cache (" + std::to_string(least_bytes) +
-                " B): rates are in part the cache's";
+                " B): rates include cache bandwidth";
     t_.number("array_bytes", array_bytes);
     t_.note("arrays", arrays);
     if (t_.deterministic()) return;

@@ -24,8 +24,9 @@ class Study {
         threshold_s_(microseconds_of(t, "threshold_us", 0)),
         quanta_(std::llround(1e-3 * static_cast<double>(bounded(t, "time_ms", 1, 86'400'000)) / quantum_s_)) {
     if (quanta_ < 1 || quanta_ > most_quanta)
-      throw UsageError("time_ms=" + t.text("time_ms") + " holds " + std::to_string(quanta_) + " quanta of " +
-                       t.text("quantum_us") + " us: choose both so that there are 1 to " + std::to_string(most_quanta));
+      throw UsageError("time_ms=" + t.text("time_ms") + " contains " + std::to_string(quanta_) +
+                       " quanta of quantum_us=" + t.text("quantum_us") + ": choose both so that there are 1 to " +
+                       std::to_string(most_quanta));
     seconds_.assign(static_cast<std::size_t>(quanta_), 0);  // its memory is there before anything is timed
   }
 
@@ -128,7 +129,7 @@ class Study {
 }  // namespace
 
 static void noise(Trial& t) {
-  if (t.deterministic()) throw Skip("where every quantum takes as long as the next there is no noise to be found");
+  if (t.deterministic()) throw Skip("simulated processors have no noise: every quantum takes equally long");
   Study study(t);
   t.study(std::ref(study));
 }

@@ -262,19 +262,19 @@ class Program {
     std::uint64_t digests[2] = {digest(keys_, mine_), 0}, all[2];
     const std::int64_t here = own_ + come_count_;
     std::string wrong;
-    if (strayed_ > 0) wrong = std::to_string(strayed_) + " keys came that belong elsewhere";
+    if (strayed_ > 0) wrong = std::to_string(strayed_) + " keys were received that belong to other ranks";
     if (here != expected_)
-      wrong = std::to_string(here) + " keys came where there should be " + std::to_string(expected_);
+      wrong = std::to_string(here) + " keys were received, but there should be " + std::to_string(expected_);
     if (wrong.empty()) {
       for (std::int64_t i = 0; i < here; ++i) {
         const Key key = i < own_ ? sorted_[own_begin_ + i] : come_[i - own_];
         keys_[--counts_[key - first_key_]] = key;
       }
-      if (!std::is_sorted(keys_, keys_ + here)) wrong = "keys at their ranks are not in order";
+      if (!std::is_sorted(keys_, keys_ + here)) wrong = "keys sorted by their ranks are not in ascending order";
       digests[1] = digest(keys_, here);
     }
     MPI_Allreduce(digests, all, 2, MPI_UINT64_T, MPI_SUM, t_.comm());
-    if (wrong.empty() && all[0] != all[1]) wrong = "other keys were ranked than there are";
+    if (wrong.empty() && all[0] != all[1]) wrong = "the ranked keys are not the generated ones";
     return wrong;
   }
 

@@ -85,8 +85,8 @@ class Program {
   static HugePages memory(const Trial& t, const ssor::Part& part) {
     const std::string size = "class=" + t.text("class");
     if (!ssor::Grid::of(t.ranks()).fits(part.n))
-      throw Skip(size + " has " + std::to_string(part.n) + " points along an axis, fewer than 2 for each of " +
-                 std::to_string(ssor::Grid::of(t.ranks()).px) + " ranks: give fewer ranks, or a larger class");
+      throw Skip(size + " has " + std::to_string(part.n) + " points along an axis, fewer than 2 for each of the " +
+                 std::to_string(ssor::Grid::of(t.ranks()).px) + " ranks on it: give fewer ranks, or a larger class");
     const std::int64_t bytes = ssor::Solver::elements(part) * static_cast<std::int64_t>(sizeof(double));
     refuse_more_than_available(t, size, static_cast<double>(bytes));
     return pages_of(t, static_cast<std::size_t>(bytes));

@@ -50,7 +50,7 @@ class Program {
         halo_(t.comm(), ranks_, t.rank()) {
     if (std::ranges::max(ranks_.size) > size_.n)
       throw Skip("class=" + t.text("class") + " has " + std::to_string(size_.n) + " points a side, too few for " +
-                 std::to_string(t.ranks()) + " ranks");
+                 std::to_string(t.ranks()) + " ranks: give fewer ranks, or a larger class");
     levels_ = levels_of(size_.n, ranks_, t.rank());
     top_ = levels_.size() - 1;
   }

@@ -87,14 +87,14 @@ class OneSided {
     const bool fits =
         mine_.allocated() && (ours ? buffer->allocated() : 2 * bytes <= trial_.session().memory_share_bytes);
     if (trial_.worst(!fits) > 0)
-      throw Skip("a window of " + std::to_string(bytes) + " B per rank does not fit into the memory available");
+      throw Skip("a window of " + std::to_string(bytes) + " B per rank does not fit into the available memory");
     const auto size = static_cast<MPI_Aint>(bytes);
     const std::string trouble = trouble_in(trial_.comm(), [&] {
       if (!ours) return MPI_Win_allocate(size, 1, MPI_INFO_NULL, trial_.comm(), &exposed_, &window_);
       exposed_ = buffer->first().data();
       return MPI_Win_create(exposed_, size, 1, MPI_INFO_NULL, trial_.comm(), &window_);
     });
-    if (trial_.worst(!trouble.empty()) > 0) throw Skip("MPI makes no window between these ranks: " + trouble);
+    if (trial_.worst(!trouble.empty()) > 0) throw Skip("MPI cannot create a window on these ranks: " + trouble);
   }
 
   // As many operations as are in flight, completed. A target has nothing to do unless the epoch is active.

@@ -53,7 +53,7 @@ class Dense {
   static constexpr int passes = 3;
 
   static std::size_t bytes_of(const Trial& t) {
-    if (t.bytes() == 0) throw Skip("messages of no bytes have no bandwidth: give bytes of at least 1");
+    if (t.bytes() == 0) throw Skip("bytes=0: empty messages have no bandwidth; give at least 1");
     return static_cast<std::size_t>(t.count());
   }
 

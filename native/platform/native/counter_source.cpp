@@ -70,17 +70,17 @@ std::string reason(int error, const fs::path& root) {
         return "permission denied: perf_event_paranoid is " + paranoid +
                "; an administrator allows it by `sysctl kernel.perf_event_paranoid=2`";
       return "permission denied although perf_event_paranoid is " + paranoid +
-             ": a container refuses perf_event_open; start it with CAP_PERFMON "
+             ": the container forbids perf_event_open; start it with CAP_PERFMON "
              "and a seccomp profile that allows it";
     case ENOSYS:
-      return "the kernel has no perf_event_open, or a sandbox refuses it";
+      return "the kernel lacks perf_event_open, or a sandbox forbids it";
     case EMFILE:
       return "too many open files; raise `ulimit -n`";
     case ENOENT:
     case ENODEV:
     case EOPNOTSUPP:
     case EINVAL:
-      return "no hardware events here: a virtual machine without a PMU, or a processor that the kernel does not know";
+      return "no hardware counters: a virtual machine without a PMU, or a processor that the kernel does not support";
     default:
       return std::strerror(error);
   }
@@ -251,8 +251,8 @@ class Perf final : public CounterSource {
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
     if (threads.size() * events_.size() > files.rlim_cur / 2) {
-      trouble_ = std::to_string(events_.size()) + " counters of " + std::to_string(threads.size()) +
-                 " threads are too many open files for `ulimit -n` " + std::to_string(files.rlim_cur);
+      trouble_ = std::to_string(events_.size()) + " counters for each of " + std::to_string(threads.size()) +
+                 " threads need more open files than `ulimit -n` allows (" + std::to_string(files.rlim_cur) + ")";
       return;
     }
     for (const pid_t thread : threads)

@@ -189,7 +189,7 @@ void add_hwmon(const fs::path& root, Found& found) {
       }
     }
   }
-  if (found.sources.size() == before) found.missing.push_back("no sensor of energy or power in /sys/class/hwmon");
+  if (found.sources.size() == before) found.missing.push_back("no energy or power sensor in /sys/class/hwmon");
 }
 
 void add_cray(const fs::path& root, Found& found) {
@@ -224,7 +224,7 @@ void add_gpus(const std::string& library, Found& found) {
     return;
   }
   if (start() != 0 || count(&devices) != 0 || devices == 0) {
-    found.missing.push_back("NVML finds no GPU");
+    found.missing.push_back("NVML reports no GPU");
     return;
   }
   for (unsigned index = 0; index < devices; ++index) {
@@ -233,7 +233,7 @@ void add_gpus(const std::string& library, Found& found) {
     unsigned long long millijoules;
     unsigned milliwatts;
     if (handle(index, &device) != 0) {
-      found.missing.push_back(origin + " is out of reach");
+      found.missing.push_back(origin + " cannot be accessed");
     } else if (energy && energy(device, &millijoules) == 0) {
       found.sources.push_back(counter("gpu", origin, Covers::part, 0.1, [=]() -> std::optional<double> {
         unsigned long long now;
@@ -245,7 +245,7 @@ void add_gpus(const std::string& library, Found& found) {
         return power(device, &now) == 0 ? std::optional(1e-3 * now) : std::nullopt;
       }));
     } else {
-      found.missing.push_back(origin + " tells neither energy nor power");
+      found.missing.push_back(origin + " reports neither energy nor power");
     }
   }
 }
@@ -286,7 +286,7 @@ class File final : public Source {
     stale_ = modified_s(path_) == renewed_at_s_ && clock::now() - begun_s_ > 10 * renewed_s;
   }
   std::optional<double> joules() const override { return stale_ ? std::nullopt : inner_->joules(); }
-  std::string trouble() const override { return stale_ ? "was not renewed meanwhile" : inner_->trouble(); }
+  std::string trouble() const override { return stale_ ? "was not updated during the measurement" : inner_->trouble(); }
 
  private:
   static Reading reading(const std::string& path, char unit) {
@@ -309,7 +309,7 @@ void add_file(const std::string& path, Found& found) {
   } else if (const auto told = reported_in(path)) {
     found.sources.push_back(std::make_unique<File>(path, told->unit));
   } else {
-    found.missing.push_back("KIVIAT_ENERGY_FILE=" + path + " says '" + line_of(path) +
+    found.missing.push_back("KIVIAT_ENERGY_FILE=" + path + " contains '" + line_of(path) +
                             "': it must hold a number and J or W, such as 48211.5 J");
   }
 }

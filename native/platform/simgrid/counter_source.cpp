@@ -3,7 +3,7 @@
 namespace kiviat {
 
 std::unique_ptr<CounterSource> open_counters(const std::string&) {
-  return std::make_unique<NoCounters>("a modelled processor has no counters");
+  return std::make_unique<NoCounters>("simulated processors have no hardware counters");
 }
 
 }  // namespace kiviat

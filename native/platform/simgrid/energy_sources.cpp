@@ -9,7 +9,7 @@ Places usual_places() { return {}; }
 
 Found find_sources(const Places&) {
   Found found;
-  found.missing.emplace_back("a modelled machine has no meters, and its file declares no power.node");
+  found.missing.emplace_back("simulated machines have no energy meters, and the machine file declares no power.node");
   return found;
 }
 

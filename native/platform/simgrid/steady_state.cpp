@@ -76,8 +76,8 @@ double Alike::leave_out() {
 
 std::string Alike::words() const {
   if (made_ == passes_) return "";
-  return std::to_string(made_) + " of " + std::to_string(passes_) + " are simulated, the others follow from the last " +
-         std::to_string(watched_);
+  return std::to_string(made_) + " of " + std::to_string(passes_) +
+         " simulated, the others extrapolated from the last " + std::to_string(watched_);
 }
 
 }  // namespace kiviat

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -45,7 +46,8 @@ struct Pieces::Shares {
     void* memory =
         mmap(nullptr, std::max<std::size_t>(1, bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-      throw std::runtime_error("no memory for the results of " + std::to_string(count) + " pieces");
+      throw std::runtime_error("cannot allocate " + std::to_string(bytes) + " B for the results of " +
+                               std::to_string(count) + " measurements");
     auto* shares = new Shares{static_cast<double*>(memory)};
     if (host::carries_payload()) {
       shares->all_mine = true;
@@ -66,7 +68,9 @@ struct Pieces::Shares {
         shares->mine = piece;
         return shares;
       }
-      if (other < 0) throw std::runtime_error("no process for piece " + std::to_string(piece) + " of a study");
+      if (other < 0)
+        throw std::runtime_error("cannot start a process for measurement " + std::to_string(piece) + " of " +
+                                 std::to_string(count) + ": " + std::strerror(errno));
       ++shares->others;
     }
     while (shares->others > 0) finish_one();
@@ -105,7 +109,7 @@ void Pieces::collect() {
   assembly_.meet();
   // The first rank of this process to arrive does it for all.
   if (shares_->mine != SIZE_MAX) _exit(0);
-  if (shares_->lost) throw std::runtime_error("a process of the simulation was lost");
+  if (shares_->lost) throw std::runtime_error("a process of the simulation failed or was killed");
 }
 
 }  // namespace kiviat

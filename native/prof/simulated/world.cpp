@@ -147,7 +147,7 @@ class World {
     const char* const folder = std::getenv("KIVIAT_PROFILE");
     if (!write_world(folder, (*first)->header, bytes,
                      ",\"clock\":\"simulated\",\"merged_s\":" + std::to_string(merged_s)))
-      std::fprintf(stderr, "kiviat: cannot write the profile to %s\n", folder);
+      std::fprintf(stderr, "kiviat: cannot write the profile to folder %s\n", folder);
   }
 
   std::vector<Place> places_;                        // by rank

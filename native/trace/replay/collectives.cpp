@@ -19,7 +19,7 @@ Rank::Array Rank::array(int ranks) {
   Array read{.type = MPI_BYTE};
   for (int left = ranks; left > 0;) {
     const Word part = bytes(stream_.number(), size);
-    const int times = stream_.whole(left, "how many have this count");
+    const int times = stream_.whole(left, "the repeat count of a part");
     runs.emplace_back(part, times);
     read.most = std::max(read.most, static_cast<std::size_t>(part));
     read.whole += bytes(static_cast<Word>(times), part);
@@ -38,7 +38,7 @@ std::vector<std::int64_t> Rank::parts(int ranks) {
   std::vector<std::int64_t> all;
   for (int left = ranks; left > 0;) {
     const auto value = static_cast<std::int64_t>(bytes(1, stream_.number()));
-    const int times = stream_.whole(left, "how many have this size");
+    const int times = stream_.whole(left, "the repeat count of a size");
     all.insert(all.end(), static_cast<std::size_t>(times), value);
     left -= times;
   }

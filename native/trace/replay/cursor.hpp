@@ -26,27 +26,28 @@ class Cursor {
       value |= (octet & 0x7f) << shift;
       if (octet < 0x80) return value;
     }
-    refuse("no event ends here");
+    refuse("the event is incomplete; the file is damaged or truncated");
   }
   std::int64_t signed_number() { return unfolded(number()); }
   // One of 0 … most; `what` it is stands in the refusal.
   Word number(Word most, const char* what) {
     const Word value = number();
     if (value > most)
-      refuse(std::string(what) + " is " + std::to_string(value) + ", at most " + std::to_string(most) + " can be");
+      refuse(std::string(what) + " is " + std::to_string(value) + ", but at most " + std::to_string(most) +
+             " is allowed");
     return value;
   }
   int whole(int most, const char* what) { return static_cast<int>(number(static_cast<Word>(most), what)); }
   int signed_whole(const char* what) {
     const std::int64_t value = signed_number();
     if (value < INT32_MIN || value > INT32_MAX)
-      refuse(std::string(what) + " is " + std::to_string(value) + ", which no int can be");
+      refuse(std::string(what) + " is " + std::to_string(value) + ", outside the range of int");
     return static_cast<int>(value);
   }
   // Throws std::runtime_error: what is wrong before this place.
   [[noreturn]] void refuse(const std::string& why) const {
-    throw std::runtime_error("rank " + std::to_string(rank_) + "'s calls, before byte " + std::to_string(at_ - begin_) +
-                             ": " + why);
+    throw std::runtime_error("trace of rank " + std::to_string(rank_) + ", before byte " +
+                             std::to_string(at_ - begin_) + ": " + why);
   }
 
  private:

@@ -53,7 +53,7 @@ void write(const std::string& path) {
       const_cast<Host*>(from)->get_data<Sent>()->counted = false;
     }
   std::FILE* const file = std::fopen(path.c_str(), "w");
-  if (!file) throw std::runtime_error("cannot write " + path);
+  if (!file) throw std::runtime_error("cannot write the result to " + path);
   std::fputc('{', file);
   list(file, "elapsed_s", common.elapsed_s), list(file, "computed_s", common.computed_s);
   std::fprintf(file,
@@ -90,7 +90,8 @@ void watch_memory() {
       while (status >> word && word != "RssAnon:") continue;
       double kibibytes = 0;
       if (!(status >> kibibytes) || 1024 * kibibytes < most) continue;
-      std::fprintf(stderr, "kiviat-replay: messages hold %.1f GB, three quarters of this machine's memory\n",
+      std::fprintf(stderr,
+                   "kiviat-replay: messages occupy %.1f GB, more than three quarters of this machine's memory\n",
                    1.024e-6 * kibibytes);
       _exit(2);
     }
@@ -101,7 +102,7 @@ void watch_memory() {
 // crash.
 void give_up(int) {
   constexpr std::string_view words =
-      "kiviat-replay: the simulator gives up: calls of ranks do not fit together, or want more memory than there is\n";
+      "kiviat-replay: the simulator crashed: MPI calls of different ranks do not match, or memory is exhausted\n";
   (void)!::write(STDERR_FILENO, words.data(), words.size());
   _exit(2);
 }
@@ -126,7 +127,7 @@ int main(int argc, char** argv) {
     if (argc != 5) throw std::runtime_error("usage: kiviat-replay STREAMS RESULT SCALE SPARSE");
     replay(argv[1], argv[2], {std::atof(argv[3]), *argv[4] == '1'});
   } catch (const std::bad_alloc&) {
-    std::fputs("kiviat-replay: there is not as much memory as messages need\n", stderr);
+    std::fputs("kiviat-replay: not enough memory for message buffers\n", stderr);
     _exit(2);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kiviat-replay: %s\n", error.what());

@@ -53,7 +53,7 @@ void Rank::compute(Word recorded_ns) {
   const double seconds = 1e-9 * static_cast<double>(recorded_ns) * setting_.scale;
   if (seconds <= 0) return;
   if (computed_s_ + seconds > most_s)
-    stream_.refuse("it computes for more than the simulator's clock can count, 52 days");
+    stream_.refuse("the rank computes for more than 52 days, the longest time that the simulator's clock resolves");
   const double before = simgrid::s4u::Engine::get_clock();
   ++progress_.computing;
   simgrid::s4u::this_actor::execute(seconds * simgrid::s4u::this_actor::get_host()->get_speed());
@@ -128,7 +128,9 @@ void Rank::step(Operation operation) {
     case matched:
     case ends:
     case control:
-      stream_.refuse("it holds times, and is no recording for replays");
+      stream_.refuse(
+          "the trace contains time stamps (recorded for wait states) and cannot be replayed; record one with "
+          "kiviat trace");
     case put:
     case get:
     case accumulate:
@@ -145,7 +147,7 @@ Word Rank::bytes(Word count, Word size) {
   Word all;
   if (__builtin_mul_overflow(count, size, &all) || all > most_bytes)
     stream_.refuse(std::to_string(count) + " elements of " + std::to_string(size) +
-                   " B are more than a call is replayed with, " + std::to_string(most_bytes) + " B");
+                   " B exceed the limit of the replay, " + std::to_string(most_bytes) + " B per call");
   return all;
 }
 
@@ -174,7 +176,7 @@ Rank::Part Rank::part(bool summed) {
 MPI_Comm Rank::comm() {
   const Word number = stream_.number();
   const auto found = comms_.find(number);
-  if (found == comms_.end()) stream_.refuse("no communicator has the number " + std::to_string(number));
+  if (found == comms_.end()) stream_.refuse("communicator " + std::to_string(number) + " does not exist");
   return found->second;
 }
 
@@ -185,14 +187,15 @@ int Rank::peer(int ranks, From from) {
   if (told == nobody) return MPI_PROC_NULL;
   if (told == any && from == From::any) return MPI_ANY_SOURCE;
   if (told < 0 || told >= ranks)
-    stream_.refuse("rank " + std::to_string(told) + " is none of " + std::to_string(ranks));
+    stream_.refuse("rank " + std::to_string(told) + " is not in the communicator of " + std::to_string(ranks) +
+                   " ranks");
   return static_cast<int>(told);
 }
 
 int Rank::tag(From from) {
   const std::int64_t told = stream_.signed_number();
   if (told == any && from == From::any) return MPI_ANY_TAG;
-  if (told < 0 || told > INT32_MAX) stream_.refuse("no message has the tag " + std::to_string(told));
+  if (told < 0 || told > INT32_MAX) stream_.refuse("tag " + std::to_string(told) + " is not a valid MPI tag");
   return static_cast<int>(told);
 }
 
@@ -266,7 +269,7 @@ void Rank::probe() {
   for (int found = 0, times = 0; !found; ++times) {
     MPI_Iprobe(from, with, over, &found, MPI_STATUS_IGNORE);
     if (progress_.computing > 0 || progress_.calls != calls) times = 0, calls = progress_.calls;
-    if (times == patience) stream_.refuse("it looks for a message that nobody sends");
+    if (times == patience) stream_.refuse("a probe waits for a message that no rank sends");
   }
 }
 
@@ -315,7 +318,8 @@ std::vector<int> Rank::ranks(int all) {
     const std::int64_t step = stream_.signed_whole("the step between members");
     for (int more = stream_.whole(left, "the number of members in a row"); more > 0; --more, --left, rank += step) {
       if (rank < 0 || rank >= all || there[static_cast<std::size_t>(rank)])
-        stream_.refuse("member " + std::to_string(rank) + " is none of " + std::to_string(all) + ", or one twice");
+        stream_.refuse("group member " + std::to_string(rank) + " is outside the communicator of " +
+                       std::to_string(all) + " ranks, or listed twice");
       there[static_cast<std::size_t>(rank)] = true;
       members.push_back(static_cast<int>(rank));
     }
@@ -327,7 +331,7 @@ void Rank::put_comm(Word number, MPI_Comm comm) {
   if (number == world) return;  // this rank is not one of it
   if (comm == MPI_COMM_NULL || comms_.contains(number))
     stream_.refuse("communicator " + std::to_string(number) +
-                   (comm == MPI_COMM_NULL ? " is made without this rank" : " is there already"));
+                   (comm == MPI_COMM_NULL ? " is created without this rank" : " already exists"));
   comms_[number] = comm;
 }
 
@@ -338,12 +342,12 @@ void Rank::new_comm(Operation operation) {
     MPI_Comm_dup(parent, &made);
   } else if (operation == Operation::comm_split) {
     const int colour = stream_.signed_whole("the colour"), key = stream_.signed_whole("the key");
-    if (colour < nobody) stream_.refuse("no communicator has the colour " + std::to_string(colour));
+    if (colour < nobody) stream_.refuse("colour " + std::to_string(colour) + " of MPI_Comm_split is negative");
     MPI_Comm_split(parent, colour == nobody ? MPI_UNDEFINED : colour, key, &made);
   } else {
     const std::vector<int> members = ranks(size_of(parent));
     if (std::ranges::find(members, rank_in(parent)) == members.end())
-      stream_.refuse("a communicator is made without this rank");
+      stream_.refuse("a communicator is created without this rank");
     MPI_Group all, some;
     MPI_Comm_group(parent, &all);
     MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
@@ -359,7 +363,7 @@ void Rank::free_comm() {
   const Word number = stream_.number();
   const auto freed = comms_.find(number);
   if (freed == comms_.end() || number == world || number == self)
-    stream_.refuse("communicator " + std::to_string(number) + " cannot be freed");
+    stream_.refuse("communicator " + std::to_string(number) + " cannot be freed: it is predefined, or does not exist");
   const bool used =
       std::ranges::any_of(requests_, [&](const auto& one) { return one.second.barrier == freed->second; });
   if (!used) MPI_Comm_free(&freed->second);

@@ -6,7 +6,7 @@ namespace kiviat::trace {
 Rank::Window& Rank::window() {
   const Word number = stream_.number();
   const auto found = wins_.find(number);
-  if (found == wins_.end()) stream_.refuse("no window has the number " + std::to_string(number));
+  if (found == wins_.end()) stream_.refuse("window " + std::to_string(number) + " does not exist");
   return found->second;
 }
 
@@ -22,7 +22,7 @@ void Rank::window(Operation operation) {
   const Word size = bytes(1, stream_.number());
   const int unit = stream_.whole(INT32_MAX, "the unit of displacements");
   const Word number = stream_.number();
-  if (wins_.contains(number)) stream_.refuse("window " + std::to_string(number) + " is there already");
+  if (wins_.contains(number)) stream_.refuse("window " + std::to_string(number) + " already exists");
   Window& made = wins_[number] = {.ranks = size_of(over)};
   MPI_Win_create(scratch(size), static_cast<MPI_Aint>(size), unit, MPI_INFO_NULL, over, &made.win);
 }
@@ -37,7 +37,7 @@ void Rank::remote(Operation operation) {
   // The simulator does not ask whether that much is there: one element, the largest of MPI's.
   const bool single = operation == Operation::fetch_and_op || operation == Operation::compare_and_swap;
   if (single && (bytes == 0 || bytes > 64))
-    stream_.refuse("an element of " + std::to_string(bytes) + " B is no operation's");
+    stream_.refuse("an atomic operation on " + std::to_string(bytes) + " B is impossible: at most 64 B");
   const auto [here, result] = scratch(bytes, bytes);
   constexpr std::size_t most_copied = std::size_t{64} << 10;
   switch (operation) {
@@ -76,7 +76,8 @@ void Rank::synchronise(Operation operation) {
   const auto rank = [&] { return stream_.whole(with.ranks - 1, "the rank"); };
   const auto open = [&](bool& opened, bool then) {
     if (opened == then)
-      stream_.refuse(then ? "an access of a window begins twice" : "an access of a window ends that has not begun");
+      stream_.refuse(then ? "a window epoch is opened while one is open"
+                          : "a window epoch is closed while none is open");
     opened = then;
   };
   switch (operation) {
