@@ -41,9 +41,9 @@ RANKED_TEST(blank_lines_and_comments_are_no_cases, 1) {
 }
 
 RANKED_TEST(a_bad_case_says_where_and_what, 1) {
-  EXPECT(trouble("lonely") == "cases line 12: no benchmark after 'lonely'");
-  EXPECT(trouble("a b bytes") == "cases line 12: 'bytes' is not of the form key=value");
-  EXPECT(trouble("a b =8") == "cases line 12: '=8' is not of the form key=value");
+  EXPECT(trouble("lonely") == "cases file, line 12: a benchmark must follow the case 'lonely'");
+  EXPECT(trouble("a b bytes") == "cases file, line 12: 'bytes' is not of the form key=value");
+  EXPECT(trouble("a b =8") == "cases file, line 12: '=8' is not of the form key=value");
 }
 
 RANKED_TEST(bad_numbers_say_the_key_and_the_value, 1) {

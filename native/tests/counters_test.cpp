@@ -78,7 +78,7 @@ RANKED_TEST(counters_that_take_turns_are_named, 1) {
   session.instruments.counters = std::make_unique<Fake>(0, 0.25);
   const Result result = studied(session, {{"watts", "1/node"}}, [](Trial& t) { t.measured("kernel", [] {}); });
   EXPECT(note_of(result, "counters") ==
-         "perf: made up; they took turns, each counted at least 25 % of the time and is scaled");
+         "perf: made up; counters were multiplexed: each ran at least 25 % of the time and was scaled");
 }
 
 RANKED_TEST(counters_of_this_machine_or_why_there_are_none, 1, 2) {
@@ -95,9 +95,9 @@ RANKED_TEST(counters_of_this_machine_or_why_there_are_none, 1, 2) {
     EXPECT(value(table_of(result, "counters"), {0, 0, 1}) > 2e6);
   } else {
     EXPECT((table_of(result, "counters") == nullptr && table_of(result, "counters_by_rank") == nullptr) == true);
-    EXPECT((contains(words, "unavailable: no hardware events here") ||
+    EXPECT((contains(words, "unavailable: no hardware counters") ||
             contains(words, "unavailable: permission denied: ") ||
-            contains(words, "unavailable: the kernel has lacks perf_event_open")) == true);
+            contains(words, "unavailable: the kernel lacks perf_event_open")) == true);
   }
 }
 

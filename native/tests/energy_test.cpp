@@ -115,7 +115,7 @@ RANKED_TEST(energy_that_only_root_may_read_is_explained, 1) {
       said, "permission denied: RAPL's energy_uj is readable by root only; an administrator allows it by `chmod o+r "));
   EXPECT(energy::account(reader, {}, {}).words ==
          "unavailable: KIVIAT_ENERGY_FILE is not set, no /sys/cray/pm_counters, no /sys/class/powercap, "
-         "no sensor of energy or power in /sys/class/hwmon, no NVML (/nonexistent/nvml.so)");
+         "no energy or power sensor in /sys/class/hwmon, no NVML (/nonexistent/nvml.so)");
 }
 
 RANKED_TEST(power_of_sensors_is_integrated, 1) {
@@ -168,8 +168,8 @@ RANKED_TEST(a_file_of_the_site_says_joules_or_watts, 1) {
   for (const char* text : {"some", "12", "12 kW", "nan J", "1 J 2"}) {
     const energy::Found none = said(text);
     EXPECT(none.sources.empty());
-    EXPECT(contains(none.missing.front(),
-                    "energy says '" + std::string(text) + "': it must hold a number and J or W, such as 48211.5 J"));
+    EXPECT(contains(none.missing.front(), "energy contains '" + std::string(text) +
+                                              "': it must hold a number and J or W, such as 48211.5 J"));
   }
   EXPECT(contains(energy::find_sources(places(root, "/nonexistent/energy")).missing.front(),
                   "KIVIAT_ENERGY_FILE=/nonexistent/energy: No such file"));
@@ -212,7 +212,7 @@ RANKED_TEST(gpus_are_asked_for_energy_or_else_for_power, 1) {
   const TurnedClock clock;
   energy::Found found = energy::find_sources({"/nonexistent", KIVIAT_FAKE_NVML, ""});
   EXPECT(names(found) == "gpu;gpu;");
-  EXPECT(found.missing.back() == "NVML GPU 2 tells neither energy nor power");
+  EXPECT(found.missing.back() == "NVML GPU 2 reports neither energy nor power");
   for (const auto& source : found.sources) source->begin();
   clock.turn(10);
   for (const auto& source : found.sources) source->look();
@@ -241,7 +241,7 @@ RANKED_TEST(one_rank_of_a_node_reads, 1, 2, 4) {
   EXPECT((near(watts->values[0], 100) && near(watts->values[1], 100)) == true);
   EXPECT(parts->axes[1].values == (std::vector<std::string>{"package", "dram", "platform"}));
   EXPECT((near(parts->values[0], 160) && near(parts->values[1], 40) && near(parts->values[2], 1000)) == true);
-  EXPECT(note_of(result, "energy") == "measured: test package + test dram; beside it test platform");
+  EXPECT(note_of(result, "energy") == "measured: test package + test dram; not in the sum: test platform");
   EXPECT(near(table_of(result, "kernel_time")->values[0], 2));
 }
 
@@ -252,7 +252,7 @@ RANKED_TEST(the_node_stands_for_its_parts, 1) {
       constant("package", Covers::part, 80), constant("node", Covers::node, 300), constant("gpu", Covers::part, 50)));
   const Result result = studied(session, {}, two_kernels);
   EXPECT(near(table_of(result, "power")->values[0], 300));
-  EXPECT(note_of(result, "energy") == "measured: test node; beside it test package, test gpu");
+  EXPECT(note_of(result, "energy") == "measured: test node; not in the sum: test package, test gpu");
 }
 
 RANKED_TEST(what_cannot_be_told_is_unavailable_and_never_0, 1, 2) {

@@ -530,7 +530,7 @@ def test_cases_that_cannot_be_read_are_refused(driven: Driven) -> None:
     done = driven(2, "a pingpong bytes=8", "b pingpong bytes")
     assert done.returncode == 2
     said = [line for line in done.stderr.splitlines() if line.startswith("kiviat-bench: ")]
-    assert said == ["kiviat-bench: cases line 4: 'bytes' is not of the form key=value"]
+    assert said == ["kiviat-bench: cases file, line 4: 'bytes' is not of the form key=value"]
 
 
 def test_ranks_at_a_distance_and_in_groups(native_openmpi: Native, tmp_path: Path) -> None:

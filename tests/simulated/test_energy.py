@@ -30,7 +30,7 @@ def test_declared_watts_are_those_of_the_file_unless_told(tmp_path: Path) -> Non
     assert without["notes"]["energy"] == (
         "unavailable: a modelled machine has no meters, and its file declares no power.node"
     )
-    assert without["notes"]["counters"] == "unavailable: a modelled processor has no counters"
+    assert without["notes"]["counters"] == "unavailable: simulated processors have no hardware counters"
     names = {one["name"] for one in without["tables"]}
     assert without["declared"] is None
     assert names == {"kernel_time", "messages", "message_bytes", "under_way"}

@@ -194,5 +194,5 @@ def test_a_trace_that_cannot_be_replayed(
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("kiviat: ")]
     assert (
         len(said) == 1
-        and "the trace cannot be replayed: rank 0's calls, before byte 2: the operation is 63" in said[0]
+        and "the trace cannot be replayed: trace of rank 0, before byte 2: the operation is 63" in said[0]
     )

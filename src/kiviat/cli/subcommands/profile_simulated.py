@@ -34,7 +34,7 @@ def execute(request: ProfileRequest) -> int:
     if request.wait_states:
         raise InputError("--wait-states: wait states are not recorded on simulated machines; leave it out")
     if request.counters:
-        raise InputError("--counters: a modelled processor has no counters; leave it out")
+        raise InputError("--counters: simulated processors have no hardware counters; leave it out")
     if request.program and request.what.benchmarks:
         raise InputError(f"{request.what.benchmarks[0]} and a program after --; give one of both")
     if not (request.program or request.what.benchmarks):
