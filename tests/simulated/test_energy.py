@@ -28,7 +28,7 @@ def test_declared_watts_are_those_of_the_file_unless_told(tmp_path: Path) -> Non
     file = tmp_path / "small.toml"
     without = stream_of(file, "")
     assert without["notes"]["energy"] == (
-        "unavailable: a modelled machine has no meters, and its file declares no power.node"
+        "unavailable: simulated machines have no energy meters, and the machine file declares no power.node"
     )
     assert without["notes"]["counters"] == "unavailable: simulated processors have no hardware counters"
     names = {one["name"] for one in without["tables"]}
