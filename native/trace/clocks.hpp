@@ -1,13 +1,14 @@
-// How the clocks of ranks stand beside that of rank 0. Ranks that read the same one need not ask; of those that do not,
-// the first rank of each clock asks by messages: at the shortest round trip of many the offset is known to half of that
-// trip (Cristian: "Probabilistic clock synchronization", Distributed Computing 3, 1989).
+// Offsets between the clocks of the ranks and the clock of rank 0. Ranks that read the same clock share one offset,
+// which the first of them measures by ping-pong with rank 0. The shortest of many round trips bounds the error by half
+// of its length (Cristian: "Probabilistic clock synchronization", Distributed Computing 3, 1989).
 #pragma once
 
 #include "trace/format.hpp"
 
 namespace kiviat::prof {
 
-// Into the header; collective, at the beginning and at the end.
+// Both write offsets into `header` and are collective over MPI_COMM_WORLD: the first at the start of recording, the
+// second at its end, so that drift can be interpolated.
 void note_clocks(trace::Header& header);
 void note_clocks_again(trace::Header& header);
 

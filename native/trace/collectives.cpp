@@ -48,7 +48,7 @@ void Event::part(Count count, Type type) {
   recorder.add_bytes(static_cast<Word>(count.value) * size);
 }
 
-// Many ranks have equal counts, often 0.
+// Run-length encoding: counts of many ranks are equal, often 0.
 void Event::array(Counts counts, int ranks) {
   for (int at = 0; at < ranks;) {
     int next = at + 1;
@@ -78,7 +78,7 @@ void Event::take(Buffer, Buffer, Count count, Type type, Op op, Number root, Com
   part(count, type), recorder.stream.number(op.commutes()), maybe(requests);
 }
 
-// The root's own part may be in place; that of the others is the same.
+// The root may pass MPI_IN_PLACE for its own part; then the counts of the other ranks' parts are used.
 void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type type_there, Number root, Comm comm,
                  Requests requests) {
   const Operation operation = of(call_);
@@ -121,7 +121,7 @@ void Event::take(Buffer, Counts counts, Ignored, Type type, Buffer, Count count,
   maybe(requests);
 }
 
-// What is sent stands in the parameters of the receipt also where it is in place.
+// The receive parameters determine the size, because the send parameters are ignored with MPI_IN_PLACE.
 void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type type_there, Comm comm,
                  Requests requests) {
   if (call_ == Call::Neighbor_allgather || call_ == Call::Ineighbor_allgather || call_ == Call::Neighbor_alltoall ||

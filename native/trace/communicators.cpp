@@ -14,7 +14,7 @@ std::vector<int> members_within(MPI_Group group, MPI_Group whole) {
   return found;
 }
 
-// As runs of equal steps.
+// Encodes ranks as runs (first, step, length), since most groups are regular.
 void Event::ranks(const std::vector<int>& members) {
   trace::Stream& stream = recorder.stream;
   stream.number(members.size());
@@ -58,7 +58,7 @@ void Event::derive(Comm parent, NewComm made, const Requests* requests) {
     recorder.stream.number(number);
     members(number, parent.value);
     if (!requests) return;
-    const Word request = recorder.add_active_request(requests->key(0));  // it is there at once, when replayed
+    const Word request = recorder.add_active_request(requests->key(0));  // a replay completes MPI_Comm_idup at once
     if (!recorder.stamps) return;
     recorder.begin_event(Operation::ends);
     recorder.stream.number(request);

@@ -4,8 +4,8 @@
 
 namespace kiviat::prof {
 
-// The requests of a call, before the MPI takes their handles away. Equal handles, which an MPI has for messages that
-// are gone already, stand for as many requests.
+// Looks up the requests of a completion call before the MPI overwrites their handles. Several requests may have the
+// same handle, because MPIs share one among sends that completed at once; each occurrence picks another request.
 void Event::collect(Requests requests, int count) {
   recorder.waiting.clear();
   statuses_ = count;
@@ -22,11 +22,12 @@ void Event::collect(Requests requests, int count) {
   }
 }
 
-// Of the collected ones those that are complete: where they stand, all of them if `places` is null. Statuses stand in
-// their own order, or in that of the requests.
+// Records that collected requests are complete: those at `places`, or the first `count` if null. With `own_order` the
+// i-th status belongs to the i-th completed request (MPI_Waitsome), else to the request at the same place
+// (MPI_Waitall).
 void Event::completed(const int* places, int count, bool own_order) {
   const auto number = [&](int at) {
-    const auto place = static_cast<std::size_t>(places ? places[at] : at);  // a wrong one is nobody's
+    const auto place = static_cast<std::size_t>(places ? places[at] : at);  // may be out of range, see taken()
     return place < recorder.waiting.size() ? recorder.waiting[place] : none;
   };
   Word active = 0;
@@ -53,7 +54,8 @@ void Event::completed(const int* places, int count, bool own_order) {
   }
 }
 
-// What came before it could be cancelled was not: then nobody was (a number that no request has had).
+// If the operation completed before it could be cancelled, the cancel event must not apply to it: patch its request to
+// a number that was never used.
 void Event::cancelled(Word number, int place) {
   Request& request = recorder.requests[number];
   if (!request.cancelling || !status_) return;
@@ -63,8 +65,8 @@ void Event::cancelled(Word number, int place) {
   request.cancelling = false;
 }
 
-// Which of the collected ones the MPI has taken away, if these are as many as it says there are. What it says of their
-// places may be wrong (MPICH 4.0 counts from 0 in mpi_f08), and says all where requests are persistent and stay.
+// Places of the completed requests: those whose handles the MPI has replaced, if their number agrees with `told`, since
+// indices may be wrong (MPICH 4.0 counts from 0 in mpi_f08). Handles of persistent requests stay; then `told` is used.
 std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
   std::vector<int> gone;
   for (int at = 0; at < static_cast<int>(recorder.waiting.size()); ++at)
@@ -75,7 +77,7 @@ std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
   return gone;
 }
 
-// Whoever was looked for and is not complete may be looked for again.
+// Ends a completion call: requests still active can be picked by later calls.
 void Event::leave() {
   for (const Word number : recorder.waiting)
     if (number != none) recorder.requests[number].picked = false;
@@ -136,7 +138,7 @@ void Event::take(Requests, Flag done, Status) {
 
 void Event::take(Number count, Requests, Status) { completed(nullptr, count.value, false), leave(); }
 
-// MPI_Testall, whose flag says whether all are complete; MPI_Waitany, whose index says which one is.
+// MPI_Testall (`flag`: all complete) and MPI_Waitany (`flag`: index of the completed one).
 void Event::take(Number count, Requests requests, Flag flag, Status) {
   if (call_ == Call::Waitany) {
     if (flag.index() != values::nowhere) completed(taken(requests, {flag.index()}).data(), 1, true);
@@ -148,7 +150,7 @@ void Event::take(Number count, Requests requests, Flag flag, Status) {
   leave();
 }
 
-// MPI_Testany: index and flag; MPI_Waitsome and MPI_Testsome: how many, and which.
+// MPI_Testany (index, flag); MPI_Waitsome and MPI_Testsome (number of completed requests, their indices).
 void Event::take(Number, Requests requests, Flag first, Flag second, Status) {
   if (call_ == Call::Testany) {
     if (!second.is_true())
@@ -165,7 +167,8 @@ void Event::take(Number, Requests requests, Flag first, Flag second, Status) {
   leave();
 }
 
-// Memory for the statuses that we want to see and the program does not; else what the program gave.
+// Returns the status argument for the MPI: the recorder's own memory if the program ignores statuses but the recorder
+// needs them to resolve wildcards or cancellations, else `given`.
 void* Event::status_for(void* given) {
   static const auto ignored = [](const char* name) {
     const auto* const at = static_cast<void* const*>(find_variable(name));
@@ -177,10 +180,10 @@ void* Event::status_for(void* given) {
                                      ignored("MPI_F_STATUSES_IGNORE"),
                                      ignored("MPI_F08_STATUS_IGNORE"),
                                      ignored("MPI_F08_STATUSES_IGNORE")};
-  // Null is no status, but is what a variable that is not there has as its value.
+  // `ones` contains null for every Fortran variable that the MPI lacks; a null argument never denotes a status.
   if (!mine_ || !want_) return given;
   if (given && std::ranges::find(ones, given) == std::end(ones)) {
-    status_ = static_cast<const MPI_Status*>(given);  // Fortran's have the same words
+    status_ = static_cast<const MPI_Status*>(given);  // Fortran statuses have the same layout
     return given;
   }
   recorder.statuses.resize(static_cast<std::size_t>(std::max(1, statuses_)));

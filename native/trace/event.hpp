@@ -1,5 +1,6 @@
-// One call, as the stream gets it. The wrappers (prof/c_calls.cpp, prof/fortran_calls.cpp) hand over all parameters of
-// a call, before it and after it; calls that have the same ones share a function here.
+// Recording of one MPI call. The wrappers (prof/c_calls.cpp, prof/fortran_calls.cpp) pass all parameters of a call to
+// before() and after(), which dispatch by their types to prepare() and take(). Calls with equal parameter lists share
+// an overload and are told apart by call_.
 #pragma once
 
 #include <mpi.h>
@@ -60,7 +61,7 @@ class Event {
     if (recorder.stamps) left_s_ = clock::now();
   }
 
-  // What the MPI is given: a status of ours where the program wants none, and we have to know who sent.
+  // Returns the argument to pass to the MPI. Status arguments may be replaced, see status_for().
   template <Kind kind, class Value>
   auto passed(Value value) {
     if constexpr (kind == Kind::status)
@@ -176,12 +177,12 @@ class Event {
   void take(Buffer, Buffer, Type, Number target, Ignored, Op, Win);
   void take(Buffer, Buffer, Buffer, Type, Number target, Ignored, Win);
 
-  // Files are no communication, and a replay leaves them out.
+  // File I/O is not recorded, since replays simulate communication only.
   void take(Comm, Ignored, Number, Ignored, File) {}
   template <class... Values>
   void other(File, Values...) {}
 
-  // What else makes a communicator of another one, which comes first; whatever else there is cannot be replayed.
+  // All other calls that derive a communicator from their first parameter; any remaining call cannot be replayed.
   template <class... Values>
   void other(Comm parent, Values... values) {
     const NewComm* made = nullptr;
@@ -203,13 +204,13 @@ class Event {
   void derive(Comm parent, NewComm made, const Requests* requests);
 
   // --- what several need --------------------------------------------------------------------------------
-  // Begins the event of a call on a communicator; false where nobody has seen it being made.
+  // Begins the event of a call on a communicator or window; returns false if its creation was not recorded.
   bool on(Operation operation, Comm comm);
   bool on(Operation operation, Win win);
   void part(Count count, Type type);
   void array(Counts counts, int ranks);
   void ranks(const std::vector<int>& ranks);
-  // Of a communicator that was just made, those of `of`; where times are recorded.
+  // Writes the world ranks of `of` as members of the new communicator `made`; only with time stamps.
   void members(Word made, MPI_Comm of);
   void maybe(Requests requests);
   void message(Operation operation, const Asked& asked, std::int64_t sent_bytes);
@@ -226,7 +227,7 @@ class Event {
   void tell_matched();
   void leave();
   void remote(Operation operation, Win win, Number target, Count count, Type type, Requests requests);
-  // Bytes that go to each neighbour or come from it: equal, or by counts of one type, or by counts and types.
+  // Bytes sent to or received from each neighbour: equal (`same`), or given by counts of one type or of several types.
   struct Parts {
     std::int64_t same = 0;
     const Counts* counts = nullptr;
@@ -239,15 +240,15 @@ class Event {
   void exchange(Comm comm, const Parts& out, const Parts& in, Requests requests);
 
   Call call_;
-  bool mine_;          // of the thread that is recorded
-  bool want_ = false;  // to know who has sent
-  int statuses_ = 1;   // so many there are
+  bool mine_;          // called by the recorded thread
+  bool want_ = false;  // the status is needed
+  int statuses_ = 1;   // number of statuses of the call
   const MPI_Status* status_ = nullptr;
   Matched matched_;
   double entered_s_ = 0, left_s_ = 0;
 };
 
-// Ranks of `group` among those of `whole`, which is freed.
+// Translates the ranks of `group` to ranks in `whole`. Frees `whole`.
 std::vector<int> members_within(MPI_Group group, MPI_Group whole);
 
 }  // namespace kiviat::prof

@@ -1,13 +1,14 @@
-// A trace: what a rank asked of MPI, in its own order, and how long it computed in between. It holds no time of
-// communication, so that it can be replayed where communication takes another one.
+// Trace format: the MPI calls of one rank, in program order, and the computation time between them. A trace contains no
+// communication times, so it can be replayed on machines with other networks.
 //
-// The file of a rank is a header of words of 64 bits, a description of them in JSON, and the stream of events:
+// The file of a rank consists of a header of 64-bit words, a JSON description of these words, and the stream of events:
 //
 //   computed operation parameters…
 //
-// All are LEB128 numbers; `computed` is in ns; zz are signed ones, folded (0, -1, 1, -2, …). Ranks are those of the
-// communicator. Communicators, windows and requests are small numbers that are used again once they are free; requests
-// where 0 is none, that is where the call is blocking, are one more. A datatype is its size.
+// All values are LEB128 numbers. `computed` is computation time in ns; `zz:` marks signed values in zigzag encoding (0,
+// -1, 1, -2, …). Ranks are ranks of the communicator. Communicators, windows and requests are identified by small
+// numbers, reused once they are free. `request+1` is 0 for a blocking call and the number plus one otherwise. A
+// datatype is represented by its size in bytes.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ inline constexpr const char* format = "kiviat.trace/1";
 
 using Word = std::uint64_t;
 
-// An array of counts is (count, how often) until there are as many as there are ranks.
+// `counts` is run-length encoded: pairs (count, repetitions) until every rank has one.
 // clang-format off: a table
 // clang-format off: a table
 #define KIVIAT_OPERATIONS(X)                                                                                            \
@@ -98,18 +99,19 @@ static_assert(static_cast<int>(Operation::count) <= most_operations);
 inline constexpr std::int64_t nobody = -1, any = -2;
 inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 
-// Every field, in order; texts follow, and two words for each operation: how often, and bytes sent.
+// Header fields, in order. Texts follow, then two words for each operation: calls and bytes sent.
 //   length           bytes of the stream
-//   polls            tests that found nothing
-//   sparse           calls of MPI_Alltoallv that had nothing for somebody
-//   unsupported      1 + the number of the first call that no replay can make
-//   other_threads    calls of other threads than the first, which are not in the stream
-//   unseen           communicators, windows and requests that the recorder has not seen being made
-//   lost             whether there was no room for more
-//   stamps           whether times stand in the stream instead of computation; begun_ns is where they begin
-//   clock            whose clock it reads: equal ones need no offset
-//   offset…          clock of rank 0 minus this one, moment… of this one, trip… around: at the beginning and
-//                    at the end, by the first rank of each clock; signed
+//   polls            unsuccessful MPI_Test…, MPI_Iprobe and MPI_Improbe calls
+//   sparse           MPI_Alltoallv calls with at least one empty part
+//   unsupported      1 + the number of the first call that cannot be replayed; 0 if there is none
+//   other_threads    calls of threads other than the recorded one; they are not in the stream
+//   unseen           uses of communicators and windows whose creation was not recorded
+//   lost             1 if the disk was full and events are missing
+//   stamps           1 if the stream contains time stamps instead of computation times
+//   begun_ns         local time at which the stamps begin
+//   clock            identifies the clock that this rank reads; ranks with equal values need no offset
+//   offset…          clock of rank 0 minus this clock, in ns, at local time moment…, from a round trip of length trip…;
+//                    measured before and after the run by the first rank of each clock; signed
 // clang-format off: a table
 // clang-format off: a table
 #define KIVIAT_TRACE_FIELDS(X)                                                                                         \
@@ -138,7 +140,7 @@ struct Header {
   Counted counted[most_operations];
 };
 
-// Offsets of the description and of the stream.
+// Positions of the description and of the stream in the file, in bytes.
 inline constexpr std::size_t description_at = 8192, stream_at = 65536;
 static_assert(sizeof(Header) <= description_at);
 

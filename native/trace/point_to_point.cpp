@@ -20,7 +20,7 @@ Operation of(Call call) {
     case Call::Irecv:
     case Call::Recv_init:
       return Operation::irecv;
-    // A buffered send that is not waited for costs what one costs that nobody waits for.
+    // MPI_Ibsend completes locally; it is replayed as MPI_Isend.
     case Call::Isend:
     case Call::Ibsend:
     case Call::Irsend:
@@ -64,7 +64,7 @@ void Event::want_who(Number source, Number tag) {
   want_ = want_ || source.value == MPI_ANY_SOURCE || tag.value == MPI_ANY_TAG;
 }
 
-// Who has really sent.
+// Replaces wildcards in `asked` by the source and tag of the status.
 void Event::peer(Asked& asked, int place) const {
   if (!want_ || !status_) return;
   if (asked.peer == MPI_ANY_SOURCE) asked.peer = status_[place].MPI_SOURCE;
@@ -95,7 +95,7 @@ void Event::take(Buffer, Count count, Type type, Number peer, Number tag, Comm c
   if (!is_persistent(call_)) start(number);
 }
 
-// A request that is waited for from now on.
+// Writes the event of a non-blocking or persistent operation and activates its request.
 void Event::start(Word number) {
   Request& request = recorder.requests[number];
   const Asked& asked = request.asked;
@@ -154,7 +154,7 @@ void Event::take(Number source, Number tag, Comm comm, Flag found, Status status
     recorder.polled();
 }
 
-// What is matched is received later, from where it was found.
+// The matched receive comes later, with source and tag of this probe.
 void Event::take(Number source, Number tag, Comm comm, Message message, Status status) {
   Asked asked = asked_for(Operation::recv, comm, {0}, {byte()}, source.value, tag.value);
   peer(asked, 0);
@@ -172,7 +172,7 @@ void Event::take(Number source, Number tag, Comm comm, Flag found, Message messa
 void Event::prepare(Buffer, Count, Type, Message message, Status) { matched(message); }
 void Event::prepare(Buffer, Count, Type, Message message, Requests) { matched(message); }
 
-// Those that come from nobody all have the same name, and no number.
+// Messages from MPI_PROC_NULL share the handle MPI_MESSAGE_NO_PROC and need no number.
 void Event::match(Message message, const Asked& asked) {
   if (asked.peer == MPI_PROC_NULL) return;
   const Word number = recorder.message_ids.take();
@@ -190,7 +190,7 @@ void Event::matched(Message message) {
   recorder.message_ids.give_back(matched_.number);
 }
 
-// It was taken when it was probed for: in that order, and not in that of receipts.
+// Links the receive to its matching probe: messages leave the queue in the order of probes, not of receives.
 void Event::tell_matched() {
   if (!recorder.stamps || matched_.number == none) return;
   recorder.begin_event(Operation::matched);

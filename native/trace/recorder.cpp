@@ -23,13 +23,13 @@ constinit thread_local int nested_here __attribute__((tls_model("initial-exec"))
 
 namespace {
 
-// Between two calls that are closer than this nobody else has had the processor: the time that has passed is the time
-// that this rank has computed, and the clock of processor time, which is dear, need not be read.
+// In a gap between two calls shorter than this, the process was not preempted: wall-clock time equals processor time,
+// whose clock is expensive to read.
 constexpr double at_once_s = 5e-6;
-// A program that does nothing but this long between a test that found nothing and the next one is waiting.
+// A gap shorter than this after an unsuccessful test is busy waiting, not computation.
 constexpr double polls_s = 2e-6;
 
-// The first thread that calls MPI after MPI_Init is the one that is recorded.
+// Only one thread is recorded: the first that calls MPI after MPI_Init.
 std::atomic<bool> anybody{false};
 constinit thread_local bool mine __attribute__((tls_model("initial-exec"))) = false;
 
@@ -46,7 +46,7 @@ void note_computation() {
   } else {
     const std::int64_t took_ns =
         clock::thread_ns() - recorder.left_ns - static_cast<std::int64_t>(recorder.header->clock_ns);
-    // Processor time may be counted in coarse steps.
+    // The processor-time clock may have a coarse resolution.
     recorder.computed_ns +=
         static_cast<Word>(std::clamp<std::int64_t>(took_ns, 0, static_cast<std::int64_t>(1e9 * gap_s)));
   }
@@ -88,7 +88,7 @@ void text(char (&to)[N], const std::string& from) {
   std::snprintf(to, N, "%s", from.c_str());
 }
 
-// Handles that the program did not make.
+// Registers the predefined communicators.
 void know_the_world() {
   recorder.no_comm = no_comm();
   recorder.add_comm(world(), recorder.ranks, recorder.rank);
@@ -97,7 +97,7 @@ void know_the_world() {
 
 void in_child() { recorder.recording = false; }
 
-// Processor time that one reading of its clock takes: the minimum, that of undisturbed readings.
+// Cost of reading the processor-time clock, in ns: the minimum of many readings, which is the undisturbed one.
 std::int64_t cost_of_clock() {
   std::int64_t least = INT64_MAX;
   for (int time = 0; time < 64; ++time) {
@@ -227,7 +227,7 @@ void begin() {
   const bool stamps = !folder || !*folder;
   if (stamps) folder = std::getenv("KIVIAT_WAITS");
   if (recorder.header || !folder || !*folder || std::getenv("KIVIAT_TRACE_TAKEN")) return;
-  // What this process starts is another program.
+  // Child processes inherit the preloaded library; they must not be recorded.
   setenv("KIVIAT_TRACE_TAKEN", "1", 1);
   KIVIAT_PMPI(Comm_rank)(world(), &recorder.rank);
   KIVIAT_PMPI(Comm_size)(world(), &recorder.ranks);
@@ -276,7 +276,7 @@ void begin() {
 }
 
 void end() {
-  // All ranks, also those that had no room for more.
+  // Collective: also ranks whose stream is full take part.
   if (recorder.stamps && recorder.header->stage == static_cast<Word>(trace::Stage::recording))
     note_clocks_again(*recorder.header);
   if (!recorder.recording) return;
@@ -299,5 +299,6 @@ void control(int level) {
 
 }  // namespace kiviat::prof
 
-// By this the profiler, preloaded before us, knows that its calls go on to ours.
+// Marks this library: the profiler, if preloaded before it, looks this symbol up and forwards its calls to the
+// recorder.
 extern "C" __attribute__((visibility("default"))) void kiviat_recorder() {}

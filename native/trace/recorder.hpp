@@ -1,4 +1,5 @@
-// Recording of this process: its stream, and the small numbers of its communicators, windows and requests.
+// State of the recorder in this process: its stream, and the numbers that identify communicators, windows and requests
+// in it.
 #pragma once
 
 #include <mpi.h>
@@ -20,7 +21,7 @@ using trace::Word;
 
 inline constexpr Word none = ~Word{0};
 
-// The lowest numbers that are free.
+// Allocator of small numbers: take() returns the lowest free one.
 class Numbers {
  public:
   Word take();
@@ -36,14 +37,14 @@ struct KnownComm {
   int size, rank;
 };
 
-// A message as it is asked for: of a request that is under way, or of one that can be started again and again.
+// Parameters of a point-to-point operation, kept with its request; a persistent request needs them at every start.
 struct Asked {
   Operation operation = Operation::end;
   Word comm = 0, count = 0, size = 0;
   int peer = 0, tag = 0;  // as the MPI has them
 };
 
-// A message that a probe has taken off the queue, to be received by this name.
+// A message matched by MPI_Mprobe or MPI_Improbe, to be received by MPI_Mrecv or MPI_Imrecv.
 struct Matched {
   Asked asked = {.peer = MPI_PROC_NULL};
   Word number = none;
@@ -52,12 +53,12 @@ struct Matched {
 struct Request {
   std::uint64_t key = 0;
   bool active = false, persistent = false;
-  bool picked = false;  // by the call that is going on
+  bool picked = false;  // already assigned to a handle of the current call
   Asked asked = {};
-  // Where the stream has the rank and the tag of a message from anybody, until it has come.
+  // A receive with wildcards: positions in the stream at which source and tag are patched on completion.
   bool wild = false;
   Word peer_at = 0, tag_at = 0;
-  // Likewise its number where the program wants it cancelled, until it is known whether that came in time.
+  // Cancellation is pending: its event is withdrawn at `cancel_at` if the message turns out to be matched already.
   bool cancelling = false;
   Word cancel_at = 0;
 };
@@ -67,48 +68,48 @@ struct Recorder {
   int rank = 0, ranks = 0;
   trace::Stream stream;
   trace::Header* header = nullptr;
-  // Of computation: the clocks at the end of the last call, and what no event has told yet.
+  // Wall-clock and processor time at the end of the last call, and computation not yet written to an event.
   double left_s = 0;
   std::int64_t left_ns = 0;
   Word computed_ns = 0;
   bool polling = false, written = false;
-  // Instead of computation: when calls began and ended, since `begun_s`.
+  // If `stamps`, entry and exit times of calls, relative to `begun_s`, are recorded instead of computation times.
   bool stamps = false;
   double begun_s = 0;
   std::int64_t stamped_ns = 0;
-  // The first rank of each clock, rank 0 first, and where they compare them: apart from what the program has sent and
-  // nobody has received.
+  // The first rank of each distinct clock, starting with rank 0. They compare clocks on a communicator of their own, so
+  // that unreceived messages of the program cannot match.
   std::vector<int> first_of_clock;
   MPI_Comm comm_of_clocks;
-  Operation event = Operation::end;  // the last one that was begun
+  Operation event = Operation::end;  // the event written last
 
   Numbers comm_ids, win_ids, request_ids, message_ids;
   std::unordered_map<std::uint64_t, KnownComm> comms;
   std::unordered_map<std::uint64_t, Word> wins;
   std::unordered_multimap<std::uint64_t, Word> request_of;
   std::vector<Request> requests;
-  std::vector<Word> waiting;  // requests of the call that is going on, in its order; none where there is none
+  std::vector<Word> waiting;  // requests of the current call, in the order of its handles; `none` if inactive
   std::unordered_map<std::uint64_t, Matched> messages;
-  std::vector<MPI_Status> statuses;  // where the program wants none, and we do
+  std::vector<MPI_Status> statuses;  // used when the program ignores statuses but the recorder needs them
 
   MPI_Comm no_comm;
 
-  // Writes what comes before the parameters.
+  // Writes computation time and operation; the parameters follow.
   void begin_event(Operation operation);
-  // When the call was whose events were written last.
+  // Writes the entry and exit times of `call`, after its events.
   void stamp(Call call, double entered_s, double left_s);
-  // Bytes that the event sends.
+  // Adds to the bytes sent by the current kind of event.
   void add_bytes(Word bytes) { header->counted[static_cast<int>(event)].bytes += bytes; }
-  // A test has found nothing.
+  // Notes an unsuccessful test or probe.
   void polled() {
     polling = true;
     ++header->polls;
   }
   void unsupported(Call call);
 
-  // Null for one that nobody has seen being made.
+  // Null, counted in header->unseen, if the creation of `comm` was not recorded.
   const KnownComm* comm(MPI_Comm comm);
-  // The numbers of new ones.
+  // Each add_… function registers a new handle and returns its number.
   Word add_comm(MPI_Comm comm);
   Word add_comm(MPI_Comm comm, int size, int rank);
   void remove_comm(MPI_Comm comm);
@@ -120,16 +121,17 @@ struct Recorder {
 };
 
 extern Recorder recorder;
-// Whether this thread is inside of a call that is recorded: MPIs call themselves, Fortran's by way of C's.
+// Non-zero while this thread is inside a recorded call. MPI libraries call their own functions (Fortran bindings call
+// C's), which must not be recorded again.
 extern constinit thread_local int nested_here __attribute__((tls_model("initial-exec")));
 inline int& nested() { return nested_here; }
 
 inline bool counts() { return recorder.recording.load(std::memory_order_relaxed) && nested() == 0; }
 
-// After MPI_Init and before MPI_Finalize; collective.
+// Start and end of recording: after MPI_Init and before MPI_Finalize. Collective over MPI_COMM_WORLD.
 void begin();
 void end();
-// MPI_Pcontrol: a trace has no phases; but of calls that the profiler does not count nobody waits.
+// MPI_Pcontrol. A trace has no phases, but wait-state analysis ignores calls while profiling is switched off (level 0).
 void control(int level);
 
 }  // namespace kiviat::prof

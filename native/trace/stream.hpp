@@ -1,5 +1,5 @@
-// The file of a rank while it grows: mapped, so that what was recorded outlives the process, however that ends, and one
-// window at a time, so that it takes little memory however long it gets.
+// Writer of a rank's trace file. The file is memory-mapped, so recorded events survive a crash of the process. Only one
+// window of it is mapped at a time, which bounds the memory used.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace kiviat::trace {
 
 class Stream {
  public:
-  // Null header() where there is no room.
+  // Creates the file; returns false, and removes it, if it exists already or does not fit on the disk.
   bool open(const std::string& path, const std::string& description);
   Header* header() const { return header_; }
 
@@ -19,10 +19,10 @@ class Stream {
     octet(static_cast<unsigned char>(value));
   }
   void signed_number(std::int64_t value) { number(folded(value)); }
-  // A number that is written later: where it stands. Until then it is `now`.
+  // Writes `now` as a placeholder of fixed length and returns its position, for patch().
   Word later(Word now);
   void patch(Word at, Word value);
-  // What was written until here is whole.
+  // Makes all events written so far part of the stream: readers ignore bytes behind `length`.
   void commit() { header_->length = position(); }
   bool full() const { return full_; }
 

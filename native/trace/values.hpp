@@ -1,5 +1,6 @@
-// The parameters of calls as the recorder takes them, from C and from Fortran alike: a type for each kind of calls.hpp,
-// so that calls which have the same parameters are recorded by one function (event.hpp).
+// Parameters of MPI calls as the recorder sees them, the same for C and Fortran. Each parameter kind of calls.hpp has
+// its own type, so overload resolution selects one recording function for all calls with equal parameter lists
+// (event.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -22,7 +23,7 @@ struct Number {
 struct Extent {
   std::int64_t value;
 };
-// Of int, or of MPI_Count.
+// An array of counts: MPI_Count if `wide`, else int.
 struct Counts {
   const void* at;
   bool wide;
@@ -60,7 +61,6 @@ struct Op {
     return does != 0;
   }
 };
-// Which file makes no difference.
 struct File {};
 struct NewComm {
   const MPI_Comm* c;
@@ -81,7 +81,7 @@ struct Requests {
 struct Message {
   std::uint64_t key;
 };
-// A logical, a count or indices.
+// An output flag, count or index array. Fortran indices start at 1.
 struct Flag {
   const int* at;
   bool fortran;

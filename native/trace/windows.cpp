@@ -20,7 +20,7 @@ void Event::take(Extent size, Extent unit, Ignored info, Comm comm, Buffer base,
   take(base, size, unit, info, comm, made);
 }
 
-// A replay has nothing that could be attached to it; but ranks meet to make it.
+// MPI_Win_create_dynamic cannot be replayed, since no memory is attached; its synchronisation matters for wait states.
 void Event::take(Ignored info, Comm comm, NewWin made) {
   if (!recorder.stamps) return recorder.unsupported(call_);
   take(Buffer{}, Extent{0}, Extent{1}, info, comm, made);
@@ -98,7 +98,7 @@ void Event::take(Buffer, Count count, Type type, Number target, Ignored, Count, 
   remote(Operation::accumulate, win, target, count, type, requests);
 }
 
-// The result is as long as what is accumulated, or is all there is (MPI_NO_OP).
+// The result's count determines the size: the origin's equals it, or is ignored with MPI_NO_OP.
 void Event::take(Buffer, Count, Type, Buffer, Count count, Type type, Number target, Ignored, Count, Type, Op, Win win,
                  Requests requests) {
   remote(Operation::get_accumulate, win, target, count, type, requests);

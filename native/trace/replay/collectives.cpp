@@ -8,7 +8,7 @@
 namespace kiviat::trace {
 namespace {
 
-// Beside those of the program, which use others for messages of their own.
+// Tags of messages that replace collectives; unlikely to be used by programs.
 constexpr int alltoall_tag = 7721, neighbours_tag = 7722;
 
 }  // namespace
@@ -118,7 +118,7 @@ void Rank::equal_parts(Operation operation) {
             : MPI_Alltoall(out, count, type, in, count, type, over);
 }
 
-// Displacements are real here: rings pass parts on.
+// Displacements are real here, because ring algorithms forward parts from the receive buffer.
 void Rank::allgatherv() {
   const MPI_Comm over = comm();
   Array all = array(size_of(over));
@@ -134,7 +134,7 @@ void Rank::exchange(const std::vector<std::int64_t>& to, const std::vector<std::
                     const std::vector<int>& targets, const std::vector<int>& sources, MPI_Comm over, int tag,
                     Word told) {
   std::vector<MPI_Request> requests;
-  // Starting after the own rank spreads receivers.
+  // Starting at the own rank avoids that all ranks send to the same receiver first.
   const std::size_t first =
       to.size() == static_cast<std::size_t>(size_of(over)) ? static_cast<std::size_t>(rank_in(over)) : 0;
   const std::size_t most =

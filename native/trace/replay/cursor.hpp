@@ -1,4 +1,4 @@
-// Reads the stream of a rank. What stands in it may be anything: no number is used before it is checked.
+// Reader of a rank's stream. The file is untrusted: every number is checked before it is used.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace kiviat::trace {
 
 class Cursor {
  public:
-  // Throws std::runtime_error where the file cannot be read.
+  // Maps the file. Throws std::runtime_error if it is missing, unreadable or empty.
   Cursor(const std::string& path, int rank);
   ~Cursor();
   Cursor(const Cursor&) = delete;
@@ -29,7 +29,7 @@ class Cursor {
     refuse("the event is incomplete; the file is damaged or truncated");
   }
   std::int64_t signed_number() { return unfolded(number()); }
-  // One of 0 … most; `what` it is stands in the refusal.
+  // Reads a number in 0 … most; `what` names it in the error message.
   Word number(Word most, const char* what) {
     const Word value = number();
     if (value > most)
@@ -44,7 +44,7 @@ class Cursor {
       refuse(std::string(what) + " is " + std::to_string(value) + ", outside the range of int");
     return static_cast<int>(value);
   }
-  // Throws std::runtime_error: what is wrong before this place.
+  // Throws std::runtime_error with rank, position and reason.
   [[noreturn]] void refuse(const std::string& why) const {
     throw std::runtime_error("trace of rank " + std::to_string(rank_) + ", before byte " +
                              std::to_string(at_ - begin_) + ": " + why);

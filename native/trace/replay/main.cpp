@@ -1,5 +1,6 @@
-// kiviat-replay STREAMS RESULT SCALE SPARSE: every rank makes the calls of STREAMS/RANK.stream, and computes SCALE
-// times as long as was recorded. Where time went is written to RESULT, in JSON. SPARSE: see Setting.
+// kiviat-replay STREAMS RESULT SCALE SPARSE: every simulated rank issues the MPI calls of STREAMS/RANK.stream and
+// computes SCALE times as long as recorded. Times and message counts are written to RESULT as JSON. SPARSE is 0 or 1,
+// see trace::Setting.
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,7 +28,7 @@ using simgrid::s4u::Host;
 
 namespace {
 
-// All ranks live in one process, one of them running at a time.
+// Shared by all ranks: they live in one process, and one of them runs at a time.
 struct Common {
   std::vector<double> elapsed_s, computed_s;
   std::vector<const Host*> hosts;
@@ -42,7 +43,7 @@ void list(std::FILE* file, const char* name, const std::vector<double>& values) 
   std::fprintf(file, "],");
 }
 
-// Messages of collectives are those that the machine's algorithms send.
+// Messages of collectives are counted as the simulated algorithms send them.
 void write(const std::string& path) {
   Sent::Total network, nodes;
   for (const Host* from : common.hosts)
@@ -80,8 +81,8 @@ void replay(const std::string& streams, const std::string& result, const trace::
   rank.finish();
 }
 
-// SimGrid copies some messages, and a system that is out of memory kills any program. Memory that is only mapped is
-// none.
+// Ends the process before the kernel's out-of-memory killer ends any process: SimGrid copies the payload of some
+// messages. Only anonymous resident memory counts, since the scratch buffer is one block mapped repeatedly.
 void watch_memory() {
   const double most = 0.75 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   std::thread([most] {
@@ -108,7 +109,7 @@ void give_up(int) {
 }
 
 void catch_signals() {
-  static char room[1 << 16];  // a rank's own stack may be what is used up
+  static char room[1 << 16];  // the signal may be caused by overflow of a rank's stack
   const stack_t stack{.ss_sp = room, .ss_flags = 0, .ss_size = sizeof room};
   sigaltstack(&stack, nullptr);
   struct sigaction action{};
@@ -131,7 +132,7 @@ int main(int argc, char** argv) {
     _exit(2);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "kiviat-replay: %s\n", error.what());
-    _exit(2);  // all ranks: they would wait for this one
+    _exit(2);  // ends all ranks, which would wait for this one
   }
   MPI_Finalize();
   return 0;

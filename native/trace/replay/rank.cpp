@@ -45,10 +45,10 @@ void Rank::finish() {
   if (!abandoned_.empty()) MPI_Waitall(static_cast<int>(abandoned_.size()), abandoned_.data(), MPI_STATUSES_IGNORE);
 }
 
-// A rank has a core for itself, unless it was placed otherwise; then it shares it.
+// The simulator shares a core among the ranks placed on it.
 void Rank::compute(Word recorded_ns) {
-  // The simulator's clock is a double: beyond this it does not tell nanoseconds, and short messages take no time, or
-  // for ever.
+  // The simulator's clock is a double: beyond 2^52 ns it cannot resolve nanoseconds, and short messages would take no
+  // time or never end.
   constexpr double most_s = 1e-9 * (std::int64_t{1} << 52);
   const double seconds = 1e-9 * static_cast<double>(recorded_ns) * setting_.scale;
   if (seconds <= 0) return;
@@ -160,7 +160,7 @@ MPI_Datatype Rank::element(Word size) {
   return known;
 }
 
-// More bytes than int can count are as many as are in elements of 16.
+// Counts are int: larger messages consist of elements of 16 bytes.
 Rank::Part Rank::of_bytes(Word all) const {
   if (all <= INT32_MAX) return {static_cast<int>(all), MPI_BYTE, all};
   return {static_cast<int>((all + 15) / 16), MPI_C_DOUBLE_COMPLEX, all};
@@ -262,8 +262,9 @@ void Rank::probe() {
   const MPI_Comm over = comm();
   const int from = peer(size_of(over), From::any), with = tag(From::any);
   if (from == MPI_PROC_NULL) return;
-  // As MPI_Probe does it, but for ever only while something goes on: looking again and again is no deadlock to the
-  // simulator, whose pauses in between grow: so many last more than half an hour there.
+  // MPI_Probe polls in the same way, but the simulator does not recognise endless polling as deadlock. Give up after
+  // `patience` polls without progress elsewhere; pauses between polls grow, so this is more than half an hour of
+  // simulated time.
   constexpr int patience = 200'000;
   std::int64_t calls = progress_.calls;
   for (int found = 0, times = 0; !found; ++times) {
@@ -289,8 +290,8 @@ void Rank::wait() {
     MPI_Wait(waited_.data(), MPI_STATUS_IGNORE);
   else if (!waited_.empty())
     MPI_Waitall(static_cast<int>(waited_.size()), waited_.data(), MPI_STATUSES_IGNORE);
-  // SimGrid's MPI_Ibarrier waits for nobody. A barrier when it is waited for is later than the program's at most by
-  // what the program did in between.
+  // SimGrid's MPI_Ibarrier does not synchronise, so a blocking barrier at the wait replaces it. It is late by at most
+  // what the program did between the two calls.
   for (const MPI_Comm over : barriers) MPI_Barrier(over);
 }
 
@@ -328,7 +329,7 @@ std::vector<int> Rank::ranks(int all) {
 }
 
 void Rank::put_comm(Word number, MPI_Comm comm) {
-  if (number == world) return;  // this rank is not one of it
+  if (number == world) return;  // this rank is not a member of the new communicator
   if (comm == MPI_COMM_NULL || comms_.contains(number))
     stream_.refuse("communicator " + std::to_string(number) +
                    (comm == MPI_COMM_NULL ? " is created without this rank" : " already exists"));
@@ -358,7 +359,7 @@ void Rank::new_comm(Operation operation) {
   put_comm(stream_.number(), made);
 }
 
-// Requests on it are waited for later.
+// A communicator with a pending barrier is not freed: the barrier is executed at the wait.
 void Rank::free_comm() {
   const Word number = stream_.number();
   const auto freed = comms_.find(number);

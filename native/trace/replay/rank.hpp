@@ -1,4 +1,4 @@
-// One rank that makes the calls of its stream.
+// Replay of one rank: issues the MPI calls of its stream inside the simulator.
 #pragma once
 
 #include <mpi.h>
@@ -14,13 +14,13 @@
 namespace kiviat::trace {
 
 struct Setting {
-  double scale;  // seconds here for each recorded one
-  // Whether calls of MPI_Alltoallv have parts that are empty. SMPI's algorithms send these too, MPICH's and Open MPI's
-  // do not; ranks have to agree, and can only where nobody ever has such parts.
+  double scale;  // replayed over recorded computation time
+  // Whether any rank called MPI_Alltoallv with empty parts. SMPI's algorithms send empty messages, MPICH's and Open
+  // MPI's do not. All ranks must choose the same algorithm, so one value holds for the whole trace.
   bool sparse;
 };
 
-// Whether anything goes on, beside ranks that look for messages.
+// Detects whether the simulation makes progress apart from ranks that probe for messages.
 struct Progress {
   std::int64_t calls = 0;  // of all ranks
   int computing = 0;       // ranks
@@ -30,10 +30,9 @@ class Rank {
  public:
   Rank(Cursor& stream, const Setting& setting, Progress& progress)
       : stream_(stream), setting_(setting), progress_(progress) {}
-  // All throw std::runtime_error for what cannot be.
-  // Until MPI_Finalize.
+  // Issues all calls up to MPI_Finalize. Throws std::runtime_error, with rank and position, if the stream is invalid.
   void run();
-  // Waits for messages that the program did not wait for: others still receive them.
+  // Waits for sends whose requests the program freed: their receivers may still need them.
   void finish();
   double computed_s() const { return computed_s_; }
 
@@ -43,7 +42,7 @@ class Rank {
     MPI_Datatype type;
     std::size_t bytes;
   };
-  // A request, or several that the program knows as one; a barrier is made when it is waited for.
+  // A request of the program: one request of the simulator, several (`more`), or a barrier executed at the wait.
   struct Pending {
     MPI_Request one = MPI_REQUEST_NULL;
     std::vector<MPI_Request> more = {};
@@ -51,12 +50,12 @@ class Rank {
     bool sends = false, cancelled = false;
   };
   struct Array {
-    std::vector<int> counts = {}, nowhere = {};  // displacements: what is sent and received is looked at by nobody
-    std::size_t most = 0, whole = 0;             // bytes
+    std::vector<int> counts = {}, nowhere = {};  // `nowhere`: displacements, all 0, since payload is irrelevant
+    std::size_t most = 0, whole = 0;             // bytes of the largest part and of all parts
     MPI_Datatype type;
   };
-  // Between MPI_Win_start and MPI_Win_complete, MPI_Win_post and MPI_Win_wait: without the first the simulator does not
-  // survive the second.
+  // `started`: between MPI_Win_start and MPI_Win_complete; `posted`: between MPI_Win_post and MPI_Win_wait. Checked
+  // here because the simulator crashes if an epoch is closed that was never opened.
   struct Window {
     MPI_Win win = MPI_WIN_NULL;
     int ranks = 0;
@@ -95,17 +94,17 @@ class Rank {
   Window& window();
   enum class From { one, any };
   int root(MPI_Comm comm);
-  // Of so many ranks.
+  // Reads a rank of a communicator of `ranks` ranks; wildcards are valid only with From::any.
   int peer(int ranks, From from);
   int tag(From from);
-  // Of elements only where a sum is split between them. SimGrid copies whatever is of a type that it does not know; of
-  // one that it does it copies nothing.
+  // Reads count and element size. The result has elements of that size only for reductions (`summed`), which algorithms
+  // split between elements; else predefined types are used, because SimGrid copies the payload of derived types.
   Part part(bool summed = false);
   Part of_bytes(Word all) const;
   Array array(int ranks);
-  // Of each of so many ranks, in bytes.
+  // Reads the bytes for each of `ranks` ranks.
   std::vector<std::int64_t> parts(int ranks);
-  // Different ones of so many.
+  // Reads a list of distinct ranks of a communicator of `all` ranks.
   std::vector<int> ranks(int all);
   Word bytes(Word count, Word size);
   MPI_Datatype element(Word size);
@@ -114,7 +113,7 @@ class Rank {
   MPI_Request* pending();
   Pending& slot(Word number) { return requests_[number]; }
   void put_comm(Word number, MPI_Comm comm);
-  // All exchange at once, the empty parts left out.
+  // Sends to[i] bytes to targets[i] and receives from[i] bytes from sources[i], all at once; skips empty parts.
   void exchange(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from,
                 const std::vector<int>& targets, const std::vector<int>& sources, MPI_Comm comm, int tag, Word request);
 
@@ -122,11 +121,11 @@ class Rank {
   Setting setting_;
   Progress& progress_;
   double computed_s_ = 0;
-  // By numbers, which are small, unless somebody made them up.
+  // Indexed by the numbers of the trace. Maps, not vectors: a damaged file may contain huge numbers.
   std::unordered_map<Word, MPI_Comm> comms_;
   std::unordered_map<Word, Window> wins_;
   std::unordered_map<Word, Pending> requests_;
-  std::vector<MPI_Request> abandoned_;  // sends that nobody waits for
+  std::vector<MPI_Request> abandoned_;  // sends whose requests were freed
   std::vector<MPI_Request> waited_;
   std::unordered_map<Word, MPI_Datatype> elements_;
   MPI_Op commuting_ = MPI_OP_NULL, ordered_ = MPI_OP_NULL;

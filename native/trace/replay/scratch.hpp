@@ -1,4 +1,4 @@
-// Memory for messages that nobody looks at: one place for all ranks, which the simulator does not copy.
+// Message buffers whose contents are irrelevant: one block shared by all ranks, which the simulator never copies.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace kiviat::trace {
 
-// Bytes of one call of a rank that the replayer makes, sent or received. The simulator maps the place 1 MiB at a time,
-// all that was smaller before stays mapped too, and a process may have 65,530 mappings.
+// Limit on the bytes that one call sends or receives. The simulator maps the block in pieces of 1 MiB, earlier smaller
+// blocks stay mapped, and Linux allows a process 65,530 mappings.
 inline constexpr Word most_bytes = Word{16} << 30;
 
-// Throws std::bad_alloc where there is no room.
+// Returns a buffer of at least `bytes`. Throws std::bad_alloc if the address space is exhausted.
 char* scratch(std::size_t bytes);
 
-// For what is sent and for what is received; they must not be the same.
+// Returns disjoint send and receive buffers, as MPI requires.
 inline std::pair<char*, char*> scratch(std::size_t out, std::size_t in) {
   const std::size_t at = (out + 64) & ~std::size_t{63};
   char* const place = scratch(at + in);
