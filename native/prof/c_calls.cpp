@@ -1,4 +1,4 @@
-// The calls of C, made of the list of prototypes.
+// Wrappers of the C calls, generated from calls.hpp.
 #include "prof/expand.hpp"
 #include "prof/parameters.hpp"
 
@@ -68,7 +68,7 @@ KIVIAT_EXPORT int MPI_Finalize() {
 KIVIAT_EXPORT int MPI_Pcontrol(const int level, ...) {
   control(level);
 #ifdef KIVIAT_SIMULATED
-  return MPI_SUCCESS;  // SimGrid's says that there is none
+  return MPI_SUCCESS;  // SMPI's MPI_Pcontrol warns that it is not implemented
 #else
   return KIVIAT_BEHIND(Pcontrol)(level);
 #endif

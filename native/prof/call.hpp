@@ -1,4 +1,4 @@
-// Every call has a number: its place in calls.hpp.
+// Numbers of the profiled MPI calls: their positions in calls.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,20 +1,23 @@
-// Every call that is counted: the one list of prototypes. It is included several times, each time with other macros:
+// The list of all profiled MPI calls with their prototypes (an X macro). It is included several times, each time with
+// different definitions of:
 //
-//   KIVIAT_CALL(Name, name, before, after, parameters…)    a call without counts of elements
-//   KIVIAT_SIZED(Name, name, before, after, parameters…)   a call that MPI 4 has with larger counts too
-//   KIVIAT_NAMED(Name, name, before, after, parameters…)   a call with a text, which is wrapped in C only
+//   KIVIAT_CALL(Name, name, before, after, parameters…)    a call without element counts
+//   KIVIAT_SIZED(Name, name, before, after, parameters…)   a call that has a large-count version (…_c) in MPI 4
+//   KIVIAT_NAMED(Name, name, before, after, parameters…)   a call with a string parameter, which is wrapped in C only
 //
-// A parameter is (kind, name); parameters.hpp says what a kind is in C and in Fortran. `before` and `after` say to the
-// event `e` (event.hpp) what the call means. A collective is taken by what its participants have to give each other:
+// A parameter is (kind, name); parameters.hpp maps kinds to types in C and Fortran. `before` and `after` are executed
+// around the call and describe it to the event `e` (event.hpp). Traffic of collectives is the minimum that the
+// operation requires, independent of the MPI's algorithm:
 //
-//   broadcast, scatter    the root gives each other rank its part
-//   gather, reduce        each rank gives the root its part
-//   allgather, alltoall   each rank gives each other rank its part
-//   reduce_scatter        likewise, of its contribution the part that is the other's
-//   allreduce             a reduce_scatter and an allgather of equal parts: 2/n of the contribution to each other rank
-//                         is the least possible (Patarasuk, Yuan: J. Parallel Distrib. Comput. 69, 2009)
-//   scan, exscan          each rank gives the next one its contribution
-//   barrier               nothing
+//   broadcast, scatter    the root sends each other rank its part
+//   gather, reduce        each rank sends the root its part
+//   allgather, alltoall   each rank sends each other rank its part
+//   reduce_scatter        each rank sends each other rank that rank's part of its contribution
+//   allreduce             reduce_scatter and allgather of equal parts: 2/n of the contribution to each other rank,
+//   which
+//                         is optimal (Patarasuk, Yuan: J. Parallel Distrib. Comput. 69, 2009)
+//   scan, exscan          each rank sends its contribution to the next one
+//   barrier               no bytes
 
 // --- point to point -----------------------------------------------------------------------------------
 #define KIVIAT_SEND_PARAMETERS (in, buf), (count, count), (type, type), (number, dest), (number, tag), (comm, comm)
@@ -105,7 +108,7 @@ KIVIAT_COLLECTIVE(Scatter, scatter, iscatter, e.root_to_each(comm, root, e.bytes
 KIVIAT_COLLECTIVE(Scatterv, scatterv, iscatterv, e.root_to(comm, root, sendcounts, sendtype), (in, sendbuf),
                   (counts, sendcounts), (displacements, displs), (type, sendtype), (out, recvbuf), (count, recvcount),
                   (type, recvtype), (number, root))
-// What is sent stands in the parameters of the receipt also where it is in place.
+// The receive parameters determine the size, because the send parameters are ignored with MPI_IN_PLACE.
 KIVIAT_COLLECTIVE(Allgather, allgather, iallgather, e.each_to_each(comm, e.bytes(recvcount, recvtype)), (in, sendbuf),
                   (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype))
 KIVIAT_COLLECTIVE(Allgatherv, allgatherv, iallgatherv, e.mine_to_each(comm, recvcounts, recvtype), (in, sendbuf),
@@ -235,7 +238,7 @@ KIVIAT_CALL(Intercomm_merge, intercomm_merge, , e.meet(comm), (comm, comm), (num
 // --- files ----------------------------------------------------------------------------------------------
 #define KIVIAT_FILES(Name, name, buffer, ...) \
   KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type))
-// Some have a status, some a request.
+// DONE: blocking calls, which have a status; BEGUN: non-blocking calls, which have a request.
 #define KIVIAT_FILES_DONE(Name, name, buffer, ...)                                                                   \
   KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type), \
                (status, status))

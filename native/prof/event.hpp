@@ -1,4 +1,4 @@
-// One call: how long it took, how far its messages went, what it sent.
+// Profiling of one MPI call: its duration, the distance of its messages, the bytes it sends.
 #pragma once
 
 #include <mpi.h>
@@ -33,7 +33,7 @@ class Event {
   void over() { end_ = clock::ticks(profiler().counter); }
   ~Event() {
     nested() = 0;
-    if (end_ == never) return;  // a simulated rank was ended within the call, which it is still inside of
+    if (end_ == never) return;  // the simulated rank was killed inside the call
     const int distance = distance_ < 0 ? unknown : distance_;
     const Word took = end_ - begin_;
     profiler().add(slot_.calls[distance], 1);
@@ -222,7 +222,7 @@ class Event {
     give(sent, target, profiler().distance(target), bytes);
     one_of(bytes);
   }
-  // What comes from there; the other side does not know.
+  // Bytes fetched from a target are counted by the origin, because the target does not take part.
   template <class Win>
   void get(Win win, int from, std::int64_t bytes) {
     if (from == MPI_PROC_NULL) return reaches(itself);
@@ -239,7 +239,7 @@ class Event {
     reaches(window(win)->farthest);
   }
 
-  // --- files: what is read and written is no message ------------------------------------------------------
+  // --- files: bytes count as traffic of the call, not as messages between ranks ----------------------------
   void file() { reaches(itself); }
   void file(std::int64_t bytes) {
     file();
@@ -268,7 +268,7 @@ class Event {
     return *all;
   }
   void reaches(int distance) { distance_ = std::max(distance_, distance); }
-  // What a call is about, once for each message or collective.
+  // Adds one message or collective of `bytes` to the histogram of sizes.
   void one_of(std::int64_t bytes) {
     const int size = std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes))), size_classes - 1);
     profiler().add(slot_.sizes[size], 1);

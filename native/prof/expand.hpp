@@ -1,4 +1,5 @@
-// KIVIAT_EACH(macro, (a, b), (c, d)) is macro(a, b), macro(c, d): lists of parameters and arguments made of one list.
+// KIVIAT_EACH(macro, (a, b), (c, d)) expands to macro(a, b), macro(c, d): generates parameter and argument lists from
+// one list in calls.hpp.
 #pragma once
 
 #define KIVIAT_RESCAN(...) KIVIAT_RESCAN_4(KIVIAT_RESCAN_4(KIVIAT_RESCAN_4(__VA_ARGS__)))

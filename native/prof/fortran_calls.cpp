@@ -1,7 +1,6 @@
-// The calls of Fortran, made of the same list: of mpif.h and `use mpi` (mpi_send_), of mpi_f08 (mpi_send_f08_), and of
-// an mpi_f08 that hands over descriptors of buffers (mpi_send_f08ts_). Each goes on to the call that it stands before:
-// for MPICH's mpi_f08 there is no profiling interface that one could name instead. Whether that one calls C's by the
-// way is the MPI's affair; calls within calls are not counted.
+// Wrappers of the Fortran calls, generated from calls.hpp: mpif.h and `use mpi` (mpi_send_), mpi_f08 (mpi_send_f08_),
+// and mpi_f08 with array descriptors (mpi_send_f08ts_). Each forwards to the MPI's function of the same name, because
+// MPICH's mpi_f08 has no profiling interface. If that function calls C's, the nested call is not counted.
 #include "prof/expand.hpp"
 #include "prof/parameters.hpp"
 
@@ -36,7 +35,7 @@ namespace kiviat::prof {
   KIVIAT_FORM(mpi_##name##_, false, Name, __VA_ARGS__)                                                            \
   KIVIAT_FORM(mpi_##name##_f08_, false, Name, __VA_ARGS__)                                                        \
   KIVIAT_FORM(mpi_##name##_f08ts_, true, Name, __VA_ARGS__)
-// Texts have a length that stands behind all parameters.
+// Calls with strings are not wrapped: Fortran passes string lengths as hidden arguments behind all others.
 #define KIVIAT_NAMED(...)
 #define KIVIAT_SIZED KIVIAT_CALL
 #include "prof/calls.hpp"

@@ -6,7 +6,7 @@ bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
 #ifndef KIVIAT_SIMULATED
 bool is_in_place(FortranBuffer buffer) {
-  // Open MPI has a common block for it, MPICH the address of one, and one more for mpi_f08.
+  // Fortran's MPI_IN_PLACE: a common block in Open MPI; in MPICH a pointer to one, and another variable for mpi_f08.
   static const void* const block = find_variable("mpi_fortran_in_place_");
   static const void* const* const pointer = static_cast<const void* const*>(find_variable("MPIR_F_MPI_IN_PLACE"));
   static const void* const described = find_variable("MPIR_F08_MPI_IN_PLACE");

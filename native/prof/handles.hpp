@@ -1,4 +1,4 @@
-// Fortran's forms of C's handles and addresses, converted only when needed.
+// Fortran handles and addresses, converted to C only when needed.
 #pragma once
 
 #include <mpi.h>
@@ -40,13 +40,13 @@ struct FortranMessage {
 struct FortranRequests {
   const MPI_Fint* values;
 };
-// Logicals, and indices, which begin at 1.
+// Logicals, and indices starting at 1.
 struct FortranFlag {
   const MPI_Fint* at;
 };
 struct FortranStatus {};
 struct FortranFile {};
-// `described` buffers (of mpi_f08 with TS 29113) are descriptors, which begin with the address.
+// If `described`, `at` points to a TS 29113 array descriptor (mpi_f08), whose first member is the address.
 struct FortranBuffer {
   const void* at;
   bool described;
@@ -63,7 +63,7 @@ inline MPI_Datatype type_at(FortranType type, int) { return type_in_c(type); }
 inline MPI_Datatype type_at(const MPI_Datatype* types, int at) { return types[at]; }
 inline MPI_Datatype type_at(FortranTypes types, int at) { return type_in_c(FortranType{types.values[at]}); }
 
-// Handles are numbers or addresses.
+// Key of a handle for hash tables: handles are integers (MPICH) or pointers (Open MPI).
 template <class Handle>
 std::uintptr_t key_of(Handle handle) {
   if constexpr (std::is_pointer_v<Handle>)
@@ -72,7 +72,7 @@ std::uintptr_t key_of(Handle handle) {
     return static_cast<std::uintptr_t>(static_cast<std::uint32_t>(handle));
 }
 
-// Fortran's numbers are odd, C's addresses even; where C's are numbers too, both are the same.
+// Key of a request. If C handles are pointers, which are even, Fortran handles become odd keys; else both are equal.
 inline std::uint64_t request_key(const MPI_Request* requests, int at) { return key_of(requests[at]); }
 inline std::uint64_t request_key(FortranRequests requests, int at) {
   const auto value = static_cast<std::uint32_t>(requests.values[at]);

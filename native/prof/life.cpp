@@ -28,7 +28,8 @@ constinit thread_local int nested_here __attribute__((tls_model("initial-exec"))
 
 namespace {
 
-// A file of its own in the folder, or memory where that cannot be: a full disk must not end a program.
+// Memory for the counters: a mapped file in `folder`, or anonymous memory if the file cannot be created, since a full
+// disk must not end the program. Null if there is no memory either.
 State* room(const std::string& folder, const std::string& description) {
   const std::size_t bytes = words_of(static_cast<std::size_t>(profiler().ranks)) * sizeof(Word);
   const std::string path =
@@ -50,12 +51,13 @@ State* room(const std::string& folder, const std::string& description) {
   return state;
 }
 
-// Ranks of a node whose counters of the network one of them reads: the first.
+// The first rank of a node reads its network interfaces.
 bool first_of_node = false;
-// Likewise of a machine, which several nodes may share, if they are emulated.
+// The first rank of a machine reads its energy; emulated nodes share one machine.
 bool first_of_machine = false;
 
-// False if a rank has no room to count.
+// Determines the distance to each rank, and the first ranks of nodes and machines. Returns false if a rank has no
+// memory for counters. Collective.
 bool find_distances(const Where& mine, bool has_room) {
   struct Told {
     std::uint64_t node, machine;
@@ -86,7 +88,7 @@ bool find_distances(const Where& mine, bool has_room) {
 
 void in_child() { profiler().counting = false; }
 
-// What a rank's machine counted, for who reads the profile.
+// Writes the counters by phase to FOLDER/phases-RANK.json.
 void write_phases(const std::string& folder) {
   profiler().phases->enter(0);
   const std::string path = folder + "/phases-" + std::to_string(profiler().rank) + ".json";
@@ -101,7 +103,7 @@ void write_phases(const std::string& folder) {
 void begin() {
   const char* const folder = std::getenv("KIVIAT_PROFILE");
   if (profiler().state || !folder || !*folder || std::getenv("KIVIAT_PROFILE_TAKEN")) return;
-  // What this process starts is another program.
+  // Child processes inherit the preloaded library; they must not be profiled.
   setenv("KIVIAT_PROFILE_TAKEN", "1", 1);
   KIVIAT_PMPI(Comm_rank)(world(), &profiler().rank);
   KIVIAT_PMPI(Comm_size)(world(), &profiler().ranks);
@@ -116,7 +118,7 @@ void begin() {
   profiler().counter = clock::counter_is_a_clock();
   const Where mine = where();
   State* const state = room(folder, description());
-  // Before ranks meet: nobody can have sent anything of the program's yet.
+  // Read before the first collective: no rank can have sent a message of the program yet.
   std::uint64_t sent = 0, received = 0;
   const bool has_interfaces = read_interfaces(sent, received);
   if (!find_distances(mine, state)) return;
@@ -141,7 +143,7 @@ void end() {
   Header& header = state->header;
   profiler().note_time(clock::ticks(profiler().counter));
   if (profiler().phases) write_phases(std::getenv("KIVIAT_PROFILE"));
-  KIVIAT_PMPI(Barrier)(world());  // until then some may still be sending
+  KIVIAT_PMPI(Barrier)(world());  // other ranks may still be sending
   if (header.interfaces) header.interfaces = read_interfaces(header.sent_after, header.received_after);
   header.stage = static_cast<Word>(Stage::ended);
   merge(std::getenv("KIVIAT_PROFILE"));

@@ -8,7 +8,7 @@
 
 namespace kiviat::prof {
 
-// Ranks that are not preloaded never come to the meeting; then nobody waits any longer than this.
+// Timeout of the barrier: ranks without the preloaded library never join it.
 static constexpr double meeting_s = 60;
 
 bool all_are_here() {

@@ -3,7 +3,7 @@
 
 namespace kiviat::prof {
 
-// Collective over those that it is preloaded in.
+// Returns false if not all ranks of MPI_COMM_WORLD call it within 60 s. Called by all ranks that preload the library.
 bool all_are_here();
 
 }  // namespace kiviat::prof

@@ -14,7 +14,7 @@ namespace kiviat::prof {
 namespace {
 
 #ifdef KIVIAT_SIMULATED
-// A rank's knowledge is its own, and of those of a simulation one runs at a time.
+// No lock: simulated ranks have separate profilers, and only one of them runs at a time.
 struct Learning {};
 #else
 std::mutex learning;
@@ -23,7 +23,7 @@ struct Learning {
 };
 #endif
 
-// Every rank of a simulation has a key of its own: they may have the handle of a communicator in common.
+// Each simulated rank has its own attribute keys, because simulated ranks may share the handle of a communicator.
 
 int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
 int no_window_copy(MPI_Win, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
@@ -54,7 +54,8 @@ int window_key() {
   return key;
 }
 
-// The entry of members that lie at equal distances; null where they do not, or where the room is used up.
+// Returns the shared counters of a group whose world ranks have equal steps; null for other groups, or if all entries
+// are used.
 Group* group_of(const Members& members) {
   if (members.table || members.size < 2) return nullptr;
   Group* const groups = profiler().state->groups;

@@ -1,4 +1,4 @@
-// Members of a communicator or a window: their world ranks and their distance.
+// Members of a communicator or window: their world ranks and their distances from this rank.
 #pragma once
 
 #include <mpi.h>
@@ -13,15 +13,15 @@ namespace kiviat::prof {
 
 struct Members {
   std::uintptr_t key;  // the handle
-  int size = 0;        // of the other side, where there is one
-  int rank = 0;        // this one's; -1 where there is another side
-  // Rank r is base + stride · r of the world, or table[r]; -1 is nobody of the world.
+  int size = 0;        // of the remote group, if this is an intercommunicator
+  int rank = 0;        // this process's rank; -1 in an intercommunicator
+  // World rank of member r: base + stride · r, or table[r] if set; -1 if the process is not in MPI_COMM_WORLD.
   int base = 0, stride = 0;
   int* table = nullptr;
   int others[distances] = {};
   int farthest = itself;
   Group* group = nullptr;
-  // To whom neighbourhood collectives send; -1 is nobody. Found when first asked for.
+  // World ranks to which neighbourhood collectives send (-1: MPI_PROC_NULL); `degree` is -1 until first needed.
   int degree = -1;
   int* neighbours = nullptr;
 
@@ -32,7 +32,7 @@ struct Members {
   }
 };
 
-// The last ones that somebody asked for; what MPI frees is forgotten.
+// Cache of members by handle: direct-mapped, read without locks. Entries are removed when MPI frees the handle.
 class Remembered {
  public:
   Members* find(std::uintptr_t key) const {
@@ -56,7 +56,7 @@ class Remembered {
   mutable std::atomic<Members*> places_[places]{};
 };
 
-// Finds out, at the first call, and leaves it with the communicator as an attribute.
+// Both determine the members at the first call on a handle, cache them, and attach them to it as an MPI attribute.
 Members* learn(MPI_Comm comm);
 Members* learn_window(MPI_Win win);
 void find_neighbours(Members& members, MPI_Comm comm);

@@ -38,7 +38,7 @@ void append_from(Bytes& bytes, int from, MPI_Comm comm) {
 
 }  // namespace
 
-// Rank r has the words of r … r + 2^k - 1 before it sends them on: they stay in order.
+// After k steps, rank r has the words of ranks r … r + 2^k - 1 in order.
 void merge(const char* folder) {
   MPI_Comm comm;
   if (KIVIAT_PMPI(Comm_dup)(world(), &comm) != MPI_SUCCESS) return;

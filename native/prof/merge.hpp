@@ -1,16 +1,16 @@
-// One file of what all ranks counted.
+// Merges the profiles of all ranks into one file.
 #pragma once
 
 namespace kiviat::prof {
 
-// The words of all ranks go up a binomial tree to rank 0, which writes them to FOLDER/world-HOST-PID.profile:
+// Collects the words of all ranks along a binomial tree on rank 0, which writes FOLDER/world-HOST-PID.profile:
 //
-//   {"format":"kiviat.profile/1",…}            a line of JSON: what words mean (description()), and "bytes", "adler32"
-//   {"ranks":…}                                 of what follows
-//   for each rank, in order: the number of words that are not 0, then for each of them how many places it stands behind
-//   the one before, and its value; all as LEB128 numbers
+//   {"format":"kiviat.profile/2",…}            a line of JSON: the layout of the words, see description()
+//   {"ranks":…,"bytes":…,"adler32":…}          a line of JSON: number of ranks, length and checksum of the rest
+//   for each rank, in order: the number of non-zero words, then for each of them its distance from the one before and
+//   its value, all as LEB128 numbers
 //
-// Collective; at the end the files of the ranks are removed.
+// Collective over MPI_COMM_WORLD. Removes the per-rank files if the file was written, else prints a warning.
 void merge(const char* folder);
 
 }  // namespace kiviat::prof

@@ -1,4 +1,4 @@
-// With whom neighbourhood collectives of a communicator exchange, as its topology says.
+// Neighbours of a rank in the topology of a communicator, for neighbourhood collectives.
 #pragma once
 
 #include <mpi.h>
@@ -7,7 +7,7 @@
 
 namespace kiviat::prof {
 
-// Ranks of the communicator, or MPI_PROC_NULL, in the order of the parts; empty where there is no topology.
+// Ranks of the communicator, or MPI_PROC_NULL, in the order of the buffer's parts; empty without a topology.
 struct Neighbours {
   std::vector<int> from, to;
 };

@@ -1,4 +1,4 @@
-// Compact storage of counts: those of one rank, and the file of all (merge.hpp describes it).
+// Compact encoding of a rank's counters, and the file of all ranks (format in merge.hpp).
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@ namespace kiviat::prof {
 
 using Bytes = std::vector<unsigned char>;
 
-// Texts that are equal on all ranks `tells` one of them.
+// Encodes the counters of one rank. Texts equal on all ranks are included only if `tells`, which one rank sets.
 Bytes packed(const State& state, bool tells);
-// Description of the words, in JSON, with a line feed at the end.
+// Layout of the words as one line of JSON, with a line feed.
 std::string description();
-// FOLDER/world-HOST-PID.profile of what `packed` gave of each rank, in their order; `header` is anybody's. `more` is
-// what else its second line says, `,"name":value`. False where it cannot be written.
+// Writes FOLDER/world-HOST-PID.profile from the concatenated packed() bytes of all ranks, in rank order. `header` is
+// that of any rank; `more` is appended to the JSON object of the second line, such as `,"name":value`. Returns false if
+// the file cannot be written.
 bool write_world(const std::string& folder, const Header& header, const Bytes& bytes, const std::string& more = "");
 
 }  // namespace kiviat::prof

@@ -1,11 +1,10 @@
-// Types of each kind of parameter (calls.hpp): in C, in C with large counts (MPI 4), in Fortran, and in the
-// event.
+// Types of each parameter kind of calls.hpp: in C, in C with large counts (MPI 4), in Fortran, and in the event.
 #pragma once
 
 #include <mpi.h>
 
 #include "prof/handles.hpp"
-// The event of calls: the profiler's or the recorder's.
+// The Event class: prof/event.hpp (profiler) or trace/event.hpp (recorder).
 #include KIVIAT_EVENT
 
 namespace kiviat::prof {

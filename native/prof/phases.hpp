@@ -1,5 +1,5 @@
-// Counts by phase: hardware counters of this rank, and energy of its node if this rank reads it. They are
-// optional (KIVIAT_COUNTERS), because each MPI_Pcontrol then takes some system calls.
+// Hardware counters of this rank by phase (MPI_Pcontrol), and energy of its node if this rank reads it. Enabled by
+// KIVIAT_COUNTERS, because they add some system calls to each MPI_Pcontrol.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@ namespace kiviat::prof {
 
 class Phases {
  public:
-  // `energy` is null where another rank reads it.
+  // `energy` is null if another rank of the node reads it.
   Phases(std::unique_ptr<CounterSource> counters, std::unique_ptr<energy::Reader> energy);
-  // Leaves the one before; 0 is none.
+  // Leaves the current phase and enters another; 0 stops counting.
   void enter(int phase);
-  // One JSON object: `seconds`, `counters` and, where this rank reads it, `energy`; words say what is unavailable, and
-  // why.
+  // Returns a JSON object with `phases`, `seconds`, `counters` and, if this rank reads it, `energy` (J, W). Their
+  // `words` name the sources, or the reason why values are unavailable.
   std::string json() const;
 
  private:

@@ -20,7 +20,7 @@ namespace kiviat::prof {
 
 namespace {
 
-constexpr Word refresh_ticks = Word{1} << 29;  // some tenths of a second
+constexpr Word refresh_ticks = Word{1} << 29;  // some tenths of a second at GHz rates
 
 static_assert(std::size(names) < 255);
 
@@ -75,7 +75,7 @@ Slot& Profiler::new_slot(Call call) {
       return slot;
     }
   }
-  std::abort();  // the last one takes all
+  std::abort();  // unreachable: the last slot accepts every call
 }
 
 void Profiler::take(State* room, const Where& mine, const std::string& program) {
@@ -108,7 +108,7 @@ void Profiler::take(State* room, const Where& mine, const std::string& program) 
 
 namespace {
 
-// End of this thread's last call; 0 before its first one.
+// End of this thread's last call in ticks; 0 before its first call.
 #ifdef KIVIAT_SIMULATED
 std::uint64_t seen_until;
 bool began;
@@ -184,7 +184,7 @@ void control(int level) {
   if (level > 0) profiler().state->header.phase = static_cast<Word>(std::min(level, most_phases - 1));
   if (level < 0) profiler().state->header.phase = 1;
   profiler().counting = level != 0;
-#ifndef KIVIAT_SIMULATED  // a modelled processor has no counters
+#ifndef KIVIAT_SIMULATED  // simulated processors have no hardware counters
   if (profiler().phases) profiler().phases->enter(level == 0 ? 0 : static_cast<int>(profiler().state->header.phase));
 #endif
 }

@@ -1,4 +1,4 @@
-// Counts of this process, from its start to its end.
+// The profiler of this process: counters, and caches of handles.
 #pragma once
 
 #include <mpi.h>
@@ -16,8 +16,8 @@
 
 namespace kiviat::prof {
 
-// Requests that are under way: how far their messages go. A request that found no room, or lost its own to another, is
-// of unknown distance.
+// Distances of active requests, in a 4-way set-associative cache that needs no lock. An evicted request has unknown
+// distance.
 class Requests {
  public:
   void remember(std::uint64_t key, int distance) {
@@ -28,7 +28,7 @@ class Requests {
     if (set[at] >> 3 != key && set[at] != 0) at = static_cast<int>(key >> 4) & (ways - 1);
     store(set[at], word);
   }
-  // -1 where it is not known.
+  // Returns -1 if the request is not cached.
   int distance(std::uint64_t key) {
     std::uint64_t* const set = set_of(key);
     for (int at = 0; at < ways; ++at)
@@ -46,13 +46,13 @@ class Requests {
   std::uint64_t sets_[sets][ways] = {};
 };
 
-// Persistent sends: what each start of them sends.
+// Persistent requests: bytes and target of each start.
 class PersistentSends {
  public:
   struct Entry {
     std::uint64_t key;
     std::int64_t bytes;
-    int target;  // of the world; -1 sends nothing
+    int target;  // world rank; -1 for receives and MPI_PROC_NULL
     int distance;
   };
   bool add(const Entry& entry);
@@ -77,15 +77,15 @@ struct Profiler {
   Cell* row[rows] = {};
   std::uint64_t refresh_at = 0;
   std::uint8_t* distances_of_world = nullptr;
-  std::atomic<std::uint8_t> slot_of[most_phases][256] = {};  // 1 + slot; 0 where there is none yet
+  std::atomic<std::uint8_t> slot_of[most_phases][256] = {};  // by phase and call: 1 + slot; 0 before the first call
   Remembered communicators, windows;
   Requests requests;
   PersistentSends persistent;
-  Phases* phases = nullptr;  // where somebody asked
+  Phases* phases = nullptr;  // set if KIVIAT_COUNTERS is
   int communicator_key = MPI_KEYVAL_INVALID, window_key = MPI_KEYVAL_INVALID;
 #ifdef KIVIAT_SIMULATED
   int inside = 0;
-  std::vector<Word> watched;  // what was counted when the program began to watch
+  std::vector<Word> watched;  // counters at the last kiviat_profiler_watch()
 #endif
 
   int distance(int of_world) const {
@@ -104,19 +104,21 @@ struct Profiler {
     return found ? state->slots[found - 1] : new_slot(call);
   }
   Slot& new_slot(Call call);
-  // A call of this thread, of several: all but the one that began are told apart by the times of their calls.
+  // With MPI_THREAD_MULTIPLE: accounts the time from the first to the last call of each thread other than the one that
+  // initialised MPI.
   void see_thread(std::uint64_t begin_ticks, std::uint64_t end_ticks);
-  // Notes the time, so that also a profile without an end says how long a tick is.
+  // Stores the time, so that ticks can be converted to seconds even if the process dies.
   void refresh(std::uint64_t now_ticks);
   void note_time(std::uint64_t now_ticks);
-  // Counts in `room`, whose words are 0, from start() on.
+  // Uses the zero-initialised `room` for all counters and fills in its header; start() begins counting.
   void take(State* room, const Where& mine, const std::string& program);
   void start();
 };
 
-// What counts, and whether one is inside of a call that is counted: MPIs call themselves, Fortran's by way of C's.
+// The profiler, and the nesting flag: non-zero inside a profiled call, so that calls which an MPI library makes itself
+// (Fortran bindings call C's) are not counted again.
 #ifdef KIVIAT_SIMULATED
-Profiler& profiler();  // of the simulated rank that runs now: all are in one process
+Profiler& profiler();  // of the running simulated rank: all ranks live in one process
 inline int& nested() { return profiler().inside; }
 #else
 extern Profiler the_profiler;
@@ -130,7 +132,7 @@ inline bool counts() { return profiler().counting.load(std::memory_order_relaxed
 // After MPI_Init and before MPI_Finalize; collective.
 void begin();
 void end();
-// MPI_Pcontrol: 0 stops counting, n > 0 goes on with phase n, -n goes back to phase 1.
+// MPI_Pcontrol(level): 0 stops counting, n > 0 continues in phase n, n < 0 continues in phase 1.
 void control(int level);
 
 }  // namespace kiviat::prof

@@ -15,7 +15,7 @@ struct Search {
   void* found;
 };
 
-// Libraries that a module brought along are not in the scope of RTLD_NEXT; they are asked one by one.
+// RTLD_NEXT does not search libraries loaded by plug-ins: visit all loaded libraries named libmpi….
 int ask(dl_phdr_info* library, std::size_t, void* given) {
   auto* search = static_cast<Search*>(given);
   const char* name = std::strrchr(library->dlpi_name, '/');

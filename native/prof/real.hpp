@@ -1,5 +1,5 @@
-// The MPI behind us. Nothing of it is linked: the library is preloaded into every process of a launch, and most of
-// these, launchers and shells, have no MPI.
+// Access to the program's MPI library by symbol lookup. This library cannot link an MPI: it is preloaded into every
+// process of a launch, also into launchers and shells, which have no MPI.
 #pragma once
 
 #include <mpi.h>
@@ -8,15 +8,17 @@
 
 namespace kiviat::prof {
 
-// A function of the MPI that the program has loaded, also where only a module of it has (Python); null if nobody has
-// it.
+// Address of a function of the loaded MPI, even if only a plug-in loaded it (Python modules); null if there is none.
 void* find(const char* symbol);
-// Likewise of a variable: programs that are not position-independent have its copy, and that is the one that counts.
+// Address of a variable of the MPI: its copy in the executable, which is the one in use in programs that are not
+// position-independent, else that in the library.
 void* find_variable(const char* symbol);
-// A function; ends the process with a message where there is none: somebody has called it.
+// As find(), but prints a message and aborts if the function is missing: the program has called it, so the call cannot
+// be forwarded.
 void* real(const char* symbol);
 
-// Likewise of the profiling interface, but the recorder's call where that is preloaded behind us.
+// Address of the next function to forward a PMPI_… symbol to: the recorder's wrapper if it is preloaded after this
+// library, else the MPI's.
 void* behind(const char* symbol);
 
 }  // namespace kiviat::prof
@@ -24,10 +26,10 @@ void* behind(const char* symbol);
 #ifdef KIVIAT_SIMULATED
 namespace kiviat::prof {
 
-// What the program has instead of a function of the simulator's, or that one.
+// The program's replacement of a simulator function, see kiviat_profiler_replace(); without one, the function itself.
 void* instead_of(void* simulators);
 
-// Some of the simulator's prototypes have lost a const.
+// Removes const where SMPI's prototypes lack it.
 template <class To, class From>
 To loosely(From given) {
   if constexpr (std::is_same_v<To, void*> && std::is_same_v<From, const void*>)
@@ -47,13 +49,13 @@ auto called(int (*function)(Parameters...)) {
   ::kiviat::prof::called(   \
       reinterpret_cast<decltype(&PMPI_##name)>(::kiviat::prof::instead_of(reinterpret_cast<void*>(&PMPI_##name))))
 #else
-// What the program's own call goes on to.
+// The function to which the wrapper forwards the program's call.
 #define KIVIAT_BEHIND(name)                                           \
   ([]() -> decltype(&PMPI_##name) {                                   \
     static void* const found = ::kiviat::prof::behind("PMPI_" #name); \
     return reinterpret_cast<decltype(&PMPI_##name)>(found);           \
   }())
-// A function of the profiling interface.
+// The MPI's own function, for calls of the profiler itself.
 #define KIVIAT_PMPI(name)                                           \
   ([]() -> decltype(&PMPI_##name) {                                 \
     static void* const found = ::kiviat::prof::real("PMPI_" #name); \
@@ -95,7 +97,7 @@ inline MPI_Errhandler errors_return() { return MPI_ERRORS_RETURN; }
 
 }  // namespace kiviat::prof
 
-// A handle of Fortran's in C: numbers stay what they are, where handles are numbers.
+// Converts a Fortran handle to C. In MPICH both are the same integers.
 #if defined(OPEN_MPI) && OPEN_MPI
 #define KIVIAT_FROM_FORTRAN(Kind, value) KIVIAT_PMPI(Kind##_f2c)(value)
 #else

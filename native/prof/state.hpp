@@ -1,8 +1,8 @@
-// What a rank has counted: words of 64 bits in a mapped file, so that it outlives the process, however that ends.
+// Counters of a rank: 64-bit words in a memory-mapped file, which survives a crash of the process.
 //
 //   header | slots | groups | rows: sent, collective, fetched, crossed (two words for each rank of the world)
 //
-// Behind it, not mapped, stands a description of the words in JSON: nobody who reads them keeps a second list.
+// A JSON description of the words follows in the file, not mapped, so readers need no layout of their own.
 #pragma once
 
 #include <array>
@@ -15,14 +15,13 @@ inline constexpr const char* format = "kiviat.profile/2";
 
 using Word = std::uint64_t;
 
-// Distance of a message. What a rank sends to itself or to MPI_PROC_NULL stays inside, and file I/O is no
-// message. If ranks may run on several sockets, the distance is unknown. Values increase with distance: time
-// counts for the farthest rank that a call involves.
+// Distance of a message. `itself` includes MPI_PROC_NULL and file I/O. `unknown`: the ranks share a node, but one may
+// run on several sockets. Values increase with distance: the time of a call counts for its farthest rank.
 enum Distance : int { itself, same_socket, same_node, unknown, other_node, distances };
-// Sizes 0, 1, 2–3, 4–7, …; the last one has all that are larger.
+// Histogram of message sizes: 0, 1, 2–3, 4–7, … bytes; the last class has no upper limit.
 inline constexpr int size_classes = 36;
 
-// One for each call in each phase that happens.
+// Counters of one MPI call in one phase.
 struct Slot {
   Word key;  // 1 + call + 256 · phase; 0 is unused
   Word calls[distances], ticks[distances];
@@ -32,23 +31,23 @@ struct Slot {
   Word sizes[size_classes];
 };
 
-// Collectives on equal members (base, base + stride, …), as far as each gives all others the same.
+// Traffic of collectives in which each member sends all others the same, for members base, base + stride, …: one entry
+// instead of one row entry for each pair.
 struct Group {
   Word size;
   std::int64_t base, stride;
   Word messages, bytes;  // to each other member
-  Word reduced;          // bytes of contributions to sums that all get
+  Word reduced;          // bytes of contributions to allreduce
 };
 
 struct Cell {
   Word messages, bytes;
 };
-// `crossed` and header.crossing are for who reads what the MPI itself counted, after the program.
+// Traffic to each world rank. `crossed`: messages as the simulator moved them, valid if header.crossing is set.
 enum Row : int { sent, collective, fetched, crossed, rows };
 
-// Every field, in order. Texts follow. Where calls of several threads may overlap, `other_threads` are those that
-// called beside the one that began, and `other_ticks` the sum of their times, each from its first call to the end of
-// its last one.
+// Header fields, in order. Texts follow. With MPI_THREAD_MULTIPLE, `other_threads` counts threads that call MPI besides
+// the one that initialised it, and `other_ticks` sums their times, each from its first to the end of its last call.
 // clang-format off: a table
 // clang-format off: a table
 #define KIVIAT_FIELDS(X)                                                                                               \
@@ -59,8 +58,8 @@ enum Row : int { sent, collective, fetched, crossed, rows };
 // clang-format on
 // clang-format on
 
-// Name and bytes of the texts behind them. The last two are equal on all ranks, as a rule: of a merged profile rank 0
-// has them.
+// Names and lengths in bytes of the texts. The last two are normally equal on all ranks; a merged profile stores them
+// for rank 0 only.
 #define KIVIAT_TEXTS(X) X(host, 64) X(node_name, 96) X(cpus, 96) X(library, 128) X(program, 128)
 
 enum class Stage : Word { counting = 1, ended = 2 };

@@ -27,7 +27,7 @@ int read_number(const std::string& path, int otherwise) {
   return value;
 }
 
-// "0-3,8"
+// Formats a mask as "0-3,8".
 std::string ranges(const Mask& mask) {
   std::string words;
   for (int first = 0; first < most_processors; ++first) {
@@ -51,7 +51,7 @@ std::set<int> sockets_of(const Mask& mask) {
   return found;
 }
 
-// Processors of the node, whoever may use them.
+// All online processors of the node, also those outside this process's affinity.
 Mask online() {
   Mask mask{};
   if (std::FILE* file = std::fopen("/sys/devices/system/cpu/online", "r")) {

@@ -1,4 +1,4 @@
-// Location of this process, and traffic of its node's network. Works without MPI.
+// Location of this process, and traffic of its node's network interfaces. Needs no MPI.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,20 @@
 namespace kiviat::prof {
 
 struct Where {
-  // Host and namespace of shared memory: nodes, also emulated ones on one host.
+  // Host name, and host name with IPC namespace, which tells emulated nodes on one host apart; `node` is its hash.
   std::string host, node_name;
   std::uint64_t node;
   std::string cpus;
-  // Socket of all processors on which this process may run; -1 if there are several, or it is unknown.
+  // Socket on which this process may run; -1 if there are several, or it is unknown.
   std::int64_t socket;
-  // Of the node.
+  // Number of sockets of the node.
   int sockets;
 };
 
 Where where();
 std::string program();
-// Bytes of all interfaces of this network namespace but loopback; false where they cannot be read.
+// Reads the bytes sent and received by all interfaces of this network namespace except loopback, since boot. Returns
+// false if they cannot be read.
 bool read_interfaces(std::uint64_t& sent, std::uint64_t& received);
 
 }  // namespace kiviat::prof

@@ -110,8 +110,8 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 //   stamps           1 if the stream contains time stamps instead of computation times
 //   begun_ns         local time at which the stamps begin
 //   clock            identifies the clock that this rank reads; ranks with equal values need no offset
-//   offset…          clock of rank 0 minus this clock, in ns, at local time moment…, from a round trip of length trip…;
-//                    measured before and after the run by the first rank of each clock; signed
+//   offset…          clock of rank 0 minus this clock, in ns, signed, at local time moment…, from a round trip of
+//                    length trip…; measured before and after the run by the first rank of each clock
 // clang-format off: a table
 // clang-format off: a table
 #define KIVIAT_TRACE_FIELDS(X)                                                                                         \

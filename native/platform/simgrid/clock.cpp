@@ -1,4 +1,4 @@
-// Simulated time. Reading it takes none.
+// Clock of the simulation. Reading it takes no simulated time.
 #include "platform/clock.hpp"
 
 #include <simgrid/s4u/Actor.hpp>

@@ -1,6 +1,6 @@
-// Computation on a modelled core: what takes longer counts, arithmetic or memory (S. Williams, A. Waterman, D.
+// Computation on a simulated core takes the longer of arithmetic and memory traffic (S. Williams, A. Waterman, D.
 // Patterson, "Roofline", CACM 52(4), 2009). Memory traffic is a transfer from the host to itself, over the link of
-// the core and over the bus that it shares with other cores and with messages.
+// the core and the bus that it shares with other cores and with messages.
 #include "platform/compute.hpp"
 
 #include <simgrid/s4u/Actor.hpp>

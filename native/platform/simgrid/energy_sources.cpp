@@ -1,4 +1,4 @@
-// A modelled machine has no meters: its energy is what its file declares.
+// Simulated machines have no energy meters: energy follows from the power that the machine file declares.
 #include "platform/energy_sources.hpp"
 
 namespace kiviat::energy {

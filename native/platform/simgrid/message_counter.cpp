@@ -20,7 +20,7 @@ MessageCounter::MessageCounter(const Assembly& assembly) {
   host->get_data<Sent>()->counted = true;
   const void* mine = host;
   assembly.gather(&mine, sizeof mine, places_.data());
-  // If ranks share a core, their messages cannot be told apart.
+  // Messages are counted by core: ranks that share one cannot be distinguished.
   std::vector<const void*> sorted = places_;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) places_.clear();

@@ -1,5 +1,4 @@
-// Location of a simulated rank: a core of a modelled node, which the platform (simgrid/platform.cpp)
-// describes.
+// Location of a simulated rank: a core of a simulated node, described by the platform (simgrid/platform.cpp).
 #include "platform/node.hpp"
 
 #include <smpi/smpi.h>
@@ -20,7 +19,7 @@ const char* property(const char* name) {
 
 std::size_t bytes_property(const char* name) { return std::strtoull(property(name), nullptr, 10); }
 
-// Returns whether payload is moved and checked, which is far more expensive.
+// Returns whether messages carry payload and are checked (KIVIAT_VERIFY=1), which makes simulations much slower.
 bool verifying() {
   const char* asked = std::getenv("KIVIAT_VERIFY");
   return asked && *asked == '1';
@@ -39,20 +38,20 @@ Place place() {
 
 std::string node() { return property("node"); }
 
-// A host of the simulator is a core; how many ranks it has is the launcher's to know.
+// A host of the simulator is one core; the launcher decides how many ranks share it.
 double processors_per_rank(MPI_Comm) { return 1; }
 
 std::size_t memory_share_bytes(MPI_Comm) { return bytes_property("memory_bytes"); }
 
 std::size_t last_level_cache_bytes() { return bytes_property("cache_bytes"); }
 
-// Without payload checks, all buffers of all ranks share one place, which the simulator does not copy.
+// Without payload checks, all buffers of all ranks share one block, which the simulator does not copy.
 void* allocate(std::size_t bytes) {
   if (verifying()) return std::malloc(bytes);
   static void* place = nullptr;
   static std::size_t room = 0;
   if (bytes > room) {
-    // One block mapped again and again, but all of it counts as memory of the process.
+    // One physical block mapped repeatedly, but each mapping counts as memory of the process.
     room = std::max({bytes, 2 * room, std::size_t{1} << 20});
     place = SMPI_SHARED_MALLOC(room);
   }
@@ -70,7 +69,7 @@ void rest() {
     simgrid::s4u::this_actor::sleep_for(std::strtod(refill_s, nullptr));
 }
 
-// Short messages in a row use a bucket (simgrid/bucket.hpp) up by and by.
+// A sequence of short messages empties a bucket (simgrid/bucket.hpp) gradually, until times settle.
 int settling_calls() { return *property("refill_s") ? 16 : 0; }
 
 }  // namespace kiviat::host

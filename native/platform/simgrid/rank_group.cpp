@@ -1,4 +1,5 @@
-// Simulated ranks live in one process, one of them running at a time: they meet without messages, in no time.
+// Simulated ranks live in one process, and one of them runs at a time: they synchronise through memory, without
+// messages and in no simulated time.
 #include "platform/rank_group.hpp"
 
 #include <algorithm>
@@ -11,19 +12,20 @@ namespace kiviat {
 
 struct Assembly::Common {
   simgrid::s4u::BarrierPtr barrier;
-  // A value is read after the meeting that follows its writing; then two more meetings pass before it is written again.
+  // Maxima of the last three calls of most(), used in turn: a slot is reset one call before its reuse, when all ranks
+  // have read it.
   double most[3] = {-INFINITY, -INFINITY, -INFINITY};
-  void* of_root = nullptr;  // what rank 0 tells, or where it gathers
+  void* of_root = nullptr;  // rank 0's buffer in tell() and gather()
 };
 
-// Lives as long as the simulation: nobody can say who is the last to leave.
+// Common is never freed: no rank knows whether it is the last to use it.
 Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)) {
   int size;
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size);
   if (rank_ == 0) common_ = new Common{simgrid::s4u::Barrier::create(static_cast<unsigned>(size))};
   auto address = reinterpret_cast<std::uintptr_t>(common_);
-  // Along a binomial tree: what SMPI's MPI_Bcast does may be P * P messages.
+  // Distribute the address along a binomial tree: SMPI's MPI_Bcast may send P * P messages.
   constexpr int tag = 7713;
   for (int told = 1; told < size; told *= 2) {
     if (rank_ < told && rank_ + told < size) MPI_Send(&address, sizeof address, MPI_BYTE, rank_ + told, tag, comm);

@@ -1,4 +1,5 @@
-// Pipelines fill in the first passes; the next ones stand for all others. Whoever is behind the others then stays it.
+// Simulates only the first iterations of a loop: pipelines fill, then some iterations are watched, and the rest is
+// extrapolated from these. Differences between ranks at that point remain.
 #include "platform/steady_state.hpp"
 
 #include <dlfcn.h>
@@ -16,7 +17,7 @@ namespace {
 
 Sent& sent() { return *simgrid::s4u::this_actor::get_host()->get_data<Sent>(); }
 
-// Of the profiler, where it is preloaded: what it counts of this rank is extrapolated as messages are.
+// Looks up a function of the preloaded profiler, whose counts are extrapolated like messages; null without it.
 template <class Function>
 Function* of_profiler(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -48,7 +49,7 @@ double Alike::leave_out() {
   const auto left = static_cast<double>(passes_ - made_), watched = static_cast<double>(watched_);
   const double until_s = clock::now();
   Sent after = sent();
-  // How long messages were under way until now, and would have been.
+  // Time with messages in flight, extrapolated to all iterations.
   const auto prolonged_s = [&](UnderWay Sent::* where) {
     const double now_s = (after.*where).until(until_s), then_s = (before_->sent.*where).until(since_s_);
     return now_s + left * (now_s - then_s) / watched;
@@ -57,11 +58,11 @@ double Alike::leave_out() {
   for (auto& [to, total] : after.to) {
     const auto found = before_->sent.to.find(to);
     const Sent::Total before = found == before_->sent.to.end() ? Sent::Total{} : found->second;
-    total.messages += left * (total.messages - before.messages) / watched;  // a whole number remains one
+    total.messages += left * (total.messages - before.messages) / watched;  // integral if all iterations send equally
     total.bytes += left * (total.bytes - before.bytes) / watched;
   }
-  // In the long run ranks that wait for each other are equally fast: their mean is nearest to it. To agree on it is no
-  // part of the program, takes less time than is left out, and is not counted.
+  // Ranks that wait for each other progress equally fast in the long run, so all use the mean duration. The allreduce
+  // is not part of the program: its messages are not counted, and it takes less time than is skipped.
   int ranks;
   double duration_s = until_s - since_s_;
   MPI_Comm_size(comm_, &ranks);

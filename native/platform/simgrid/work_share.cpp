@@ -1,7 +1,7 @@
-// The simulation is forked for each piece: a process has all ranks, and leaves the values of its piece in memory that
-// all share. So every piece begins in the same state at the same moment, and takes as long whichever others there are
-// and however many processes work at a time; ranks that are some rounding ahead may find a bucket (simgrid/bucket.hpp)
-// quite different.
+// Each independent measurement ("piece") of a study runs in a fork of the simulation, which contains all ranks and
+// leaves its results in shared memory. Every piece starts from the same state at the same simulated time, so its result
+// depends neither on the other pieces nor on the number of concurrent processes: even rounding differences between
+// ranks could change the state of a bucket (simgrid/bucket.hpp).
 #include "platform/work_share.hpp"
 
 #include <signal.h>
@@ -33,13 +33,13 @@ std::size_t processes_at_a_time() {
 
 }  // namespace
 
-// One for all ranks of a process.
+// State shared by all ranks of a process.
 struct Pieces::Shares {
   double* results;
-  bool all_mine = false;  // what a check of payload finds is told in one process only
+  bool all_mine = false;  // with payload, one process runs all pieces, because it collects the check results
   std::size_t mine = SIZE_MAX;
-  std::size_t others = 0;  // processes that work
-  bool lost = false;
+  std::size_t others = 0;  // running child processes
+  bool lost = false;       // a child failed
 
   static Shares* among(std::size_t count, std::size_t values, const Progress& progressed) {
     const std::size_t bytes = count * values * sizeof(double);
@@ -87,7 +87,7 @@ struct Pieces::Shares {
   }
 };
 
-// Known to all ranks of a process by its address.
+// Rank 0 creates the shared state and broadcasts its address within the process.
 Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress& progressed)
     : assembly_(assembly), count_(count), values_(values) {
   int rank;
@@ -107,7 +107,7 @@ bool Pieces::leads() const { return shares_->all_mine; }
 
 void Pieces::collect() {
   assembly_.meet();
-  // The first rank of this process to arrive does it for all.
+  // In a child, the first rank to get here ends the process, and with it all ranks.
   if (shares_->mine != SIZE_MAX) _exit(0);
   if (shares_->lost) throw std::runtime_error("a process of the simulation failed or was killed");
 }

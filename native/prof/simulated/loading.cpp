@@ -1,7 +1,7 @@
-// SimGrid loads the program once for each rank, so that each has variables of its own, and has every copy look for
-// functions in its own libraries first: there it would find SimGrid's MPI and never ours, which is preloaded. Without
-// that it looks where any program looks, first of all in what is preloaded; variables of the program stay those of its
-// copy. Nothing that was loaded goes away: SimGrid calls what a platform gave it also when the process ends.
+// Overrides dlopen() for SimGrid, which loads one copy of the program per rank with RTLD_DEEPBIND, so that each copy
+// would find SimGrid's MPI before the preloaded wrappers. Without that flag symbols are looked up in the usual order,
+// preloaded libraries first; each copy still has its own variables. RTLD_NODELETE keeps libraries mapped, since SimGrid
+// calls functions of the platform library while the process exits.
 #include <dlfcn.h>
 
 extern "C" __attribute__((visibility("default"))) void* dlopen(const char* name, int how) noexcept {

@@ -1,5 +1,5 @@
-// Interface by which Kiviat's simulated programs report to the profiler. Functions are looked up by name, so
-// that programs run without it too.
+// Interface of the profiler for Kiviat's simulated programs, which look these functions up by name and so also run
+// without the profiler.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +17,7 @@ struct Replacement {
 };
 std::array<Replacement, 4> replacements{};
 
-// Returns whether a word is a sum; the others are names or maxima.
+// Returns whether the word at index `at` of State is a sum; other words are keys or maxima.
 bool is_sum(std::size_t at) {
   constexpr std::size_t slots = offsetof(State, slots) / sizeof(Word), groups = offsetof(State, groups) / sizeof(Word);
   constexpr std::size_t slot = sizeof(Slot) / sizeof(Word), group = sizeof(Group) / sizeof(Word);
@@ -35,14 +35,14 @@ void* instead_of(void* simulators) {
   return simulators;
 }
 
-// The program has a function `by` of its own for one of the simulator's, and calls ours before it.
+// Registers the program's replacement `by` of a simulator function: the profiler's wrapper forwards to it.
 KIVIAT_EXPORT void kiviat_profiler_replace(void* simulators, void* by) {
   const auto free = std::ranges::find_if(
       replacements, [&](const Replacement& one) { return !one.simulators || one.simulators == simulators; });
   if (free != replacements.end()) *free = {simulators, by};
 }
 
-// What this rank does from now on until the other call stands for `times` as much that the program leaves out.
+// Extrapolation of skipped iterations: counts between watch() and repeat(times) are added `times` more times.
 KIVIAT_EXPORT void kiviat_profiler_watch() {
   const Profiler& mine = profiler();
   if (!mine.state) return;

@@ -1,5 +1,5 @@
-// The processor's time, which a profile needs to say what merging costs. No benchmark that is simulated may read it: it
-// is here and not in native/sim.
+// Processor-time clock, by which a profile reports the cost of merging. Kept apart from platform/simgrid, because
+// simulated benchmarks must not read real clocks.
 #include <ctime>
 
 #include "platform/clock.hpp"

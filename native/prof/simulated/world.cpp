@@ -1,6 +1,6 @@
-// The ranks of a simulation: all of them live in one process, one of them running at a time. What each counts is its
-// own; where they are the platform says, and nobody has to ask by messages. So the profiler takes no simulated time,
-// and the simulation is what it is without it.
+// Profiler of a simulation. All ranks live in one process, and one of them runs at a time. Each has its own counters;
+// their locations come from the platform instead of from messages, so profiling takes no simulated time and does not
+// change the result.
 #include <mpi.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,8 +28,8 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// A table of who sent to whom, kept by the platform while the simulation runs, has pairs of cores that may all be
-// there.
+// Above this number of ranks the platform counts messages between pairs of cores only if KIVIAT_CROSSING is set: the
+// table may have an entry for every pair.
 constexpr std::size_t most_crossing = 1024;
 
 const char* property(const s4u::Host* host, const char* name) {
@@ -37,7 +37,7 @@ const char* property(const s4u::Host* host, const char* name) {
   return value ? value : "";
 }
 
-// The program that smpimain runs.
+// Name of the program, the first argument of smpimain.
 std::string program() {
   std::ifstream file("/proc/self/cmdline");
   std::string word;
@@ -64,7 +64,7 @@ class World {
     std::map<std::string, int> nodes;
     for (Place& place : places_) {
       if (!place.host) continue;
-      // On platforms that Kiviat did not build, each host is a node.
+      // On platforms other than Kiviat's, each host is a node.
       const char* const node = property(place.host, "node");
       place.node = nodes.emplace(*node ? node : place.host->get_cname(), static_cast<int>(nodes.size())).first->second;
       if (const char* const socket = property(place.host, "socket"); *socket) place.socket = std::atol(socket);
@@ -79,7 +79,7 @@ class World {
 
   void begin(Profiler& mine) {
     const Place& here = places_.at(static_cast<std::size_t>(mine.rank));
-    // Rows are memory only where somebody is sent to.
+    // Without reservation: only pages of rows that receive messages are backed by memory.
     void* const room = mmap(nullptr, words_of(places_.size()) * sizeof(Word), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) return;
@@ -97,7 +97,7 @@ class World {
     mine.start();
   }
 
-  // The last one writes down what all have counted.
+  // The last rank to end writes the profile of all.
   void end(Profiler& mine) {
     mine.counting = false;
     mine.note_time(clock::ticks(false));
@@ -108,7 +108,7 @@ class World {
     }
   }
 
-  // Also when the simulation ends otherwise: ranks wait for what never comes, or one of them calls MPI_Abort.
+  // Writes the profile also if the simulation ends early, by deadlock or MPI_Abort.
   ~World() { write(); }
 
  private:
@@ -118,7 +118,7 @@ class World {
     return from.socket < 0 || to.socket < 0 ? unknown : from.socket == to.socket ? same_socket : same_node;
   }
 
-  // What the simulator has moved between cores, collectives' messages among it.
+  // Copies the messages that the simulator moved between cores, including those of collectives, to rows `crossed`.
   void note_crossing() {
     for (std::size_t rank = 0; rank < places_.size(); ++rank) {
       if (!places_[rank].host || !states_[rank]) continue;
@@ -165,7 +165,7 @@ World& world_of_all() {
 }  // namespace
 
 Profiler& profiler() {
-  // Never destroyed: ranks may still end when the process does.
+  // Never destroyed: simulated ranks may still end while the process exits.
   static auto& of = *new std::unordered_map<const s4u::Actor*, std::unique_ptr<Profiler>>;
   static const s4u::Actor* last = nullptr;
   static Profiler* found = nullptr;
