@@ -1,4 +1,4 @@
-// Benchmarks register themselves: one file, one function, one statement that says what it is.
+// Registry of benchmarks. Each benchmark is one file with one function, registered by one statement:
 //
 //     BENCHMARK(pingpong, .summary = "...", .ranks = exactly(2));
 #pragma once
@@ -13,18 +13,20 @@ namespace kiviat {
 
 class Trial;
 
+// A parameter of a benchmark, set by --set NAME=VALUE or in a plan; `fallback` is its default.
 struct Axis {
   std::string name, fallback, unit, help;
-  std::vector<std::string> values = {};  // the only ones allowed, where there are few
+  std::vector<std::string> values = {};  // allowed values; empty: any
 };
 
+// Numbers of ranks that a benchmark can use.
 struct RankRule {
   enum class Of { any, powers_of_two, squares };
-  int min = 1, max = 0, multiple = 1;  // max 0: no bound
+  int min = 1, max = 0, multiple = 1;  // max 0: unlimited
   Of numbers = Of::any;
   bool allows(int ranks) const;
-  int most(int available) const;  // the largest that it allows; 0 if there is none
-  std::string text() const;
+  int most(int available) const;  // the largest allowed number up to `available`; 0 if there is none
+  std::string text() const;       // for messages: "at least 2", …
 };
 constexpr RankRule exactly(int n) { return {n, n, 1}; }
 constexpr RankRule at_least(int n) { return {n, 0, 1}; }
@@ -37,26 +39,27 @@ constexpr RankRule squares() { return {.numbers = RankRule::Of::squares}; }
 // of many measurements, and reports its own metrics (b_eff, patterns, overhead).
 enum class Sampling { batched, per_call, round_trips, overlapped, study };
 
+// A metric that a study reports. `better` is "lower" or "higher".
 struct Quantity {
   std::string name, unit, better, help = {};
 };
 
-// A figure of the head of a report: a metric of messages of `bytes`, or of the best case. Lower places come first.
+// A headline figure at the top of a report: `metric` at message size `bytes`, or of the best case. Sorted by `place`.
 struct Headline {
   std::string title, metric;
   std::optional<std::int64_t> bytes = {};
   int place = 99;
 };
 
-// The measure of a problem's size, which distinguishes strong scaling from weak: a number of Trial::number, a
-// metric or an axis. "class" is an axis that names the size; with "ranks" it depends on their number alone.
+// Measure of the problem size, which distinguishes strong from weak scaling. `counts` names a value of Trial::number, a
+// metric or an axis; "class" is an axis that names the size; "ranks" means a size determined by the number of ranks.
 struct ProblemSize {
-  std::string counts, words = {};  // words say it in a report: {} is the number, {,} has commas
-  double power = 1;                // of the number, that memory grows with
-  bool each = false;               // of one rank's problem, not of all ranks' together
+  std::string counts, words = {};  // `words`: format of the size in reports; {} is the number, {,} the same with commas
+  double power = 1;                // memory grows with the number to this power
+  bool each = false;               // the number is the size per rank, not of the whole problem
 };
 
-// Phases of a program that reports its time by phase, in the order of its tables.
+// Names of the phases of a program that reports its time by phase, in the order of its tables.
 struct PhaseNames {
   std::vector<std::string> computation, communication;
 };
@@ -64,30 +67,31 @@ struct PhaseNames {
 // Default sizes of studies that have a message size: short, medium and long messages.
 constexpr const char* study_sizes = "1024,65536,1048576";
 
+// Everything a benchmark declares about itself; exported as JSON by --describe.
 struct Traits {
-  std::string summary, source;
-  std::vector<std::string> aka = {};  // names that IMB or OSU users know
+  std::string summary, source;        // one line; the publication or program that defines the benchmark
+  std::vector<std::string> aka = {};  // its names in IMB and OSU
   Sampling sampling = Sampling::batched;
   RankRule ranks = at_least(2);
-  bool sized = true;       // has a message size
-  std::string sizes = {};  // those it brings, as for -m; empty: those of the plan
-  bool buffers = true;     // its messages are in buffers of Trial::buffer
-  int element_bytes = 1;   // sizes that are no multiple of it are skipped (reductions)
-  bool bandwidth = false;  // reports bytes per second
-  bool message_rate = false;
-  bool threads = false;                // several threads of a rank communicate: in launches with MPI_THREAD_MULTIPLE
-  std::vector<Quantity> reports = {};  // of a study; the first one stands for it
-  double nominal_s = 0;                // of a study: about how long it takes
+  bool sized = true;                   // has a message size
+  std::string sizes = {};              // default message sizes, in the syntax of -m; empty: those of the plan
+  bool buffers = true;                 // uses message buffers of Trial::buffer
+  int element_bytes = 1;               // sizes that are not a multiple of it are skipped (reductions)
+  bool bandwidth = false;              // reports bytes per second
+  bool message_rate = false;           // reports messages per second
+  bool threads = false;                // several threads of a rank communicate: needs MPI_THREAD_MULTIPLE
+  std::vector<Quantity> reports = {};  // metrics of a study; the first one is its default headline
+  double nominal_s = 0;                // approximate duration of a study in seconds
   std::vector<Axis> axes = {};
-  // Section of reports: one of src/kiviat/report/study/sections.py, or a new one. Empty stands for that of
-  // timed messages, or for none if this is a study.
+  // Section of reports: one of src/kiviat/report/study/sections.py, or a new one. Empty: the section of timed messages,
+  // or none if this is a study.
   std::string section = {};
-  int place = 0;              // among the benchmarks of the section; 0: after the others, by name
-  bool tabled = true;         // of a study: a table of the section has its quantities, as no figure does
-  std::string headline = {};  // the metric that stands for it; empty: the first
-  std::string scales = {};    // the metric that speedup is of; empty: the headline
+  int place = 0;              // order within the section; 0: after the others, by name
+  bool tabled = true;         // list the metrics of a study in a table of its section
+  std::string headline = {};  // the representative metric; empty: the first
+  std::string scales = {};    // the metric used for speedup; empty: the headline
   std::vector<Headline> headlines = {};
-  bool per_rank = false;  // rates are of one rank
+  bool per_rank = false;  // rates are per rank
   std::optional<ProblemSize> problem = {};
   PhaseNames phases = {};
 };
@@ -97,24 +101,25 @@ struct Benchmark {
   void (*run)(Trial&);
   Traits traits;
 
-  std::vector<Axis> axes() const;  // its own, then the common ones that it uses
+  std::vector<Axis> axes() const;  // its own axes, then the common ones that apply to it
   std::optional<Axis> axis(std::string_view name) const;
-  // Options of the command line, such as "-m", that change what it measures or how.
+  // Command-line options that affect this benchmark, such as "-m".
   std::vector<std::string> options() const;
   std::string section() const;   // of the report; empty: none
   std::string describe() const;  // JSON
 };
 
-// All benchmarks by name. Complete, and only read, once main has started.
+// All benchmarks, sorted by name. Complete when main() starts, constant afterwards.
 const std::vector<Benchmark>& benchmarks();
 
-// Those that a name or an alias means, for several may share an alias; throws UsageError, naming the
-// nearest, if there is none.
+// Benchmarks with this name or alias, ignoring case; several may share an alias. Throws UsageError with the nearest
+// name if there is none.
 std::vector<const Benchmark*> find_benchmarks(std::string_view name);
 
-// The only one; throws UsageError, naming all, if there are several.
+// The benchmark with this name or alias. Throws UsageError if there is none, or several, which it names.
 const Benchmark& find_benchmark(std::string_view name);
 
+// Adds a benchmark to the registry; instantiated by BENCHMARK only.
 struct Registration {
   Registration(const char* name, void (*run)(Trial&), const char* path, Traits traits);
 };

@@ -1,4 +1,4 @@
-// Output for readers and scripts when the program runs without Kiviat.
+// Output formats of kiviat-bench run directly, without `kiviat run`.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Runs one case on the ranks that take part, while the others sleep.
+// Runs one case on the participating ranks, while the others sleep.
 #pragma once
 
 #include "benchmark/case.hpp"
@@ -9,13 +9,13 @@ namespace kiviat {
 
 struct Outcome {
   Result result;
-  int ranks = 0;  // that took part
-  bool sized = true;
-  std::string benchmark;  // its name, also where an alias was given
+  int ranks = 0;          // participating ranks
+  bool sized = true;      // the benchmark has a message size
+  std::string benchmark;  // its name, even if the case uses an alias
 };
 
-// Collective over the session's world; the samples are on rank 0. A case that cannot run gives
-// outcome "skipped", one that makes no sense "failed", with the reason.
+// Collective over the session's world; samples are complete on rank 0 only. A case that cannot run here has outcome
+// "skipped", an invalid one "failed", both with a reason.
 Outcome run_case(const Case& spec, Session& session);
 
 }  // namespace kiviat

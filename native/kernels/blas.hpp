@@ -1,6 +1,5 @@
-// Dense linear algebra by a BLAS of the machine, found where the program runs: OpenBLAS, BLIS, MKL, Accelerate or
-// whatever there is (Dongarra, Du Croz, Hammarling, Duff, "A set of level 3 basic linear algebra subprograms", TOMS 16,
-// 1990).
+// Dense linear algebra by the machine's BLAS, loaded at run time: OpenBLAS, BLIS, MKL, Accelerate or another (Dongarra,
+// Du Croz, Hammarling, Duff, "A set of level 3 basic linear algebra subprograms", TOMS 16, 1990).
 #pragma once
 
 #include <cstdint>
@@ -9,9 +8,9 @@
 
 namespace kiviat {
 
-// Matrices are column-major; `ld...` is the distance of columns.
+// Matrices are column-major; `ld...` is the distance between columns in elements.
 struct Blas {
-  std::string name;  // with its version, and what it takes the processor for
+  std::string name;  // with version and the processor type that the library detected
   std::string path;
   // C <- alpha A B + beta C, where A is m x k and B is k x n.
   std::function<void(std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const double* a, std::int64_t lda,
@@ -26,13 +25,12 @@ struct Blas {
   std::string words() const { return name + ", " + path; }
 };
 
-// The first that is found: the one that KIVIAT_BLAS names (a path), else OpenBLAS, BLIS, MKL, Accelerate, libblas.
-// Throws Skip where there is none, and says what to install. It stays loaded.
+// Loads the library named by KIVIAT_BLAS (a path), else the first of OpenBLAS, BLIS, MKL, Accelerate, libblas. It stays
+// loaded. Throws Skip, with installation advice, if there is none.
 Blas find_blas();
 
-// The kernels that OpenBLAS should have for a processor with these `flags` (as /proc/cpuinfo has them) where it chose
-// those of `core`; empty if its choice may stand. Releases that are older than a processor take it for a much older
-// one.
+// OpenBLAS core type that suits a processor with these `flags` (of /proc/cpuinfo) better than the chosen `core`; empty
+// if the choice is good. OpenBLAS releases older than a processor mistake it for a much older one.
 std::string better_core(const std::string& core, const std::string& flags);
 
 }  // namespace kiviat

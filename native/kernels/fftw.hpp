@@ -1,6 +1,5 @@
-// Fourier transforms of the node's own library: FFTW 3 in double precision, or MKL under the same names. It is found
-// where the program runs, so that nothing is linked to it (M. Frigo, S. Johnson, "The design and implementation of
-// FFTW3", Proc. IEEE 93(2), 2005: planner, guru interface).
+// Fourier transforms by FFTW 3 in double precision, or MKL with the same interface, loaded at run time (M. Frigo,
+// S. Johnson, "The design and implementation of FFTW3", Proc. IEEE 93(2), 2005: planner, guru interface).
 #pragma once
 
 #include <cstddef>
@@ -11,11 +10,12 @@
 
 namespace kiviat {
 
-inline constexpr int fft_planning_s = 2;  // that the planner may try variants of one plan, where it measures
+inline constexpr int fft_planning_s = 2;  // time limit of one measured plan, in seconds
 
 class Fftw {
  public:
-  // The first that is there: KIVIAT_FFTW (a file), FFTW, MKL. Null, and why, where there is none.
+  // Loads the library named by KIVIAT_FFTW (a path), else FFTW, else MKL. Returns null, and sets `why`, if there is
+  // none.
   static const Fftw* find(std::string& why);
   std::string name() const;  // "fftw-3.3.10-sse2-avx, /usr/lib/..."
 
@@ -32,27 +32,26 @@ class Fftw {
   std::string version_, path_;
 };
 
-// `count` transforms of length n, whose elements and whose beginnings lie as far apart as is said, in elements.
+// `count` transforms of length n: strides between elements and distances between transforms, in elements.
 struct Transforms {
   std::int64_t n, count;
   std::int64_t in_stride, in_distance, out_stride, out_distance;
 };
 
-// Effort of the planner. A measured plan overwrites the data.
+// Effort of the planner. Measured planning overwrites the data.
 enum class Planning { measured, estimated };
 
 class LocalFft {
  public:
   LocalFft() = default;
-  // `sign` of the exponent: -1 forward, +1 backward, both without a factor.
+  // `sign` of the exponent: -1 forward, +1 backward, both unnormalised. False if the library cannot plan the transform.
   LocalFft(const Fftw& fftw, const Transforms& what, Complex* in, Complex* out, int sign, Planning planning);
   ~LocalFft();
   LocalFft(LocalFft&& other) noexcept;
   LocalFft& operator=(LocalFft&& other) noexcept;
 
   explicit operator bool() const { return plan_ != nullptr; }
-  // Transforms any memory with the alignment of the plan's, as complex numbers have; in place if the plan
-  // was.
+  // Transforms memory with the same alignment as that of the plan; in place if the plan was.
   void operator()(Complex* in, Complex* out) const { fftw_->execute_(plan_, in, out); }
 
  private:

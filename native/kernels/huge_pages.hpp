@@ -1,5 +1,5 @@
-// Memory for tables and matrices, in huge pages where the system has them: a table of gigabytes that is accessed at
-// random, or along columns, would otherwise wait for address translation as often as for memory.
+// Memory for large tables and matrices, in huge pages if available: random or column-wise access to gigabytes would
+// otherwise cause as many TLB misses as cache misses.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,13 @@ namespace kiviat {
 
 class HugePages {
  public:
-  static constexpr std::size_t huge = std::size_t{2} << 20;  // begins at a multiple of it if it is as large
+  static constexpr std::size_t huge = std::size_t{2}
+                                      << 20;  // page size; blocks of at least this size are aligned to it
 
   HugePages() = default;
-  // Null where there is not as much. Nothing is touched: a page is there, and zero, once it is written or read, on the
-  // memory of whom does so first. Where no payload is moved, all of them are one place that need not be touched, from
-  // which messages cost nothing (host::allocate).
+  // Reserves `bytes`; converts to false if that fails. Pages are not touched: the first access places them in the
+  // memory of the accessing thread's NUMA domain, zero-filled. In simulations without payload all blocks share the
+  // memory of host::allocate, from which the simulator does not copy messages.
   explicit HugePages(std::size_t bytes);
 
   explicit operator bool() const { return begin_ != nullptr; }
@@ -25,7 +26,7 @@ class HugePages {
 
  private:
   struct Release {
-    void* mapping;  // in which it lies; null if it is the host's
+    void* mapping;  // start of the mapping that contains the block; null if allocated by host::allocate
     std::size_t mapped_bytes;
     void operator()(void* begin) const;
   };

@@ -1,4 +1,4 @@
-// The random numbers of the NAS Parallel Benchmarks: x <- 5^13 x mod 2^46, of which x 2^-46 is uniform in (0, 1).
+// Random numbers of the NAS Parallel Benchmarks: x <- 5^13 x mod 2^46; x 2^-46 is uniform in (0, 1).
 // D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, 1994, section 2.3.
 #pragma once
 
@@ -10,11 +10,11 @@ class Lcg {
  public:
   static constexpr std::uint64_t multiplier = 1220703125, mask = (std::uint64_t{1} << 46) - 1;
 
-  // Of all programs but EP, and of EP.
+  // Seed of all programs except EP, and that of EP.
   static std::uint64_t usual_seed();
   static std::uint64_t seed_of_ep();
 
-  // multiplier^n: n steps at once.
+  // multiplier^n mod 2^46, which advances the generator by n steps.
   static constexpr std::uint64_t steps(std::uint64_t n) {
     std::uint64_t result = 1;
     for (std::uint64_t square = multiplier; n; n >>= 1, square = square * square & mask)
@@ -22,14 +22,14 @@ class Lcg {
     return result;
   }
 
-  // Of the stream that begins with `seed`, after the first `skipped` numbers.
+  // Generator with this seed that skips the first `skipped` numbers.
   constexpr explicit Lcg(std::uint64_t seed, std::uint64_t skipped = 0) : state_(seed * steps(skipped) & mask) {}
 
   constexpr double operator()() {
     state_ = state_ * multiplier & mask;
     return static_cast<double>(state_) * 0x1p-46;
   }
-  constexpr std::uint64_t state() const { return state_; }  // of the number last given
+  constexpr std::uint64_t state() const { return state_; }  // x of the last number
 
  private:
   std::uint64_t state_;

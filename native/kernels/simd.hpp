@@ -1,5 +1,4 @@
-// Several numbers of which the same is computed, side by side in vector registers. Compiled for processors of several
-// widths, in functions that are KIVIAT_COMPILED_FOR them.
+// SIMD vector of doubles. Used in functions that KIVIAT_COMPILED_FOR compiles for several register widths.
 #pragma once
 
 namespace kiviat {

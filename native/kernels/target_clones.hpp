@@ -1,4 +1,5 @@
-// Functions that are compiled for several sets of instructions, and of which the one for this processor is called.
+// Function multiversioning: a function is compiled for several instruction sets, and the best one is called at run
+// time.
 #pragma once
 
 // The sets by GCC's names for them, "default" among them; one version only where compiler or system cannot choose.

@@ -1,4 +1,4 @@
-// Transposes parts of matrices that are stored by columns.
+// Transposition of parts of column-major matrices.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ struct Columns {
   T* at(std::size_t row, std::size_t column) const { return begin + column * stride + row; }
 };
 
-// `to`, of `columns` rows and `rows` columns, becomes the transpose of `from`, of `rows` rows and `columns` columns; or
-// has it added.
+// Stores (transpose) or adds (add_transpose) the transpose of `from`, with `rows` rows and `columns` columns, to `to`,
+// with `columns` rows and `rows` columns.
 void transpose(const Columns<double>& to, const Columns<const double>& from, std::size_t rows, std::size_t columns);
 void add_transpose(const Columns<double>& to, const Columns<const double>& from, std::size_t rows, std::size_t columns);
 

@@ -1,5 +1,5 @@
-// Message buffers: page-aligned, from malloc or MPI_Alloc_mem, optionally rotating through more
-// memory than the last-level cache holds, so that every message is cold (IMB's -off_cache).
+// Message buffers: page-aligned, from malloc or MPI_Alloc_mem. A buffer can rotate through more memory than the
+// last-level cache holds, so that no message is in the cache (IMB's -off_cache).
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ class Buffer {
  public:
   enum class Source { malloc, alloc_mem };
 
-  // `rotate_bytes` 0: always the same memory. More than `most_bytes`, or a refused allocation, leaves
-  // the buffer empty: the trial notices on all ranks together.
+  // A buffer for messages of `bytes` that rotates through `rotate_bytes` (0: always the same memory). If it needs more
+  // than `most_bytes`, or allocation fails, allocated() is false; the trial then skips the case on all ranks.
   Buffer(std::size_t bytes, Source source, std::size_t rotate_bytes, std::size_t most_bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Where the next message goes.
+  // Memory of the next message; advances the rotation.
   std::byte* next() {
     std::byte* here = cursor_;
     if ((cursor_ += stride_) >= end_) cursor_ = begin_;

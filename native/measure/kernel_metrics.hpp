@@ -1,4 +1,4 @@
-// Time, energy and counters of each kernel of a study, by the kernel's name.
+// Energy, hardware counters and messages of each kernel of a study, by kernel name.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,11 @@ namespace kiviat {
 
 class KernelLog {
  public:
-  // Collective: the lowest rank of each machine reads for it. Where watts are declared nothing is read.
+  // Collective. The lowest rank of each machine reads its energy, unless power is `declared`.
   KernelLog(const Assembly& assembly, Instruments& instruments, std::optional<energy::Watts> declared);
 
-  // Around each repetition, on all ranks alike; before() is collective.
+  // To be called around each repetition, in this order, on all ranks: before(), count(), stop_counting(), after().
+  // before() is collective. `slowest_s`: time of the slowest rank in seconds; `idle`: this rank did not compute.
   void before(std::string_view kernel);
   void count() {
     if (rank_ == 0) begun_ = messages_.now();
@@ -44,11 +45,10 @@ class KernelLog {
   Instruments& instruments_;
   std::optional<energy::Watts> declared_;
   int rank_ = 0, ranks_ = 1;
-  bool leads_ = false;  // reads for its node
-  bool meets_ = false;  // somebody reads energy: nobody is to be waited for meanwhile
+  bool leads_ = false;  // this rank reads energy for its node
+  bool meets_ = false;  // some rank reads energy, so kernels start and end with a barrier
   bool counts_ = false;
-  // On rank 0: the ranks that read, or where watts are declared one of each node; what their nodes are called, and
-  // their sockets.
+  // On rank 0: the reading ranks, or one rank of each node if power is declared; names and sockets of their nodes.
   std::vector<int> leaders_;
   std::vector<std::string> nodes_;
   std::vector<int> sockets_;
@@ -57,10 +57,10 @@ class KernelLog {
   std::vector<energy::Spent> spent_;        // of each kernel, on ranks that lead
   std::vector<counters::Counted> counted_;  // of each kernel
   MessageCounter messages_;
-  MessageCount begun_;                 // when the kernel that runs began
+  MessageCount begun_;                 // at the start of the current kernel
   std::vector<MessageCount> carried_;  // of each kernel
   InterfaceLog interfaces_;
-  std::size_t at_ = 0;  // the kernel that runs
+  std::size_t at_ = 0;  // index of the current kernel
 };
 
 }  // namespace kiviat

@@ -1,4 +1,4 @@
-// State that all cases of a launch share.
+// State shared by all cases of a launch.
 #pragma once
 
 #include <mpi.h>
@@ -18,18 +18,18 @@ struct Session {
 
   MPI_Comm world;
   int rank = 0, size = 1;
-  double clock_cost_s;
+  double clock_cost_s;  // cost of reading the clock, of the slowest rank
   GlobalClock global_clock;
   Assembly assembly;
-  double processors_per_rank;      // on the node that has the fewest
+  double processors_per_rank;      // on the node with the fewest
   bool oversubscribed;             // more ranks than processors on some node
   std::size_t cache_bytes;         // last-level cache, for off-cache buffers
   std::size_t memory_share_bytes;  // this rank's share of the memory available, for one buffer
   Instruments instruments = {};    // of this rank
-  // Told on rank 0 of the members how much of a long case is done, 0 to 1; may be empty.
+  // Called on rank 0 of the members with the completed share, 0 to 1, of a long case; may be empty.
   std::function<void(double)> on_progress;
 
-  // The launch event: who we are, where each rank runs. Collective; the text is complete on rank 0.
+  // The launch event as JSON: MPI, compiler, and the location of each rank. Collective; complete on rank 0 only.
   std::string describe() const;
 };
 

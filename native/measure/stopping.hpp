@@ -1,4 +1,4 @@
-// When a case has been measured enough.
+// Stopping rules of sampling.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,18 @@
 namespace kiviat {
 
 struct Limits {
-  double target = 0.02;   // half width of the 95 % interval of the median, relative
-  double budget_s = 1.0;  // wall time of the timed part of a case
+  double target = 0.02;   // relative half width of the 95 % interval of the median
+  double budget_s = 1.0;  // wall time of the timed part of a case, in seconds
   std::size_t min_samples = 16, max_samples = 1000;
 };
 
-// "target", "budget" or "samples" once the case may end; nothing while it should go on.
+// Reason to stop sampling: "target", "budget" or "samples"; nothing if more samples are needed. `samples` are sorted or
+// not; `elapsed_s` is the time since sampling began.
 std::optional<const char*> stop_reason(const Limits& limits, std::span<const double> samples, double elapsed_s);
 
-// Samples to take before asking again: grows with those taken, so that asking costs little, and
-// shrinks so that one block neither overshoots the budget by far nor passes max_samples.
+// Number of samples to take before stop_reason() is evaluated again. It grows with the number `taken`, so that the
+// evaluation costs little, and is limited by the rest of the budget, given `sample_s` seconds per sample, and by
+// max_samples.
 std::size_t next_block(const Limits& limits, std::size_t taken, double sample_s, double elapsed_s);
 
 }  // namespace kiviat

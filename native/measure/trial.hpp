@@ -1,4 +1,4 @@
-// Interface of a benchmark: its communicator, axes, buffers and samplers.
+// Interface between a benchmark and the harness: communicator, axes, buffers, payload checks and samplers.
 #pragma once
 
 #include <mpi.h>
@@ -21,13 +21,13 @@
 
 namespace kiviat {
 
-// The axis of all non-blocking benchmarks.
+// Axis `progress` of all non-blocking benchmarks.
 inline Axis progress_axis() {
   return {"progress", "0", "calls",
           "calls of MPI_Test during the computation, for libraries that progress in calls only"};
 }
 
-// The axes of all benchmarks with a root, before `more` of their own: see Trial::root_of.
+// Axes `root` and `shift` of benchmarks with a root, followed by `more`; see Trial::root_of.
 inline std::vector<Axis> root_axes(std::vector<Axis> more = {}) {
   more.insert(more.begin(), {{"root", "0", "rank", "root of the first call"},
                              {"shift", "0", "ranks",
@@ -36,16 +36,17 @@ inline std::vector<Axis> root_axes(std::vector<Axis> more = {}) {
   return more;
 }
 
-// Bytes [offset, offset + length) of what `sender` sends should arrive at `at` of the buffer.
+// Expected data: bytes [offset, offset + length) of the message of `sender` arrive at position `at` of a buffer.
 struct Piece {
   std::size_t at, length;
   int sender;
   std::size_t offset = 0;
 };
 
+// One run of a benchmark: passed to its function, which declares buffers and expected data and then calls one sampler.
 class Trial {
  public:
-  // Collective over `members`, the ranks that take part. Throws UsageError or Skip on all alike.
+  // Collective over `members`, the participating ranks. Throws UsageError or Skip on all of them alike.
   Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI_Comm members);
   ~Trial();
   Trial(const Trial&) = delete;
@@ -57,41 +58,47 @@ class Trial {
   int ranks() const { return ranks_; }
   std::int64_t bytes() const { return bytes_; }
   int count() const;  // bytes() as an MPI count; Skip if it does not fit
-  // `number`, which is `what`, as the int that MPI wants; Skip if it does not fit. To be asked before buffers are.
+  // Converts `number` to the int of an MPI count; throws Skip, which calls it `what`, if it does not fit. To be called
+  // before buffers are allocated.
   static int fitting(std::int64_t number, std::string_view what);
+  // Root of the given call: root + shift * call, modulo the number of ranks.
   int root_of(std::int64_t call) const {
     return shift_ == 0 ? root_ : static_cast<int>((root_ + shift_ * (call % ranks_)) % ranks_);
   }
   bool may_be_root() const { return shift_ != 0 || rank_ == root_; }  // in some call
+  // Value of an axis, or its default. integer() throws UsageError if it is not a whole number.
   std::int64_t integer(std::string_view axis) const;
   std::string text(std::string_view axis) const;
-  // This rank has so many threads that are busy at the same time: where processors are fewer, the result says so.
+  // Declares the number of busy threads of each rank: the result is marked if there are fewer processors.
   void uses_threads(int threads) { result_.oversubscribed = threads > session_.processors_per_rank; }
 
-  // --- buffers and what must arrive in them ------------------------------------------------------
+  // --- buffers and expected data -----------------------------------------------------------------
+  // Allocates a message buffer of `bytes`, valid as long as the trial. Allocation failures skip the case later.
   Buffer& buffer(std::size_t bytes);
   void sends(Buffer& buffer) { sends(buffer, buffer.first().size()); }
-  // Its first bytes are filled with this rank's payload, or with what stands at `offset` of that.
+  // Declares a send buffer: checks fill its first `bytes` with this rank's payload, from `offset` on.
   void sends(Buffer& buffer, std::size_t bytes, std::size_t offset = 0);
-  void expects(Buffer& buffer, std::vector<Piece> pieces);  // received bytes
-  void contributes(Buffer& buffer, std::size_t elements);   // floats to be summed
+  // Declare the bytes that must arrive; floats that this rank contributes to a sum; and the sums over all ranks that
+  // must arrive, from element `first` of the vector on.
+  void expects(Buffer& buffer, std::vector<Piece> pieces);
+  void contributes(Buffer& buffer, std::size_t elements);
   void expects_sum(Buffer& buffer, std::size_t elements, std::size_t first = 0);
-  // For operations without payload: a check of its own, true if all is well. Collective.
-  void check_by(std::function<bool()> check) { custom_check_ = std::move(check); }
-  // Returns whether `operation` synchronizes: no rank leaves it before a rank that is delayed has entered.
+  // Replaces the payload check, for operations without payload: `check` returns whether the operation worked.
   // Collective.
+  void check_by(std::function<bool()> check) { custom_check_ = std::move(check); }
+  // Returns whether `operation` synchronises: no rank leaves it before a delayed rank has entered. Collective.
   bool separates(const std::function<void()>& operation);
 
-  // --- sampling: one of these, once ----------------------------------------------------------------
+  // --- sampling: a benchmark calls exactly one of these ---------------------------------------------
   using Operation = std::function<void(std::int64_t call)>;
 
   struct Batch {
     double divisor = 1;      // operations in one call: time = elapsed / divisor
     double messages = 0;     // bandwidth = messages * bytes / time, message rate = messages / time
     bool initiator = false;  // rank 0's clock alone (a round trip synchronises itself)
-    double least_s = 20e-6;  // of a batch
+    double least_s = 20e-6;  // minimum duration of a batch
   };
-  // Times loops of `operation` long enough that the clock costs < 1 %.
+  // Times batches of calls of `operation`, long enough that reading the clock costs less than 1 %.
   template <class Op>
   void batched(Op operation, Batch how = {}) {
     batched_loops(
@@ -100,52 +107,54 @@ class Trial {
         },
         how);
   }
-  // Likewise, where the benchmark has loops of its own.
+  // As batched(), but the benchmark executes the loop over `calls` calls itself.
   using Loop = std::function<void(std::int64_t first, std::int64_t calls)>;
   void batched_loops(const Loop& loop, Batch how);
   struct Calls {
     double divisor = 1;           // operations in one call: time = elapsed / divisor
-    bool timed = true;            // whether this rank's clock counts: in a round trip the initiator's
-    std::size_t min_samples = 0;  // where the case does not say: percentiles want more than a median
+    bool timed = true;            // this rank's time counts; in a round trip, only the initiator's does
+    std::size_t min_samples = 0;  // default of the case's control: percentiles need more samples than a median
   };
-  // Times each call by itself, all ranks starting together: last exit - first start. Round trips (Sampling) synchronise
-  // themselves: they follow each other, and the slowest timed rank counts.
+  // Times each call separately, from the first start to the last exit, after a common start of all ranks. Round trips
+  // (Sampling::round_trips) synchronise themselves: they follow each other, and the slowest timed rank counts.
   void per_call(Operation operation, Calls how);
   void per_call(Operation operation) { per_call(std::move(operation), Calls{}); }
-  // Times a non-blocking operation: alone, computation alone, and both together. `start` starts it.
+  // Times a non-blocking operation, started by `start`: alone, computation alone, and both overlapped.
   using Start = std::function<MPI_Request(std::int64_t call)>;
   void overlapped(Start start);
 
-  // Runs the procedure of a study; what it found it tells by report() and table().
+  // Runs the procedure of a study, which delivers results by report() and table(). Throws Skip in mode pallas2.
   void study(const std::function<void()>& procedure);
-  // One value of a quantity that the benchmark declares; counts on rank 0 of all members.
+  // Adds a value of a metric declared in Traits::reports. Only rank 0 of all members is recorded. Throws
+  // std::logic_error if the metric is not declared.
   void report(std::string_view quantity, double value);
   Table& table(std::string name, std::string unit, std::string better, std::vector<Table::Axis> axes);
-  // A fact in words: which library, what was chosen automatically, why something is unavailable. Counts on rank 0
-  // of all members; the last words of a name do.
+  // Records a fact as text: the library used, an automatic choice, the reason why a value is unavailable. Replaces an
+  // earlier note of that name. Only rank 0 of all members is recorded.
   void note(std::string_view name, std::string words) { result_.note(name, std::move(words)); }
-  // A number that reports count with, such as the size of the problem (Traits::problem). Counts on rank 0 of all
-  // members.
+  // Records a number used by reports, such as the problem size (Traits::problem). Only rank 0 of all members is
+  // recorded.
   template <class T>
   void number(std::string_view name, T value) {
     result_.number(name, static_cast<double>(value));
   }
-  // Within a study: whether the payload of `operation` arrives, given what sends() and expects() said since
-  // the last call of forget_payload(). The verdict goes into the result. Collective.
+  // Within a study: checks the payload of `operation` as declared by sends(), expects(), … since the last
+  // forget_payload(), and records the verdict. Returns it. Collective.
   bool verify(const Operation& operation);
   void forget_payload();
-  // Within a study: the verdict of a check of its own, which every rank has for itself and says in words where it is
-  // bad. The first rank's words that are go into the result. Collective; true if all is well everywhere.
+  // Within a study: records the verdict of its own check, whose result may differ between ranks; `reason` says what is
+  // wrong if not `good`. The reason of the lowest failing rank is kept. Returns whether all ranks are good. Collective.
   bool confirm(bool good, const std::string& reason);
   // Returns whether all calls take equally long, so that one is enough (mode once).
   bool deterministic() const { return result_.mode == "once"; }
-  // Within a study: seconds of `calls` of `operation` from a common start on, those of the slowest rank. Ranks
-  // whose operation does nothing are `idle` and sleep meanwhile. Collective.
+  // Within a study: time in seconds of `calls` calls of `operation` after a common start, of the slowest rank. `idle`
+  // ranks, whose operation does nothing, sleep meanwhile. Collective.
   double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
-  // Within a study: likewise of one kernel of it, and its energy and counters, wherever there are any. Repetitions of
-  // one name are of one kernel: the result has the mean of them.
+  // Within a study: runs and times one kernel as seconds_of() does, and records its energy and counters if available.
+  // Repeated calls with one name are repetitions of that kernel, of which the result contains the mean.
   double measured(std::string_view kernel, const std::function<void()>& work, bool idle = false);
-  // Calls that take about `seconds`, from 1 to `most`, found by timing; known on all ranks. Collective.
+  // Returns the number of calls, 1 to `most`, that take about `seconds`, determined by timing; equal on all ranks.
+  // Collective.
   std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);
   double worst(double value) const { return assembly_.most(value); }  // maximum over all members
   const Assembly& assembly() const { return assembly_; }
@@ -155,7 +164,7 @@ class Trial {
   }  // likewise; idle ranks sleep and leave processor and memory to the others
   std::uint64_t seed() const { return seed_; }  // of the case; differs between groups
   const Session& session() const { return session_; }
-  void progressed(double share) const;  // sign of life of a long study
+  void progressed(double share) const;  // reports the completed share of a long study, 0 to 1
 
   Result take_result() { return std::move(result_); }
 

@@ -1,4 +1,4 @@
-// Hardware counters of kernels, rank by rank.
+// Hardware counters of kernels by rank.
 #pragma once
 
 #include <array>
@@ -24,11 +24,11 @@ struct Counted {
   double mean(std::size_t name) const;
 };
 
-// What rank 0 has of all ranks: for each rank its kernels, one after the other.
+// Counts of all ranks, gathered on rank 0; entry [rank * kernels + kernel].
 struct Gathered {
   std::vector<Counted> counted;
-  std::vector<int> readers;        // the ranks that read for a node, and
-  std::vector<std::string> nodes;  // the names of those
+  std::vector<int> readers;        // the ranks that count memory traffic for their node
+  std::vector<std::string> nodes;  // names of their nodes
 };
 
 // Adds the tables `counters`, `counters_by_rank` and `memory_traffic`, and the note `counters`.

@@ -1,5 +1,4 @@
-// The energy of kernels, node by node: read by one rank of each node, or computed from the watts that somebody
-// declares.
+// Energy of kernels by node: read by one rank of each node, or computed from declared power.
 #pragma once
 
 #include <limits>
@@ -20,11 +19,11 @@ struct Watts {
   double watts;
   bool per_socket;
 };
-// Nothing where `text` is empty; UsageError where it makes no sense.
+// Parses the control `watts`; nothing if `text` is empty. Throws UsageError if it is invalid.
 std::optional<Watts> parse_watts(std::string_view text);
 
-// Looks at the sources of a node, also between start() and stop() where they need it: a meter of watts every 50 ms, by
-// a thread that takes some 0.1 % of the time of one core.
+// Reads the energy sources of a node. Between start() and stop() a thread polls sources that need it: power meters
+// every 50 ms, which costs about 0.1 % of one core.
 class Reader {
  public:
   explicit Reader(Found found) : found_(std::move(found)) {}
@@ -50,9 +49,9 @@ class Reader {
 
 // Energy of a kernel over all its repetitions.
 struct Spent {
-  double seconds = 0;                              // between the readings
-  std::vector<std::optional<double>> joules = {};  // of each source
-  std::vector<std::string> trouble = {};
+  double seconds = 0;                              // between start() and stop()
+  std::vector<std::optional<double>> joules = {};  // by source; nothing if it could not be read
+  std::vector<std::string> trouble = {};           // by source: the reason
 };
 
 // Energy of one node: joules and watts of each kernel (NaN if unknown), those of its sources, and a
@@ -60,14 +59,14 @@ struct Spent {
 struct Account {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   std::string words;
-  std::vector<double> joules, watts;  // of each kernel: of a repetition, and meanwhile
+  std::vector<double> joules, watts;  // by kernel: energy of one repetition, mean power
   struct Part {
     std::string name;
     std::vector<double> joules;
   };
   std::vector<Part> parts = {};
 
-  // For the way between ranks.
+  // Serialisation, to send accounts between ranks.
   std::string text() const;
   static Account from(const std::string& text, std::size_t kernels);
 };
@@ -75,13 +74,13 @@ struct Account {
 struct Kernel {
   std::string name;
   int repetitions = 0;
-  double seconds = 0;  // of all repetitions: of the slowest rank in each
+  double seconds = 0;  // over all repetitions, each of its slowest rank
 };
 
+// Energy of one node from the readings of its sources.
 Account account(const Reader& reader, const std::vector<Kernel>& kernels, const std::vector<Spent>& spent);
 
-// Adds the tables `energy`, `power` and `energy_by_source`, and the note `energy`; `nodes` are named like their
-// accounts.
+// Adds the tables `energy`, `power` and `energy_by_source`, and the note `energy`; `nodes` and `accounts` correspond.
 void tell(Result& result, const std::vector<Kernel>& kernels, const std::vector<std::string>& nodes,
           const std::vector<Account>& accounts);
 

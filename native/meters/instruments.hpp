@@ -1,4 +1,4 @@
-// The energy sources and counters of this process, opened by the first kernel that is measured.
+// Energy sources and hardware counters of this process, opened when the first kernel is measured.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 namespace kiviat {
 
 struct Instruments {
-  std::unique_ptr<energy::Reader> energy;  // of the rank that reads for its node
+  std::unique_ptr<energy::Reader> energy;  // on the rank that reads for its node
   std::unique_ptr<CounterSource> counters;
 
   energy::Reader& reader() {

@@ -1,4 +1,4 @@
-// Bytes that leave nodes by the network interface that KIVIAT_INTERFACE names, in each kernel of a study.
+// Bytes sent by nodes through the network interface KIVIAT_INTERFACE, by kernel of a study.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,33 @@
 
 namespace kiviat {
 
-// Bytes of frames with their headers, as Linux counts them, from every sender. They are those of messages if
-// all messages that leave a node use this interface and no other traffic does. This holds on emulated
-// clusters, whose launches name the interface; on other machines the user must name it. The lowest rank of
-// each node reads.
+// Linux counts bytes of frames including headers, of all programs. They equal the traffic of the ranks if all messages
+// between nodes use this interface and nothing else does. This holds on emulated clusters, whose launches set the
+// variable; on other machines the user must set it. The lowest rank of each node reads the counter.
 class InterfaceLog {
  public:
   explicit InterfaceLog(const Assembly& assembly);  // collective
 
-  bool reads() const { return reads_; }  // somebody does; on all ranks alike
-  // Around a kernel, numbered in the order in which they are first run, on all ranks alike: once all are ready, before
-  // any begins, and once all have ended.
+  bool reads() const { return reads_; }  // whether any rank reads a counter; equal on all ranks
+  // To be called before and after each repetition of a kernel, on all ranks, with barriers in between. Kernels are
+  // numbered in the order of their first run.
   void before(std::size_t kernel);
   void after();
-  // Adds a table of kernels and nodes, and their sum as a metric, to the result of rank 0, or a note that says why
-  // there is none; `repetitions` of each kernel. Collective.
+  // Adds to the result of rank 0 the table `interface_bytes` by kernel and node, per repetition, and their sum as a
+  // metric; or a note with the reason why they are unavailable. Collective.
   void finish(Result& result, const std::vector<std::string>& kernels, const std::vector<double>& repetitions) const;
 
  private:
   const Assembly& assembly_;
   int rank_ = 0, ranks_ = 1;
   std::string path_;                   // of the counter
-  bool reads_ = false, mine_ = false;  // this rank reads
-  // On rank 0: the ranks that read, and what their nodes are called.
+  bool reads_ = false, mine_ = false;  // some rank reads; this rank reads
+  // On rank 0: the reading ranks and the names of their nodes.
   std::vector<int> readers_;
   std::vector<std::string> nodes_;
-  std::size_t at_ = 0;        // the kernel that runs
-  double begun_ = 0;          // counted when it began; NaN where it cannot be read
-  std::vector<double> sent_;  // in each kernel
+  std::size_t at_ = 0;        // index of the current kernel
+  double begun_ = 0;          // counter at its start; NaN if unreadable
+  std::vector<double> sent_;  // bytes by kernel
 };
 
 }  // namespace kiviat

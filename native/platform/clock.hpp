@@ -1,24 +1,24 @@
-// The one place where time is read.
+// Clocks. No other code reads time.
 #pragma once
 
 #include <cstdint>
 
 namespace kiviat::clock {
 
-// Seconds of the machine's monotonic clock. Under SMPI this is simulated time.
+// Time in seconds of the machine's monotonic clock; simulated time under SMPI.
 double now();
 
-// Seconds that one call of now() costs: the median over many calls.
+// Cost of one call of now() in seconds: the median over many calls.
 double cost();
 
-// Nanoseconds of processor time that the calling thread has had. Of this machine, also under SMPI.
+// Processor time of the calling thread in nanoseconds. Real time of this machine, also under SMPI.
 std::int64_t thread_ns();
 
 // Spins until now() >= time_s and returns the last reading.
 double wait_until(double time_s);
 
-// Names the clock and whom this rank shares it with: equal on two ranks only if their readings
-// can be compared without any offset (same boot, same time namespace).
+// Name of the clock, and its domain: two ranks have equal domains only if their readings are comparable without an
+// offset (same boot, same time namespace).
 const char* name();
 unsigned long domain();
 

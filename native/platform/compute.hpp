@@ -1,4 +1,4 @@
-// Computation: what a kernel costs, and how it is run on a machine that is there or on one that is modelled.
+// Computation of benchmarks, on real or simulated machines.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,24 @@ namespace kiviat {
 
 // Cost of a kernel on one rank.
 struct Cost {
-  double flops = 0;
-  double bytes = 0;  // to and from memory
+  double flops = 0;  // floating-point operations
+  double bytes = 0;  // memory traffic, reads and writes
 };
 
 namespace work {
 
-// A kernel whose results decide who sends what to whom runs everywhere; others need not run where only time is wanted.
+// A kernel is `needed` if its results determine messages, and then runs also in simulations without payload; a
+// `skippable` one is only charged its cost there.
 enum class Kernel { skippable, needed };
 
-// On a machine that is there this is kernel(). On a modelled one time passes as the model says for `cost`.
+// Runs `kernel` on real machines, ignoring `cost`. On simulated machines, lets the simulated time of `cost` pass; runs
+// `kernel` only if it is needed or messages carry payload.
 void run(const Cost& cost, const std::function<void()>& kernel, Kernel kind = Kernel::skippable);
 
 }  // namespace work
 
-// To put beside communication: dependent multiply-adds in registers, so that it takes time from the core and
-// nothing from memory or network.
+// Computation to overlap with communication: `steps` dependent multiply-adds in registers, without memory traffic.
+// Returns the result, so that it cannot be optimised away.
 double burn(std::int64_t steps, double x = 1.0);
 
 }  // namespace kiviat

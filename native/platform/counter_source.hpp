@@ -14,8 +14,8 @@ inline constexpr std::array counter_names = {"instructions",           "cycles",
                                              "stalled_cycles_backend", "llc_loads",    "llc_load_misses",
                                              "cache_references",       "cache_misses", "l2_misses"};
 
-// A count, and the share of time in which it was counted. If the processor has too few counters, they take
-// turns, and the value is scaled to the whole time.
+// Value of a counter; NaN if unavailable. `share` is the share of time in which it ran: if the processor has too few
+// counters, the kernel multiplexes them, and the value is scaled to the whole time.
 struct Count {
   double value = NAN, share = 1;
 };
@@ -25,26 +25,26 @@ struct Traffic {
   double read_bytes = 0, written_bytes = 0;
 };
 
-// All threads of a rank are counted, in user code. Opening and reading cost time: prepare() and counts() stand outside
-// of what is timed; enable() and disable() are one system call each.
+// Counters of all threads of a rank, user code only. prepare() and counts() are slow and belong outside timed regions;
+// enable() and disable() take one system call each.
 class CounterSource {
  public:
   virtual ~CounterSource() = default;
-  virtual bool any() const = 0;
-  virtual std::string words() const = 0;  // "perf: …", or "unavailable: …" and why
+  virtual bool any() const = 0;           // whether any counter is available
+  virtual std::string words() const = 0;  // the source, "perf: …", or the reason, "unavailable: …"
   virtual void prepare() = 0;
   virtual void enable() = 0;
   virtual void disable() = 0;
   virtual Counts counts() = 0;  // since prepare()
-  // From now on this rank counts for its node too.
+  // Makes this rank also count the memory traffic of its node.
   virtual void lead() = 0;
   virtual std::optional<Traffic> traffic() = 0;  // of the node's memory since prepare()
 };
 
-// `root` is that of /sys and /proc.
+// Opens the counters of this process; never fails, see any(). `root` is the directory of /sys and /proc, for tests.
 std::unique_ptr<CounterSource> open_counters(const std::string& root = "/");
 
-// For systems without counters.
+// Stands for unavailable counters and names the reason.
 class NoCounters final : public CounterSource {
  public:
   explicit NoCounters(std::string why) : why_(std::move(why)) {}

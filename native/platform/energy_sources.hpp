@@ -21,42 +21,42 @@ class Source {
       : name(std::move(of)), origin(std::move(from)), covers(scope), renewed_s(period_s) {}
   virtual ~Source() = default;
   virtual void begin() = 0;
-  // To be called between begin() and joules(), at least every patience_s.
+  // Samples the source; to be called at least every patience_s seconds between begin() and joules().
   virtual void look() = 0;
-  // From begin() to the last look(); nothing where it could not be read.
+  // Energy in J from begin() to the last look(); nothing if it could not be read.
   virtual std::optional<double> joules() const = 0;
-  // Why there is nothing, or nothing but 0.
+  // Reason why joules() is missing or 0.
   virtual std::string trouble() const = 0;
 
-  const std::string name;    // what it is the energy of: "package", "dram", "gpu", "node"
-  const std::string origin;  // how one knows: "RAPL package-0"
+  const std::string name;    // the component measured: "package", "dram", "gpu", "node"
+  const std::string origin;  // the instrument: "RAPL package-0"
   const Covers covers;
-  const double renewed_s;  // its period: the energy of what takes not much longer is unknown
+  const double renewed_s;  // update period; the energy of intervals not much longer is unknown
   double patience_s = INFINITY;
 };
 
 using Reading = std::function<std::optional<double>()>;
 
-// Counts joules, and begins again at 0 behind `range_j` (0: never does).
+// A source that counts joules and wraps around at `range_j` (0: never).
 std::unique_ptr<Source> counter(std::string name, std::string origin, Covers covers, double renewed_s, Reading joules,
                                 double range_j = 0);
-// Tells watts, which are integrated over time.
+// A source that reads watts and integrates them over time.
 std::unique_ptr<Source> meter(std::string name, std::string origin, Covers covers, double renewed_s, Reading watts);
 
 struct Found {
   std::vector<std::unique_ptr<Source>> sources;
-  std::vector<std::string> missing;  // in words, what is not there and why
+  std::vector<std::string> missing;  // reasons why other sources are unavailable
 };
 
 struct Places {
-  std::string root = "/";  // of /sys
-  std::string nvml = "libnvidia-ml.so.1";
-  std::string file;  // that an agent of the site renews, empty: none
+  std::string root = "/";                  // directory of /sys
+  std::string nvml = "libnvidia-ml.so.1";  // NVIDIA's management library
+  std::string file;                        // updated by an agent of the site (KIVIAT_ENERGY_FILE); empty: none
 };
 Places usual_places();
 
 Found find_sources(const Places& places);
-// Of this node; 0 where the system does not say.
+// Number of processor sockets of this node; 0 if unknown.
 int sockets(const Places& places);
 
 }  // namespace kiviat::energy

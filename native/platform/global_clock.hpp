@@ -18,25 +18,27 @@ class GlobalClock {
  public:
   using Reading = double (*)();
 
-  // Collective over `comm`. `domain` and `local` are replaced by tests only.
+  // Collective over `comm`. Only tests pass `domain` and `local`.
   explicit GlobalClock(MPI_Comm comm, unsigned long domain = clock::domain(), Reading local = clock::now);
   ~GlobalClock();
   GlobalClock(const GlobalClock&) = delete;
   GlobalClock& operator=(const GlobalClock&) = delete;
 
-  // Estimates the offset anew when the last estimate is older than `age_s`, more often in the first
-  // seconds, when the drift is hardly known. Collective.
+  // Estimates the offset again if the last estimate is older than `age_s` seconds; more often during the first seconds,
+  // when the drift is not well known. Collective.
   void refresh(double age_s = 2.0);
 
+  // Conversion between readings of the local clock and the global time, in seconds.
   double to_global(double local_s) const { return local_s + offset_at(local_s); }
   double to_local(double global_s) const;
+  // Returns whether all ranks read the same clock, so that offsets are 0.
   bool shared() const { return shared_; }
 
  private:
   struct Estimate {
     double local_s;
     double offset_s;
-    double trip_s;  // the round trip that it rests on
+    double trip_s;  // round-trip time, which bounds the error by half of it
   };
   double offset_at(double local_s) const { return offset_ + drift_ * (local_s - reference_); }
   Estimate offset_to_parent(int parent);

@@ -1,4 +1,4 @@
-// Messages from rank to rank, and how long they are under way, where the machine counts them: on modelled ones.
+// Messages between pairs of ranks and their time in flight; available on simulated machines only.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace kiviat {
 
-// From rank r to rank s at [r * ranks + s]. How long at least one message from or to rank r was under way, in seconds:
-// between nodes at [2 * r], within its node at [2 * r + 1]. Empty where nobody counts.
+// Messages and bytes from rank r to rank s at [r * ranks + s]. `under_way_s`: seconds with at least one message from or
+// to rank r in flight, between nodes at [2 * r], within its node at [2 * r + 1]. Empty if unavailable.
 struct MessageCount {
   std::vector<double> messages, bytes, under_way_s;
 
@@ -28,16 +28,15 @@ struct MessageCount {
 
 class MessageCounter {
  public:
-  static constexpr int most_ranks = 64;  // a table of more is longer than anyone reads
+  static constexpr int most_ranks = 64;  // larger tables would be unreadable
 
   explicit MessageCounter(const Assembly& assembly);  // collective
 
-  // On rank 0: all that have set out so far, with those that collective operations are made of, and their times until
-  // now.
+  // On rank 0: counts of all messages sent so far, including those of collective operations; empty on other ranks.
   MessageCount now() const;
 
  private:
-  std::vector<const void*> places_;  // of ranks, on rank 0
+  std::vector<const void*> places_;  // SimGrid host of each rank, on rank 0
 };
 
 }  // namespace kiviat

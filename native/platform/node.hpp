@@ -17,22 +17,22 @@ struct Place {
 Place place();
 std::string node();
 
-// Processors for each rank, on the node that has the fewest. Collective.
+// Processors per rank on the node with the fewest. Collective.
 double processors_per_rank(MPI_Comm world);
-// This rank's share of the memory available on its node. Collective.
+// Available memory of this node divided by its ranks, in bytes. Collective.
 std::size_t memory_share_bytes(MPI_Comm world);
+// Size of the last-level cache in bytes.
 std::size_t last_level_cache_bytes();
 
-// Memory for messages; null where there is none.
+// Allocates memory for messages; null if there is not enough. To be freed by release().
 void* allocate(std::size_t bytes);
 void release(void* memory);
 // Returns whether messages carry their payload. A simulator need not move it.
 bool carries_payload();
 
-// Lets idle links refill their token buckets before it returns; a simulator needs to be told.
+// Waits until idle links have refilled their token buckets. Simulations only: in reality time passes between blocks.
 void rest();
-// Number of successive calls that use up the token buckets, as far as short messages can; 0 if the first call
-// is like all others.
+// Number of calls after which short messages have emptied the token buckets as far as they can; 0 without buckets.
 int settling_calls();
 
 }  // namespace kiviat::host

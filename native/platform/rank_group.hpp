@@ -1,4 +1,4 @@
-// Ranks that agree on starts and on figures, beside the messages that are measured.
+// A group of ranks that synchronises and exchanges results, separately from the messages being measured.
 #pragma once
 
 #include <mpi.h>
@@ -15,14 +15,15 @@ class Assembly {
   // Collective over `comm`, which is not copied.
   explicit Assembly(MPI_Comm comm);
 
-  // Returns whether the group sends no messages, so that measured code needs no separate communicator.
+  // Returns whether the group works without messages (in simulations), so that measured code needs no separate
+  // communicator.
   static bool silent();
-  // Returns when all have called it. Ranks that are idle sleep meanwhile, and leave processor and memory
-  // to the others; then all say whether they are.
+  // Barriers over all ranks of the group. In the second form `idle` ranks sleep while they wait, leaving processor and
+  // memory to the others; all ranks must use the same form.
   void meet() const;
   void meet(bool idle) const;
   MPI_Comm comm() const { return comm_; }
-  // The greatest value of all ranks.
+  // Maximum of `value` over all ranks, known on all of them.
   double most(double value) const;
   // Broadcasts from rank 0.
   void tell(void* data, std::size_t bytes) const;
@@ -31,15 +32,16 @@ class Assembly {
 
  private:
   MPI_Comm comm_;
-  // Of the simulator, where all ranks live in one process: what they share, and how often this one has called most(),
-  // itself or by a copy.
+  // Used by simulations, where all ranks live in one process: their shared state, and the number of calls of most() by
+  // this rank, counted across copies of this object.
   struct Common;
   Common* common_ = nullptr;
-  int rank_ = 0;  // told to the simulator only
+  int rank_ = 0;  // set in simulations only
   std::shared_ptr<long> turn_;
 };
 
-// The words of the lowest rank that has some, as far as 511 characters, to all ranks; empty if none has. Collective.
+// Broadcasts the text of the lowest rank whose `mine` is not empty, cut to 511 characters; returns "" if all are empty.
+// Collective.
 inline std::string first_said(MPI_Comm comm, const std::string& mine) {
   int rank, first;
   MPI_Comm_rank(comm, &rank);

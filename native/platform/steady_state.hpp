@@ -1,5 +1,4 @@
-// Passes of a loop that are all alike: the same costs and messages in the same order, as the time steps of a solver
-// are.
+// Loops whose iterations ("passes") have the same costs and messages in the same order, such as time steps.
 #pragma once
 
 #include <mpi.h>
@@ -10,28 +9,28 @@
 
 namespace kiviat {
 
-// Real machines run every pass. Simulated machines without payload run the first passes; then time passes and
-// messages are counted as if the others repeated the last of these. For a program with hundreds of steps this
-// saves minutes of simulation.
+// Real machines run every pass. Simulations without payload run the first passes only, and extrapolate time and message
+// counts from the last of them, which saves minutes for programs with hundreds of steps. Use: loop over made() passes,
+// call watch() before pass p if settled(p), and leave_out() after the loop.
 class Alike {
  public:
-  // Of the passes of a simulation, `filling` fill the pipelines, and the others repeat the next `watched`.
+  // The first `filling` passes fill the pipelines; the next `watched` passes represent all others.
   Alike(MPI_Comm comm, std::int64_t passes, std::int64_t filling = 16, std::int64_t watched = 16);
 
-  std::int64_t made() const { return made_; }  // how many passes are made
-  // Returns whether `pass` is the first of those that the passes left out are assumed to repeat.
+  std::int64_t made() const { return made_; }  // number of passes to execute
+  // Returns whether `pass` is the first of the watched ones.
   bool settled(std::int64_t pass) const { return made_ < passes_ && pass == settled_; }
   void watch();
-  // Returns how many times to add what was done since watch() for the passes left out; time and messages are already
-  // adjusted. Collective.
+  // Advances time and message counts by the skipped passes. Returns the factor by which the caller extrapolates its own
+  // sums since watch(), 0 if no pass was skipped. Collective.
   double leave_out();
-  std::string words() const;  // empty where none is left out
+  std::string words() const;  // "32 of 400 simulated, …"; empty if no pass was skipped
 
  private:
   MPI_Comm comm_;
   std::int64_t passes_, made_, settled_ = 0, watched_ = 0;
   double since_s_ = 0;
-  // What this rank had sent by then, told to the simulator only.
+  // Messages sent by this rank before watch(); in simulations only.
   struct Before;
   std::shared_ptr<const Before> before_;
 };

@@ -1,4 +1,4 @@
-// The cheapest clock there is, in units of its own: for what is read twice in every call of somebody else's.
+// The processor's time stamp counter, the cheapest clock: the profiler reads it twice in every MPI call.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ inline bool counter_is_a_clock() {
 #endif
 }
 
-// Nanoseconds of now(), or what the counter says: how long a tick is, two readings of both tell.
+// Reading of the time stamp counter if `of_counter`, else of now() in nanoseconds. The caller determines the length of
+// a tick from two readings of both clocks.
 inline std::uint64_t ticks([[maybe_unused]] bool of_counter) {
 #ifdef KIVIAT_HAS_TSC
   if (of_counter) return __rdtsc();

@@ -1,5 +1,5 @@
-// Independent pieces of a long study, such as patterns. On a machine that is there they follow each other; on a
-// modelled one each has a simulation of its own, as many at a time as the machine that simulates has cores.
+// Independent measurements ("pieces") of a long study, such as patterns. On real machines they run one after another.
+// In simulations each piece runs in a process of its own, KIVIAT_PROCESSES of them at a time.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,21 @@ namespace kiviat {
 class Pieces {
  public:
   using Progress = std::function<void(double share)>;
-  // `values` results of each of `count` pieces. Collective over those that `assembly` joins. `progressed` is told, on
-  // the first of them, of what is done elsewhere meanwhile.
+  // Prepares room for `values` results of each of `count` pieces. Collective over `assembly`. Calls `progressed` on
+  // rank 0 whenever another process has finished a piece. Throws std::runtime_error if memory or a process is
+  // unavailable.
   Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress& progressed);
   ~Pieces();
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
 
-  // Returns whether this process computes the piece; it then fills in the values on all ranks.
+  // Returns whether this process measures the piece and must fill in its values, on all ranks.
   bool mine(std::size_t piece) const;
   std::span<double> values(std::size_t piece) const { return {results_ + piece * values_, values_}; }
   // Returns whether this process computes all pieces.
   bool leads() const;
-  // Afterwards all values are there, in the process that goes on. Collective; throws if another was lost.
+  // Ends other processes; afterwards this one has the values of all pieces. Collective; throws std::runtime_error if a
+  // process failed.
   void collect();
 
  private:

@@ -1,4 +1,4 @@
-// Writes what happened, as it happens: one JSON object a line, flushed, by rank 0 only.
+// Event log of a launch: one JSON object per line, written at once, by rank 0 only.
 #pragma once
 
 #include <cstdio>
@@ -17,7 +17,7 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // False from the first line on that could not be written whole (a full disk); the reason is on stderr, once.
+  // Appends a line. Returns false from the first failure on (full disk), whose reason is printed once to stderr.
   bool line(const std::string& json);
 
  private:
@@ -26,6 +26,7 @@ class Recorder {
   bool failed_ = false;
 };
 
+// The result of a case as a JSON event. `sized`: the benchmark has a message size.
 std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,
                          const Result& result);
 

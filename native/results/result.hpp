@@ -1,4 +1,4 @@
-// The outcome of a case: metrics with their samples, the verdict of the payload check, why it ended.
+// Result of a case: outcome, metrics with their samples, tables, and the verdict of the payload check.
 #pragma once
 
 #include <initializer_list>
@@ -14,9 +14,9 @@ namespace kiviat {
 
 struct Metric {
   std::string name, unit, better;
-  bool per_call = false;  // each sample is one call, so that percentiles mean something
+  bool per_call = false;  // each sample is one call, so that percentiles are meaningful
   Reservoir samples;
-  // A derived metric is numerator / the metric named `from`, and has no samples of its own.
+  // A derived metric equals `numerator` divided by the metric named `from`, and has no samples of its own.
   std::string from = {};
   double numerator = 0;
 };
@@ -26,7 +26,7 @@ struct Summary {
   std::optional<double> mean, min, max, p50, p90, p99, ci_low, ci_high;
 };
 
-// Values over one or more axes, row-major: a curve by phase, a matrix of pairs. Absent ones are NaN.
+// Table of values over one or more axes, in row-major order; missing values are NaN.
 struct Table {
   struct Axis {
     std::string name;
@@ -43,13 +43,13 @@ struct Table {
 struct Result {
   std::vector<Metric> metrics;
   std::vector<Table> tables;
-  std::vector<std::pair<std::string, std::string>> notes;  // name and words, each name once
-  std::vector<std::pair<std::string, double>> numbers;     // likewise, those that others count with
+  std::vector<std::pair<std::string, std::string>> notes;  // name and text; names are unique
+  std::vector<std::pair<std::string, double>> numbers;     // name and value, see Trial::number
   std::string mode = "adaptive", sync = "batched", outcome = "ok", check = "not run";
   std::optional<std::string> phase, reason, check_reason, stopped_by;
   std::optional<long> batch, missed_windows;
   double clock_cost_s = 0, elapsed_s = 0;
-  bool oversubscribed = false;  // by the threads of this case, where the ranks alone had room
+  bool oversubscribed = false;  // the threads of this case exceed the processors, although the ranks do not
 
   const Metric* metric(std::string_view name) const;
   Summary summary(const Metric& metric) const;

@@ -8,8 +8,8 @@
 
 namespace kiviat {
 
-// Distribution-free 95 % interval of the median: order statistics around the middle, from the normal
-// approximation of the binomial. Below six samples no pair of order statistics covers 95 %.
+// Distribution-free 95 % interval of the median: order statistics whose ranks follow from the normal approximation of
+// the binomial distribution. Nothing below six samples, where no pair of order statistics covers 95 %.
 struct Interval {
   double low, high;
 };
@@ -18,8 +18,8 @@ std::optional<Interval> median_interval(std::span<const double> sorted);
 // Quantile q in [0, 1] by linear interpolation between order statistics (Hyndman and Fan, type 7).
 double quantile(std::span<const double> sorted, double q);
 
-// A bounded collection: everything up to its capacity, a uniform random subset beyond (Vitter's
-// algorithm R), with count, mean, minimum and maximum exact whatever the length.
+// Bounded sample: keeps all values up to its capacity, and a uniform random subset beyond (Vitter, "Random sampling
+// with a reservoir", algorithm R). Count, mean, minimum and maximum remain exact.
 class Reservoir {
  public:
   explicit Reservoir(std::size_t capacity = 1u << 16) : capacity_(capacity) {}

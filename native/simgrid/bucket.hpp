@@ -1,4 +1,4 @@
-// A token bucket, as the links of clouds and of emulated clusters have: what an idle link lets pass at once.
+// Token bucket, as used by links of clouds and emulated clusters: the burst that an idle link transfers at once.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@ namespace kiviat::sim {
 
 class Bucket {
  public:
-  // Full at first. A packet passes as a whole as soon as nothing is owed, and may itself leave something owed: the last
-  // one of a message, which may be short, does not wait for what it leaves.
+  // Initially full. A packet passes completely once the balance is not negative, and may make it negative. The last
+  // packet of a message, which may be short, therefore needs no tokens of its own.
   Bucket(double bytes, double packet_bytes, double bytes_per_s)
       : bytes_(bytes), packet_bytes_(packet_bytes), bytes_per_s_(bytes_per_s), left_(bytes) {}
 
@@ -27,7 +27,7 @@ class Bucket {
 
  private:
   double bytes_, packet_bytes_, bytes_per_s_;
-  double left_;  // below 0: owed
+  double left_;  // balance in bytes; may be negative
   double last_s_ = 0;
 };
 

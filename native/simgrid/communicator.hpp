@@ -1,5 +1,5 @@
-// Classes of SimGrid's MPI for which it has no header: of each the functions that are called here, or that stand for
-// its own (simgrid/smpi_overrides/leaders.cpp).
+// Declarations of internal classes of SMPI, for which SimGrid installs no header: only the functions that are called or
+// overridden here (simgrid/smpi_overrides/leaders.cpp).
 #pragma once
 
 #include <mpi.h>
@@ -29,17 +29,17 @@ class Comm {
   MPI_Comm get_leaders_comm() const;
   MPI_Comm find_intra_comm(int* leader);
 
-  // Ours.
+  // Overridden in leaders.cpp.
   void init_smp();
   int* get_leaders_map() const;
   MPI_Comm get_intra_comm() const;
   bool is_blocked() const;
 
  private:
-  std::byte room_[4096];  // for all that SimGrid has there, with room to spare
+  std::byte room_[4096];  // larger than SimGrid's members, so that its constructor fits
 };
 
-// Messages of its own, whose tags are negative.
+// Internal messages of SMPI's collectives; negative tags cannot match the program's messages.
 class Request {
  public:
   static void send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
@@ -50,14 +50,14 @@ class Request {
 
 namespace kiviat::sim {
 
-// Of each rank.
+// Returns the SimGrid actor of each rank.
 inline std::vector<int> actors_of(simgrid::smpi::Comm& comm) {
   std::vector<int> actors(static_cast<std::size_t>(comm.size()));
   for (int rank = 0; int& actor : actors) actor = static_cast<int>(comm.group()->actor(rank++));
   return actors;
 }
 
-// A communicator of some of its ranks, in this order: known without messages, and one object for all of them.
+// Creates a communicator of `ranks` of `comm`, in this order, without messages; all members share the object.
 inline MPI_Comm part(simgrid::smpi::Comm& comm, const std::vector<int>& ranks) {
   MPI_Group group;
   comm.group()->incl(static_cast<int>(ranks.size()), ranks.data(), &group);

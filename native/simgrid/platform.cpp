@@ -1,36 +1,35 @@
-// The modelled machine, as SimGrid loads it: smpirun -platform libkiviat-platform.so, with the path of a text that
-// kiviat.machine.modelled.lowering has written in KIVIAT_PLATFORM. If KIVIAT_SIMULATED_TIME names a file, the simulated
-// time at which the last rank ended is written to it, in seconds.
+// The simulated machine as a SimGrid platform plug-in: smpirun -platform libkiviat-platform.so. KIVIAT_PLATFORM names a
+// text file written by kiviat.machine.modelled.lowering. If KIVIAT_SIMULATED_TIME names a file, the simulated time in
+// seconds at which the last rank ended is written to it. Lines of the platform file:
 //
-//     link BYTES_PER_S                              links are numbered as they come
+//     link BYTES_PER_S                              links are numbered in order of appearance
 //     node NAME DIVISOR MEMORY_PER_CORE CACHE CROSS  CROSS: links between its sockets; lists are 1,2,3 or -
 //     switch DIVISOR                                vertices: all nodes, then all switches
-//     arc FROM TO LINK LATENCY_S                    LINK: -1 where it is no limit
+//     arc FROM TO LINK LATENCY_S                    LINK: -1 if its rate is unlimited
 //     core NODE SOCKET NUMBER FLOPS_PER_S SELF NEAR_OUT NEAR_IN FAR_OUT FAR_IN       lists of links
 //     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B AFTER_S
 //     in_flight LEVEL BYTES
-//     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      of each node: what leaves it, and what reaches it
-//     node_aware                                    where collectives are (simgrid/smpi_overrides/node_aware.hpp)
+//     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      token buckets of every node, outgoing and incoming
+//     node_aware                                    use node-aware collectives (simgrid/smpi_overrides/node_aware.hpp)
 //
-// A host of SimGrid is a core, so that ranks of a node have limits of their own beside those that they share. Cores
-// that get no rank are left out, and so are their links: a machine may have many more than a run takes. Messages take
-// the way of fewest arcs; where there are several, (number of the receiving node / DIVISOR) chooses among them, as the
-// D-mod-k routing of fat trees does, or always the first where DIVISOR is 0 (dimension order).
+// A SimGrid host is one core, so ranks of a node have both own and shared limits. Only cores with a rank and their
+// links are created, because a machine may have many more than a run uses. Messages take a shortest path in arcs; of
+// several the one chosen is (number of the receiving node / DIVISOR) modulo their number, which is the D-mod-k routing
+// of fat trees, or the first if DIVISOR is 0 (dimension order).
 //
-// A message of n bytes between two cores of a level (0 socket, 1 node, 2 network) that has the machine for itself takes
+// A message of n bytes between two cores of a level (0 socket, 1 node, 2 network) on an otherwise idle machine takes
 //     send(n) + latency + arcs' latencies + n / rate + receive(n)
-// with the numbers of the segment that n falls into, and no faster than its links. Where a level has bytes in flight,
-// as a processor that copies from far memory can have so many loads outstanding, 1 / rate grows by a round trip over
-// the arcs for each so many bytes.
+// with the parameters of the segment that contains n, and is no faster than its links. If a level limits the bytes in
+// flight, like a processor with a limited number of outstanding loads from remote memory, 1 / rate grows by the round
+// trip over the arcs divided by that number of bytes.
 //
-// When it has sent a message, a rank is still busy for the segment's after_s: that delays what it sends or receives
-// next, and nobody else.
+// After sending a message, a rank is busy for the segment's after_s, which delays only its own next message.
 //
-// Where nodes have buckets (simgrid/bucket.hpp), what passes both at once loads no link.
+// If nodes have token buckets (simgrid/bucket.hpp), bytes that pass both buckets without waiting load no link.
 //
-// SMPI lets a rank pay receive(n) of eager messages only, and send(n) of those and of non-blocking ones. What it does
-// not charge, the message takes longer under way: the sum is that of the file, but of a rendezvous message receive(n)
-// does not keep the receiving processor busy.
+// SMPI charges a rank receive(n) for eager messages only, and send(n) for eager and non-blocking ones. The rest is
+// added to the latency of the message: the total is that of the file, but receive(n) of a rendezvous message does not
+// occupy the receiving processor.
 #include <smpi/smpi.h>
 
 #include <algorithm>
@@ -110,7 +109,7 @@ struct Core {
 
 class Machine : public routing::NetZoneImpl {
  public:
-  // `wanted`: the names of the hosts that there will be; all where it is empty.
+  // `wanted`: names of the hosts to create; empty: all. Throws std::runtime_error if the file cannot be read or parsed.
   Machine(const std::string& path, const std::set<std::string>& wanted) : NetZoneImpl("machine") { read(path, wanted); }
 
   void get_local_route(const routing::NetPoint* from, const routing::NetPoint* to, routing::Route* into,
@@ -134,15 +133,15 @@ class Machine : public routing::NetZoneImpl {
       });
       add(target.far_in);
     }
-    // SimGrid bounds a flow by gamma / (2 * latency), and shares links in inverse proportion to the latency, so that
-    // who could have more gets more; what the latency really is, latency_factor() tells it.
+    // SimGrid limits a flow to gamma / (2 * latency) and shares links in inverse proportion to latency. This latency
+    // therefore expresses the flow's maximum rate; latency_factor() then restores the actual latency.
     if (latency) *latency += bound_latency(from == to ? source.memory_rate : rate_of(levels_[level], arcs_s));
   }
 
   static double bound_latency(double rate) { return unit_rate / rate; }
 
-  // What the latency that get_local_route() tells has to be multiplied by. SimGrid asks once for each message, when it
-  // sets out, which is counted here.
+  // Factor between the latency of get_local_route() and the actual one. SimGrid calls this exactly once per message,
+  // when it starts, so messages are counted here.
   double latency_factor(double wire_bytes, const s4u::Host* from, const s4u::Host* to,
                         const std::vector<s4u::Link*>& links) {
     if (from == to) return 0;
@@ -157,21 +156,21 @@ class Machine : public routing::NetZoneImpl {
     }
     const Segment& segment = level.segment(bytes);
     const double rate = rate_of(level, arcs_s), flow = std::min(rate, narrowest(links));
-    // The flow is as fast as the best segment; what others take longer is latency.
+    // The flow has the rate of the fastest segment; the longer time of other segments is added to the latency.
     const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
     if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
     if (number == 2 && nodes_[source.node].out) {
       const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes);
       seconds +=
-          passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // slower than the link is the flow still
-      // Nothing is left that latency could make up for: the envelope is not sent either.
+          passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // a flow slower than the link remains so
+      // Bytes that passed the buckets no longer flow; a negative rest of latency shortens the flow instead.
       newest_flow().set_remains(std::max(least_bytes, wire_bytes - passed + std::min(seconds, 0.0) * flow));
     }
     return std::max(seconds, 1e-12) / bound_latency(rate);
   }
 
-  // A message is there, or will never be.
+  // Called when a message has arrived or was cancelled.
   void arrives(const void* flow) {
     const auto found = under_way_.find(flow);
     if (found == under_way_.end()) return;
@@ -179,8 +178,8 @@ class Machine : public routing::NetZoneImpl {
     std::erase_if(found->second.like->moving, [&](const auto& one) { return one.second == flow; });
     under_way_.erase(found);
   }
-  // SimGrid drops some flows of short messages without a word, some nanoseconds before their end, and the receiver goes
-  // on: a message that somebody has received is there.
+  // SimGrid drops some flows of short messages some nanoseconds before their end without a callback; the receiver
+  // continues. So a received message counts as arrived.
   void received(double bytes, const s4u::Host* from, const s4u::Host* to) {
     const auto found = alike_.find({from, to, bytes});
     if (found == alike_.end() || found->second.received == found->second.begun) return;
@@ -197,7 +196,7 @@ class Machine : public routing::NetZoneImpl {
     if (segment.after_s > 0) busy_until_s_[from] = s4u::Engine::get_clock() + busy_s + seconds + segment.after_s;
     return busy_s + seconds;
   }
-  // SMPI has forgotten where a rank was that ended after it had sent: then it counts as far.
+  // SMPI passes no host for a sender that has already ended; then the message counts as one over the network.
   double receive_s(double bytes, const s4u::Host* from, const s4u::Host* to) const {
     return busy_for_s(to) + receive_s(from ? segment_of(bytes, from, to) : levels_[2].segment(bytes), bytes);
   }
@@ -205,15 +204,15 @@ class Machine : public routing::NetZoneImpl {
  private:
   static constexpr double unit_rate = 1e9;      // network/TCP-gamma is twice that
   static constexpr double envelope_bytes = 16;  // SMPI adds them to every message
-  static constexpr double least_bytes = 1e-2;   // a flow of none would never end
+  static constexpr double least_bytes = 1e-2;   // a flow of 0 bytes would never end
 
   const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
   static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }
   const Segment& segment_of(double bytes, const s4u::Host* from, const s4u::Host* to) const {
     return levels_[level_of(core(from), core(to))].segment(bytes);
   }
-  // SimGrid tells nobody of a flow that begins, and the end of one by its address alone: that which it asks about is
-  // the last that it has made.
+  // SimGrid has no callback for the start of a flow and identifies flows by address only. While it asks for a latency
+  // factor, the flow concerned is the last one created.
   resource::Action& newest_flow() const {
     return dynamic_cast<resource::Model&>(*get_iface()->get_network_model()).get_started_action_set()->back();
   }
@@ -241,7 +240,7 @@ class Machine : public routing::NetZoneImpl {
   static double receive_s(const Segment& segment, double bytes) {
     return segment.receive_s + bytes * segment.receive_s_per_byte;
   }
-  // Nobody has paid for a blocking send when it begins to move.
+  // Send overhead not yet charged when a message starts: that of blocking rendezvous sends.
   double unpaid_send_s(const Segment& segment, double bytes, const s4u::Host* from, const s4u::Host* to) {
     const auto found = paid_.find({from, to, bytes});
     if (found == paid_.end()) return send_s(segment, bytes);
@@ -260,7 +259,7 @@ class Machine : public routing::NetZoneImpl {
     return level.in_flight_bytes > 0 ? 1 / (1 / level.best_rate + 2 * arcs_s / level.in_flight_bytes) : level.best_rate;
   }
 
-  // Visits the arcs of the way; returns the sum of their latencies.
+  // Visits the arcs of the route; returns the sum of their latencies. Throws std::runtime_error if there is no route.
   template <class Visit>
   double walk(int from, int to, Visit visit) const {
     const std::vector<std::uint16_t>& left = distances_to(to);
@@ -284,7 +283,7 @@ class Machine : public routing::NetZoneImpl {
     return latency_s;
   }
 
-  // In arcs, from every vertex; other nodes forward nothing unless no switch does.
+  // Distances in arcs from every vertex to `node`, computed at first use.
   const std::vector<std::uint16_t>& distances_to(int node) const {
     std::vector<std::uint16_t>& left = distances_[node];
     if (!left.empty()) return left;
@@ -303,7 +302,7 @@ class Machine : public routing::NetZoneImpl {
     std::vector<double> rates;
     std::vector<StandardLinkImpl*> links;
     std::map<const StandardLinkImpl*, double> rate_of_made;
-    std::string refill_s;  // none where there are no buckets
+    std::string refill_s;  // time to refill the buckets in seconds; empty without buckets
     const auto link = [&](std::size_t number) {
       StandardLinkImpl*& made = links.at(number);
       if (made) return made;
@@ -395,9 +394,9 @@ class Machine : public routing::NetZoneImpl {
 
   const double rendezvous_bytes_ = simgrid::config::get_value<int>("smpi/send-is-detached-thresh");
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long> paid_;  // rendezvous messages not yet moving
-  std::map<const s4u::Host*, double> busy_until_s_;                              // with messages that have left
-  // Messages of one size from one core to another: how many have begun to move and have been received, and those that
-  // move, numbered, with their flows.
+  std::map<const s4u::Host*, double> busy_until_s_;                              // after sending, see after_s
+  // Messages of one size from one core to another: number started, number received, and those in flight, numbered,
+  // with their flows.
   struct Sequence {
     long begun = 0, received = 0;
     std::deque<std::pair<long, const void*>> moving;
@@ -411,7 +410,7 @@ class Machine : public routing::NetZoneImpl {
   std::vector<Node> nodes_;
   std::vector<Vertex> vertices_;
   std::vector<Core> cores_;
-  std::deque<kiviat::Sent> sent_;  // by each core; where hosts find theirs
+  std::deque<kiviat::Sent> sent_;  // of each core, attached to its host; a deque keeps addresses valid
   std::array<Level, 3> levels_;
   std::vector<std::vector<int>> sources_;  // of arcs to a vertex
   mutable std::vector<std::vector<std::uint16_t>> distances_;
@@ -419,7 +418,7 @@ class Machine : public routing::NetZoneImpl {
 
 }  // namespace
 
-// Those that smpirun was given for the ranks.
+// Names of the hosts in smpirun's host file.
 static std::set<std::string> hosts_of_ranks() {
   std::set<std::string> names;
   std::ifstream file(simgrid::config::get_value<std::string>("smpi/hostfile"));

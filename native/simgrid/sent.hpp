@@ -1,6 +1,5 @@
-// What the ranks of a core have sent, and how long messages of theirs were under way. The platform leaves it with the
-// core, a host of SimGrid, as its data, and counts where somebody wants to know: pairs of very many cores would take
-// more memory than all the rest.
+// Messages sent by the ranks of a core, and the time with messages in flight. The platform attaches it to the core's
+// SimGrid host, and counts only if `counted` is set: a table of all pairs of cores may need much memory.
 #pragma once
 
 #include <simgrid/s4u/Host.hpp>
@@ -8,7 +7,7 @@
 
 namespace kiviat {
 
-// Time during which at least one of several messages was in flight: overlapping ones count once.
+// Total time during which at least one message was in flight; overlapping messages count once.
 class UnderWay {
  public:
   void begin(double now_s) {
@@ -18,7 +17,7 @@ class UnderWay {
     if (--messages_ == 0) seconds_ += now_s - since_s_;
   }
   double until(double now_s) const { return messages_ > 0 ? seconds_ + now_s - since_s_ : seconds_; }
-  // As if it had been so long until now. Messages that are under way remain so.
+  // Sets the total up to now to `seconds`; messages in flight stay in flight.
   void reset(double seconds, double now_s) { seconds_ = seconds, since_s_ = now_s; }
 
  private:
@@ -32,7 +31,7 @@ struct Sent {
   };
   bool counted = false;
   std::unordered_map<const simgrid::s4u::Host*, Total> to;
-  UnderWay network, node;  // from here or to here: between nodes, and within this one
+  UnderWay network, node;  // of messages from or to this core: between nodes, and within its node
 };
 
 }  // namespace kiviat

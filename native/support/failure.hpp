@@ -1,4 +1,4 @@
-// Why a case did not run, or cannot: raised on all ranks alike, so that nobody is left waiting.
+// Exceptions that end a case. They must be thrown on all ranks alike, else the others would wait for ever.
 #pragma once
 
 #include <stdexcept>

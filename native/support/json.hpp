@@ -1,4 +1,4 @@
-// Writes one JSON object, field by field. Values that could not be had are null.
+// Rendering of JSON. Missing values and NaN become null.
 #pragma once
 
 #include <cmath>
@@ -38,7 +38,7 @@ template <std::integral T>
 std::string value(T number) {
   return std::to_string(number);
 }
-// Counts, which are whole, with all digits; what was measured with as many as it may deserve.
+// Whole numbers below 2^53 (counts) with all digits, others (measurements) with 7 significant digits.
 inline std::string value(double number) {
   if (!std::isfinite(number)) return "null";
   constexpr double most_counted = 1LL << 53;
@@ -52,7 +52,7 @@ std::string value(const std::optional<T>& maybe) {
   return maybe ? value(*maybe) : "null";
 }
 
-// An array or object given as a range, already rendered element by element.
+// A JSON array of the elements of `range`, each rendered by `render`.
 template <class Range, class Render>
 std::string array(const Range& range, Render render) {
   std::string out = "[";

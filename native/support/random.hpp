@@ -1,4 +1,5 @@
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): seeded, equal on every machine.
+// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): reproducible on every
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,12 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 
 inline std::uint64_t next_random(unsigned long long& state) { return mix(state += random_step); }
 
-// Number `index` of the stream that begins at `seed`, without those before it.
+// Number `index` of the stream with this seed, without generating its predecessors.
 constexpr std::uint64_t random_at(std::uint64_t seed, std::uint64_t index) {
   return mix(seed + (index + 1) * random_step);
 }
 
-// A number of [-0.5, 0.5) that a random word stands for.
+// Maps a random word to a uniform number in [-0.5, 0.5).
 constexpr double centred(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53 - 0.5; }
 
 }  // namespace kiviat

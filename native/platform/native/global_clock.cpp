@@ -9,7 +9,7 @@ namespace {
 constexpr int round_trips = 64;
 constexpr int tag = 71;
 constexpr std::size_t remembered = 16;       // estimates in the fit
-constexpr double shortest_baseline_s = 0.2;  // below this a slope is noise
+constexpr double shortest_baseline_s = 0.2;  // a drift fitted to a shorter time is noise
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void GlobalClock::refresh(double age_s) {
       if (rank < reach && rank + reach < size) answer_child(rank + reach);
       if (rank >= reach && rank < 2 * reach) {
         const Estimate to_parent = offset_to_parent(rank - reach);
-        // The parent has known its own offset to rank 0 since an earlier round of this loop.
+        // The parent obtained its own offset to rank 0 in an earlier round of this loop.
         const double moment = to_parent.local_s + to_parent.offset_s;
         double parents_offset = 0;
         MPI_Send(&moment, 1, MPI_DOUBLE, rank - reach, tag, leaders_);
@@ -106,8 +106,8 @@ void GlobalClock::fit(const Estimate& latest) {
     drift_ = 0;
     return;
   }
-  // An offset is known to half of its round trip: those of slow ones, when a rank was not running or the
-  // network was busy, count for little.
+  // The error of an offset is bounded by half of its round trip, so slow round trips (preempted rank, busy network) get
+  // small weights.
   const auto weight = [](const Estimate& e) { return 1 / std::max(e.trip_s * e.trip_s, 1e-18); };
   double n = 0, t = 0, o = 0, tt = 0, to = 0;
   for (const Estimate& e : estimates_) n += weight(e);

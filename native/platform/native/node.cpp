@@ -26,7 +26,7 @@ Mask processors_of_this_rank() {
 
 bool allowed(const Mask& mask, int processor) { return mask[processor / 64] >> (processor % 64) & 1; }
 
-// "0-3,8"
+// Formats a mask as "0-3,8".
 std::string ranges(const Mask& mask) {
   std::string text;
   for (int first = 0; first < most_processors; ++first) {
@@ -41,7 +41,7 @@ std::string ranges(const Mask& mask) {
   return text;
 }
 
-// The ranks that share this rank's memory.
+// Communicator of the ranks on this node.
 struct Node {
   explicit Node(MPI_Comm world) {
     MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
@@ -54,7 +54,7 @@ struct Node {
   int ranks;
 };
 
-// Bytes that this node could still give to programs; all there is where the kernel does not say.
+// Memory of this node available to programs, in bytes; SIZE_MAX if the kernel does not report it.
 std::size_t available_memory_bytes() {
   std::size_t kibibytes = 0;
   if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
@@ -112,7 +112,7 @@ std::string node() {
   return node_identity(host);
 }
 
-// As many as one likes where the system does not say.
+// Unlimited if the system does not report it.
 double processors_per_rank(MPI_Comm world) {
   const Node node(world);
   Mask mask = processors_of_this_rank(), all{};

@@ -10,7 +10,7 @@ bool Assembly::silent() { return false; }
 
 void Assembly::meet() const { MPI_Barrier(comm_); }
 
-// MPI's own barrier may spin, so that the ranks that are not idle take part in the non-blocking one too.
+// MPI_Barrier may spin on idle ranks, so all ranks use MPI_Ibarrier, which idle ranks test between sleeps.
 void Assembly::meet(bool idle) const {
   MPI_Request request;
   MPI_Ibarrier(comm_, &request);

@@ -1,6 +1,6 @@
-// For long messages MPICH exchanges pairwise, and SimGrid 3.32 takes for that an algorithm of its own that refuses
-// numbers of ranks that are no powers of two. Then this one: in step i every rank sends to the i-th after it and
-// receives from the i-th before it, as MPICH does.
+// Replaces MPI_Alltoall if SMPI refuses it: for long messages MPICH exchanges pairwise, but the pairwise algorithm of
+// SimGrid 3.32 requires a power of two of ranks. As in MPICH, in step i every rank sends to rank + i and receives from
+// rank - i.
 #include <mpi.h>
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// SimGrid 3.32 starts all messages of a non-blocking operation at once. Its barrier so tells the ranks to go on before
-// they all have come, which is none; what cannot be had is skipped.
+// SimGrid 3.32 starts all messages of a non-blocking collective at once, so its MPI_Ibarrier completes before all ranks
+// have called it. Benchmarks that need it are skipped.
 #include <mpi.h>
 
 #include "support/failure.hpp"

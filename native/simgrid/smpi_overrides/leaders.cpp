@@ -1,8 +1,8 @@
-// Which ranks share a host, as SMPI's algorithms for nodes of several processors ask of every communicator at its first
-// collective (Comm::init_smp). SimGrid's ranks tell each other, by P * P messages, and each of them compares P * P
-// answers. Here a host is a core, and as a rule has one rank. Then there is nothing to tell: every rank is its own
-// leader and its own node. It takes no time, and what all ranks know they have once. Ranks that share a core do as
-// SimGrid does. The library is loaded before SimGrid (LD_PRELOAD), so that what stands here stands for its own.
+// Replaces Comm::init_smp, by which SMPI's node-aware algorithms determine at the first collective of every
+// communicator which ranks share a host. SimGrid's version sends P * P messages and compares P * P answers on each
+// rank. Here a host is a core and normally has one rank, so each rank is its own leader and node: no messages and no
+// simulated time are needed, and the result is stored once for all ranks. If ranks share a core, SimGrid's version
+// runs. This library is preloaded before SimGrid (LD_PRELOAD), so these definitions take precedence.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -21,16 +21,16 @@ namespace {
 namespace s4u = simgrid::s4u;
 using simgrid::smpi::Comm;
 
-// What ranks are asked of, by their actors.
+// Leaders of a communicator, by the actors of its ranks.
 struct Members {
-  std::vector<int> actors;     // of each rank: its leader
-  MPI_Comm leaders = nullptr;  // all of them, in the order of actors; null where some share a host
+  std::vector<int> actors;     // leader of each rank: itself
+  MPI_Comm leaders = nullptr;  // communicator of all ranks, in the order of actors; null if some share a host
   s4u::BarrierPtr all_here;
 };
 
 std::map<std::vector<int>, Members> known;
 std::unordered_map<const Comm*, Members*> by_leaders;
-std::unordered_map<long, MPI_Comm> only;  // of each actor, the communicator of it alone
+std::unordered_map<long, MPI_Comm> only;  // communicator containing only the actor
 
 bool all_alone(const std::vector<int>& actors) {
   return std::ranges::all_of(actors,
@@ -58,7 +58,7 @@ Members& members_of(Comm& comm) {
   return members;
 }
 
-// Null where SimGrid has answered.
+// Null if SimGrid's own init_smp() set the leaders.
 const Members* answered(const Comm& comm) {
   const auto found = by_leaders.find(comm.get_leaders_comm());
   return found == by_leaders.end() ? nullptr : found->second;
@@ -79,10 +79,10 @@ void Comm::init_smp() {
     simgrids<void>("_ZN7simgrid4smpi4Comm8init_smpEv", this);
     return;
   }
-  // SMPI's messages of one communicator may be taken for those of another; where SimGrid's ranks tell each other, too,
-  // none goes on before all are here.
+  // Synchronise like SimGrid's own version, which exchanges messages here: internal messages of different communicators
+  // could match otherwise.
   members.all_here->wait();
-  if (get_leaders_comm()) return;  // MPI_COMM_WORLD is one object, which the first has told
+  if (get_leaders_comm()) return;  // MPI_COMM_WORLD is one object for all ranks: the first rank has set it
   members.leaders->ref();
   set_leaders_comm(members.leaders);
 }
@@ -95,7 +95,7 @@ int* Comm::get_leaders_map() const {
 
 MPI_Comm Comm::get_intra_comm() const {
   if (!answered(*this)) return simgrids<MPI_Comm>("_ZNK7simgrid4smpi4Comm14get_intra_commEv", this);
-  // Made where it is asked for: SimGrid's list of its ranks is as long as the number of the actor.
+  // Created on demand: the memory of SimGrid's group grows with the actor's number.
   MPI_Comm& mine = only[s4u::this_actor::get_pid()];
   int leader;
   if (!mine) mine = const_cast<Comm*>(this)->find_intra_comm(&leader);

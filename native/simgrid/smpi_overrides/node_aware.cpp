@@ -42,7 +42,7 @@ using simgrid::smpi::Request;
 constexpr int tag = -7714;
 // MPICH 4.0.2, maint/tuning/coll/ch4/generic.json.
 constexpr long few_ranks = 8, short_bcast_bytes = 12288, long_bcast_bytes = 524288, short_reduce_bytes = 2048;
-// Likewise, maint/tuning/coll/mpir/generic.json.
+// MPICH 4.0.2, maint/tuning/coll/mpir/generic.json.
 constexpr long short_allreduce_bytes = 8;
 
 struct Flat {
@@ -53,12 +53,13 @@ struct Flat {
 };
 Flat flat{};
 
-// Of a communicator. Those that are made here are for SMPI's algorithms as they are, without its own ones for nodes.
+// Decomposition of a communicator by nodes. Its communicators are marked so that SMPI does not apply its own node-aware
+// algorithms to them.
 struct Nodes {
   MPI_Comm all;                        // all ranks
-  std::vector<int> node_of, local_of;  // of each rank: its node, and which it is there
-  std::vector<MPI_Comm> on;            // of each node, its ranks
-  MPI_Comm leaders = nullptr;  // the first rank of each node; null where there is one node, or every rank has its own
+  std::vector<int> node_of, local_of;  // of each rank: its node, and its rank within the node
+  std::vector<MPI_Comm> on;            // communicator of each node
+  MPI_Comm leaders = nullptr;          // the first rank of each node; null with a single node, or one rank per node
 };
 
 Nodes nodes_of_ranks(Comm& comm) {
@@ -82,10 +83,10 @@ Nodes nodes_of_ranks(Comm& comm) {
   return nodes;
 }
 
-// As one rank sees it.
+// The decomposition as seen by one rank.
 struct View {
   MPI_Comm all;
-  const Nodes* nodes;  // null where there is nothing to be aware of
+  const Nodes* nodes;  // null if flat algorithms apply
   int rank, node, local;
   bool leads() const { return local == 0; }
   bool shares() const { return here()->size() > 1; }
@@ -133,7 +134,7 @@ int allreduce_of_mpich(const void* send, void* receive, int count, MPI_Datatype 
                                                                                       comm);
 }
 
-// For `count` elements, wherever the first of their bytes is.
+// Temporary buffer for `count` elements; data() accounts for the type's lower bound.
 class Elements {
  public:
   Elements(int count, MPI_Datatype type) {
@@ -150,7 +151,7 @@ class Elements {
   std::unique_ptr<std::byte[]> room_;
 };
 
-// Of ranks that are not the root, SMPI's algorithms use the receive buffer too; programs need not give one.
+// SMPI's algorithms use the receive buffer on all ranks, but programs need to pass one only on the root.
 int reduce_to(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   if (comm->rank() == root) return flat.reduce(send, receive, count, type, op, root, comm);
   return flat.reduce(send, Elements(count, type).data(), count, type, op, root, comm);
@@ -175,7 +176,7 @@ int bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   const int node = mine.node_of(root), local = mine.local_of(root);
   const bool with_root = mine.node == node && local > 0;
   if (with_root && is_short) {
-    // The leader has it first, and gives it to the root, too.
+    // The root sends to the node's leader, whose broadcast then also reaches the root.
     if (mine.rank == root) Request::send(data, count, type, 0, tag, mine.here());
     if (mine.leads()) Request::recv(data, count, type, local, tag, mine.here(), MPI_STATUS_IGNORE);
   } else if (with_root) {
@@ -193,7 +194,7 @@ int reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op
   Elements of_node(count, type), of_all(count, type);
   const int node = mine.node_of(root), local = mine.local_of(root);
   if (is_short) {
-    // The root's node is the last: its leader brings what the others have.
+    // The root's node reduces last: its leader contributes the result of all other nodes.
     const void* part = send;
     if (mine.node != node && mine.shares())
       flat.reduce(send, of_node.data(), count, type, op, 0, mine.here()), part = of_node.data();
@@ -228,7 +229,7 @@ int allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI
 }  // namespace
 
 void kiviat::sim::make_collectives_node_aware() {
-  // SMPI chooses its algorithms when it knows the platform, and then starts its ranks.
+  // SMPI selects its algorithms after loading the platform and before it creates the ranks: replace them in between.
   s4u::Actor::on_creation_cb([](const s4u::Actor&) {
     if (flat.barrier) return;
     const auto chosen = [](const char* what) { return simgrid::config::get_value<std::string>(what); };

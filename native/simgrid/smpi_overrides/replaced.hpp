@@ -1,5 +1,5 @@
-// Functions of MPI that stand here for the simulator's. Where the profiler is preloaded it sees a call first, and goes
-// on to ours.
+// Replacement of the simulator's MPI functions. If the profiler is preloaded, its wrapper comes first and forwards to
+// the replacement.
 #pragma once
 
 #include <dlfcn.h>
