@@ -148,6 +148,19 @@ def _examples(command: argparse.ArgumentParser, lines: str, note: str = "") -> N
     command.epilog = f"{note}\n\nExamples:\n{lines}" if note else f"Examples:\n{lines}"
 
 
+def _action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    examples: str,
+    note: str = "",
+) -> argparse.ArgumentParser:
+    """Adds the action of a command, such as `model fit`; its help ends with `note` and example lines."""
+    added = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    _examples(added, examples, note)
+    return added
+
+
 def _mpi(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     command.add_argument(
         "--mpi",
@@ -644,25 +657,76 @@ def _ingest(command: argparse.ArgumentParser) -> None:
 
 def _cluster(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
-    up = actions.add_parser("up", help="start a cluster that stays up")
+    _examples(
+        command,
+        "  kiviat cluster up 4x2,rate=1Gbit --name lab    four nodes of two slots\n"
+        "  kiviat run --on emulated:lab b_eff             run on it\n"
+        "  kiviat cluster down lab                        stop it\n",
+        "An emulated cluster is a set of network namespaces on this computer, joined by links of a given\n"
+        "rate and delay; real MPI programs run on it. Creating one needs root rights. A run can also make\n"
+        "a cluster for itself: kiviat run --on emulated:4x2,rate=1Gbit.",
+    )
+    up = _action(
+        actions,
+        "up",
+        "start a cluster that stays up",
+        "  kiviat cluster up 4x2,rate=1Gbit                four nodes of two slots, links of 1 Gbit/s\n"
+        "  kiviat cluster up 8x1,delay=50us --name wan     links with a delay of 50 µs\n",
+        "The cluster lives until `kiviat cluster down`, also after this command has ended.",
+    )
     up.add_argument("spec", metavar="SPEC", help="NODESxSLOTS[,rate=…][,delay=…], such as 4x2,rate=1Gbit")
     up.add_argument("--name", help="name of the cluster (default: a generated name)")
-    status = actions.add_parser("status", help="list the clusters that are up")
+    status = _action(
+        actions,
+        "status",
+        "list the clusters that are up",
+        "  kiviat cluster status                  as a table\n"
+        "  kiviat cluster status --format json    with the bytes that each node sent and received\n",
+    )
     status.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
-    down = actions.add_parser("down", help="stop a cluster")
+    down = _action(
+        actions,
+        "down",
+        "stop a cluster",
+        "  kiviat cluster down        stop the only cluster\n  kiviat cluster down wan    stop this one\n",
+        "Processes that still run on its nodes are ended.",
+    )
     down.add_argument("name", nargs="?", metavar="NAME", help="cluster to stop (default: the only one)")
-    ceiling = actions.add_parser(
-        "ceiling", help="measure the highest link rate that this computer can emulate accurately"
+    ceiling = _action(
+        actions,
+        "ceiling",
+        "measure the highest link rate that this computer can emulate accurately",
+        "  kiviat cluster ceiling\n",
+        "Half of the TCP bandwidth between two nodes without a rate limit.",
     )
     ceiling.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _model(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
-    shown = actions.add_parser("list", help="list the modelled machines")
+    _examples(
+        command,
+        "  kiviat model list                          names of the modelled machines\n"
+        "  kiviat model show altix-bx2                the numbers of one, with their sources\n"
+        "  kiviat model fit last -o mine.toml         a model of this machine, from a run\n"
+        "  kiviat run --on simulated:mine.toml b_eff  simulate it\n",
+        "A model is a TOML file that describes nodes, network and processors of a machine for simulation.\n"
+        "Actions have help of their own: kiviat model fit --help.",
+    )
+    shown = _action(
+        actions,
+        "list",
+        "list the modelled machines",
+        "  kiviat model list\n  kiviat model list --format json\n",
+    )
     shown.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
-    show = actions.add_parser(
-        "show", help="show known, fitted, assumed and unknown numbers of a machine, and its network"
+    show = _action(
+        actions,
+        "show",
+        "show known, fitted, assumed and unknown numbers of a machine, and its network",
+        "  kiviat model show altix-bx2                   numbers and their sources\n"
+        "  kiviat model show altix-bx2 -o network.svg    a drawing of the network\n"
+        "  kiviat model show mine.toml                   a machine file\n",
     )
     show.add_argument("machine", metavar="MACHINE", help=_MACHINE)
     picture = _written("picture", "SVG", ".svg")
@@ -670,7 +734,16 @@ def _model(command: argparse.ArgumentParser) -> None:
         "-o", "--output", type=picture, metavar="FILE.svg", help="draw the network to FILE.svg instead"
     )
     show.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
-    fit = actions.add_parser("fit", help="make a machine file from the ping-pongs of a run")
+    fit = _action(
+        actions,
+        "fit",
+        "make a machine file from the ping-pongs of a run",
+        "  kiviat run pingpong -n 2 && kiviat model fit last -o mine.toml\n"
+        '  kiviat model fit RUN1 RUN2 -o mine.toml --nodes 64 --link "12.5 GB/s"\n',
+        "Latency, bandwidth and overheads of each level (socket, node, network) are fitted to the measured\n"
+        "times; the command prints how well the simulated ping-pong agrees. Name one run for pairs within a\n"
+        "node and one for pairs between nodes, measured with the same MPI.",
+    )
     fit.add_argument(
         "runs",
         nargs="+",
@@ -701,13 +774,32 @@ def _model(command: argparse.ArgumentParser) -> None:
     fit.add_argument(
         "--memory-bandwidth", metavar="RATE", help="memory bandwidth of a node (default: assumed)"
     )
-    predict = actions.add_parser("predict", help="simulate the cases of a run and compare with its results")
+    predict = _action(
+        actions,
+        "predict",
+        "simulate the cases of a run and compare with its results",
+        "  kiviat model predict mine.toml           the latest run\n"
+        "  kiviat model predict altix-bx2 RUN       another run\n",
+    )
     predict.add_argument("machine", metavar="MACHINE", help=_MACHINE)
     predict.add_argument("run", nargs="?", default="last", metavar="RUN", help=f"run: {_NAME}")
     predict.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
-    check = actions.add_parser("check", help="compare a model with the published rows it was fitted to")
+    check = _action(
+        actions,
+        "check",
+        "compare a model with the published rows it was fitted to",
+        "  kiviat model check altix-bx2\n",
+        "A row is one published value, such as a bandwidth in a table of a paper (folder published/).",
+    )
     check.add_argument("machine", metavar="MACHINE", help=_MACHINE)
-    validate = actions.add_parser("validate", help="compare models with all other published rows")
+    validate = _action(
+        actions,
+        "validate",
+        "compare models with all other published rows",
+        "  kiviat model validate                            all machines\n"
+        "  kiviat model validate altix-bx2 --sensitivity    one, and the effect of its assumptions\n",
+        "Rows that a model was fitted to are not used here, so the errors are those of predictions.",
+    )
     validate.add_argument(
         "machines", nargs="*", metavar="MACHINE", help="machines to validate (default: all)"
     )
