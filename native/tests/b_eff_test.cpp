@@ -1,4 +1,4 @@
-// b_eff's averages, from timings whose averages are known in closed form.
+// Averages of b_eff, from fabricated timings whose averages are known in closed form.
 #include <cmath>
 #include <functional>
 
@@ -10,12 +10,12 @@ using namespace kiviat::test;
 
 namespace {
 
-constexpr std::int64_t largest = 1 << 20;  // sizes are then all powers of two up to it
+constexpr std::int64_t largest = 1 << 20;  // then all sizes are powers of two
 
 bool near(double value, double expected) { return std::abs(value / expected - 1) < 1e-12; }
 
-// A pattern of `messages`, each call of which takes `seconds(bytes)`; methods and repetitions but the best one are
-// slower.
+// A pattern of `messages`, each call of which takes `seconds(bytes)`; all methods and repetitions except the best one
+// are slower.
 PatternBandwidth fabricated(const BEffExtent& extent, double messages,
                             const std::function<double(double bytes)>& seconds) {
   const auto sizes = b_eff_sizes(largest, extent.every_size);
@@ -35,7 +35,7 @@ BEff fabricated(const BEffExtent& extent, const std::function<double(double byte
   return b_eff_of(rings, randoms);
 }
 
-// The logarithmic averages of the messages above: of 2^0 … 2^5, and of those with 2^10.
+// Logarithmic averages of the numbers of messages above: of 2^0 … 2^5, and of that with 2^10.
 const double ring_messages = std::exp2(2.5), all_messages = std::exp2(6.25);
 
 }  // namespace
@@ -63,7 +63,7 @@ RANKED_TEST(b_eff_loops_less_over_large_messages, 1) {
   EXPECT(b_eff_loops(largest, 4096, 60) == 60);
 }
 
-// Only the bandwidth counts: every size has it.
+// Time is proportional to size: every size has the same bandwidth.
 RANKED_TEST(b_eff_of_a_network_without_latency, 1) {
   for (const BEffExtent& extent : {b_eff_full, b_eff_quick}) {
     const BEff found = fabricated(extent, [](double bytes) { return bytes / 1e9; });
@@ -75,8 +75,8 @@ RANKED_TEST(b_eff_of_a_network_without_latency, 1) {
   }
 }
 
-// Only the latency counts: the mean of L / latency over sizes 2^0 … 2^20 is (2^21 - 1) / 21 / latency, and over 4^0 …
-// 4^10 it is (4^11 - 1) / 3 / 11 / latency.
+// Time is constant: the mean of L / latency over sizes 2^0 … 2^20 is (2^21 - 1) / 21 / latency, and over 4^0 … 4^10 it
+// is (4^11 - 1) / 3 / 11 / latency.
 RANKED_TEST(b_eff_of_a_network_of_latency_alone, 1) {
   constexpr double latency_s = 1e-6;
   const auto seconds = [](double) { return latency_s; };
@@ -100,7 +100,7 @@ RANKED_TEST(b_eff_of_latency_and_bandwidth, 1) {
   EXPECT(near(found.at_largest, all_messages * 1e9 / (1 + std::exp2(-20))));
 }
 
-// Rings and random patterns weigh the same, however many of either there are.
+// Rings and random patterns have equal weight, whatever their numbers.
 RANKED_TEST(b_eff_weighs_rings_and_randoms_alike, 1) {
   const std::vector<PatternBandwidth> rings(6, {4e9, 16e9}), randoms(30, {1e9, 1e9});
   const BEff found = b_eff_of(rings, randoms);

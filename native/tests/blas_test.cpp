@@ -1,4 +1,4 @@
-// The BLAS that is found, what OpenBLAS is told of the processor, agreement among ranks, and DGEMM's check.
+// Finding a BLAS, choosing OpenBLAS's core type, agreement among ranks, and the check of DGEMM.
 #include "kernels/blas.hpp"
 
 #include <cmath>
@@ -17,13 +17,13 @@ RANKED_TEST(a_blas_is_found_and_computes, 1) {
   const Blas blas = find_blas();
   EXPECT(!blas.name.empty());
   EXPECT(contains(blas.path, "/"));
-  // 2 x 3 of 2 x 2 and 2 x 3, in columns that are 4 apart.
+  // A 2 x 2 and a 2 x 3 matrix with a distance of 4 elements between columns.
   const double a[] = {1, 2, 0, 0, 3, 4, 0, 0}, b[] = {1, 1, 0, 0, 2, 0, 0, 0, 0, 3, 0, 0};
   double c[] = {10, 10, -1, -1, 10, 10, -1, -1, 10, 10, -1, -1};
   blas.gemm(2, 3, 2, 2, a, 4, b, 4, 0.5, c, 4);
   const double expected[] = {13, 17, -1, -1, 9, 13, -1, -1, 23, 29, -1, -1};
   for (int i = 0; i < 12; ++i) EXPECT(c[i] == expected[i]);
-  // What stands on the diagonal and above is not looked at.
+  // Elements on and above the diagonal must be ignored.
   const double l[] = {7, 2, 9, 7};
   double x[] = {1, 5, 3, 5};
   blas.trsm(2, 2, l, 2, x, 2);
@@ -82,7 +82,7 @@ RANKED_TEST(one_wrong_element_of_a_product_is_noticed, 1) {
     std::vector<double> memory(static_cast<std::size_t>(Product::doubles(n)));
     Product product(n, 3, memory.data());
     product.generate(1);
-    EXPECT(!(product.residual() < 16));  // not multiplied
+    EXPECT(!(product.residual() < 16));  // C was not multiplied
     product.multiply(find_blas());
     EXPECT(product.residual() < 1);
     for (const std::size_t at : {std::size_t{0}, product.c().size() / 2, product.c().size() - 1}) {

@@ -1,8 +1,5 @@
-// In place of platform/native/compute.cpp and kernels/lcg.cpp: a program with broken kernels, or with other random
-// numbers.
-//
-//     KIVIAT_BROKEN_KERNEL=n   every n-th kernel is not run
-//     KIVIAT_BROKEN_SEED=1     seeds are two more than they should be
+// Replaces platform/native/compute.cpp and kernels/lcg.cpp, to test that results of broken programs are rejected:
+// KIVIAT_BROKEN_KERNEL=n skips every n-th kernel; KIVIAT_BROKEN_SEED=1 makes all seeds too large by two.
 #include <cstdlib>
 
 #include "kernels/lcg.hpp"

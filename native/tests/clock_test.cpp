@@ -20,7 +20,7 @@ RANKED_TEST(cost_of_the_clock_is_plausible, 1) {
   const double cost_s = clock::cost();
   EXPECT(cost_s > 1e-10);
   EXPECT(cost_s < 1e-5);
-  // Reading it many times takes about as long as said; a loaded machine only ever adds.
+  // Many readings take about as long as cost() says; load can only add time.
   constexpr int calls = 20'000;
   const double start = clock::now();
   for (int i = 0; i < calls; ++i) clock::now();
@@ -33,7 +33,7 @@ RANKED_TEST(waiting_ends_after_the_moment, 1) {
   EXPECT(reached >= due);
   EXPECT(clock::now() >= reached);
   const double before = clock::now();
-  EXPECT(clock::wait_until(before - 1) >= before);  // already past: returns at once
+  EXPECT(clock::wait_until(before - 1) >= before);  // in the past: returns at once
 }
 
 RANKED_TEST(ranks_of_one_host_share_the_clock, 2, 4) {

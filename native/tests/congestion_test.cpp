@@ -1,4 +1,4 @@
-// Congestion: who is a victim, and how its figures hang together.
+// Congestion: choice of victims, and consistency of their figures.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -74,7 +74,7 @@ RANKED_TEST(impact_factors_are_those_of_the_times, 4) {
       EXPECT(impact.at({v, c, 1}) == figure(both + "_impact_p99"));
       const double ratio = figure(both + "_p99") / figure(victim + "_alone_p99");
       EXPECT(std::abs((victim == "bandwidth" ? 1 / ratio : ratio) / impact.at({v, c, 1}) - 1) < 1e-9);
-      // A percentile of times is an undercut rate: both are the slow side.
+      // For times the slow side is the upper percentile, for rates the lower one.
       if (victim == "bandwidth")
         EXPECT(figure(both + "_p99") <= figure(both));
       else

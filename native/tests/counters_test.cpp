@@ -1,4 +1,4 @@
-// Counters that are made up, those of this machine, and those that are not there.
+// Fabricated counters, those of this machine, and missing ones.
 #include "meters/counters.hpp"
 
 #include <sys/resource.h>
@@ -15,7 +15,8 @@ using namespace kiviat::test;
 
 namespace {
 
-// Counts 1000 instructions a repetition and 100 for each rank before it, while it is enabled; cycles in turns; no more.
+// Counts, while enabled, 1000 instructions per repetition plus 100 for each lower rank, and multiplexed cycles; nothing
+// else.
 class Fake final : public CounterSource {
  public:
   explicit Fake(int rank, double share = 1) : rank_(rank), share_(share) {}
@@ -101,8 +102,8 @@ RANKED_TEST(counters_of_this_machine_or_why_there_are_none, 1, 2) {
   }
 }
 
-// The kernel's own clock of a task is taken for an event of the processor: what opens, enables, inherits and reads
-// events is tested where there is no PMU.
+// Uses a software event (task clock) as if it were a processor event, so opening, enabling, inheriting and reading
+// events are tested on machines without a PMU.
 RANKED_TEST(events_that_a_device_describes_are_counted, 1) {
   const FakeRoot root;
   const std::string device = "sys/bus/event_source/devices/armv8_pmuv3_0/",
@@ -120,7 +121,7 @@ RANKED_TEST(events_that_a_device_describes_are_counted, 1) {
   counters->lead();
   EXPECT(counters->any());
   EXPECT(contains(counters->words(), "perf: user code of all threads of a rank"));
-  // 20 ms of this thread's own, however busy the machine is.
+  // 20 ms of processor time of this thread, whatever the load of the machine.
   const auto spin = [] {
     const auto used_s = [] {
       rusage used{};
@@ -136,7 +137,7 @@ RANKED_TEST(events_that_a_device_describes_are_counted, 1) {
     counters->prepare();
     spin();  // not counted: not enabled yet
     counters->enable();
-    std::thread(spin).join();  // started meanwhile, and counted
+    std::thread(spin).join();  // a thread started meanwhile is counted too
     spin();
     counters->disable();
     spin();

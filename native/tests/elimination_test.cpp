@@ -1,5 +1,5 @@
-// HPL against elimination as textbooks have it, on all grids, by all routes and in all ways; and what its check
-// notices.
+// HPL compared with textbook elimination, on all grids, with all broadcast routes and row swaps; and faults that its
+// check must detect.
 #include "bench/hpcc/elimination.hpp"
 
 #include <map>
@@ -16,7 +16,7 @@ using namespace kiviat::test;
 
 namespace {
 
-// What is slow and plain.
+// A simple reference implementation.
 Blas plain_blas() {
   Blas blas;
   blas.name = "loops";
@@ -37,7 +37,7 @@ Blas plain_blas() {
   return blas;
 }
 
-// Partial pivoting, one row after the other, in higher precision.
+// Gaussian elimination with partial pivoting in extended precision.
 std::vector<long double> solved(const Plan& plan) {
   const auto n = static_cast<std::size_t>(plan.order);
   std::vector<std::vector<long double>> rows(n, std::vector<long double>(n + 1));
@@ -63,7 +63,7 @@ std::vector<long double> solved(const Plan& plan) {
 }
 
 struct Solved {
-  double residual, error;  // error: greatest difference from the reference, of all ranks
+  double residual, error;  // error: largest difference from the reference, over all ranks
   std::int64_t singular;
 };
 
@@ -95,8 +95,8 @@ bool right(const Solved& found) { return found.residual < 1 && found.error < 1e-
 
 }  // namespace
 
-// Orders and blocks that divide and that do not, blocks wider than the matrix, and than what is eliminated column by
-// column.
+// Orders that are multiples of the block size and others; blocks wider than the matrix, and wider than the recursion's
+// leaf.
 RANKED_TEST(a_system_is_solved_on_every_grid, 1, 2, 4) {
   for (const GridShape grid : grids_of(world.size))
     for (const auto& [order, block] : {std::pair{1, 1}, {2, 1}, {7, 3}, {24, 6}, {37, 5}, {30, 100}, {90, 29}})
@@ -113,7 +113,7 @@ RANKED_TEST(a_system_is_solved_by_every_route_and_in_every_way, 2, 4) {
     EXPECT(right(solve({.order = 41, .block = 4, .grid = {world.size, 1}, .swap = Swap(swap)}, world.comm)));
 }
 
-// Numbers of ranks that are no powers of two have ways of their own.
+// Numbers of ranks that are not powers of two use different code paths.
 RANKED_TEST(three_ranks_solve_it_too, 4) {
   MPI_Comm three;
   MPI_Comm_split(world.comm, world.rank < 3 ? 0 : MPI_UNDEFINED, world.rank, &three);
@@ -198,7 +198,7 @@ RANKED_TEST(a_singular_matrix_is_named, 1, 2, 4) {
   }
 }
 
-// Against rows that change places one pair after the other.
+// Compared with exchanging rows pair by pair.
 RANKED_TEST(an_interchange_is_what_its_pivots_say, 1) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Cyclic rows{40, 5, 3, 0}, columns{41, 5, 1, 0};
@@ -211,7 +211,7 @@ RANKED_TEST(an_interchange_is_what_its_pivots_say, 1) {
     found = expected;
     for (std::int64_t j = 0; j < panel.width; ++j) {
       const auto row = panel.first + j;
-      // Half of them near, so that rows are met again.
+      // Half of the pivots are near, so that some rows move twice.
       const std::int64_t reach = j % 2 ? 40 - row : std::min<std::int64_t>(7, 40 - row);
       panel.pivots[j] = row + static_cast<std::int64_t>(random_at(seed, j) % reach);
       std::swap(expected[row], expected[panel.pivots[j]]);
@@ -243,7 +243,7 @@ RANKED_TEST(routes_reach_everybody_once, 1) {
     }
 }
 
-// As much as is asked for, never more; blocks shrink before anything is refused.
+// Never more memory than requested: the block size shrinks before a problem is refused.
 RANKED_TEST(memory_is_what_was_asked_for, 1) {
   for (const GridShape grid : {GridShape{1, 1}, GridShape{1, 2}, GridShape{2, 2}, GridShape{3, 5}})
     for (const double bytes : {1024.0, 1e5, 1e6, 3e7, 1e9, 6e9}) {

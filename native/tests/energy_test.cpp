@@ -1,4 +1,4 @@
-// Energy from meters as recorded, with a clock that the test turns.
+// Energy from fabricated meters, with a clock that the test advances.
 #include "meters/energy.hpp"
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ using energy::Covers;
 
 namespace {
 
-// Time passes when it is told to.
+// A clock that advances only by turn().
 struct TurnedClock {
   TurnedClock() {
     virtual_mpi() = {.seconds = [](int, int, int) { return 0.0; }};
@@ -52,7 +52,7 @@ void rapl_zone(const FakeRoot& root, const std::string& zone, const char* name, 
       root.write(folder + "max_energy_range_uj", "262143328850");
 }
 
-// A meter that takes `watts`, and says how often it began.
+// A meter with constant power that counts calls of begin().
 std::unique_ptr<energy::Source> constant(const char* name, Covers covers, double watts, int* begun = nullptr,
                                          double renewed_s = 1e-3) {
   bool first = true;
@@ -78,7 +78,7 @@ void two_kernels(Trial& t) {
 
 }  // namespace
 
-// As read on a Xeon: the counter of package 0 begins again during a kernel, that of the memory does not.
+// As recorded on a Xeon: the counter of package 0 wraps around during a kernel, that of the memory does not.
 RANKED_TEST(rapl_counters_that_begin_again_go_on_counting, 1) {
   const FakeRoot root;
   rapl_zone(root, "intel-rapl:0", "package-0", "262143000000");
@@ -87,13 +87,13 @@ RANKED_TEST(rapl_counters_that_begin_again_go_on_counting, 1) {
   energy::Found found = energy::find_sources(places(root));
   EXPECT(names(found) == "package;dram;platform (aside);");
   for (const auto& source : found.sources) source->begin();
-  // Long before it could begin twice it is looked at: 262 kJ are 131 s of 2 kW.
+  // It is sampled long before it can wrap twice: 262 kJ are 131 s at 2 kW.
   EXPECT(std::abs(found.sources[0]->patience_s - 131) < 1);
   rapl_zone(root, "intel-rapl:0", "package-0", "671150"), rapl_zone(root, "intel-rapl:0:1", "dram", "6500000");
   for (const auto& source : found.sources) source->look();
   EXPECT(near(found.sources[0]->joules(), 1.0));
   EXPECT(near(found.sources[1]->joules(), 1.5));
-  // And once more, from one look to the next.
+  // A second wrap-around, between two samples.
   rapl_zone(root, "intel-rapl:0", "package-0", "671149");
   found.sources[0]->look();
   EXPECT(near(found.sources[0]->joules(), 262144.328849));
@@ -189,7 +189,7 @@ RANKED_TEST(a_file_of_the_site_says_joules_or_watts, 1) {
   watts.sources[0]->begin();
   clock.turn(20), renew("250 W", 4), watts.sources[0]->look();
   EXPECT(near(watts.sources[0]->joules(), 4000));
-  // The story: an agent that had died left its last watts behind.
+  // The story: an agent that had died left its last reading in the file.
   watts.sources[0]->begin();
   clock.turn(20), watts.sources[0]->look();
   EXPECT(!watts.sources[0]->joules());
@@ -207,7 +207,7 @@ RANKED_TEST(cray_tells_the_node_and_what_is_within, 1) {
   EXPECT(near(found.sources[0]->joules(), 500));
 }
 
-// GPU 0 counts millijoules, GPU 1 tells watts only, GPU 2 neither: tests/fake_nvml.cpp.
+// GPU 0 counts millijoules, GPU 1 reports watts only, GPU 2 neither: tests/fake_nvml.cpp.
 RANKED_TEST(gpus_are_asked_for_energy_or_else_for_power, 1) {
   const TurnedClock clock;
   energy::Found found = energy::find_sources({"/nonexistent", KIVIAT_FAKE_NVML, ""});
@@ -236,7 +236,7 @@ RANKED_TEST(one_rank_of_a_node_reads, 1, 2, 4) {
   if (!joules || !watts || !parts) return;
   EXPECT(joules->axes[0].values == (std::vector<std::string>{"long", "short"}));
   EXPECT(joules->axes[1].values.size() == 1);
-  // Of one repetition: 2 s and 0.5 s of 100 W.
+  // Per repetition: 2 s and 0.5 s at 100 W.
   EXPECT((near(joules->values[0], 200) && near(joules->values[1], 50)) == true);
   EXPECT((near(watts->values[0], 100) && near(watts->values[1], 100)) == true);
   EXPECT(parts->axes[1].values == (std::vector<std::string>{"package", "dram", "platform"}));
@@ -262,7 +262,7 @@ RANKED_TEST(what_cannot_be_told_is_unavailable_and_never_0, 1, 2) {
     session.instruments.energy = std::make_unique<energy::Reader>(found(std::move(sources)...));
     return studied(session, {}, two_kernels);
   };
-  // Ten times a second is enough for 4 s, but not for 0.5 s.
+  // Ten updates per second suffice for 4 s, but not for 0.5 s.
   const Result slow = with(constant("node", Covers::node, 100, nullptr, 0.1));
   const Result still = with(constant("package", Covers::part, 100), constant("dram", Covers::part, 0));
   const Result dead = with(energy::counter("node", "test node", Covers::node, 1e-3, [] { return std::nullopt; }));
@@ -281,7 +281,7 @@ RANKED_TEST(what_cannot_be_told_is_unavailable_and_never_0, 1, 2) {
   EXPECT(note_of(none, "energy").starts_with("unavailable: "));
 }
 
-// By the thread, while the kernel runs.
+// Sampled by the reader's thread while the kernel runs.
 RANKED_TEST(watts_that_change_meanwhile_are_noticed, 1) {
   double begun_s = NAN;
   energy::Reader reader(found(energy::meter("node", "test node", Covers::node, 0.05, [&]() -> std::optional<double> {
@@ -291,7 +291,7 @@ RANKED_TEST(watts_that_change_meanwhile_are_noticed, 1) {
   reader.start();
   usleep(400'000);
   reader.stop();
-  // 20 J and 60 J; a look every 50 ms, and more seldom where the machine is busy.
+  // 20 J and 60 J; samples every 50 ms, fewer on a busy machine.
   EXPECT(reader.seconds() >= 0.4);
   const double mean_w = *reader.sources()[0]->joules() / reader.seconds();
   EXPECT((mean_w > 150 && mean_w < 290 && std::abs(mean_w - (300 - 200 * 0.2 / reader.seconds())) < 40) == true);

@@ -1,5 +1,5 @@
-// Stands for NVIDIA's library: three GPUs. The first takes 2.5 J from one answer to the next, the second 70 W; the
-// third tells nothing.
+// Replaces NVIDIA's management library, with three GPUs: the first uses 2.5 J between two readings, the second reports
+// 70 W, the third nothing.
 #include <cstdint>
 
 extern "C" {

@@ -1,5 +1,5 @@
-// BT and SP step by step: the norms of residuals, class S, are those that the reference implementation (NPB 3.4 MPI,
-// one rank, gfortran 12.2 -O2) has after each of these steps, printed with 17 digits.
+// BT and SP step by step, class S: norms of residuals must equal those of the reference implementation (NPB 3.4 MPI,
+// one rank, gfortran 12.2 -O2) after each step, printed with 17 digits.
 #include "bench/npb/flow_steps.hpp"
 #include "ranked_test.hpp"
 
@@ -67,7 +67,7 @@ const std::vector<Step> of_sp = {
       3.4849040609418618e-02}},
 };
 
-// The greatest relative difference after any of the steps.
+// Largest relative difference after any step.
 double worst(const char* name, FlowProgram (*program)(const Trial&), const std::vector<Step>& history,
              const World& world) {
   Session session(world.comm);
@@ -87,7 +87,7 @@ double worst(const char* name, FlowProgram (*program)(const Trial&), const std::
 
 }  // namespace
 
-// Rounding grows on the way; what is published is asked for to 1e-8.
+// Rounding errors accumulate over the steps; published values are compared to 1e-8 only.
 RANKED_TEST(bt_goes_the_reference_s_way, 1, 4) { EXPECT(worst("bt", bt_program, of_bt, world) < 1e-9); }
 
 RANKED_TEST(sp_goes_the_reference_s_way, 1, 4) { EXPECT(worst("sp", sp_program, of_sp, world) < 1e-9); }

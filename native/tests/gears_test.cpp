@@ -1,5 +1,4 @@
-// Gears: their geometry, Hilbert's curve, which rank has and shares what, and that the search finds what comparing all
-// with all finds.
+// Gears: geometry, Hilbert's curve, ownership and sharing, and the search compared with testing all pairs.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -27,7 +26,7 @@ constexpr Reach quarter{0.125f, 0}, as_phdmesh{0, 0.25f};
 
 double distance(const Vector& a, const Vector& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
 
-// Boxes of up to half a unit anywhere in a cube of so many units a side, as many of each gear.
+// Random boxes with sides up to half a unit, in a cube of the given side; `faces` for each gear.
 Faces scattered(std::uint64_t seed, std::uint32_t first_gear, std::uint32_t gears, std::uint32_t faces, double side) {
   Faces all;
   std::uint64_t at = 0;
@@ -74,7 +73,7 @@ Pairs searched(FaceSearch& search, const Faces& own, const Faces& others) {
   return pairs;
 }
 
-// All meshes of some ranks, to whom elements are dealt out in a way that makes parts of all shapes.
+// The meshes of all ranks, simulated in one process, for distributions of elements that give parts of many shapes.
 struct Dealt {
   Train train;
   std::vector<GearMesh> meshes;
@@ -118,7 +117,7 @@ RANKED_TEST(a_gear_has_the_elements_faces_and_sizes_of_its_definition, 1) {
   EXPECT(std::abs(high - 0.4) < 1e-12);
 }
 
-// Each touches up to three others of its plane, which turn the other way.
+// Each gear touches up to three others of its plane, which turn the other way.
 RANKED_TEST(gears_mesh_with_gears_that_turn_the_other_way, 1) {
   const Train train{4, 8, 2};
   EXPECT(train.centre(0)[0] == 1);
@@ -163,7 +162,7 @@ RANKED_TEST(elements_around_a_node_are_those_that_have_it, 1) {
   EXPECT(differ == 0);
 }
 
-// The gears that are left out when gears are compared are none that come near.
+// Gears that each_near() skips have no faces in reach.
 RANKED_TEST(no_gear_that_can_come_near_is_left_out, 1) {
   const Train train{4, 4, 3};
   for (const double within : {0.05, 0.25, 1.0}) {
@@ -236,7 +235,7 @@ RANKED_TEST(boxes_that_touch_overlap_and_those_of_garbled_messages_find_nothing,
   EXPECT((searched(search, own, others) == Pairs{{0, 1}}));
 }
 
-// Of whole trains, at several angles; and by the definition in double precision, where rounding does not decide.
+// Complete trains at several angles; and, in double precision, the definition, in cases that rounding does not decide.
 RANKED_TEST(contacts_of_gears_are_those_of_their_definition, 1) {
   const Train train{3, 2, 2};
   std::vector<GearMesh::Face> all;
@@ -273,7 +272,7 @@ RANKED_TEST(contacts_of_gears_are_those_of_their_definition, 1) {
   EXPECT(possible - sure < 10);
 }
 
-// In whatever order messages come.
+// The order of messages must not matter.
 RANKED_TEST(a_seal_is_of_bytes_and_of_the_way_that_they_take, 1) {
   const std::vector<std::uint32_t> some = {1, 2, 3}, others = {1, 2, 4};
   using Sent = std::pair<std::vector<std::uint32_t>, Seal::Way>;
@@ -284,11 +283,11 @@ RANKED_TEST(a_seal_is_of_bytes_and_of_the_way_that_they_take, 1) {
   };
   const std::uint64_t both = sealed({{some, {0, 1, 2}}, {others, {0, 2, 2}}});
   EXPECT(both == sealed({{others, {0, 2, 2}}, {some, {0, 1, 2}}}));
-  EXPECT(both != sealed({{others, {0, 1, 2}}, {some, {0, 2, 2}}}));  // each came where the other should have
+  EXPECT(both != sealed({{others, {0, 1, 2}}, {some, {0, 2, 2}}}));  // two messages swapped
   EXPECT(both != sealed({{some, {1, 0, 2}}, {others, {0, 2, 2}}}));
   EXPECT(both != sealed({{some, {0, 1, 3}}, {others, {0, 2, 2}}}));
   EXPECT(both != sealed({{some, {0, 1, 2}}}));
-  EXPECT(sealed({{{}, {0, 1, 2}}}) != sealed({}));  // also of nothing
+  EXPECT(sealed({{{}, {0, 1, 2}}}) != sealed({}));  // an empty message counts too
 }
 
 RANKED_TEST(each_sum_over_contacts_is_of_its_contacts, 1) {
@@ -300,7 +299,7 @@ RANKED_TEST(each_sum_over_contacts_is_of_its_contacts, 1) {
   EXPECT(!(one == swapped));
 }
 
-// Whatever the parts look like: what one rank expects of another is what that one sends, in the same order.
+// For parts of any shape: what a rank expects from another is what that one sends, in the same order.
 RANKED_TEST(ranks_agree_on_what_they_share, 1) {
   for (const int ranks : {1, 2, 3, 4, 7}) {
     const Dealt dealt({2, 1, 1}, ranks, scattered_owner(ranks));
@@ -347,7 +346,7 @@ RANKED_TEST(ranks_agree_on_what_they_share, 1) {
   }
 }
 
-// With what ranks tell each other the field is the same to the last bit, on any number of them.
+// With exchanged values the field is bitwise equal on any number of ranks.
 RANKED_TEST(the_field_does_not_depend_on_who_has_the_elements, 1) {
   constexpr int steps = 5;
   for (const int ranks : {1, 2, 3, 4, 7}) {
@@ -383,7 +382,7 @@ RANKED_TEST(the_field_does_not_depend_on_who_has_the_elements, 1) {
   }
 }
 
-// Means of means: a field that is the same everywhere stays so, and none leaves its bounds.
+// Averaging: a constant field stays constant, and no value leaves the initial bounds.
 RANKED_TEST(a_field_that_diffuses_stays_within_its_bounds, 1) {
   const std::vector<double> before = diffused(1, 0, 0), after = diffused(1, 0, 50);
   const auto [low, high] = std::ranges::minmax(before);

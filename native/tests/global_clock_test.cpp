@@ -1,5 +1,5 @@
-// The clocks of the ranks are fabricated from the one they share: wrong by half a second per rank and
-// drifting apart. So the true offset is known at any time, and what is estimated can be held against it.
+// Each rank's clock is fabricated from the common one: off by half a second per rank, and drifting. So true offsets are
+// known at any time, and estimates can be compared with them.
 #include "platform/global_clock.hpp"
 
 #include <unistd.h>
@@ -26,11 +26,11 @@ struct Skew {
   }
 };
 
-Skew own{};  // a GlobalClock reads its clock through a plain function
+Skew own{};  // global, because GlobalClock reads its clock through a plain function
 double skewed() { return own.at(clock::now()); }
 
 constexpr double drifts[] = {50e-6, -50e-6, 20e-6, -10e-6};
-// Four ranks may share two processors: estimates are coarser there, so errors to find must be, too.
+// Four ranks may share two processors: estimates are less accurate there, so tolerances are larger.
 double magnified(int ranks) { return ranks > 2 ? 8 : 1; }
 constexpr double never = std::numeric_limits<double>::infinity();
 
@@ -45,7 +45,7 @@ Skew skew_of(int which, double epoch_s, int ranks) {
   return {epoch_s, 0.5 * which, magnified(ranks) * drifts[which], never, 0};
 }
 
-// By how much the ranks disagree with rank 0's clock at this moment: the worst of them.
+// Largest deviation of any rank from rank 0's clock at this moment.
 double disagreement(const GlobalClock& clock, const Skew& reference, MPI_Comm comm) {
   const double moment = clock::now();
   return maximum(std::abs(clock.to_global(own.at(moment)) - reference.at(moment)), comm);
@@ -58,7 +58,7 @@ void refresh_often(GlobalClock& clock, int times) {
   }
 }
 
-// Estimates are as good as the quickest round trip, which other programs can spoil: the best of some.
+// The accuracy depends on the quickest round trip, which other programs can disturb: take the best of several attempts.
 template <class Attempt>
 double best(Attempt attempt, double good_enough) {
   double least = never;
@@ -78,7 +78,7 @@ RANKED_TEST(skewed_clocks_agree_and_go_on_agreeing, 2, 4) {
         EXPECT(!clock.shared());
         refresh_often(clock, 15);
         const double now = disagreement(clock, skew_of(0, epoch, world.size), world.comm);
-        usleep(300'000);  // without the drift, up to 30 µs off by now
+        usleep(300'000);  // without estimating drift, up to 30 µs off by now
         return std::max(now, disagreement(clock, skew_of(0, epoch, world.size), world.comm));
       },
       tolerance_s);
@@ -91,7 +91,7 @@ RANKED_TEST(long_round_trips_do_not_count_as_offset, 2) {
       [&] {
         const double epoch = common_epoch(world.comm);
         own = skew_of(world.rank, epoch, world.size);
-        // As over a network of 40 µs: every reading comes that much after its message.
+        // As over a network with 40 µs latency: every reading is that much later than its message.
         GlobalClock clock(world.comm, 1000 + world.rank, [] {
           clock::wait_until(clock::now() + 40e-6);
           return skewed();
@@ -132,7 +132,7 @@ RANKED_TEST(estimates_follow_a_drift_that_changes, 2) {
         };
         own = skew(world.rank);
         GlobalClock clock(world.comm, 1000 + world.rank, skewed);
-        refresh_often(clock, 32);  // the fit remembers 16: by now nothing from before the turn
+        refresh_often(clock, 32);  // the fit remembers 16 estimates: now none from before the change of drift
         usleep(100'000);
         return disagreement(clock, skew(0), world.comm);
       },
@@ -152,7 +152,7 @@ RANKED_TEST(ranks_of_one_domain_need_no_estimate, 1, 2, 4) {
 }
 
 RANKED_TEST(ranks_of_a_domain_have_its_leaders_estimate, 4) {
-  // Two nodes of two ranks, in both of the usual orders.
+  // Two nodes of two ranks, blocked and cyclic.
   for (const bool cyclic : {false, true}) {
     const int node = cyclic ? world.rank % 2 : world.rank / 2;
     const double off_s = best(
@@ -161,7 +161,7 @@ RANKED_TEST(ranks_of_a_domain_have_its_leaders_estimate, 4) {
           own = skew_of(node, epoch, world.size);
           GlobalClock clock(world.comm, 500 - node, skewed);
           refresh_often(clock, 12);
-          // What rank 0 and its neighbours read is the global time itself.
+          // Rank 0 and ranks of its node read the global time itself.
           if (node == 0) EXPECT(clock.to_global(1.0) == 1.0);
           return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
         },

@@ -1,4 +1,4 @@
-// Tests that fail, each in a way of its own: what kiviat-tests says of them is tested from outside.
+// Tests that fail on purpose, each in a different way; their output is checked by tests/native/test_native.py.
 #include <stdexcept>
 
 #include "ranked_test.hpp"

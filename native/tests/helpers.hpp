@@ -1,4 +1,4 @@
-// Questions that several tests ask.
+// Helper functions of several tests.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 namespace kiviat::test {
 
-// The message of the Error that `call` throws; says so if there was none.
+// Message of the exception of type Error that `call` throws, or a text that says there was none.
 template <class Error, class Call>
 std::string thrown(Call call) {
   try {
@@ -22,7 +22,7 @@ std::string thrown(Call call) {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Whether every rank has the same text as rank 0.
+// Returns whether every rank has the same text as rank 0.
 inline bool same_everywhere(std::string text, MPI_Comm comm) {
   std::string first = text;
   first.resize(512);

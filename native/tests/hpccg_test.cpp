@@ -1,4 +1,4 @@
-// HPCCG: who has which points, the matrix of its definition, and the format that holds it and any other.
+// HPCCG: distribution of points, the matrix compared with its definition, and its storage format with other matrices.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -19,7 +19,7 @@ HugePages allocate(std::size_t bytes) { return HugePages(bytes); }
 
 using Elements = std::map<std::pair<std::int64_t, std::int64_t>, double>;
 
-// By the definition: all pairs of points that are at most one apart along each side.
+// The definition: all pairs of points at most one apart along each side.
 Elements definition(std::int64_t nx, std::int64_t ny, std::int64_t nz) {
   Elements elements;
   const std::int64_t points = nx * ny * nz;
@@ -31,7 +31,7 @@ Elements definition(std::int64_t nx, std::int64_t ny, std::int64_t nz) {
   return elements;
 }
 
-// What the ranks together have, by numbers of the whole; nothing twice.
+// The elements of all ranks in global numbering; `once` becomes false if an element occurs twice.
 Elements gathered(const std::vector<Chimney>& parts, bool& once) {
   Elements elements;
   for (const Chimney& part : parts) {
@@ -48,7 +48,7 @@ Elements gathered(const std::vector<Chimney>& parts, bool& once) {
   return elements;
 }
 
-// Rows of a matrix without any structure but some runs: each has a few elements anywhere, and a few along diagonals.
+// Rows of an irregular matrix: each has a few random elements and a few along diagonals.
 struct Irregular {
   std::int64_t rows, columns;
   template <class Add>
@@ -115,7 +115,7 @@ RANKED_TEST(a_matrix_in_runs_has_the_product_of_the_matrix, 1) {
   }
 }
 
-// A plane that nobody has lies around the domain: all of it but some rows at its ends is in runs.
+// The domain is surrounded by empty planes, so all rows except some at the ends are stored as runs.
 RANKED_TEST(a_chimney_has_an_eighth_of_a_column_number_for_each_element, 1) {
   for (const std::int64_t nx : {16, 21}) {
     const Chimney part = Chimney::weak(nx, 16, 16, 3, 1);

@@ -1,4 +1,4 @@
-// What tests of energy and counters share: a study with kernels, and files as the kernel has them.
+// Common parts of the tests of energy and counters: a study with kernels, and files as the kernel provides them.
 #pragma once
 
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 namespace kiviat::test {
 
-// A folder that stands for /, gone at the end.
+// A temporary folder used as root directory.
 struct FakeRoot {
   std::string path = "/tmp/kiviat-root-XXXXXX";
   FakeRoot() {

@@ -1,5 +1,4 @@
-// The Lennard-Jones liquid: who is whose neighbour, and what forces are, beside the definitions; and who has which
-// part.
+// The Lennard-Jones liquid: neighbour lists and forces compared with the definitions, and distribution over ranks.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +14,7 @@ using namespace kiviat::app;
 
 namespace {
 
-// The way from one point to the nearest image of another.
+// Vector from one point to the nearest periodic image of another.
 Vector apart(const Vector& box, const Vector& from, const Vector& to) {
   Vector way;
   for (std::size_t side = 0; side < 3; ++side) {
@@ -27,7 +26,7 @@ Vector apart(const Vector& box, const Vector& from, const Vector& to) {
 double squared(const Vector& way) { return way[0] * way[0] + way[1] * way[1] + way[2] * way[2]; }
 Vector vector(const Four& four) { return {four.x, four.y, four.z}; }
 
-// Of all atoms, on all ranks.
+// Positions of all atoms of all ranks.
 std::vector<Vector> all_positions(MPI_Comm comm, const Atoms& atoms) {
   int ranks, mine = static_cast<int>(3 * atoms.own);
   MPI_Comm_size(comm, &ranks);
@@ -47,7 +46,7 @@ std::size_t nearest(const Vector& box, const std::vector<Vector>& atoms, const V
 
 using Pair = std::pair<std::size_t, std::size_t>;
 
-// In the lists of all ranks, by numbers in `all`, each with how often it is there.
+// Pairs in the lists of all ranks, by index in `all`, with multiplicity.
 std::multiset<Pair> listed(MPI_Comm comm, const Liquid& liquid, const std::vector<Vector>& all) {
   const HalfList& list = liquid.list();
   const Atoms& atoms = liquid.atoms();
@@ -92,8 +91,8 @@ double energy_of(const Vector& box, const std::vector<Vector>& all, std::size_t 
 
 }  // namespace
 
-// Each side is divided once: seven ranks have a cell each along the longest one, which is less than cutoff and skin, so
-// that ghosts come from two ranks away.
+// With seven ranks along the longest side a subdomain is one cell thick, less than cutoff plus skin, so ghosts come
+// from two ranks away.
 RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
   const Crystal along_z{{4, 5, 7}}, along_x{{7, 4, 5}}, along_y{{4, 7, 5}};
   const std::vector<std::pair<int, Crystal>> shapes = {{1, along_z}, {2, along_z}, {3, along_z}, {4, along_z},
@@ -138,7 +137,8 @@ RANKED_TEST(forces_are_the_slope_of_the_energy, 1, 2, 4) {
       before[side] -= step, behind[side] += step;
       const std::size_t number = nearest(liquid.domain().box, all, at);
       const auto energy = [&](const Vector& point) { return energy_of(liquid.domain().box, all, number, point); };
-      const double force = liquid.atoms().force[i][side], jump = 0.02;  // where a pair comes within the cutoff: -0.016
+      const double force = liquid.atoms().force[i][side],
+                   jump = 0.02;  // energy of a pair at the cutoff: -0.016
       const double off = std::abs((energy(before) - energy(behind)) / (2 * step) - force);
       if (off < jump / (4 * step)) worst = std::max(worst, off / (1 + std::abs(force)));
       largest = std::max(largest, std::abs(force));
@@ -147,7 +147,7 @@ RANKED_TEST(forces_are_the_slope_of_the_energy, 1, 2, 4) {
   EXPECT(largest > 10);
 }
 
-// 12 nearest neighbours, 6, 24, 12, 24 within the cutoff: with what is known of the face-centred cubic lattice.
+// 12, 6, 24, 12 and 24 neighbours within the cutoff, as known of the face-centred cubic lattice.
 RANKED_TEST(a_crystal_begins_with_the_sums_over_its_lattice, 1, 2, 4) {
   const Crystal crystal{{4, 5, 4}};
   npb::Phases phases(Liquid::phase_names());
@@ -157,7 +157,7 @@ RANKED_TEST(a_crystal_begins_with_the_sums_over_its_lattice, 1, 2, 4) {
   const Thermodynamics found = liquid.thermodynamics(), expected = Thermodynamics::at_start(crystal);
   double energy = 0;
   const double shells[][2] = {
-      {12, 0.5}, {6, 1}, {24, 1.5}, {12, 2}};  // and 2.5 of the squared edge of a cell is beyond
+      {12, 0.5}, {6, 1}, {24, 1.5}, {12, 2}};  // the next shell, at 2.5 squared edges, is beyond the cutoff
   for (const auto& [count, square] : shells) {
     const double distance = square * Crystal::edge_of_cell() * Crystal::edge_of_cell();
     if (distance < LennardJones::cutoff * LennardJones::cutoff) energy += count / 2 * LennardJones::of(distance).first;

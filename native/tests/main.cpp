@@ -1,4 +1,4 @@
-// kiviat-tests [--list | NAME...]: the tests for the current number of ranks, or those named.
+// kiviat-tests [--list | NAME...]: runs the tests declared for the current number of ranks, or the named ones.
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ unsigned longest_test_s() {
 }
 const char* running = "";
 
-// A rank that waits for one that left would wait for ever.
+// Ends all ranks: one that waits for a failed rank would wait for ever.
 void give_up(int) {
   const char* parts[] = {"FAILED ", running, ": took too long, a rank may wait for another\n"};
   for (const char* part : parts)
@@ -30,7 +30,7 @@ void give_up(int) {
   _exit(1);
 }
 
-// Runs one test; on rank 0, whether it passed everywhere.
+// Runs one test; returns on rank 0 whether it passed on all ranks.
 bool passes(const Test& wanted, const test::World& world) {
   running = wanted.name;
   alarm(longest_test_s());

@@ -1,4 +1,4 @@
-// The cells of SP and BT: all of the cube, each once, and neighbours where sweeps look for them.
+// Cells of SP and BT: they cover the cube exactly once, and neighbours are where sweeps expect them.
 #include "bench/npb/multipartition.hpp"
 
 #include <set>

@@ -1,4 +1,4 @@
-// CG: the grid of ranks and its partners, the matrix in blocks and in slices. IS: who owns which bucket.
+// CG: the grid of ranks and its exchange partners, the matrix in blocks and slices. IS: ownership of buckets.
 #include <cmath>
 #include <map>
 
@@ -41,8 +41,8 @@ RANKED_TEST(blocks_of_a_grid_cover_the_matrix_once, 1) {
   }
 }
 
-// Two that add what they send each other keep different halves, or the same rows; and across the diagonal each has what
-// the other one wants.
+// Partners that add their parts keep different halves or the same rows; partners across the diagonal have what the
+// other needs.
 RANKED_TEST(partners_in_a_grid_fit_each_other, 1) {
   for (int ranks = 1; ranks <= 64; ranks *= 2)
     for (int rank = 0; rank < ranks; ++rank) {
@@ -74,7 +74,7 @@ RANKED_TEST(the_random_matrix_is_the_sum_that_defines_it, 1) {
     if (at.first == at.second) trace += value;
   }
   EXPECT(symmetric);
-  // Of row 0 of the definition: the seed's second number belongs to vector 0, whose weight is 1 and whose element 0 is
+  // Row 0 of the definition: the second random number belongs to vector 0, whose weight is 1 and whose element 0 is
   // 1/2.
   Lcg random(Lcg::usual_seed(), 1);
   const double value = random();
@@ -126,7 +126,7 @@ RANKED_TEST(buckets_are_shared_out_in_order, 1) {
     for (std::size_t b = 0; b < keys.size(); ++b) load[static_cast<std::size_t>(owners[b])] += keys[b];
     EXPECT(std::ranges::max(load) <= share + std::ranges::max(keys));
   }
-  // Totals that came garbled lead to no rank that does not exist, and to none twice.
+  // Corrupted totals must not lead to ranks that do not exist, or to one twice.
   const std::vector<std::int32_t> garbled = {50, 1 << 30, -(1 << 30), -100, 7};
   const std::vector<int> owners = bucket_owners(garbled, 4, 20);
   EXPECT(std::ranges::is_sorted(owners));

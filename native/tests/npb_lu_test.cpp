@@ -1,4 +1,4 @@
-// LU against its method written out with blocks of 5 x 5 for every point, on one grid that every rank has all of.
+// LU compared with a straightforward implementation with 5 x 5 blocks, in which every rank computes the whole grid.
 #include <cmath>
 #include <complex>
 #include <set>
@@ -29,7 +29,7 @@ std::array<T, 5> flux(const std::array<T, 5>& u, std::size_t axis) {
   return f;
 }
 
-// What flows by viscosity down its gradient.
+// Viscous fluxes.
 template <class T>
 std::array<T, 5> viscous(const std::array<T, 5>& u, std::size_t axis) {
   const double c = flow::k3 * flow::k4, k15 = flow::k1 * flow::k5;
@@ -41,7 +41,7 @@ std::array<T, 5> viscous(const std::array<T, 5>& u, std::size_t axis) {
   return f;
 }
 
-// Derivatives by imaginary steps, which lose no digits.
+// Derivatives by the complex-step method, which is exact to rounding.
 template <class Function>
 Matrix derivative(const Vector5& u, Function function) {
   Matrix d;
@@ -60,7 +60,7 @@ Matrix viscous_matrix(const Vector5& u, std::size_t axis) {
   return derivative(u, [axis](const auto& v) { return viscous(v, axis); });
 }
 
-// Gaussian elimination.
+// Solves a x = b by Gaussian elimination.
 Vector5 solution(Matrix a, Vector5 b) {
   for (std::size_t p = 0; p < 5; ++p)
     for (std::size_t row = p + 1; row < 5; ++row) {
@@ -177,7 +177,7 @@ class Plain {
     }
     return d;
   }
-  // omega times what the neighbour on that side does by its v.
+  // Subtracts omega times the neighbour's block times its v.
   void take(Vector5& right, double omega, std::size_t axis, std::int64_t side, std::vector<Vector5>& v, std::int64_t i,
             std::int64_t j, std::int64_t k) {
     const Vector5 &state = beside(u_, axis, side, i, j, k), &change = beside(v, axis, side, i, j, k);
@@ -195,7 +195,7 @@ class Plain {
   std::vector<Vector5> u_, r_, forcing_;
 };
 
-// Ours, with its memory.
+// The solver under test with its memory.
 struct Ours {
   Ours(std::int64_t n, double step, const World& world)
       : part(ssor::Part::of(n, world.size, world.rank)),
@@ -219,7 +219,7 @@ double difference(const Vector5& a, const Vector5& b) {
 
 }  // namespace
 
-// Each iteration's residual, on every part of the grid.
+// Residuals of each iteration must agree, for all distributions.
 RANKED_TEST(lu_relaxes_as_its_method_written_out_does, 1, 2, 4) {
   for (const std::int64_t n : {6, 7, 9}) {
     Ours ours(n, 0.5, world);
@@ -232,7 +232,7 @@ RANKED_TEST(lu_relaxes_as_its_method_written_out_does, 1, 2, 4) {
       plain.iterate();
       EXPECT(difference(ours.solver.residual(), plain.residual()) < 1e-10);
     }
-    // Several at once are the same, and the start is always the same.
+    // Several iterations at once give the same, and start() always the same state.
     ours.solver.start();
     ours.solver.iterate(3);
     EXPECT(difference(ours.solver.residual(), plain.residual()) < 1e-10);
@@ -285,7 +285,7 @@ RANKED_TEST(points_of_diagonals_lie_apart, 1) {
         const Range js = shape.computed(s);
         computed += js.size();
         EXPECT((shape.origin(s) + js.begin) % Diagonals::group == 0);
-        // What is computed beyond the end of a diagonal is no other point.
+        // Elements beyond the end of a diagonal must not overlap other points.
         for (std::int64_t j = js.end; (j - js.begin) % Diagonals::group != 0; ++j)
           if (s - j < -2 || j > ny + 1) EXPECT(taken.count(shape.origin(s) + j) == 0);
       }

@@ -1,4 +1,5 @@
-// Who sends how much to whom: pairings, dense phases, grids; and what really leaves, counted at MPI's door.
+// Senders, receivers and sizes of messages: pairings, dense phases, grids; and the messages actually sent, counted by
+// wrapped MPI calls.
 #include <functional>
 #include <map>
 #include <numeric>
@@ -18,8 +19,8 @@ namespace {
 
 using PatternOf = std::function<Pattern(int rank)>;
 
-// Whether messages of all ranks fit together: what a rank sends with index i its receiver expects with index i, and
-// there are as many as the pattern says.
+// Returns whether the messages of all ranks match: message i of a rank is expected by its receiver as message i, and
+// their number is that of the pattern.
 bool consistent(int ranks, const PatternOf& of) {
   std::vector<Pattern> all;
   std::int64_t messages = 0;
@@ -35,7 +36,7 @@ bool consistent(int ranks, const PatternOf& of) {
   return messages == all[0].total;
 }
 
-// Pairs (lower, higher) of one step of a phase, each once; empty if partners do not agree.
+// Pairs (lower, higher) of one step of a phase; empty if partners do not agree.
 std::vector<std::pair<int, int>> pairs_of(int ranks, std::size_t step, const std::function<Phase(int rank)>& of) {
   std::vector<std::pair<int, int>> pairs;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -109,7 +110,7 @@ RANKED_TEST(grids_have_two_neighbours_along_each_dimension, 1) {
     std::iota(along.begin(), along.end(), 0);
     EXPECT(consistent(ranks, [&](int rank) { return grid_pattern("", dims, along, rank); }));
     EXPECT(grid_pattern("", dims, along, 0).total == ranks * messages_of_a_rank);
-    // Neighbours differ by one, modulo its length, in one coordinate.
+    // Neighbours differ by one, modulo the dimension, in one coordinate.
     const auto coordinates = [&](int rank) {
       std::vector<int> at(dims.size());
       for (std::size_t d = dims.size(); d-- > 0; rank /= dims[d]) at[d] = rank % dims[d];
@@ -130,7 +131,7 @@ RANKED_TEST(grids_have_two_neighbours_along_each_dimension, 1) {
   }
 }
 
-// A grid of 33 or 31 ranks would be a line of planes or of ranks: the program of b_eff leaves ranks out instead.
+// Grids of 33 or 31 ranks would degenerate to few planes or a line: b_eff's program leaves ranks out instead.
 RANKED_TEST(grids_leave_out_ranks_that_would_make_them_flat, 1) {
   EXPECT((grid_dims(8, 3) == std::vector<int>{2, 2, 2}));
   EXPECT((grid_dims(6, 3) == std::vector<int>{3, 2, 1}));
@@ -152,7 +153,7 @@ RANKED_TEST(total_exchange_sends_to_everyone_once, 1) {
   }
 }
 
-// What dense_pairwise says of its matching.
+// Properties of the matchings of dense_pairwise.
 RANKED_TEST(pairwise_phases_keep_their_distance_and_their_partners_apart, 1) {
   for (int ranks = 2; ranks <= 65; ++ranks) {
     for (int distance = 1; 2 * distance <= ranks; ++distance) {
@@ -175,10 +176,10 @@ RANKED_TEST(pairwise_phases_keep_their_distance_and_their_partners_apart, 1) {
         if (2 * distance == ranks) break;
       }
       EXPECT(right);
-      // Both phases of a distance together: all pairs at that distance, once where none is left alone.
+      // Over both phases of a distance, all pairs at that distance meet, exactly once if no rank stays alone.
       EXPECT(met.size() == static_cast<std::size_t>(2 * distance == ranks ? ranks / 2 : ranks));
       if (length % 2 == 0) EXPECT(std::ranges::all_of(met, [](const auto& pair) { return pair.second == 1; }));
-      // Two ranks of each odd cycle have half a phase off, not the same in both phases.
+      // In each phase two ranks of each odd cycle are idle for half of it, different ones in the second phase.
       for (const auto& idle : alone) EXPECT(static_cast<int>(idle.size()) == (length % 2 == 0 ? 0 : 2 * cycles));
       if (length % 2 == 1) EXPECT((alone.front() != alone.back()) == true);
     }

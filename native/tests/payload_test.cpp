@@ -88,7 +88,7 @@ RANKED_TEST(sums_are_exact_and_every_one_is_checked, 1, 2, 4) {
 }
 
 RANKED_TEST(a_missing_addend_is_seen, 1) {
-  // What one rank contributes must not be all zeros by chance for the seeds in use.
+  // The contribution of a rank must not be all zeros for any seed in use.
   for (std::uint64_t seed = 1; seed < 200; ++seed) {
     std::vector<float> in(16), sum(16);
     for (int rank = 0; rank < 3; ++rank) {  // of four

@@ -1,4 +1,4 @@
-// What machines count in the phases of a program, with counters that are made up and a clock that the test turns.
+// Counters by phase of a program, with fabricated counters and a clock that the test advances.
 #include "prof/phases.hpp"
 
 #include "helpers.hpp"
@@ -19,7 +19,7 @@ struct TurnedClock {
   static void turn(double seconds) { virtual_mpi().clock_s += seconds; }
 };
 
-// A thousand instructions a second while it is enabled.
+// Counts a thousand instructions per second while enabled.
 class Fake final : public CounterSource {
  public:
   bool any() const override { return true; }
@@ -54,7 +54,7 @@ RANKED_TEST(phases_have_counters_and_energy_of_their_own, 1) {
   prof::Phases phases(std::make_unique<Fake>(), reader(50));
   phases.enter(1), time.turn(2);
   phases.enter(7), time.turn(4);
-  phases.enter(0), time.turn(100);  // MPI_Pcontrol(0): nobody counts
+  phases.enter(0), time.turn(100);  // MPI_Pcontrol(0): nothing is counted
   phases.enter(1), time.turn(3);
   phases.enter(0);
   EXPECT(phases.json() ==

@@ -1,4 +1,4 @@
-// PTRANS: transposes in parts, and across grids of ranks against what they are by definition.
+// PTRANS: local transposition, and transposition across grids of ranks compared with the definition.
 #include <vector>
 
 #include "bench/hpcc/transposition.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 double a_at(std::int64_t row, std::int64_t column) { return static_cast<double>(1000 * row + column); }
 
-// How many elements of C + A^T are wrong on this rank.
+// Number of wrong elements of C + A^T on this rank.
 std::int64_t wrong_elements(const BlockMatrix& matrix, MPI_Comm comm, std::int64_t buffer_bytes) {
   Transposition transposition(comm, matrix, buffer_bytes);
   const std::size_t elements = static_cast<std::size_t>(matrix.elements());
@@ -27,7 +27,7 @@ std::int64_t wrong_elements(const BlockMatrix& matrix, MPI_Comm comm, std::int64
   for (std::int64_t j = 0; j < columns.size(); ++j)
     for (std::int64_t i = 0; i < rows.size(); ++i, ++seen)
       wrong += c[at(i, j)] != 0.5 + 2 * a_at(columns.global(j), rows.global(i));
-  // What lies between the columns stays as it was.
+  // The padding between columns must not change.
   return wrong + std::ranges::count(c, -7.0) - (matrix.elements() - seen);
 }
 
@@ -65,8 +65,7 @@ RANKED_TEST(matrices_are_transposed_across_every_grid, 1, 2, 4) {
   }
 }
 
-// What one rank sends is what the other expects, on grids of more ranks than there are here; and all of the matrix
-// moves.
+// On grids with more ranks than the launch: sent and expected elements match, and the whole matrix moves.
 RANKED_TEST(all_elements_move_once_on_large_grids, 1) {
   for (const GridShape grid : {GridShape{3, 4}, GridShape{4, 6}, GridShape{6, 4}, GridShape{5, 5}, GridShape{2, 9}}) {
     const int ranks = grid.rows * grid.columns;

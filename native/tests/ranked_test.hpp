@@ -1,4 +1,4 @@
-// Tests that say where they stand under how many ranks they run:
+// Tests that declare the numbers of ranks they run with:
 //
 //     RANKED_TEST(sum_of_ranks, 1, 2, 4) {
 //       int sum = 0;
@@ -6,7 +6,7 @@
 //       EXPECT(sum == world.size * (world.size - 1) / 2);
 //     }
 //
-// A failed EXPECT goes on to the next one, so that no rank leaves the others waiting.
+// A failed EXPECT does not end the test, so that no rank leaves the others waiting.
 #pragma once
 
 #include <mpi.h>
@@ -37,7 +37,7 @@ struct Register {
   explicit Register(Test test) { tests().push_back(std::move(test)); }
 };
 
-// What happened on this rank in the test that runs.
+// Failures and number of checks of the current test on this rank.
 struct Tally {
   int rank = 0;
   long checks = 0;
@@ -65,7 +65,7 @@ struct Checked {
   std::string values;
 };
 
-// `Decompose() << a == b` keeps both sides, so that a failure can show them.
+// `Decompose() << a == b` captures both operands, so that failures can show them.
 template <class T>
 struct Left {
   const T& value;

@@ -1,4 +1,4 @@
-// Rings against a second, literal reading of b_eff's definition, for every number of ranks up to 520.
+// Ring patterns compared with a literal implementation of b_eff's definition, for up to 520 ranks.
 #include "bench/pattern/rings.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ int rings_by_trial(int ranks, int target) {
   return std::max(1, rings);
 }
 
-// The ring of every rank, handed out rank by rank.
+// Ring of each rank, assigned rank by rank.
 std::vector<int> ring_of_each_rank(int ranks, int target) {
   const int rings = rings_by_trial(ranks, target), base = ranks / rings, larger = ranks % rings;
   std::vector<int> ring_of;
@@ -64,7 +64,7 @@ RANKED_TEST(rings_of_every_number_of_ranks, 1) {
     for (const int target : ring_targets(ranks)) {
       ++cases;
       const std::vector<int> ring_of = ring_of_each_rank(ranks, target), sizes = ring_sizes(ranks, target);
-      // Every rank in exactly one ring, and rings as large as they say.
+      // Every rank is in exactly one ring, and rings have the sizes stated.
       bool same = static_cast<int>(ring_of.size()) == ranks && static_cast<int>(sizes.size()) == ring_of.back() + 1;
       for (std::size_t ring = 0; ring < sizes.size(); ++ring)
         same = same && sizes[ring] == std::ranges::count(ring_of, static_cast<int>(ring));
@@ -72,7 +72,7 @@ RANKED_TEST(rings_of_every_number_of_ranks, 1) {
 
       std::int64_t messages = 0;
       for (int rank = 0; rank < ranks; ++rank) {
-        // The next and the previous rank of the same ring, round the corner.
+        // Next and previous rank of the same ring, periodic.
         const int ring = ring_of[rank];
         int right = rank + 1, left = rank - 1;
         if (right == ranks || ring_of[right] != ring)
@@ -97,7 +97,7 @@ RANKED_TEST(orders_of_every_number_of_ranks, 1) {
     const std::vector<int> random = random_order(ranks, 17), worst = worst_order(ranks);
     no_permutation += !is_permutation_of_ranks(random, ranks) + !is_permutation_of_ranks(worst, ranks);
     not_repeatable += random != random_order(ranks, 17);
-    // The first step is the longest there is, each one after it is one less and goes back.
+    // The first step is the longest possible; each following one is one shorter and goes in the other direction.
     for (int i = 0; i + 1 < ranks; ++i)
       not_far += worst[i + 1] - worst[i] != (i % 2 == 0 ? ranks - 1 - i : i + 1 - ranks);
   }

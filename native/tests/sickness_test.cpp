@@ -1,4 +1,4 @@
-// Who is found slow where it is known who is: fabricated times, over many seeds.
+// Detection of slow ranks and links in fabricated times with known ones, over many seeds.
 #include "bench/pattern/sickness.hpp"
 
 #include <map>
@@ -11,13 +11,14 @@ using namespace kiviat::test;
 
 namespace {
 
-// A machine of `per_node` ranks on each node; some of its ranks and links are slower by a factor.
+// A machine with `per_node` ranks on each node, some of whose ranks and links are slower by a factor.
 struct Machine {
   int ranks;
   std::map<int, double> slow_ranks = {};
   std::map<std::pair<int, int>, double> slow_links = {};
   int per_node = 1;
-  bool slower_one_decides = false;  // of two slow ranks, as with bandwidth; else both add, as with overhead
+  bool slower_one_decides =
+      false;  // of two slow ranks the slower one determines the time (bandwidth); else their effects add (overhead)
   unsigned long long random = 1;
 
   double uniform() { return static_cast<double>(next_random(random) >> 11) * 0x1p-53; }
@@ -26,7 +27,7 @@ struct Machine {
     const auto found = slow_ranks.find(rank);
     return found == slow_ranks.end() ? 1 : found->second;
   }
-  // Noise of about 10 %; and one time in twenty is up to five times as long, as where another program gets in the way.
+  // Noise of about 10 %; one time in twenty is up to five times as long, as if disturbed by another program.
   double seconds(int a, int b) {
     const double noise = 0.1 * (uniform() + uniform() + uniform() + uniform() - 2) / std::sqrt(4.0 / 12);
     const double burst = uniform() < 0.05 ? 1 + 4 * uniform() : 1;
@@ -37,7 +38,7 @@ struct Machine {
 };
 
 struct Found {
-  std::map<int, double> ranks;  // and how much slower
+  std::map<int, double> ranks;  // slow ranks with their factors
   std::map<std::pair<int, int>, double> links;
 };
 
@@ -100,7 +101,7 @@ RANKED_TEST(a_healthy_machine_is_called_healthy, 1) {
       const Found found = examine(machine, seed);
       wrong += !found.ranks.empty() + !found.links.empty();
     }
-    EXPECT(wrong <= seeds / 100);  // what a confidence of 99 % allows
+    EXPECT(wrong <= seeds / 100);  // as a confidence of 99 % allows
   }
 }
 
@@ -143,7 +144,7 @@ RANKED_TEST(a_slow_link_is_found_alone, 1) {
   }
 }
 
-// One in twenty ranks is sick, and a link as well: partners of sick ranks stay unsuspected.
+// One in twenty ranks and one link are slow; healthy partners of slow ranks must not be named.
 RANKED_TEST(many_slow_ranks_and_a_link_are_found_together, 1) {
   for (const bool decides : {false, true}) {
     int right = 0;
@@ -166,7 +167,7 @@ RANKED_TEST(many_slow_ranks_and_a_link_are_found_together, 1) {
   }
 }
 
-// Slower by less than the rules ask for is no sickness, though it is certain.
+// A rank that is slower by less than the required factor is not named, even if the difference is significant.
 RANKED_TEST(a_little_slower_is_not_sick, 1) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Machine machine{64, {{7, 1.08}}};
@@ -205,7 +206,7 @@ RANKED_TEST(sick_schedules_do_not_repeat_pairs, 1) {
 RANKED_TEST(screening_rounds_have_every_suspect_and_nobody_twice, 1) {
   const std::vector<Link> links = {{0, 1, true}, {0, 2, true}, {1, 2, true}, {3, 8, true}};
   const auto rounds = screening_rounds(9, links, 1);
-  EXPECT(rounds.size() == 3);  // three of them share ranks
+  EXPECT(rounds.size() == 3);  // three of the links share ranks
   std::map<std::pair<int, int>, int> met;
   for (const auto& partners : rounds) {
     int alone = 0;

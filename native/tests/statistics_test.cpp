@@ -33,7 +33,7 @@ RANKED_TEST(median_interval_covers_95_percent, 1) {
     const int low = static_cast<int>(interval->low);
     EXPECT(interval->high == n - 1 - low);
     EXPECT(coverage(low, n) >= 0.949);
-    EXPECT(coverage(low + 2, n) < 0.95);  // not wider than it has to be
+    EXPECT(coverage(low + 2, n) < 0.95);  // not wider than necessary
   }
 }
 
@@ -74,12 +74,12 @@ RANKED_TEST(reservoir_keeps_the_order_until_full, 1) {
   for (const double value : {-3., -1., -2.}) reservoir.add(value);
   EXPECT(std::ranges::equal(reservoir.kept(), std::vector<double>{-3, -1, -2}));
   EXPECT(reservoir.min() == -3);
-  EXPECT(reservoir.max() == -1);  // not 0, which was never there
+  EXPECT(reservoir.max() == -1);  // not 0, which was never added
 }
 
 RANKED_TEST(reservoir_is_uniform, 1) {
-  // Values 0 … 99,999 in order; the 20,000 kept must come from each tenth alike. The standard deviation
-  // of a tenth's count is 38: 5 of them.
+  // Values 0 … 99,999 in order: each tenth must be equally represented among the 20,000 kept. The standard deviation of
+  // a tenth's count is 38: the tolerance is 5 of them.
   constexpr int values = 100'000, kept = 20'000;
   Reservoir reservoir(kept);
   for (int i = 0; i < values; ++i) reservoir.add(i);

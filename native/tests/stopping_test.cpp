@@ -23,15 +23,14 @@ std::string reason(std::size_t samples, double spread, double elapsed_s, const L
 RANKED_TEST(stops_at_the_target, 1) {
   EXPECT(reason(16, 0.01, 0) == "target");
   EXPECT(reason(15, 0.01, 0) == "goes on");  // fewer than min_samples
-  EXPECT(reason(16, 1, 0) == "goes on");     // too far apart
-  // Of 64 values spread evenly over s the interval of the median reaches about s * 0.98 / 8 to each side.
+  EXPECT(reason(16, 1, 0) == "goes on");     // interval too wide
+  // For 64 values spread evenly over s the interval of the median extends about s * 0.98 / 8 to each side.
   EXPECT(reason(64, 0.14, 0) == "target");
   EXPECT(reason(64, 0.20, 0) == "goes on");
 }
 
 RANKED_TEST(both_sides_of_the_interval_count, 1) {
-  // Half of the values agree to the last digit, the other half are far above: the median's interval is
-  // wide on one side only.
+  // Half of the values are equal, the other half far above: the interval of the median is wide on one side only.
   std::vector<double> values(20, 1.0);
   for (int i = 0; i < 9; ++i) values[i] = 2;
   EXPECT(!stop_reason(limits, values, 0));
@@ -45,20 +44,21 @@ RANKED_TEST(stops_at_the_budget_and_at_enough_samples, 1) {
   EXPECT(reason(0, 1, 1.0) == "budget");
   EXPECT(reason(99, 5, 0) == "goes on");
   EXPECT(reason(100, 5, 0) == "samples");
-  EXPECT(reason(100, 0.001, 2) == "target");  // the best of the reasons
+  EXPECT(reason(100, 0.001, 2) == "target");  // "target" takes precedence
 }
 
 RANKED_TEST(blocks_stay_within_bounds, 1) {
   EXPECT(next_block(limits, 0, 1e-6, 0) == 16);  // min_samples first
   EXPECT(next_block(limits, 10, 1e-6, 0) == 6);
-  EXPECT(next_block(limits, 40, 1e-6, 0) == 20);  // then half of what there is
+  EXPECT(next_block(limits, 40, 1e-6, 0) == 20);  // then half of the number taken
   EXPECT(next_block(limits, 90, 1e-6, 0) == 10);  // never past max_samples
   EXPECT(next_block(limits, 100, 1e-6, 0) == 1);
-  EXPECT(next_block({.min_samples = 1'000'000, .max_samples = 1'000'000}, 0, 1e-9, 0) == 4096);  // what a rank holds
+  EXPECT(next_block({.min_samples = 1'000'000, .max_samples = 1'000'000}, 0, 1e-9, 0) ==
+         4096);                                   // limit of a rank's memory for samples
   EXPECT(next_block(limits, 0, 10, 0) == 1);      // a sample longer than the budget: one at a time
-  EXPECT(next_block(limits, 0, 0.25, 0.5) == 3);  // what the rest of the budget can pay for, and one
+  EXPECT(next_block(limits, 0, 0.25, 0.5) == 3);  // as many as the rest of the budget allows, and one more
   EXPECT(next_block(limits, 0, 1e-6, 5) >= 1);    // past the budget
-  EXPECT(next_block(limits, 0, 0, 0) == 16);      // no idea of the time yet
+  EXPECT(next_block(limits, 0, 0, 0) == 16);      // time per sample unknown
   EXPECT(next_block(limits, 0, 1e-300, 0) == 16);
   EXPECT(next_block(limits, 0, std::numeric_limits<double>::infinity(), 0) == 1);
 }

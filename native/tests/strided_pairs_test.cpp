@@ -1,4 +1,4 @@
-// Which pairs play ping-pong.
+// Choice of pairs for pair_pingpong.
 #include "bench/hpcc/strided_pairs.hpp"
 
 #include <algorithm>

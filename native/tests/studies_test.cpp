@@ -1,4 +1,4 @@
-// Studies of four ranks in a fabricated network, where all figures are known.
+// Studies on four ranks with a fabricated network, so that all figures are known.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,7 +15,7 @@ namespace {
 using Words = std::map<std::string, std::string, std::less<>>;
 using Network = std::function<double(int me, int other, int bytes)>;
 
-// The result of a benchmark in a network; figures are on rank 0.
+// Result of a benchmark with this network; complete on rank 0.
 Result in_network(const World& world, const Network& network, const char* benchmark, const Words& words) {
   Session session(world.comm);
   virtual_mpi() = {.seconds = network};
@@ -73,7 +73,7 @@ RANKED_TEST(the_slow_rank_and_the_slow_link_are_named, 4) {
 }
 
 RANKED_TEST(the_matrix_has_every_pair_at_its_place, 4) {
-  // Every pair has a time of its own, 12 ms for 1-2.
+  // Every pair has a different time: 12 ms between ranks 1 and 2, and so on.
   const Network network = [](int me, int other, int) {
     return 1e-3 * (10 * std::min(me, other) + std::max(me, other));
   };
@@ -91,7 +91,7 @@ RANKED_TEST(the_matrix_has_every_pair_at_its_place, 4) {
         EXPECT(near(bandwidth.at({i, j}), 1000 / expected_s));
       }
     }
-    EXPECT(near(figure(result, "latency_min"), 1e-3));       // 0-1
+    EXPECT(near(figure(result, "latency_min"), 1e-3));       // pair 0-1
     EXPECT(near(figure(result, "latency_median"), 7.5e-3));  // of 1, 2, 3, 12, 13, 23 ms
     EXPECT(near(figure(result, "bandwidth_min"), 1000 / 23e-3));
   }
@@ -140,7 +140,7 @@ RANKED_TEST(dense_phases_have_the_bandwidth_of_their_distance, 4) {
     EXPECT(near(figure(*result, "bandwidth_max"), 1e6));
     EXPECT(near(figure(*result, "middle_to_first"), 0.25));
   }
-  // Pairs 0-2, then 0-2 and 1-3 at once: as quick per process, twice as much in all.
+  // Pair 0-2, then 0-2 and 1-3 at once: equal per process, twice as much in total.
   Table all = table(cumulative, "total_bandwidth");
   EXPECT(all.values.size() == 2);
   EXPECT(near(all.at({0}), 2000 / 4e-3));
@@ -151,7 +151,7 @@ RANKED_TEST(dense_phases_have_the_bandwidth_of_their_distance, 4) {
     EXPECT((near(value, 1e6) || near(value, 0.25e6)) == true);
 }
 
-// With three ranks each phase has two halves, in each of which one rank stays alone.
+// With three ranks each phase has two halves, and in each half another rank is idle.
 RANKED_TEST(halves_follow_each_other, 4) {
   const Network network = [](int, int, int) { return 1e-3; };
   const Result result =
@@ -187,7 +187,7 @@ RANKED_TEST(streams_count_both_ways, 4) {
   EXPECT(near(figure(halves, "bandwidth"), 3e6));
   EXPECT(near(figure(halves, "bandwidth_per_process"), 0.75e6));
   EXPECT(table(halves, "bandwidth").values.size() == 10);
-  // Rank 0 is in one pair, whichever: each half has one quick pair and a slow one.
+  // Rank 0 is in one of two pairs: each random half contains a fast and a slow pair.
   EXPECT(near(figure(halves, "random_bandwidth_min"), 3e6));
   EXPECT(near(figure(halves, "random_bandwidth_max"), 3e6));
 }

@@ -15,7 +15,7 @@ RANKED_TEST(a_team_does_each_task_once_on_each_thread, 1) {
     std::vector<std::thread::id> where(threads);
     for (int task = 1; task <= 200; ++task) {
       team([&](int thread) { ++done[thread], where[thread] = std::this_thread::get_id(); });
-      // All are done: what they wrote can be read here without any further care.
+      // The call has synchronised all threads: their results can be read without further synchronisation.
       for (const int each : done) EXPECT(each == task);
     }
     EXPECT(where[0] == std::this_thread::get_id());
@@ -24,7 +24,7 @@ RANKED_TEST(a_team_does_each_task_once_on_each_thread, 1) {
 }
 
 RANKED_TEST(a_team_works_at_the_same_time, 1) {
-  // Each thread waits for the others: one after the other, they would wait for ever.
+  // Threads wait for each other: executed one after the other, they would deadlock.
   constexpr int threads = 4;
   Team team(threads);
   std::atomic<int> here = 0;

@@ -1,4 +1,4 @@
-// The sampler from end to end, with operations whose cost and faults are known.
+// The samplers from end to end, with operations of known cost and known faults.
 #include "measure/trial.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Benchmark fabricated(Traits traits = {}) {
   return {"fabricated", "tests/fabricated", nullptr, std::move(traits)};
 }
 
-// Runs `body` as a benchmark would run; the message of what it threw is the reason.
+// Runs `body` as a benchmark; the message of an exception becomes the reason.
 Result run_trial(Session& session, const Words& words, const std::function<void(Trial&)>& body,
                  const Traits& traits = {.sampling = Sampling::per_call}) {
   const Case spec{"fabricated/case", "fabricated", words};
@@ -51,7 +51,7 @@ Summary of(const Result& result, const char* metric) {
   return found ? result.summary(*found) : Summary{};
 }
 
-// Each rank sends its payload to the next; what a correct benchmark looks like.
+// A correct benchmark: each rank sends its payload to the next.
 struct Ring {
   explicit Ring(Trial& t)
       : trial(t),
@@ -88,8 +88,8 @@ RANKED_TEST(too_few_ranks_skip_on_all_ranks_alike, 1, 2) {
 }
 
 RANKED_TEST(a_single_rank_skips_what_needs_more, 1) {
-  // The story: for benchmarks of pairs a single rank was rounded down to none, and the reason was
-  // "ranks and distance must be at least 1".
+  // The story: for benchmarks of pairs a single rank was rounded down to 0 ranks, and the reason named ranks and
+  // distance instead of the number of ranks needed.
   Session session(world.comm);
   for (const Benchmark& benchmark : benchmarks()) {
     if (benchmark.traits.ranks.allows(1)) continue;
@@ -119,7 +119,7 @@ RANKED_TEST(what_makes_no_sense_fails_on_all_ranks_alike, 2) {
   EXPECT(contains(reason("allreduce", {{"sync", "luck"}}), "window or barrier"));
   EXPECT(contains(reason("pingpong", {{"ranks", "0"}}), "at least 1"));
   EXPECT(contains(reason("pingpong", {{"ranks", "2"}, {"group", "3"}}), "group=3 does not divide 2 ranks"));
-  // 2 ranks, if cut off at 32 bits.
+  // 4294967298 truncated to 32 bits would be 2.
   EXPECT(contains(reason("pingpong", {{"ranks", "4294967298"}}), "give at most 2147483647"));
   EXPECT(contains(reason("pingpong", {{"group", "4294967298"}}), "does not divide"));
   for (const char* benchmark : {"pingpong", "allreduce", "iallreduce"}) {
@@ -246,7 +246,7 @@ RANKED_TEST(what_goes_wrong_after_the_first_check_is_found_by_the_second, 2) {
     Ring ring(t);
     int calls = 0;
     t.batched([&](std::int64_t call) {
-      if (++calls < 10) ring(call);  // no message is sent after a while
+      if (++calls < 10) ring(call);  // from the tenth call on no message is sent
     });
   });
   EXPECT(result.check == "failed");
@@ -316,8 +316,8 @@ RANKED_TEST(batches_outlast_the_clock, 1, 2) {
 }
 
 RANKED_TEST(one_slow_call_does_not_shorten_the_batches, 1) {
-  // The story: a rank that lost its processor while the batch length was sought made a batch of a
-  // few calls look long enough, and then the clock cost more than what it timed.
+  // The story: a rank that was preempted while the batch length was determined made a batch of a few calls look long
+  // enough; then reading the clock took longer than what it timed.
   Session session(world.comm);
   int calls = 0;
   const Result result = run_trial(session, {}, [&](Trial& t) {
@@ -348,8 +348,8 @@ RANKED_TEST(fixed_mode_makes_the_calls_it_was_told, 1, 2, 4) {
   };
 
   Result result = run(words, [&](Trial& t) { t.per_call(count); });
-  EXPECT(calls == 5 + 1 + 37);  // one, untimed, warms up again what bookkeeping left cold
-  EXPECT(highest == 41);        // calls are numbered throughout, so that roots rotate
+  EXPECT(calls == 5 + 1 + 37);  // one untimed call warms caches after the bookkeeping
+  EXPECT(highest == 41);        // calls are numbered consecutively, so that roots rotate
   EXPECT(result.sync == "barrier");
   EXPECT(stopped_by(result) == "fixed");
   if (world.rank == 0) EXPECT(of(result, "time").count == 37);
@@ -370,7 +370,7 @@ RANKED_TEST(fixed_mode_makes_the_calls_it_was_told, 1, 2, 4) {
   EXPECT(result.mode == "pallas2");
   if (world.rank == 0) EXPECT(of(result, "time").count == 1);
 
-  // With payload, one call more before and after for the check.
+  // With payload there is one more call before and after, for the check.
   run(words, [&](Trial& t) {
     Ring ring(t);
     t.per_call([&, ring](std::int64_t call) mutable { ring(call), count(call); });
@@ -401,7 +401,7 @@ RANKED_TEST(adaptive_mode_says_why_it_stopped, 1, 2) {
   Session session(world.comm);
   const auto stop = [&](Words words, double seconds) {
     words.try_emplace("sync", "barrier");
-    // Calls of two lengths, so that the interval of the median has some width.
+    // Calls of two durations, so that the interval of the median has a width.
     return run_trial(session, words,
                      [&](Trial& t) { t.per_call([&](std::int64_t i) { spin(seconds * (1 + 0.3 * (i % 2))); }); });
   };
@@ -413,7 +413,7 @@ RANKED_TEST(adaptive_mode_says_why_it_stopped, 1, 2) {
   if (world.rank == 0) EXPECT(stopped_by(result) == "samples");
   if (world.rank == 0) EXPECT(of(result, "time").count == 50);
 
-  // Even a target of 0 is met now and then, by equal samples in the middle: too few samples are not.
+  // Even a target of 0 can be met, by equal samples in the middle, but min_samples always holds.
   result = stop({{"min_samples", "100000000"}, {"max_samples", "100000000"}, {"budget_s", "0.05"}}, 10e-6);
   if (world.rank == 0) EXPECT(stopped_by(result) == "budget");
   EXPECT(result.elapsed_s >= 0.05);
@@ -453,7 +453,8 @@ RANKED_TEST(calls_start_in_windows_where_ranks_have_processors, 2) {
     EXPECT(session.size > 1);
     return;
   }
-  // On a busy machine ranks miss windows, and a barrier may be right: it is not right every time.
+  // On a busy machine ranks may miss windows, and falling back to barriers is right; so one good attempt of several
+  // suffices.
   Result result;
   int good = 0;
   for (int attempt = 0; attempt < 30 && !good; ++attempt) {
@@ -496,7 +497,7 @@ RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
   const auto run = [&](double later_s) {
     int calls = 0;
     return run_trial(session, {{"budget_s", "10"}, {"target", "0"}, {"max_samples", "40"}}, [&](Trial& t) {
-      // Only the first calls, of which the window's length is made, are quick.
+      // Only the first calls, which determine the window's length, are quick.
       const double begun = clock::now();
       t.per_call([&, begun](std::int64_t) { spin(++calls < 4 || clock::now() - begun < 1e-3 ? 20e-6 : later_s); });
     });
@@ -526,7 +527,7 @@ RANKED_TEST(communication_in_the_caller_hides_nothing, 1, 2) {
       session, {{"budget_s", "0.1"}},
       [&](Trial& t) {
         t.overlapped([&](std::int64_t) {
-          spin(100e-6);  // all of the work is done in the call that should only start it
+          spin(100e-6);  // the start of the operation does all the work instead of beginning it
           MPI_Request request = MPI_REQUEST_NULL;
           return request;
         });

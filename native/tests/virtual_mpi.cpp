@@ -32,8 +32,8 @@ double seconds(int other, int bytes, MPI_Datatype type, MPI_Comm comm) {
 
 extern "C" {
 
-// With the linker's --wrap, what calls kiviat::clock::now() from elsewhere than platform/native/clock.cpp calls the
-// second of these.
+// The linker's --wrap redirects calls of kiviat::clock::now() outside platform/native/clock.cpp to the second of these
+// functions.
 double __real__ZN6kiviat5clock3nowEv();
 double __wrap__ZN6kiviat5clock3nowEv() {
   return virtual_mpi().seconds ? virtual_mpi().clock_s : __real__ZN6kiviat5clock3nowEv();

@@ -1,5 +1,4 @@
-// MPI as the benchmarks see it, with two things between: what is sent is counted, and time can be that of a
-// fabricated network instead of the machine's.
+// Wrapped MPI for tests: counts what is sent, and can replace real time by that of a fabricated network.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +8,13 @@ namespace kiviat::test {
 
 struct VirtualMpi {
   std::int64_t messages = 0, bytes = 0;  // sent by this rank in MPI_Sendrecv, MPI_Isend and MPI_Alltoallv
-  // Seconds of a message of MPI_BYTE between two ranks. Where it is given, kiviat::clock::now() counts these alone:
-  // each rank's own messages, in MPI_Send, MPI_Recv and MPI_Sendrecv.
+  // Time in seconds of a message of MPI_BYTE between two ranks. If set, kiviat::clock::now() advances only by these
+  // times, for each rank's own messages in MPI_Send, MPI_Recv and MPI_Sendrecv.
   std::function<double(int me, int other, int bytes)> seconds = nullptr;
   double clock_s = 0;
 };
 
-// Of this rank; tests set it back.
+// State of this rank; tests must reset it.
 VirtualMpi& virtual_mpi();
 
 }  // namespace kiviat::test

@@ -1,4 +1,4 @@
-// A BLAS whose products are wrong in one element: the benchmarks' checks must name it.
+// A BLAS whose products have one wrong element: the checks of benchmarks must detect it and name the library.
 #include <cstddef>
 
 extern "C" {

@@ -709,7 +709,7 @@ def _model(command: argparse.ArgumentParser) -> None:
         "  kiviat model list                          names of the modelled machines\n"
         "  kiviat model show altix-bx2                the numbers of one, with their sources\n"
         "  kiviat model fit last -o mine.toml         a model of this machine, from a run\n"
-        "  kiviat run --on simulated:mine.toml b_eff  simulate it\n",
+        "  kiviat run --on simulated:./mine.toml b_eff  simulate it\n",
         "A model is a TOML file that describes nodes, network and processors of a machine for simulation.\n"
         "Actions have help of their own: kiviat model fit --help.",
     )
