@@ -12,7 +12,7 @@ namespace {
 
 double micro(std::optional<double> seconds) { return seconds ? *seconds * 1e6 : NAN; }
 
-// Prints a heading whenever another benchmark begins, and failures the same way everywhere.
+// Prints a heading when the benchmark changes; reports failures in the same way in all formats.
 class Tabular : public Format {
  public:
   void result(const Case& spec, const Outcome& outcome, bool) final {
@@ -34,7 +34,7 @@ class Tabular : public Format {
  protected:
   virtual void head(const Outcome& outcome) = 0;
   virtual void row(std::int64_t bytes, const Outcome& outcome) = 0;
-  // A study has quantities instead of the columns; its tables are in the JSON formats.
+  // A study has metrics instead of columns; its tables appear in the JSON formats only.
   static void study(const Case& spec, const Result& result) {
     std::printf("# %s: check %s, %.1f s\n", spec.id.c_str(), result.check.c_str(), result.elapsed_s);
     for (const Metric& metric : result.metrics)
@@ -66,7 +66,7 @@ class Readable final : public Tabular {
   }
 };
 
-// The two columns of the OSU micro-benchmarks, means as there; `bandwidth` where they report it.
+// The two columns of the OSU micro-benchmarks, which are means; `bandwidth` if they report it.
 class Osu final : public Tabular {
   static bool rated(const Outcome& outcome) { return outcome.benchmark == "uniband" || outcome.benchmark == "biband"; }
   void head(const Outcome& outcome) override {

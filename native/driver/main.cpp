@@ -54,11 +54,12 @@ Exit code: 0 success, 1 a case failed, 2 invalid command line.
 struct Options {
   std::vector<std::string> names;
   std::string cases, out, format = "table", sizes, threads = "single";
-  std::map<std::string, std::string, std::less<>> words, given;  // given: what stands after options of benchmarks
+  std::map<std::string, std::string, std::less<>> words,
+      given;  // given: options of benchmarks with their values, as typed
   bool list = false, describe = false, info = false, help = false, version = false;
 };
 
-// Options that say the opposite of each other; "--set mode=..." counts as well.
+// Refuses contradictory options, such as -i with --budget; "--set mode=..." counts as well.
 void refuse_contradictions(const Options& options) {
   const auto mode = options.words.find("mode");
   const bool adaptive = mode == options.words.end() || mode->second == "adaptive";
@@ -71,7 +72,7 @@ void refuse_contradictions(const Options& options) {
     without(option, "-i and --pallas2 fix the number of iterations, so no stopping rule applies");
 }
 
-// An option that does nothing is a mistake: at least one of the benchmarks has to use it.
+// An option without effect is probably a mistake: at least one of the named benchmarks must use it.
 void refuse_unused(const Options& options, const std::vector<const Benchmark*>& named) {
   for (const auto& [option, value] : options.given) {
     std::string names, takes;
@@ -97,7 +98,7 @@ Options parse(int argc, char** argv) {
       if (i + 1 >= argc) throw UsageError(argument + " needs a value; see --help");
       return argv[++i];
     };
-    // Of an option of benchmarks.
+    // Value of an option that only some benchmarks use; noted for refuse_unused().
     const auto noted = [&] { return options.given[argument] = value(); };
     if (argument == "--list")
       options.list = true;
@@ -163,7 +164,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// The cases of the command line: every named benchmark at every size it can have.
+// Cases of the command line: every named benchmark at every message size.
 std::vector<Case> cases_of(const Options& options) {
   std::vector<Case> cases;
   std::vector<const Benchmark*> named;
@@ -188,8 +189,8 @@ std::vector<Case> cases_of(const Options& options) {
   return cases;
 }
 
-// Every rank reads the file itself would load a parallel file system: rank 0 reads, all receive.
-// They are kept as text, since a parsed case is ten times as large and a plan may have many thousands.
+// Rank 0 reads the file and broadcasts it, because reads by every rank would load a parallel file system. Lines are
+// kept as text, since a parsed case is ten times as large and a plan may have many thousands.
 std::vector<std::string> read_cases(const std::string& path, const Session& session) {
   std::string text;
   long length = -1;
@@ -208,7 +209,7 @@ std::vector<std::string> read_cases(const std::string& path, const Session& sess
   for (std::size_t begin = 0; begin < text.size();) {
     const auto end = std::min(text.find('\n', begin), text.size());
     std::string line = text.substr(begin, end - begin);
-    if (parse_case(line, ++number)) lines.push_back(std::move(line));  // throws where it is none
+    if (parse_case(line, ++number)) lines.push_back(std::move(line));  // throws if the line is malformed
     begin = end + 1;
   }
   return lines;
@@ -276,8 +277,8 @@ int run(const Options& options) {
   return failed;
 }
 
-// Returns whether this is rank 0, or the only one, according to the launcher's environment, before MPI has
-// started.
+// Returns whether this process prints messages: rank 0, according to the launcher's environment since MPI has not
+// started, or a process without launcher.
 bool speaks_for_all() {
   for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
@@ -290,7 +291,7 @@ int main(int argc, char** argv) {
   Options options;
   try {
     options = parse(argc, argv);
-    if (options.cases.empty()) cases_of(options);  // names and sizes are looked at before MPI starts
+    if (options.cases.empty()) cases_of(options);  // check names and sizes before MPI starts
   } catch (const UsageError& error) {
     if (speaks_for_all()) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
     return 2;
@@ -317,7 +318,7 @@ int main(int argc, char** argv) {
     if (rank == 0) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
     code = 2;
   } catch (const std::exception& error) {
-    // On one rank only: the others would wait for ever.
+    // An error on a single rank: abort, because the others would wait for ever.
     std::fprintf(stderr, "kiviat-bench: rank %d: %s\n", rank, error.what());
     MPI_Abort(MPI_COMM_WORLD, 3);
   }

@@ -11,12 +11,13 @@
 namespace kiviat {
 namespace {
 
-// The ranks that take part: the first ones, or 0 and `distance`.
+// The participating ranks: the first ones, or ranks 0 and `distance`.
 struct Members {
   std::int64_t ranks, stride = 1;
   std::int64_t last() const { return (ranks - 1) * stride; }
   bool contain(int rank) const { return rank % stride == 0 && rank / stride < ranks; }
-  // Null elsewhere. Who they are all ranks know: MPI_Comm_split would have them tell each other.
+  // Communicator of the members; null on other ranks. All ranks know the members, so MPI_Comm_split, which exchanges
+  // them, is not needed.
   MPI_Comm of(MPI_Comm world) const {
     int range[][3] = {{0, static_cast<int>(last()), static_cast<int>(stride)}};
     MPI_Group all, group;
@@ -31,8 +32,8 @@ struct Members {
 
 Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
   RankRule rule = benchmark.traits.ranks;
-  if (spec.integer("group", 0)) rule.max = 0;  // that is for each group
-  // As many as there are, if the rule can do with them at all.
+  if (spec.integer("group", 0)) rule.max = 0;  // the limit holds for each group
+  // The largest allowed number; if none is allowed, those available, so that the trial reports what is needed.
   const int natural = std::max(rule.most(world), std::min(world, rule.min));
   const Members members{spec.integer("ranks", natural), spec.integer("distance", 1)};
   if (members.ranks < 1 || members.stride < 1)
@@ -74,7 +75,7 @@ Outcome run_case(const Case& spec, Session& session) {
       members_comm = session.world;
     } else {
       members_comm = members.of(session.world);
-      session.assembly.meet();  // what other ranks still send for this is out of the way
+      session.assembly.meet();  // waits until other ranks' messages of the split have arrived
     }
     if (member) {
       Trial trial(spec, benchmark, session, members_comm);

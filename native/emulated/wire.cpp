@@ -1,4 +1,4 @@
-// wire DELAY_S NODE...: the links of an emulated cluster, where the kernel cannot delay frames.
+// wire DELAY_S NODE...: the links of an emulated cluster on kernels that cannot delay frames (no netem).
 //
 // Started on the head, in the cluster's folder. Makes both ends of a link for each node, eth0 on the node
 // and a port p1, p2, … on the head, leaves its number in `wire.pid`, and goes on in the background until
@@ -45,7 +45,7 @@ int checked(int result, const std::string& what) {
   return result;
 }
 
-// An interface of the network namespace we are in. What is sent by it is read from the descriptor.
+// Creates a TAP interface in the current network namespace. Frames sent through it are read from the descriptor.
 int make_interface(const std::string& name) {
   const int end = checked(open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC), "/dev/net/tun");
   ifreq request{};
@@ -113,7 +113,7 @@ class Wire {
     }
   }
 
-  // All frames wait equally long: they come due in the order in which they were taken.
+  // All frames have the same delay, so they are due in order of arrival.
   void deliver() {
     while (!waiting_.empty() && waiting_.front().due_s <= kiviat::clock::now()) {
       const Frame& frame = waiting_.front();
@@ -129,7 +129,7 @@ class Wire {
     checked(timerfd_settime(alarm_, TFD_TIMER_ABSTIME, &when, nullptr), "timerfd");
   }
 
-  // An interface that is down takes nothing, as a cable that is not plugged in.
+  // Frames for an interface that is down are dropped, as with an unplugged cable.
   static void send(int to, const char* bytes, std::size_t length) { (void)!write(to, bytes, length); }
 
   double delay_s_;
@@ -140,7 +140,7 @@ class Wire {
   std::vector<char> frame_ = std::vector<char>(largest_frame_bytes);
 };
 
-// The parent goes once the child can be found by its number.
+// The parent exits once wire.pid is written.
 void into_background() {
   if (const pid_t child = checked(fork(), "fork"); child > 0) {
     std::ofstream("wire.pid") << child << '\n';
@@ -165,7 +165,7 @@ int main(int count, char** words) {
     close(there);
   }
   std::signal(SIGUSR1, [](int) { asked_again = 1; });
-  // Ahead of the ranks, which leave no core idle.
+  // High priority: busy ranks leave no idle core.
   const sched_param first{.sched_priority = 1};
   (void)sched_setscheduler(0, SCHED_FIFO, &first);
   into_background();

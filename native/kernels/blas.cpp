@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* core_variable = "OPENBLAS_CORETYPE";
 
-// Fortran's, which every BLAS has. `Integer` is 32 bits wide but where names end in 64_. Lengths of characters come
-// last.
+// Fortran interface, which every BLAS has. `Integer` is 32 bits unless names end in 64_. Lengths of character arguments
+// come last.
 template <class Integer>
 using Gemm = void(const char*, const char*, const Integer*, const Integer*, const Integer*, const double*,
                   const double*, const Integer*, const double*, const Integer*, const double*, double*, const Integer*,
@@ -47,8 +47,7 @@ void bind(Blas& blas, void* gemm_address, void* trsm_address) {
   };
 }
 
-// Decoration of a library's names: SciPy's builds begin with scipy_, those with integers of 64 bits end in
-// 64_.
+// Name decoration: SciPy's builds have the prefix scipy_, those with 64-bit integers the suffix 64_.
 struct Naming {
   const char *before, *after;
   std::string of(const char* name) const { return std::string(before) + name + after; }
@@ -72,7 +71,7 @@ std::string core_of_openblas(void* library, const Naming& naming) {
   return core ? core() : "";
 }
 
-// OpenBLAS chooses its kernels when it is loaded: where the choice is poor it is loaded again and told.
+// OpenBLAS selects its kernels when loaded: if the selection is poor, it is loaded again with another one requested.
 void* reload_if_misled(void* library, const char* file, const Naming& naming) {
   const std::string core = core_of_openblas(library, naming), better = better_core(core, processor_flags());
   if (core.empty() || better.empty() || std::getenv(core_variable)) return library;
@@ -81,7 +80,7 @@ void* reload_if_misled(void* library, const char* file, const Naming& naming) {
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-// Finds the library's name, and its function that sets the number of threads.
+// Determines name and version of the library, and its function for the number of threads.
 void introduce(Blas& blas, void* library, const Naming& naming) {
   if (const auto config = function<const char*()>(library, naming.of("openblas_get_config"))) {
     std::istringstream words(config());
@@ -94,7 +93,7 @@ void introduce(Blas& blas, void* library, const Naming& naming) {
     if (const auto set = function<void(int)>(library, naming.of("openblas_set_num_threads"))) blas.set_threads = set;
   } else if (const auto bli_version = function<const char*()>(library, "bli_info_get_version_str")) {
     blas.name = std::string("BLIS ") + bli_version();
-    // Its integers are 64 bits wide unless it was built otherwise; small numbers are the same in registers.
+    // BLIS may have 32- or 64-bit integers; small numbers are passed equally in registers.
     if (const auto set = function<void(std::int64_t)>(library, "bli_thread_set_num_threads"))
       blas.set_threads = [set](int threads) { set(threads); };
   } else if (const auto mkl_version = function<void(char*, int)>(library, "MKL_Get_Version_String")) {
@@ -133,7 +132,7 @@ bool load(const char* file, Blas& blas) {
 }  // namespace
 
 std::string better_core(const std::string& core, const std::string& flags) {
-  // Those that know the instructions the others lack; Zen's kernels are Haswell's.
+  // Core types with kernels for AVX2 or newer; Zen uses Haswell's.
   constexpr std::array modern = {"Haswell",        "Zen",           "Excavator", "SkylakeX", "Cooperlake",
                                  "Sapphirerapids", "SapphireRapids"};
   const auto has = [&](const char* flag) {

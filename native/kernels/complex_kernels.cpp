@@ -35,7 +35,7 @@ template <Reuse reuse>
 
 template <Reuse reuse>
 [[gnu::always_inline]] inline void copy(Complex* to, const Complex* from, const Runs& what, std::int64_t ahead) {
-  constexpr std::int64_t line = 4;  // elements of a cache line
+  constexpr std::int64_t line = 4;  // complex numbers per cache line
   for (std::int64_t run = 0; run < what.runs; ++run, to += what.to_distance, from += what.from_distance) {
     for (std::int64_t i = 0; i < what.length; i += line) __builtin_prefetch(from + ahead + i);
     for (std::int64_t i = 0; i < what.length; ++i) store<reuse>(to + i, load(from + i));

@@ -9,7 +9,7 @@
 namespace kiviat {
 namespace {
 
-constexpr unsigned measure = 0, estimate = 1U << 6;  // as fftw3.h numbers them
+constexpr unsigned measure = 0, estimate = 1U << 6;  // FFTW_MEASURE and FFTW_ESTIMATE of fftw3.h
 
 }  // namespace
 

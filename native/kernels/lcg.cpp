@@ -1,4 +1,4 @@
-// A file of their own, in whose place a program of the tests has others: results of wrong seeds have to be refused.
+// In a file of its own, so that a test program can replace it: results of wrong seeds must be rejected.
 #include "kernels/lcg.hpp"
 
 namespace kiviat {

@@ -7,7 +7,7 @@
 namespace kiviat {
 namespace {
 
-// The compiler knows which vectors there are on every processor that it compiles for.
+// Generic vectors, which the compiler supports on every processor.
 void plain_copy(double* __restrict to, const double* __restrict from, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
 }
@@ -24,7 +24,7 @@ void plain_triad(double* __restrict to, const double* __restrict one, const doub
 
 #if defined __x86_64__
 
-// One kind: a whole cache line each time, so that the processor writes it without reading it first.
+// Non-temporal stores of whole cache lines, so that the processor does not read the line first.
 #define KIVIAT_STREAM(name, isa, vector, width, prefix)                                                              \
   __attribute__((target(isa))) void name##_copy(double* to, const double* from, std::size_t count) {                 \
     for (std::size_t i = 0; i < count; i += 8)                                                                       \

@@ -7,7 +7,7 @@
 namespace kiviat {
 namespace {
 
-constexpr std::size_t tile = 8;  // a cache line of one is one column of the other: all that is fetched is used at once
+constexpr std::size_t tile = 8;  // a cache line per row and per column, so each fetched line is used completely
 
 using Tile = void (*)(double* to, std::size_t to_stride, const double* from, std::size_t from_stride);
 
@@ -22,7 +22,7 @@ void plain_tile(double* to, std::size_t to_stride, const double* from, std::size
 
 #if defined __x86_64__
 
-// Four by four in registers.
+// Transposes 4 x 4 elements in registers.
 template <bool add>
 __attribute__((target("avx"))) void avx_tile(double* to, std::size_t to_stride, const double* from,
                                              std::size_t from_stride) {

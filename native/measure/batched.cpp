@@ -27,7 +27,7 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
       if (!how.initiator) together();
       sample = elapsed(calls);
     }
-    together();  // whoever is done sends nothing while others still measure
+    together();  // ranks that are done send nothing while others still measure
     MPI_Reduce(mine.data(), most.data(), static_cast<int>(samples), MPI_DOUBLE, MPI_MAX, 0, all_);
     if (all_rank_ == 0)
       for (const double seconds : most) time.samples.add(seconds / static_cast<double>(calls) / how.divisor);
@@ -41,7 +41,7 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
     const double batch_s = std::max(400 * session_.clock_cost_s, how.least_s),
                  warm_s = std::min(1e-3, limits_.budget_s / 40);
     double total_s = 0;
-    // A rank that loses its processor for a moment makes any batch look long: it must be so twice in a row.
+    // A preempted rank makes any batch look long, so the batch must be long enough twice in a row.
     int confirmed = 0;
     for (calls = 1;;) {
       together();

@@ -15,7 +15,7 @@ std::span<float> floats(Buffer& buffer, std::size_t count) {
 
 }  // namespace
 
-// Collective: throws Skip on all ranks alike.
+// Collective: throws Skip on all ranks if a buffer is missing on any.
 void Trial::refuse_missing_memory() {
   const bool missing = std::ranges::any_of(buffers_, [](const auto& buffer) { return !buffer->allocated(); });
   if (worst(missing) > 0) {
@@ -55,7 +55,7 @@ void Trial::finish(const Operation& operation) {
 }
 
 bool Trial::payload_arrives(const Operation& operation) {
-  ++payload_seed_;  // what the last check left behind is wrong this time
+  ++payload_seed_;  // leftovers of the last check are wrong now
   std::ostringstream wrong;
   if (custom_check_) {
     if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not have the required effect";
@@ -100,8 +100,8 @@ bool Trial::all_agree(const std::string& wrong) {
 }
 
 bool Trial::separates(const std::function<void()>& operation) {
-  // Between clock domains entries and exits are known to about the clocks' agreement only; half of the delay
-  // is more than that, and no barrier that does not wait is off by less than the whole of it.
+  // Across clock domains, times are comparable only up to the clocks' agreement, so a tolerance of half the delay
+  // applies; a barrier that does not synchronise errs by the whole delay.
   constexpr double delay_s = 200e-6;
   const double slack_s = session_.global_clock.shared() ? 0 : delay_s / 2;
   bool separated = true;

@@ -1,4 +1,4 @@
-// Benchmarks with a procedure of their own: many measurements, of which the benchmark makes its figures.
+// Studies: benchmarks with a procedure of their own that derives metrics from many measurements.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -14,7 +14,7 @@ void Trial::study(const std::function<void()>& procedure) {
   if (result_.mode == "pallas2")
     throw Skip("mode=pallas2 does not apply to " + benchmark_.name + ", which has its own loops; leave it out");
   refuse_missing_memory();
-  // References into both are handed out.
+  // Reserve, because references to elements are handed out.
   result_.metrics.reserve(benchmark_.traits.reports.size());
   result_.tables.reserve(16);
   result_.check_reason = "no payload";

@@ -11,12 +11,12 @@ namespace kiviat {
 namespace {
 
 struct Who {
-  unsigned long machine;  // equal on two ranks that share processors and meters, be it from two containers
+  unsigned long machine;  // equal on ranks that share processors and meters, also from different containers
   int sockets;
   char node[sizeof host::Place::node], host[sizeof host::Place::host];
 };
 
-// What each rank says, on rank 0. Collective.
+// Gathers the texts of all ranks on rank 0. Collective.
 std::vector<std::string> gathered(const Assembly& assembly, int rank, int ranks, const std::string& mine) {
   const auto longest = static_cast<std::size_t>(assembly.most(static_cast<double>(mine.size()))) + 1;
   std::vector<char> padded(longest, 0), all(rank == 0 ? longest * static_cast<std::size_t>(ranks) : 0);
@@ -68,7 +68,7 @@ void KernelLog::before(std::string_view kernel) {
   if (found == kernels_.end())
     kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back(), carried_.emplace_back();
   if (counts_) instruments_.counter_source().prepare();
-  // Excludes the unfinished work of other ranks from this kernel.
+  // Waits for unfinished work of other ranks, which must not count for this kernel.
   if (meets_ || interfaces_.reads()) assembly_.meet();
   interfaces_.before(at_);
   if (meets_ && leads_) instruments_.reader().start();
@@ -85,7 +85,7 @@ void KernelLog::after(double slowest_s, bool idle) {
     if (spent.joules.empty()) spent.joules.assign(sources.size(), 0.0), spent.trouble.resize(sources.size());
     spent.seconds += reader.seconds();
     for (std::size_t at = 0; at < sources.size(); ++at) {
-      // One repetition that could not be read spoils the sum.
+      // One unreadable repetition makes the sum unknown.
       const auto joules = sources[at]->joules();
       if (joules && spent.joules[at])
         *spent.joules[at] += *joules;
@@ -145,7 +145,7 @@ void KernelLog::tell_energy(Result& result) {
       }
     }
   } else if (!meets_) {
-    // Nobody has anything: what they say about it is enough.
+    // No rank reads energy: report the reasons only.
     const std::vector<std::string> said =
         gathered(assembly_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), {}, {}).words : "");
     for (const int leader : leaders_) {

@@ -23,7 +23,7 @@ void Trial::overlapped(Start start) {
   Metric& both = add_metric("time_overlapped", "s", "lower", true);
   Metric& overlap = add_metric("overlap", "%", "higher", true);
 
-  // The computation is made as long as the communication (IMB's NBC convention).
+  // The computation takes as long as the communication, as in IMB-NBC.
   constexpr std::int64_t probe_steps = 20'000;
   double step_s = 1, call_s = 1;
   const int probes = deterministic() ? 1 : 5;

@@ -1,5 +1,5 @@
-// Calls timed one by one. All ranks start together, at a moment agreed on the common clock or after a
-// barrier, and a call lasts from the first start to the last exit.
+// Calls timed one by one. All ranks start together, at a time agreed on the global clock or after a barrier; a call
+// lasts from the first start to the last exit.
 #include <algorithm>
 #include <cmath>
 
@@ -10,15 +10,15 @@
 namespace kiviat {
 namespace {
 
-// The common start of calls.
+// How calls start together.
 struct Starts {
-  bool window;      // at agreed moments; otherwise after a barrier
-  double length_s;  // from one moment to the next
-  double late_s;    // a start later than this missed its moment
+  bool window;      // at agreed times; otherwise after a barrier
+  double length_s;  // interval between agreed times
+  double late_s;    // a start later than this has missed its window
   long missed = 0;
   int widened = 0;
 
-  // Windows too short are widened; where that does not help, the barrier starts the calls.
+  // Widens windows that are too short; if that does not help, calls start after a barrier.
   void learn(long missed_now, std::int64_t calls) {
     missed += missed_now;
     if (4 * missed_now <= calls) return;
@@ -27,14 +27,13 @@ struct Starts {
   }
 };
 
-// A rank's record of a call, on its own clock. All other figures are computed after the block: work between a
-// call and the next barrier would decide which rank leaves that barrier first, and so change the time of
-// short calls.
+// A rank's record of a call, in local time. Everything else is computed after the block: work between a call and the
+// next barrier would influence which rank leaves that barrier first, and so the time of short calls.
 struct Call {
   double start_s, end_s, late_s;
 };
 
-// A block of calls: what this rank saw of each, and after reduce() on rank 0 what all of them saw.
+// A block of calls: this rank's times, and after reduce(), on rank 0, those of all ranks combined.
 class Block {
  public:
   explicit Block(std::size_t calls) : calls_(calls), most_(5 * calls, -INFINITY), sum_(calls, 0) {}
@@ -80,10 +79,10 @@ void Trial::per_call(Operation operation, Calls how) {
   begin(operation);
   Metric& time = add_metric("time", "s", "lower", true);
   if (deterministic()) {
-    operation(0);  // the first call on a communicator may set up what later ones use, by messages of its own
+    operation(0);  // the first call on a communicator may exchange extra messages for its setup
     for (int calls = round_trips ? host::settling_calls() : 0; calls > 0; --calls) operation(0);
     together();
-    if (!round_trips) host::rest();  // as links do until the next window
+    if (!round_trips) host::rest();  // links rest until the next window as well
     const double start_s = clock::now();
     operation(0);
     const double seconds = worst(how.timed ? clock::now() - start_s : 0);
@@ -96,7 +95,7 @@ void Trial::per_call(Operation operation, Calls how) {
   Metric& most = add_metric("time_rank_max", "s", "lower", true);
   Metric& least = add_metric("time_rank_min", "s", "lower", true);
 
-  // Warm-up, which also tells about how long one call takes.
+  // Warm-up, which also estimates the duration of a call.
   const double warm_s = std::min(1e-3, limits_.budget_s / 40), begun_s = clock::now();
   std::int64_t call = 0;
   double call_s = 1e-6;
@@ -113,7 +112,7 @@ void Trial::per_call(Operation operation, Calls how) {
   const GlobalClock& global = session_.global_clock;
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
-  // Ranks that share a processor cannot all spin towards one moment.
+  // Ranks that share a processor cannot all spin until the start of a window.
   Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 5e-6,
                 std::max(0.1 * call_s, 2e-7)};
 
@@ -121,8 +120,8 @@ void Trial::per_call(Operation operation, Calls how) {
     const auto n = static_cast<std::size_t>(calls);
     std::vector<Call> noted(n);
     double first_s = 0;
-    // An untimed call: what the last block's bookkeeping left cold is warm again, and a round trip
-    // loses the skew of the barrier.
+    // One untimed call restores caches after the bookkeeping of the last block; a round trip also absorbs the skew of
+    // the barrier.
     together();
     operation(call);
     if (starts.window) {
@@ -143,7 +142,7 @@ void Trial::per_call(Operation operation, Calls how) {
       noted[i] = {start_s, clock::now(), late_s};
     }
     call += calls;
-    together();  // whoever is done sends nothing while others still measure
+    together();  // ranks that are done send nothing while others still measure
     Block block(n);
     std::vector<double> mine(n, 0);
     for (std::size_t i = 0; i < n && how.timed; ++i) {
@@ -171,7 +170,7 @@ void Trial::per_call(Operation operation, Calls how) {
   };
 
   if (fixed) {
-    // Missed windows are repeated; a bound on the repeats keeps a hopeless case finite.
+    // Calls that missed their window are repeated; the limit bounds the time if all miss it.
     for (std::int64_t taken = 0, rounds = 0; taken < iterations_ && rounds < 1000; ++rounds) {
       take(std::min<std::int64_t>(iterations_ - taken, 4096));
       taken = static_cast<std::int64_t>(time.samples.count());
@@ -180,7 +179,7 @@ void Trial::per_call(Operation operation, Calls how) {
     result_.stopped_by = "fixed";
   } else {
     sample_until_stopped(starts.length_s, time, take);
-    // A machine too busy to start any call together in time still gets an answer.
+    // A result is reported even if the machine is too busy for any common start.
     int missed_all = starts.window && starts.missed > 0 && time.samples.count() == 0;
     MPI_Bcast(&missed_all, 1, MPI_INT, 0, all_);
     if (missed_all) {

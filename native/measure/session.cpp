@@ -20,7 +20,8 @@ Session::Session(MPI_Comm comm)
       memory_share_bytes(host::memory_share_bytes(comm)) {
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
-  clock_cost_s = assembly.most(clock_cost_s);  // how long batches are hangs on it, on all ranks alike
+  clock_cost_s =
+      assembly.most(clock_cost_s);  // all ranks must use the same value, because it determines the length of batches
 }
 
 std::string Session::describe() const {
@@ -34,7 +35,7 @@ std::string Session::describe() const {
   int major, minor;
   MPI_Get_version(&major, &minor);
   int index = 0;
-  std::map<std::string, int> nodes;  // numbered as they appear
+  std::map<std::string, int> nodes;  // numbered in order of appearance
   return json::Object()
       .field("event", "launch")
       .field("library", library)

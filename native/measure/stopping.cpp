@@ -26,7 +26,7 @@ std::size_t next_block(const Limits& limits, std::size_t taken, double sample_s,
       taken < limits.min_samples ? limits.min_samples - taken : std::max<std::size_t>(8, taken / 2);
   const double left_s = std::max(0.0, limits.budget_s - elapsed_s);
   const double affordable = sample_s > 0 ? left_s / sample_s + 1 : 1e9;
-  constexpr std::size_t most = 4096;  // what a rank holds before it tells rank 0
+  constexpr std::size_t most = 4096;  // samples that a rank stores before they are reduced
   const std::size_t bound = limits.max_samples > taken ? std::min(limits.max_samples - taken, most) : 1;
   return std::max<std::size_t>(1, std::min({wanted, bound, static_cast<std::size_t>(std::min(affordable, 1e9))}));
 }

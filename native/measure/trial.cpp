@@ -10,7 +10,7 @@
 namespace kiviat {
 namespace {
 
-// The iterations of IMB's defaults: 1000, fewer where 40 MiB would be exceeded.
+// IMB's default iterations: 1000, fewer if they would move more than 40 MiB.
 std::int64_t default_iterations(std::int64_t bytes) {
   return bytes == 0 ? 1000 : std::clamp<std::int64_t>((40 << 20) / bytes, 1, 1000);
 }
@@ -55,7 +55,8 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
     throw Skip("bytes=" + std::to_string(bytes_) + " is not a multiple of the element size, " +
                std::to_string(benchmark.traits.element_bytes) + " B");
 
-  result_.metrics.reserve(16 + (group ? all_ranks_ / group : 0));  // references into it are handed out
+  result_.metrics.reserve(16 +
+                          (group ? all_ranks_ / group : 0));  // reserve, because references to elements are handed out
   result_.mode = spec.text("mode", "adaptive");
   if (result_.mode != "adaptive" && result_.mode != "fixed" && result_.mode != "once" && result_.mode != "pallas2")
     throw UsageError("mode is '" + result_.mode + "': give adaptive, fixed, once or pallas2");
@@ -82,12 +83,12 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   if (group || !Assembly::silent()) MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
-  // Groups carry different payloads: what strays from one into another is noticed.
+  // Groups use different payloads, so that messages from another group are detected.
   if (group) seed_ = mix(seed_ + static_cast<std::uint64_t>(all_rank_ / group_ranks));
   payload_seed_ = seed_;
 }
 
-// Collective: a library may give its ranks different levels.
+// Collective, because a library may provide different levels on different ranks.
 void Trial::refuse_fewer_threads() const {
   int level;
   MPI_Query_thread(&level);
@@ -148,7 +149,7 @@ void Trial::derive_rates(double messages) {
   if (benchmark_.traits.message_rate) derive("message_rate", "1/s", messages);
 }
 
-// Rank 0 decides from its samples how many more to take; sample_block(n) takes them on all ranks.
+// Rank 0 decides from its samples how many more to take; sample_block(n) takes n samples on all ranks.
 void Trial::sample_until_stopped(double sample_s, const Metric& primary,
                                  const std::function<void(std::int64_t)>& sample_block) {
   const double start_s = clock::now();

@@ -6,7 +6,7 @@
 namespace kiviat::counters {
 namespace {
 
-constexpr std::size_t most_ranks = 64;  // each with counters of its own in the record
+constexpr std::size_t most_ranks = 64;  // limit for counters by rank in the record
 
 }  // namespace
 

@@ -17,7 +17,7 @@
 namespace kiviat::energy {
 namespace {
 
-constexpr double least_renewals = 10;  // so that beginning and end, each wrong by up to one, are wrong by 10 % at most
+constexpr double least_renewals = 10;  // start and end may each be off by one update: then by at most 10 % in total
 
 std::string in_words(double number) {
   char text[32];
@@ -25,7 +25,7 @@ std::string in_words(double number) {
   return text;
 }
 
-// Energy of one kernel by one source; `trouble` says why it is unknown.
+// Energy of one kernel from one source; `trouble` is the reason if it is unknown.
 double joules_of(const Source& source, const Spent& spent, std::size_t at, std::string& trouble) {
   const auto& joules = spent.joules[at];
   if (joules && *joules > 0 && spent.seconds >= least_renewals * source.renewed_s) return *joules;
@@ -42,7 +42,7 @@ std::string join(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
-// As text, and back.
+// Serialisation.
 std::string numbers(const std::vector<double>& values) {
   std::string text;
   for (const double value : values) {
@@ -90,7 +90,7 @@ void Reader::start() {
   double patience_s = 3600;
   for (const auto& source : found_.sources) patience_s = std::min(patience_s, source->patience_s);
   if (found_.sources.empty() || pipe2(stop_, O_CLOEXEC) != 0) return;
-  // Signals are for the program: its handlers shall not run on a thread that it does not know.
+  // Block signals, so that the program's handlers never run on this thread.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -106,7 +106,7 @@ void Reader::watch(int milliseconds) {
 
 void Reader::end_watch() {
   if (!watch_.joinable()) return;
-  // A child of the program may have this end too: that we close it is no news to the watch.
+  // Writing is needed besides closing: a forked child may hold this end of the pipe too.
   [[maybe_unused]] const auto told = write(stop_[1], "", 1);
   watch_.join();
   for (const int end : stop_) close(end);
@@ -134,7 +134,7 @@ Account Account::from(const std::string& text, std::size_t kernels) {
     std::istringstream cells(line);
     std::getline(cells, word, '\t');
     *values = numbers_of(cells);
-    values->resize(kernels, unknown);  // whatever became of it on the way
+    values->resize(kernels, unknown);  // pads truncated data
   }
   while (std::getline(lines, line)) {
     std::istringstream cells(line);
@@ -147,7 +147,7 @@ Account Account::from(const std::string& text, std::size_t kernels) {
 
 Account account(const Reader& reader, const std::vector<Kernel>& kernels, const std::vector<Spent>& spent) {
   const auto& sources = reader.sources();
-  // One that covers the node stands for it, else the sum of its parts does.
+  // A source for the whole node takes precedence over the sum of parts.
   std::vector<std::size_t> counted;
   for (const Covers covers : {Covers::node, Covers::part})
     for (std::size_t at = 0; at < sources.size() && (counted.empty() || covers == Covers::part); ++at)
@@ -155,7 +155,7 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
   if (!counted.empty() && sources[counted.front()]->covers == Covers::node) counted.resize(1);
 
   Account found;
-  std::vector<std::pair<std::string, std::string>> missed;  // what is wrong, and the kernels that it is wrong with
+  std::vector<std::pair<std::string, std::string>> missed;  // reasons, and the kernels concerned
   bool any = false;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     double joules = Account::unknown;
@@ -164,7 +164,7 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
       std::string trouble;
       const double part = joules_of(*sources[at], spent[k], at, trouble);
       if (!trouble.empty()) wrong.push_back(trouble);
-      // A part that says nothing is left out of the sum, and named.
+      // A part without a reading is left out of the sum and named.
       if (std::isfinite(part)) joules = std::isfinite(joules) ? joules + part : part;
     }
     for (const std::string& trouble : wrong) {
@@ -182,7 +182,7 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
     auto part = std::ranges::find(found.parts, sources[at]->name, &Account::Part::name);
     if (part == found.parts.end())
       part = found.parts.insert(part, {sources[at]->name, std::vector<double>(kernels.size(), Account::unknown)});
-    // Those within another source of that name are not added to it.
+    // Sources contained in another source of that name are not added.
     const bool within = sources[at]->covers == Covers::aside && std::ranges::any_of(sources, [&](const auto& other) {
                           return other->name == part->name && other->covers != Covers::aside;
                         });

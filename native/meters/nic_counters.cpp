@@ -43,7 +43,7 @@ InterfaceLog::InterfaceLog(const Assembly& assembly) : assembly_(assembly) {
       node = host + ' ' + std::to_string(number);
     nodes_.push_back(node);
   }
-  // Nothing leaves the only node.
+  // A single node sends nothing.
   if (readers_.size() > 1)
     for (const int reader : readers_) read[static_cast<std::size_t>(reader)] = 1;
   assembly_.tell(read.data(), read.size());

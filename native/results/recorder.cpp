@@ -47,7 +47,7 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
     }
   json::Object event;
   event.field("event", "result").field("case", spec.id).field("benchmark", benchmark).field("ranks", ranks);
-  // A size that makes no sense is told by the reason; here it must not throw on one rank only.
+  // An invalid size is explained by the reason; throwing here, on one rank only, would deadlock.
   event.field("bytes", sized ? spec.bytes() : std::nullopt);
   return event.raw("axes", axes.text())
       .field("mode", result.mode)

@@ -8,7 +8,7 @@
 namespace kiviat {
 namespace {
 
-constexpr std::size_t most_written = 1000;  // samples in a record; beyond, evenly spaced quantiles
+constexpr std::size_t most_written = 1000;  // limit on samples in a record; beyond, evenly spaced quantiles are written
 
 }  // namespace
 
@@ -44,7 +44,8 @@ Summary Result::summary(const Metric& metric) const {
     if (metric.per_call) summary.p90 = quantile(sorted, 0.9), summary.p99 = quantile(sorted, 0.99);
     return summary;
   }
-  // A rate falls as its time rises: order statistics change places, the mean is that of the whole.
+  // A rate decreases with time: percentiles are exchanged (p90 of the rate is p10 of the time), and the mean rate
+  // follows from the mean time.
   const auto rate = [&](double time) { return metric.numerator / time; };
   if (metric.per_call) summary.p90 = rate(quantile(sorted, 0.1)), summary.p99 = rate(quantile(sorted, 0.01));
   summary.mean = rate(*summary.mean), summary.p50 = rate(*summary.p50);
@@ -104,7 +105,7 @@ std::string Result::numbers_json() const {
 
 namespace {
 
-// The entry `name` becomes `value`.
+// Sets the entry `name`, or appends it.
 template <class T>
 void put(std::vector<std::pair<std::string, T>>& entries, std::string_view name, T value) {
   const auto found = std::ranges::find(entries, name, &std::pair<std::string, T>::first);

@@ -1,4 +1,4 @@
-// A transport that damages messages: preloaded, it stands between a program and its MPI.
+// Preloaded MPI wrapper that damages messages, to test that benchmarks detect lost and corrupted data.
 //
 //     mpirun -n 2 env KIVIAT_FAULT=drop LD_PRELOAD=libkiviat-faults.so kiviat-bench ...
 //
@@ -15,9 +15,9 @@
 //     groups). The core takes a part of the world once per case, and of a duplicate of it for the clock;
 //   - of MPI_BYTE or MPI_FLOAT, and sums of three doubles or more that all ranks get. The core uses MPI_DOUBLE on
 //     that communicator, but has no such sums.
-// What a rank would have received from itself stays as it is: a check has to look at the others' data.
-// One-sided operations on windows of such communicators are damaged on their way into the target's memory, or into the
-// origin's, when the epoch or the flush ends.
+// Data that a rank receives from itself stays intact, so that checks must look at data of other ranks.
+// Data of one-sided operations on windows of such communicators is damaged on its way into the memory of the target or,
+// when the epoch or flush ends, of the origin.
 #include <mpi.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ int generation_key() {
   return key;
 }
 
-// How many parts of parts lie between the world and a communicator.
+// Number of splits that lead from MPI_COMM_WORLD to a communicator.
 std::size_t generation(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
@@ -93,7 +93,7 @@ bool payload(MPI_Comm comm, MPI_Datatype type) { return of_a_trial(comm) && (typ
 struct Part {
   std::byte* at;
   std::size_t bytes;
-  bool floats = false;  // and so no doubles
+  bool floats = false;  // elements are float, not double
 };
 using Parts = std::vector<Part>;
 
@@ -112,7 +112,7 @@ class Received {
     for (const Part& part : parts)
       if (part.at && part.bytes > 0) parts_.push_back({part, {part.at, part.at + part.bytes}});
   }
-  // Of each part no more than `most` bytes came.
+  // Damages each part, of which at most `most` bytes arrived.
   void damage(std::size_t most = SIZE_MAX) {
     for (auto& [part, before] : parts_) {
       const std::size_t came = std::min(part.bytes, most);
@@ -135,13 +135,13 @@ class Received {
   std::vector<Saved> parts_;
 };
 
-// Several messages under way to the same memory are damaged as one when the last of them is complete:
-// else one would bring again what another had lost.
+// Several messages in flight to the same memory are damaged together when the last one completes; otherwise one would
+// overwrite the damage of another.
 struct UnderWay {
   Received received;
   bool collective;
   int messages = 0;
-  std::size_t came = 0;  // bytes of the longest message: there may have been room for more
+  std::size_t came = 0;  // length of the longest message; the buffer may be larger
 };
 std::map<void*, std::shared_ptr<UnderWay>> by_place;
 std::multimap<MPI_Request, std::shared_ptr<UnderWay>> by_request;
@@ -187,7 +187,7 @@ void completed(MPI_Request request, const MPI_Status& status) {
 
 struct Exposed {
   std::vector<int> ranks_of_world;
-  std::vector<Received> got;                    // to be damaged when it is complete
+  std::vector<Received> got;                    // to be damaged on completion
   std::vector<std::vector<std::byte>> instead;  // damaged copies of what is put
 };
 std::map<MPI_Win, Exposed> windows;
@@ -208,7 +208,8 @@ void expose(MPI_Comm comm, MPI_Win window) {
   PMPI_Group_free(&world);
 }
 
-// What moves into the memory of `target`: `send` gets what goes instead of `bytes` bytes, and how many of them.
+// Damages data moved into the memory of `target`: calls `send` with a replacement for `bytes` bytes at `from`, and its
+// length.
 template <class Send>
 int into(MPI_Win window, int target, const void* from, std::size_t bytes, std::size_t element, std::size_t flipped,
          Send send) {
@@ -294,7 +295,7 @@ Parts blocks(void* buffer, const int* counts, const int* displacements, MPI_Data
   return parts;
 }
 
-// Only the root's arguments mean anything.
+// Only the root's arguments are significant.
 template <class... Arguments>
 Parts blocks_at(int root, MPI_Comm comm, Arguments... arguments) {
   return rank_in(comm) == root ? blocks(arguments..., comm) : Parts{};

@@ -33,7 +33,7 @@ constexpr std::uint64_t last_level(std::uint64_t result) {
   return PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 | result << 16;
 }
 
-// Those that perf knows of all processors, in the order of counter_names.
+// Generic events of perf, in the order of counter_names.
 constexpr Event generic[] = {{0, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
                              {1, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
                              {2, PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
@@ -86,7 +86,7 @@ std::string reason(int error, const fs::path& root) {
   }
 }
 
-// The bits of `value` at "config:0-7,32-35" of a perf device's format; nothing for other words than config.
+// Encodes `value` at the bits "config:0-7,32-35" of a perf device's format; nothing for formats of other words.
 std::optional<std::uint64_t> placed(std::uint64_t value, const std::string& format) {
   if (!format.starts_with("config:")) return std::nullopt;
   std::uint64_t config = 0;
@@ -130,7 +130,7 @@ class Perf final : public CounterSource {
  public:
   explicit Perf(std::string root) : root_(std::move(root)) {
     std::vector<Event> wanted(std::begin(generic), std::end(generic));
-    // Perf has no name for L2 on all processors; Arm's describe theirs.
+    // Perf has no generic L2 event, but Arm's devices describe theirs.
     for (const fs::path& device : devices(root_))
       if (const auto config = named_event(device, "l2d_cache_refill")) {
         wanted.push_back(
@@ -140,7 +140,7 @@ class Perf final : public CounterSource {
     for (const Event& event : wanted) {
       const int descriptor = open_event(event.type, event.config, 0, -1);
       if (descriptor < 0) {
-        // The first says most: that of instructions.
+        // The reason for the first event, instructions, is the most informative.
         if (why_ == 0) why_ = errno;
         lacking_ += (lacking_.empty() ? "" : ", ") + std::string(counter_names[event.name]);
       } else {
@@ -163,7 +163,7 @@ class Perf final : public CounterSource {
     return words + no_traffic_;
   }
 
-  // Threads that there are now are counted one by one, later ones are counted with those that start them.
+  // Existing threads are opened one by one; later ones are inherited from their creators.
   void prepare() override {
     if (!opened_) open_for_threads();
     for (Open& open : open_) open.base = read_of(open);
@@ -180,7 +180,7 @@ class Perf final : public CounterSource {
       const double ran = static_cast<double>(values.running - open.base.running),
                    was = static_cast<double>(values.enabled - open.base.enabled);
       enabled[open.name] += was, running[open.name] += ran;
-      if (ran <= 0) continue;  // a thread that slept, or a counter whose turn never came
+      if (ran <= 0) continue;  // a sleeping thread, or a counter that was never scheduled
       double& sum = counts[open.name].value;
       sum = (std::isfinite(sum) ? sum : 0) + static_cast<double>(values.value - open.base.value) * was / ran;
     }
@@ -189,7 +189,7 @@ class Perf final : public CounterSource {
     return counts;
   }
 
-  // The memory controllers of Intel's processors have counters of their own, for all that the node does.
+  // Memory controllers of Intel processors have counters for the traffic of the whole node.
   void lead() override {
     if (leads_) return;
     leads_ = true;
@@ -230,7 +230,7 @@ class Perf final : public CounterSource {
   struct Open {
     int descriptor;
     std::size_t name;
-    int traffic;  // in traffic_scale_, -1 where it is a rank's
+    int traffic;  // index into traffic_scale_; -1 for a counter of the rank
     Values base = {};
   };
 
@@ -247,7 +247,7 @@ class Perf final : public CounterSource {
     std::error_code error;
     for (fs::directory_iterator at("/proc/self/task", error), end; !error && at != end; at.increment(error))
       threads.push_back(std::atoi(at->path().filename().c_str()));
-    // MPI needs open files too.
+    // Leave file descriptors for MPI.
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
     if (threads.size() * events_.size() > files.rlim_cur / 2) {
@@ -280,7 +280,7 @@ class Perf final : public CounterSource {
   fs::path root_;
   std::vector<Event> events_;
   std::vector<Open> open_;
-  std::vector<std::pair<double, bool>> traffic_scale_;  // bytes of a count, and whether they are written
+  std::vector<std::pair<double, bool>> traffic_scale_;  // bytes per count, and whether they are written
   std::string lacking_, trouble_, no_traffic_;
   int why_ = 0;
   bool opened_ = false, leads_ = false;

@@ -1,7 +1,7 @@
-// Sources of a node's energy: RAPL by the kernel's powercap, hwmon's sensors, Cray's pm_counters, GPUs by
-// NVML, and for everything else (IPMI, Slurm, a meter in the rack) a file that an agent of the site keeps up
-// to date. The files are documented in the kernel's Documentation/power/powercap/powercap.rst and
-// Documentation/hwmon/sysfs-interface.rst, the functions in NVIDIA's NVML API Reference Guide.
+// Sources of a node's energy: RAPL by the kernel's powercap, hwmon sensors, Cray's pm_counters, GPUs by NVML, and for
+// others (IPMI, Slurm, rack meters) a file that an agent of the site updates. Files are documented in the kernel's
+// Documentation/power/powercap/powercap.rst and Documentation/hwmon/sysfs-interface.rst, functions in NVIDIA's NVML API
+// Reference Guide.
 #include "platform/energy_sources.hpp"
 
 #include <sys/stat.h>
@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double most_watts = 2000;  // of what a RAPL counter counts: it must not begin again twice between two looks
+constexpr double most_watts =
+    2000;  // assumed maximum power of a RAPL zone: the counter must not wrap twice between two samples
 constexpr double meter_look_s = 0.05;
 
 class Counter final : public Source {
@@ -51,7 +52,7 @@ class Counter final : public Source {
   std::optional<double> last_, sum_;
 };
 
-// The watts between two looks are taken for a straight line.
+// Power is interpolated linearly between two samples.
 class Meter final : public Source {
  public:
   Meter(std::string of, std::string from, Covers scope, double period_s, Reading watts)
@@ -84,7 +85,7 @@ std::string line_of(const fs::path& path) {
   return line;
 }
 
-// The number that a file begins with.
+// The number at the start of a file; nothing if there is none.
 std::optional<double> number_in(const fs::path& path) {
   const std::string line = line_of(path);
   char* end = nullptr;
@@ -92,7 +93,7 @@ std::optional<double> number_in(const fs::path& path) {
   return end == line.c_str() || !std::isfinite(number) ? std::nullopt : std::optional(number);
 }
 
-// Why a file that is there cannot be opened; empty where it can.
+// Reason why an existing file cannot be opened; empty if it can.
 std::string refused(const fs::path& path) {
   errno = 0;
   std::FILE* file = std::fopen(path.c_str(), "r");
@@ -123,7 +124,7 @@ void add_rapl(const fs::path& root, Found& found) {
   bool any = false;
   std::string denied;
   for (const fs::path& zone : entries(folder)) {
-    // The zones of intel-rapl-mmio are those of intel-rapl once more.
+    // Zones of intel-rapl-mmio duplicate those of intel-rapl.
     if (!zone.filename().string().starts_with("intel-rapl:") || !fs::exists(zone / "energy_uj")) continue;
     const std::string what = line_of(zone / "name");
     const bool package = what.starts_with("package"), memory = what == "dram", platform = what == "psys";
@@ -133,7 +134,7 @@ void add_rapl(const fs::path& root, Found& found) {
       continue;
     }
     const double range_uj = number_in(zone / "max_energy_range_uj").value_or(0);
-    // The maker of the board decides what psys covers.
+    // What psys covers depends on the board.
     found.sources.push_back(counter(package  ? "package"
                                     : memory ? "dram"
                                              : "platform",
@@ -152,10 +153,10 @@ void add_rapl(const fs::path& root, Found& found) {
   }
 }
 
-// Sensors whose place in the node is known: the ACPI power meter and POWER's "System" measure all of it, amd_energy's
-// sockets are the packages, amdgpu is a GPU. Others stand aside.
+// Sensors whose coverage is known: the ACPI power meter and POWER's "System" measure the whole node, amd_energy's
+// sockets are packages, amdgpu is a GPU. Others are reported aside.
 void add_hwmon(const fs::path& root, Found& found) {
-  constexpr std::size_t most = 16;  // standing aside
+  constexpr std::size_t most = 16;  // limit on sensors reported aside
   const bool rapl = std::ranges::any_of(found.sources, [](const auto& source) { return source->name == "package"; });
   const std::size_t before = found.sources.size();
   std::size_t aside = 0;
@@ -167,7 +168,7 @@ void add_hwmon(const fs::path& root, Found& found) {
       const bool power = name.starts_with("power") && (name.ends_with("_average") || name.ends_with("_input"));
       if (!energy && !power) continue;
       const std::string sensor = name.substr(0, name.find('_'));
-      // An average says more than a moment.
+      // An average is preferable to a momentary value.
       if (power && name.ends_with("_input") && fs::exists(device / (sensor + "_average"))) continue;
       const std::string label = line_of(device / (sensor + "_label")),
                         origin = "hwmon " + driver + (label.empty() ? "" : " " + label);
@@ -198,7 +199,7 @@ void add_cray(const fs::path& root, Found& found) {
     found.missing.push_back("no /sys/cray/pm_counters");
     return;
   }
-  // Ten times a second; the parts are within that of the node.
+  // Updated ten times per second; the parts are contained in the node's energy.
   for (const auto& [file, name, covers] :
        {std::tuple("energy", "node", Covers::node), std::tuple("cpu_energy", "package", Covers::aside),
         std::tuple("memory_energy", "dram", Covers::aside)})
@@ -250,7 +251,7 @@ void add_gpus(const std::string& library, Found& found) {
   }
 }
 
-// A number and J or W.
+// A number and its unit, J or W.
 struct Reported {
   double number;
   char unit;
@@ -270,7 +271,7 @@ double modified_s(const std::string& path) {
   return static_cast<double>(about.st_mtim.tv_sec) + 1e-9 * static_cast<double>(about.st_mtim.tv_nsec);
 }
 
-// The file of an agent. One that nobody renews any more says nothing.
+// A file updated by an agent. One that is no longer updated gives no energy.
 class File final : public Source {
  public:
   File(const std::string& path, char unit)
@@ -332,7 +333,7 @@ Places usual_places() {
   return places;
 }
 
-// The first source that covers the node stands for it.
+// The first source that covers the node is used for it.
 Found find_sources(const Places& places) {
   Found found;
   add_file(places.file, found);
@@ -346,7 +347,7 @@ Found find_sources(const Places& places) {
 int sockets(const Places& places) {
   std::set<int> packages;
   for (const fs::path& processor : entries(fs::path(places.root) / "sys/devices/system/cpu"))
-    // Some Arm firmware says -1 of all, which is one socket.
+    // Some Arm firmware reports -1 for all processors, which counts as one socket.
     if (const auto package = number_in(processor / "topology/physical_package_id"))
       packages.insert(static_cast<int>(*package));
   return static_cast<int>(packages.size());

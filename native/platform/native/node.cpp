@@ -112,7 +112,7 @@ std::string node() {
   return node_identity(host);
 }
 
-// Unlimited if the system does not report it.
+// Unlimited if the system does not report the processors.
 double processors_per_rank(MPI_Comm world) {
   const Node node(world);
   Mask mask = processors_of_this_rank(), all{};
