@@ -1,4 +1,4 @@
-// The library of Fourier transforms, for kernels that all ranks have to compute.
+// FFTW for kernels in which all ranks compute.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace kiviat {
 
-// Null where nothing is computed. Skips on all ranks alike where one finds none. Collective.
+// Returns the library, null in simulations without payload. Throws Skip on all ranks if any rank finds none.
+// Collective.
 inline const Fftw* agreed_fftw(const Trial& t) {
   if (!host::carries_payload()) return nullptr;
   std::string why;

@@ -1,4 +1,4 @@
-// Memory of a kernel on each rank.
+// Memory that a kernel uses on each rank.
 #pragma once
 
 #include <cmath>
@@ -16,12 +16,12 @@ inline Axis memory_axis() {
           "MiB; auto:BYTES: likewise, but at most so much"};
 }
 
-// Bytes that are available to each rank: to the one that has the least. Collective.
+// Memory in bytes available to the rank that has the least. Collective.
 inline double available_to_each(const Trial& t) {
   return -t.worst(-static_cast<double>(t.session().memory_share_bytes));
 }
 
-// Skips where `what` takes more bytes on a rank than there are; ranks may need unlike ones. Collective.
+// Throws Skip if `what` needs more memory on a rank (`own_bytes`, which may differ) than is available. Collective.
 inline void refuse_more_than_available(const Trial& t, const std::string& what, double own_bytes) {
   if (!host::carries_payload()) return;
   const double bytes = t.worst(own_bytes);
@@ -30,7 +30,7 @@ inline void refuse_more_than_available(const Trial& t, const std::string& what, 
                std::to_string(std::llround(share)) + " B are available to each; give a smaller problem");
 }
 
-// Bytes on each rank, equal on all of them. Collective.
+// Value of the axis `memory` in bytes, equal on all ranks. Throws UsageError or Skip. Collective.
 inline std::int64_t memory_of(const Trial& t) {
   constexpr std::int64_t least = 1 << 10, of_simulated = 4 << 20;
   const std::string asked = t.text("memory");
@@ -49,8 +49,7 @@ inline std::int64_t memory_of(const Trial& t) {
   return std::min(most, static_cast<std::int64_t>(available_to_each(t) / 2));
 }
 
-// Memory of so many bytes for this rank's part of the problem; Skip on all ranks alike if one does not get it.
-// Collective.
+// Allocates `bytes` for this rank's part of the problem. Throws Skip on all ranks if one fails. Collective.
 inline HugePages pages_of(const Trial& t, std::size_t bytes) {
   HugePages pages(bytes);
   if (const double missing = t.worst(pages ? 0 : static_cast<double>(bytes)); missing > 0)
@@ -58,7 +57,7 @@ inline HugePages pages_of(const Trial& t, std::size_t bytes) {
   return pages;
 }
 
-// An axis whose value is a number within bounds, or `auto`, for which `automatic` stands.
+// Value of an axis that is a number within bounds, or `automatic` if it is `auto`. Throws UsageError.
 inline std::int64_t bounded_or_auto(const Trial& t, const std::string& axis, std::int64_t least, std::int64_t most,
                                     std::int64_t automatic) {
   return t.text(axis) == "auto" ? automatic : bounded(t, axis, least, most);

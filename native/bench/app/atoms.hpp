@@ -1,5 +1,5 @@
-// Positions, velocities and forces of atoms: those of this rank, and behind them, with positions and forces only,
-// ghosts, which are other ranks' and images of its own. And memory that grows with their number.
+// Positions, velocities and forces of atoms: first those of this rank, then ghosts (copies of other ranks' atoms and
+// periodic images) with positions and forces only. Also an array type that grows.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace kiviat::app {
 
-// Like a vector that never shrinks, in huge pages; new elements are 0. Where nothing is computed, all are in one place.
+// Array in huge pages that never shrinks; new elements are 0. In simulations without payload all arrays share memory.
 template <class T>
 class Grown {
  public:
-  // Room for so many; at least half as much again as there was.
+  // Ensures room for `count` elements; grows by at least half.
   void make_room(std::int64_t count) {
     if (count <= room_) return;
     const std::int64_t room = std::max(count, room_ + room_ / 2);
@@ -38,7 +38,7 @@ class Grown {
   std::int64_t room_ = 0;
 };
 
-// A vector of an atom, padded to the width of a register by a fourth number, which is 0.
+// Vector of an atom, padded to the width of a SIMD register with a fourth number, which is 0.
 struct alignas(32) Four {
   double x = 0, y = 0, z = 0, none = 0;
   double& operator[](std::size_t side) { return side == 0 ? x : side == 1 ? y : z; }
@@ -50,11 +50,11 @@ class Atoms {
   std::int64_t own = 0, all = 0;  // with ghosts
   Grown<Four> position, velocity, force;
 
-  // Makes room for `count` atoms including ghosts, and for one more, nobody(), which is far from all others.
+  // Makes room for `count` atoms including ghosts, and for a dummy atom, nobody(), which is far from all others.
   void make_room(std::int64_t count) {
     for (Grown<Four>* const one : {&position, &velocity, &force}) one->make_room(count + 1);
   }
-  // Behind the last ghost, where lists that need to be filled up point to.
+  // Index of the dummy atom behind the last ghost, used to pad neighbour lists.
   std::int32_t nobody() const { return static_cast<std::int32_t>(all); }
   void place_nobody() { position[all] = {far, far, far}; }
 

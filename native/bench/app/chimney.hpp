@@ -1,6 +1,6 @@
-// The domain of HPCCG: nx × ny columns of points, a chimney, whose planes lie on the ranks from the bottom up; and the
-// matrix of its 27-point operator. Point (x, y, z) is row x + nx (y + ny z); its neighbours are the up to 26 points
-// around it.
+// Domain of HPCCG: a tall box of points ("chimney") with nx × ny points per plane, whose planes are distributed over
+// the ranks from the bottom up; and the matrix of its 27-point operator. Point (x, y, z) is row x + nx (y + ny z); its
+// neighbours are the up to 26 points around it.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Chimney {
   static Chimney weak(std::int64_t nx, std::int64_t ny, std::int64_t nz, int ranks, int rank) {
     return {nx, ny, nz, nz * rank, nz * ranks};
   }
-  // nx × ny × nz points on all ranks; the lowest ones have a plane more where planes do not come out even.
+  // nx × ny × nz points in total; if planes do not divide evenly, the lowest ranks have one more.
   static Chimney strong(std::int64_t nx, std::int64_t ny, std::int64_t nz, int ranks, int rank) {
     const std::int64_t each = nz / ranks, more = nz % ranks;
     return {nx, ny, each + (rank < more ? 1 : 0), each * rank + std::min<std::int64_t>(rank, more), nz};
@@ -35,8 +35,8 @@ struct Chimney {
   }
   std::int64_t all_nonzeros() const { return (3 * nx - 2) * (3 * ny - 2) * (3 * all_z - 2); }
 
-  // The columns of this rank: the plane below its own, its own, the plane above, even at the ends of the
-  // domain. So the diagonal element of row i is in column i + plane().
+  // Columns of this rank: the plane below, its own planes, the plane above, also at the ends of the domain. So the
+  // diagonal element of row i is in column i + plane().
   std::int64_t columns() const { return rows() + 2 * plane(); }
 
   // Calls use(column, value) for each element of row i of this rank.

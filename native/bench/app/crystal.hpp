@@ -1,5 +1,5 @@
-// Initial state of the Lennard-Jones liquid: a face-centred cubic crystal with the velocities that LAMMPS gives it in
-// its benchmark in.lj, all in reduced units (sigma, epsilon and the mass of an atom are 1).
+// Initial state of the Lennard-Jones liquid: a face-centred cubic crystal with the velocities of LAMMPS' benchmark
+// in.lj, in reduced units (sigma, epsilon and the mass of an atom are 1).
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace kiviat::app {
 
-// The minimal standard generator (S. Park and K. Miller, "Random number generators: good ones are hard to find", CACM
-// 31(10), 1988), seeded for a point in space alone, so that an atom's velocity hangs on nothing but where it is. LAMMPS
-// documents it as `loop geom` of its command `velocity`.
+// Minimal standard generator (S. Park and K. Miller, "Random number generators: good ones are hard to find", CACM
+// 31(10), 1988), seeded by a point in space, so that an atom's velocity depends on its position only. LAMMPS documents
+// it as `loop geom` of its command `velocity`.
 class PointNumbers {
  public:
   PointNumbers(std::int32_t seed, const Vector& point) {
@@ -59,7 +59,7 @@ struct Crystal {
   double edge(std::size_t side) const { return edge_of_cell() * static_cast<double>(cells[side]); }
   double volume() const { return edge(0) * edge(1) * edge(2); }
 
-  // Calls use(point) for each atom from `low` up to, without it, `high`.
+  // Calls use(point) for each atom in [low, high) along each side.
   template <class Use>
   void each_atom_within(const Vector& low, const Vector& high, Use use) const {
     static constexpr double basis[atoms_of_cell][3] = {{0, 0, 0}, {0.5, 0.5, 0}, {0.5, 0, 0.5}, {0, 0.5, 0.5}};
@@ -83,15 +83,15 @@ struct Crystal {
           }
   }
 
-  // Before all are made to rest together, and scaled to the temperature.
+  // Velocity before the mean is subtracted and velocities are scaled to the temperature.
   static Vector raw_velocity(const Vector& point) {
     PointNumbers number(seed, point);
     const double x = number() - 0.5, y = number() - 0.5;
     return {x, y, number() - 0.5};
   }
 
-  // Sums over the neighbours of one atom within `reach`, which is less than half of any edge: of half the energy of
-  // each pair and, for the virial, of half its force times its distance.
+  // Sums over the neighbours of one atom within `reach`, which must be less than half of any edge: half of each pair's
+  // energy and, for the virial, half of force times distance.
   struct Sums {
     double energy = 0, virial = 0;
   };

@@ -1,9 +1,8 @@
-// The search of Gears: pairs of boxes of different gears that overlap. Two levels of boxes: those of the faces of a
-// gear that a rank has, a fragment, and one around the fragment. Fragments that overlap are found by sorting and
-// sweeping along x (M. Shamos and D. Hoey, "Geometric intersection problems", FOCS 1976, section 4), and of two such
-// fragments the faces that reach into the other's box are tested against each other, side by side in vectors. A gear
-// never meets itself, its fragments are small, and their faces move in every step: a tree would be built anew for one
-// use.
+// Search of Gears: pairs of overlapping boxes of faces of different gears. There are two levels of boxes: of faces, and
+// of fragments, the faces of one gear on a rank. Overlapping fragments are found by a sort and sweep along x (M. Shamos
+// and D. Hoey, "Geometric intersection problems", FOCS 1976, section 4); then the faces of both that overlap the other
+// fragment's box are tested against each other with SIMD. A gear never touches itself, fragments are small, and faces
+// move in every step, so a tree would be rebuilt for a single use.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +28,7 @@ struct Box {
     for (std::size_t side = 0; side < 3; ++side)
       low[side] = std::min(low[side], other.low[side]), high[side] = std::max(high[side], other.high[side]);
   }
-  // Touching is overlapping.
+  // Boxes that touch overlap.
   bool overlaps(const Box& other) const {
     bool all = true;
     for (std::size_t side = 0; side < 3; ++side)
@@ -52,10 +51,10 @@ inline Box box_of(const std::array<Vector, 4>& corners) {
 
 // Margin by which a box is enlarged on all sides, so that the boxes of two faces overlap if the faces are near.
 struct Reach {
-  float length;  // half of the distance between faces that are near
-  float share;   // or so much of a box' longest side, as phdMesh has it
+  float length;  // half of the largest distance of near faces
+  float share;   // or this share of the box's longest side, as in phdMesh
 
-  // The box of the corners' box `tight`.
+  // Enlarges `tight`, the bounding box of the corners.
   Box around(const Box& tight) const {
     float longest = 0;
     for (std::size_t side = 0; side < 3; ++side) longest = std::max(longest, tight.high[side] - tight.low[side]);
@@ -66,7 +65,7 @@ struct Reach {
   }
 };
 
-// Boxes of faces, and fragments of them.
+// Boxes of faces, grouped into fragments.
 class Faces {
  public:
   struct Fragment {
@@ -79,7 +78,7 @@ class Faces {
     fragments_.clear(), numbers_.clear();
     for (auto& side : sides_) side.clear();
   }
-  // Faces of one gear that follow each other are a fragment; `number` is that of the face in the gear.
+  // Adds a face. Consecutive faces of one gear form a fragment; `number` is the number of the face in its gear.
   void add(std::uint32_t gear, std::uint32_t number, const Box& box) {
     const auto at = static_cast<std::uint32_t>(size());
     if (fragments_.empty() || fragments_.back().gear != gear) fragments_.push_back({gear, at, at, Box::nothing()});
@@ -89,7 +88,7 @@ class Faces {
     for (std::size_t side = 0; side < 3; ++side)
       sides_[side].push_back(box.low[side]), sides_[side + 3].push_back(box.high[side]);
   }
-  // In the order in which they were added, as often as faces move: `boxes(at)` is the box of face `at`.
+  // Updates all boxes after faces have moved: `boxes(at)` returns the box of face `at`, in the order of add().
   template <class Boxes>
   void move(const Boxes& boxes) {
     for (Fragment& fragment : fragments_) {
@@ -109,7 +108,9 @@ class Faces {
     return {{sides_[0][at], sides_[1][at], sides_[2][at]}, {sides_[3][at], sides_[4][at], sides_[5][at]}};
   }
   const std::vector<Fragment>& fragments() const { return fragments_; }
-  const float* side(std::size_t which) const { return sides_[which].data(); }  // three low ones, three high ones
+  const float* side(std::size_t which) const {
+    return sides_[which].data();
+  }  // 0 … 2: lower bounds along x, y, z; 3 … 5: upper bounds
   std::size_t bytes() const {
     return fragments_.capacity() * sizeof(Fragment) + numbers_.capacity() * sizeof(std::uint32_t) +
            6 * sides_[0].capacity() * sizeof(float);
@@ -121,19 +122,19 @@ class Faces {
   std::array<std::vector<float>, 6> sides_;
 };
 
-// Two faces that are near: of the gear with the lower number, by its place among a rank's own; of the one with the
-// higher, by its place among the own, or behind them among those that came.
+// Two near faces: `domain` of the gear with the lower number, as index into the rank's own faces; `range` of the other
+// gear, as index into own faces followed by received ones.
 struct Contact {
   std::uint32_t domain, range;
 };
 
-// Some faces side by side, as many as `room` allows.
+// Boxes of several faces, arranged for SIMD; at most `room`.
 struct Strip {
   std::vector<float> sides[6];
   std::vector<std::uint32_t> at;
   std::size_t count = 0;
 
-  // Room for so many, and for what vectors take more.
+  // Reserves room for `faces` and for padding.
   void reserve(std::size_t faces) {
     constexpr std::size_t more = 32;
     if (at.size() >= faces + more) return;
@@ -142,7 +143,7 @@ struct Strip {
   }
 };
 
-// The faces of [begin, end) whose boxes overlap `box`, into `strip`, which has room.
+// Writes the faces in [begin, end) whose boxes overlap `box` to `strip`, which has room for them.
 KIVIAT_EVERY_WIDTH
 static void select(const Faces& faces, std::uint32_t begin, std::uint32_t end, const Box& box, Strip& strip) {
   const float *x = faces.side(0), *y = faces.side(1), *z = faces.side(2);
@@ -163,8 +164,8 @@ static void select(const Faces& faces, std::uint32_t begin, std::uint32_t end, c
   strip.count = count;
 }
 
-// Tests each against each. What is found is written from `contacts` on, where there is room for all; its end is
-// returned.
+// Tests each face against each other. Writes contacts from `contacts` on, where there must be room for all pairs;
+// returns their end.
 KIVIAT_EVERY_WIDTH
 static Contact* test(const Strip& domain, const Strip& range, std::uint32_t range_offset, unsigned char* hits,
                      Contact* contacts) {
@@ -185,10 +186,10 @@ static Contact* test(const Strip& domain, const Strip& range, std::uint32_t rang
   return contacts;
 }
 
-// Finds contacts whose domain is among the own faces, whose range is among them or among those that came.
+// Finds contacts between own faces, and between own and received ones.
 class FaceSearch {
  public:
-  // Valid until the next search.
+  // References are valid until the next search.
   struct Found {
     const Contact* contacts;
     std::size_t count;
@@ -203,7 +204,7 @@ class FaceSearch {
         sweep_.push_back({fragment.box.low[0], mine, &fragment});
     };
     begins(own, true), begins(came, false);
-    // NaN, which a garbled message may bring, has no order.
+    // NaN, possible in corrupted messages, cannot be sorted.
     std::erase_if(sweep_, [](const Begin& begin) { return !(begin.x == begin.x); });
     std::ranges::sort(sweep_, {}, &Begin::x);
     for (auto one = sweep_.begin(); one != sweep_.end(); ++one)
@@ -216,7 +217,7 @@ class FaceSearch {
     return {contacts_.data(), count_};
   }
 
-  // Counts of the last search: tests of two boxes, and faces visited to find candidates.
+  // Statistics of the last search: box tests, and faces visited to find candidates.
   std::size_t tested() const { return tested_; }
   std::size_t selected() const { return selected_; }
   std::size_t bytes() const {

@@ -1,5 +1,5 @@
-// The part of the gears on one rank: its elements, a layer of others' elements around them (ghosts), the nodes of both,
-// and the ranks with which it shares which. The owner of an element follows from its number; so each rank finds without
+// The mesh of one rank: its elements, one layer of other ranks' elements around them (ghosts), the nodes of both, and
+// the ranks that share each node. The owner of an element follows from its number, so each rank determines without
 // communication what it shares.
 #pragma once
 
@@ -16,15 +16,15 @@
 
 namespace kiviat::app {
 
-// The rank that has an element of a gear.
+// Returns the rank that owns an element of a gear.
 using Owner = std::function<int(std::int64_t gear, int element)>;
 
-// Two ranks have the same node, or face.
+// A node or face that two ranks have.
 struct Sharing {
   static constexpr std::uint64_t face_bit = std::uint64_t{1} << 63;
 
   std::uint64_t entity;
-  int rank;  // the other one
+  int rank;  // the other rank
   auto operator<=>(const Sharing&) const = default;
 
   static std::uint64_t node(std::int64_t gear, int node) {
@@ -41,9 +41,9 @@ class GearMesh {
     std::uint32_t gear, number;
     std::array<std::int32_t, 4> nodes;
   };
-  using Lists = std::map<int, std::vector<std::int32_t>>;  // of nodes, by rank; both sides have them in the same order
+  using Lists = std::map<int, std::vector<std::int32_t>>;  // node lists by rank, in the same order on both sides
 
-  // `elements` are the numbers of this rank's own, ascending: of the gear, times Gear::elements, plus that in the gear.
+  // `elements`: numbers of this rank's own elements, ascending: gear times Gear::elements plus number in the gear.
   GearMesh(const Train& train, std::span<const std::int64_t> elements, int rank, const Owner& owner)
       : train_(train), rank_(rank) {
     for (auto begin = elements.begin(); begin != elements.end();) {
@@ -59,19 +59,19 @@ class GearMesh {
 
   std::size_t nodes() const { return z_.size(); }
   std::size_t own_elements() const { return own_elements_; }
-  std::size_t elements() const { return element_nodes_.size(); }  // with ghosts
+  std::size_t elements() const { return element_nodes_.size(); }  // own elements
   const std::vector<Face>& faces() const { return faces_; }
   const std::vector<Sharing>& sharing() const { return sharing_; }
-  const Lists& outgoing() const { return outgoing_; }  // nodes that are this rank's, to those who have them too
+  const Lists& outgoing() const { return outgoing_; }  // owned nodes, by the ranks that have them as ghosts
   const Lists& incoming() const { return incoming_; }
   Vector position(std::int32_t node) const { return {x_[index(node)], y_[index(node)], z_[index(node)]}; }
   double value(std::int32_t node) const { return value_[index(node)]; }
 
-  // Stores values that the owner of a node has sent.
+  // Stores position and value of a node received from its owner.
   void set(std::int32_t node, const Vector& at, double value) {
     x_[index(node)] = at[0], y_[index(node)] = at[1], z_[index(node)] = at[2], value_[index(node)] = value;
   }
-  // Calls use(local number, gear, number in the gear, whether an own element has it) for each node.
+  // Calls use(local number, gear, number in the gear, belongs to an own element) for each node.
   template <class Use>
   void each_node(Use use) const {
     for (const Piece& piece : pieces_)
@@ -79,7 +79,7 @@ class GearMesh {
         if (const std::int32_t at = piece.nodes[index(node)]; at >= 0)
           use(at, piece.gear, node, begins_[index(at)] < begins_[index(at) + 1]);
   }
-  // Calls use(gear, number in the gear, local numbers of its nodes) for each element of its own, ascending.
+  // Calls use(gear, number in the gear, local numbers of its nodes) for each own element, in ascending order.
   template <class Use>
   void each_own_element(Use use) const {
     for (const Piece& piece : pieces_)
@@ -97,7 +97,7 @@ class GearMesh {
     return gears;
   }
 
-  // Moves the nodes that are this rank's.
+  // Moves the nodes owned by this rank.
   void rotate(const Turn& turn) {
     for (const Spin& spin : spins_) {
       const Vector& middle = centres_[index(spin.piece)];
@@ -108,8 +108,8 @@ class GearMesh {
   }
   std::size_t moved() const { return spins_.size(); }
 
-  // One step of a field: each element has the mean of its nodes, then each node of an own element that of the elements
-  // that have it. In an order of sums that no dealing out changes.
+  // One diffusion step of the field: each element gets the mean of its nodes, then each node of an own element the mean
+  // of the elements around it. The order of summation does not depend on the distribution.
   void diffuse() {
     for (std::size_t e = 0; e < element_nodes_.size(); ++e) {
       double sum = 0;
@@ -125,7 +125,7 @@ class GearMesh {
   }
   double additions() const { return static_cast<double>(8 * element_nodes_.size() + around_.size()); }
 
-  // True if it is shared because of elements; faces are not shared, as each belongs to one element.
+  // Returns whether the node or face is shared in the mesh itself; faces are not, since each belongs to one element.
   bool shares(const Sharing& one) const {
     if (one.entity & Sharing::face_bit) return false;
     const auto gear = static_cast<std::int64_t>(one.entity / Gear::nodes);
@@ -150,8 +150,8 @@ class GearMesh {
  private:
   struct Piece {
     std::int64_t gear;
-    std::vector<int> owners;          // of its elements
-    std::vector<std::int32_t> nodes;  // their local numbers; -1 where it has none
+    std::vector<int> owners;          // owners of its elements
+    std::vector<std::int32_t> nodes;  // local numbers of its nodes; -1 if this rank does not have it
   };
   struct Spin {
     double radius;
@@ -226,7 +226,7 @@ class GearMesh {
     const double radius = Gear::inner_radius + (Gear::outer_radius - Gear::inner_radius) * layer / Gear::layers;
     const auto number = static_cast<std::int32_t>(pieces_.size());
     spins_.push_back({radius, local, number, static_cast<std::int16_t>(angle), train_.forwards(piece.gear)});
-    // Others have it who have an element that has a node of an element that has it.
+    // Another rank has this node if it owns an element that shares a node with an element around this one.
     others.clear();
     Gear::each_element_near(node, 2, [&](int element) {
       if (const int owner = piece.owners[index(element)]; owner != rank_) others.push_back(owner);
@@ -249,7 +249,7 @@ class GearMesh {
   std::vector<double> x_, y_, z_, value_;  // of nodes
   std::vector<std::array<std::int32_t, 8>> element_nodes_;
   std::vector<double> mean_;                      // of elements
-  std::vector<std::int32_t> begins_{0}, around_;  // of each node: the elements that have it; none of ghosts
+  std::vector<std::int32_t> begins_{0}, around_;  // elements around each node, compressed; empty for ghosts
   std::vector<Spin> spins_;
   std::vector<Face> faces_;
   std::vector<Sharing> sharing_;

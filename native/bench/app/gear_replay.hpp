@@ -1,4 +1,4 @@
-// Expected results of the steps of Gears, from the geometry alone: without mesh, ranks and messages.
+// Reference results of Gears, computed from the geometry alone, without mesh, ranks and messages.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@
 
 namespace kiviat::app {
 
-// Number of contacts, and a checksum over them that does not depend on their order.
+// Number of contacts, and an order-independent checksum.
 struct Contacts {
   std::uint64_t count = 0, sum = 0;
 
-  void add(std::uint32_t domain, std::uint32_t range) {  // numbers of faces, of all gears
+  void add(std::uint32_t domain, std::uint32_t range) {  // face numbers, counted over all gears
     std::uint32_t word = (domain * 0x9e3779b1u) ^ (range * 0x85ebca6bu);
     word = (word ^ (word >> 15)) * 0x2c1b3c6du;
     ++count, sum += std::uint64_t{word ^ (word >> 13)} + (std::uint64_t{domain} << 32);
@@ -46,10 +46,10 @@ class GearBoxes {
   std::array<Box, Gear::faces> boxes_;
 };
 
-// Contacts of some faces with those of all gears of higher numbers.
+// Contacts of given faces with those of all gears of higher number.
 class ContactReplay {
  public:
-  // `faces` are of ascending gears; `within` is how far a face may be from another at most.
+  // `faces` in ascending order of gears; `within`: largest distance of near faces.
   template <class List>
   ContactReplay(const Train& train, const Reach& reach, double within, const List& faces)
       : train_(train), reach_(reach), within_(within) {
@@ -59,7 +59,7 @@ class ContactReplay {
     }
   }
 
-  // By the search of one gear against another, as often as there are two that can meet.
+  // Contacts by the search of one gear against another, for all pairs of gears that can touch.
   Contacts searched(const Turn& turn) {
     Contacts contacts;
     each_meeting(turn, [&](const Piece& piece, const GearBoxes& own, std::uint32_t gear, const GearBoxes& other) {
@@ -73,7 +73,7 @@ class ContactReplay {
     });
     return contacts;
   }
-  // By comparing all with all.
+  // Contacts by comparing all pairs of faces.
   Contacts compared(const Turn& turn) const {
     Contacts contacts;
     each_meeting(turn, [&](const Piece& piece, const GearBoxes& own, std::uint32_t gear, const GearBoxes& other) {
@@ -111,12 +111,12 @@ class ContactReplay {
   FaceSearch search_;
 };
 
-// The field of a node to begin with: anything, from 0 to 1.
+// Initial value of the field at a node: pseudo-random, in [0, 1).
 inline double first_value(std::uint64_t seed, std::int64_t gear, int node) {
   return centred(random_at(seed, static_cast<std::uint64_t>(gear * Gear::nodes + node))) + 0.5;
 }
 
-// The field of a gear's nodes after so many steps. Sums in the order of numbers.
+// Field at the nodes of a gear after `steps` steps, summed in the order of numbers.
 inline std::vector<double> diffused(std::uint64_t seed, std::int64_t gear, int steps) {
   std::vector<double> value(Gear::nodes), mean(Gear::elements);
   for (int node = 0; node < Gear::nodes; ++node) value[static_cast<std::size_t>(node)] = first_value(seed, gear, node);

@@ -1,5 +1,5 @@
-// The geometry of Gears: a grid of gears that turn against each other, each a ring of hexahedra. Everything follows
-// from numbers: where a node is at any angle, which nodes an element or a face has, which elements lie around a node.
+// Geometry of Gears: a grid of gears that turn against each other, each a ring of hexahedra. Everything follows from
+// numbers: positions of nodes at any angle, nodes of elements and faces, elements around nodes.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace kiviat::app {
 
-// The common properties of all gears. Elements lie around the axis, outwards from it and along it; numbers go along it
-// first, then around, then outwards, and so do those of nodes. A face is the outer one of an outermost element.
+// Properties common to all gears. Elements and nodes are numbered along the axis first, then around it, then outwards.
+// A face is the outer face of an outermost element.
 struct Gear {
   static constexpr int around = 62, layers = 4, slices = 8;
   static constexpr int elements = around * layers * slices, faces = around * slices;
@@ -24,7 +24,7 @@ struct Gear {
   static constexpr int element(int layer, int angle, int slice) { return (layer * around + angle) * slices + slice; }
   static constexpr int node(int layer, int angle, int plane) { return (layer * around + angle) * (slices + 1) + plane; }
 
-  // The eight nodes of an element, in the order of their sums.
+  // The eight nodes of an element, in the order in which they are summed.
   static std::array<int, 8> nodes_of_element(int element) {
     const int slice = element % slices, angle = element / slices % around, layer = element / slices / around;
     std::array<int, 8> nodes;
@@ -37,8 +37,8 @@ struct Gear {
     return {node(layers, angle, slice), node(layers, angle, slice + 1), node(layers, next, slice),
             node(layers, next, slice + 1)};
   }
-  // Calls use(element) for each element whose nodes are at most `reach` elements away from the node: 1 for those that
-  // have it. Each once, as long as they do not reach all around.
+  // Calls use(element) once for each element whose nodes are at most `reach` elements away from the node (1: those that
+  // contain it), provided that they do not reach all around.
   template <class Use>
   static void each_element_near(int node, int reach, Use use) {
     const int plane = node % (slices + 1), angle = node / (slices + 1) % around, layer = node / (slices + 1) / around;
@@ -49,7 +49,7 @@ struct Gear {
   }
 };
 
-// Angles of the spokes, in radians, of gears that turn forwards and of those that turn backwards.
+// Cosines and sines of the spokes of gears that turn forwards and backwards.
 class Turn {
  public:
   explicit Turn(double radians) {
@@ -67,8 +67,8 @@ class Turn {
   std::array<std::array<std::array<double, 2>, Gear::around>, 2> spokes_;
 };
 
-// i x j x k gears: as many along x, y and z. In a plane their axes are on a honeycomb, 2 apart, so that each meshes
-// with up to three others; the planes are stacked.
+// i x j x k gears along x, y and z. In a plane the axes form a honeycomb with distance 2, so each gear meshes with up
+// to three others; planes are stacked along z.
 struct Train {
   std::int64_t i, j, k;
 
@@ -109,7 +109,7 @@ struct Train {
     return {middle[0] + radius * (one[0] + next[0]) / 2, middle[1] + radius * (one[1] + next[1]) / 2,
             middle[2] + Gear::half_width * ((2.0 * slice + 1) / Gear::slices - 1)};
   }
-  // The longest side of a box around all gears, whose lowest corner is lowest_corner().
+  // Longest side of the bounding box of all gears.
   double extent() const {
     return std::max(
                {3.0 * static_cast<double>(i), std::numbers::sqrt3 * static_cast<double>(j), static_cast<double>(k)}) +
@@ -117,11 +117,11 @@ struct Train {
   }
   static constexpr Vector lowest_corner() { return {-1.01, -1.01, -0.01}; }
 
-  // Calls use(other) for each gear of a higher number whose faces can come within `reach` of those of this one.
+  // Calls use(other) for each gear of higher number whose faces can come within `reach` of this gear's.
   template <class Use>
   void each_higher_neighbour(std::int64_t gear, double reach, Use use) const {
     const Vector here = centre(gear);
-    // A gear lies within 1.001 of its axis; along x neighbours are 2 or 4 apart, along y 1.7, along z 1.
+    // A gear extends 1.001 from its axis; neighbours are 2 or 4 apart along x, 1.7 along y, 1 along z.
     const std::int64_t span = 2 + static_cast<std::int64_t>(reach);
     const std::int64_t x = gear % i, y = gear / i % j, z = gear / i / j;
     for (std::int64_t c = std::max<std::int64_t>(z - span, 0); c <= std::min(z + span, k - 1); ++c)
@@ -130,7 +130,7 @@ struct Train {
           const std::int64_t other = a + i * (b + j * c);
           if (other <= gear) continue;
           const Vector there = centre(other);
-          // Rounding included.
+          // Allows for rounding.
           constexpr double most = 2 * Gear::outer_radius + 1e-3, most_z = 2 * Gear::half_width + 1e-3;
           if (std::abs(here[0] - there[0]) <= most + reach && std::abs(here[1] - there[1]) <= most + reach &&
               std::abs(here[2] - there[2]) <= most_z + reach)

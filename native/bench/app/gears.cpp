@@ -1,6 +1,5 @@
-// Gears: the geometric search of phdMesh. Gears turn against each other; in every step all pairs of outer faces of
-// different gears that are near each other are found, wherever their elements are, and the faces that others have are
-// shared for the step.
+// Gears: the geometric search of phdMesh. Gears turn against each other; in every step all pairs of near outer faces of
+// different gears are found, on whichever ranks their elements are, and faces of other ranks are shared for the step.
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -39,11 +38,11 @@ struct SentElement {
   std::int64_t number;
   std::array<SentNode, 8> nodes;
 };
-struct SentFace {  // to where something near it may be
+struct SentFace {  // a face sent to a rank that may have near faces
   Box box;
   std::uint32_t gear, number;
 };
-struct SharedFace {  // with all that it consists of
+struct SharedFace {  // a face with its nodes and their positions
   std::uint32_t gear, number;
   std::array<std::uint32_t, 4> nodes;
   std::array<Vector, 4> at;
@@ -56,7 +55,7 @@ Train train_of(const Trial& t) {
     return bounded_or_auto(t, axis, 1, most, strong ? if_strong : if_weak);
   };
   Train train{side("i", 4, 2), side("j", 8, 1), side("k", 4, 1)};
-  if (!strong) {  // near-cubic, the most along z, with any MPI
+  if (!strong) {  // near-cubic, most ranks along z, independent of the MPI
     const auto [x, y, z] = ProcessGrid::of(t.ranks(), {1, 1, 1}, true)->ranks;
     train.i *= x, train.j *= y, train.k *= z;
   }
@@ -97,8 +96,8 @@ class Program {
   void operator()() {
     if (!deal_out()) return;
     phases_.reset();
-    // Keeping data for the checks is no part of a step: each step begins together. On a simulated machine it takes no
-    // time.
+    // Storing data for checks is not part of a step, so each step starts with a barrier. In simulations storing takes
+    // no time.
     const bool apart = !t_.deterministic();
     double time_s = 0;
     t_.measured("gears", [&] {
@@ -113,7 +112,7 @@ class Program {
     });
     tell(t_.worst(time_s));
     if (!computed_) return t_.confirm(true, ""), void();
-    if (!check_came()) return;  // the rest follows from it
+    if (!check_came()) return;  // other checks depend on it
     check_messages();
     check_contacts();
     check_mesh();
@@ -128,7 +127,7 @@ class Program {
 
   // --- who has what -------------------------------------------------------------------------------------------------
 
-  // Elements dealt out by their numbers, a search with these, and then by where they are. False where elements were
+  // Distributes elements by number, searches once, then redistributes them by position. Returns false if elements are
   // lost.
   bool deal_out() {
     const std::int64_t all = train_.elements(), ranks = t_.ranks();
@@ -153,7 +152,7 @@ class Program {
     return rebalance(still);
   }
 
-  // This rank has these elements from now on.
+  // Builds the mesh of the given elements, which this rank owns from now on.
   void settle(const std::vector<std::int64_t>& elements, const Owner& owner) {
     owner_ = owner;
     mesh_.emplace(train_, elements, t_.rank(), owner);
@@ -173,7 +172,8 @@ class Program {
       counts_[rank] *= int{sizeof(Box)}, places_[rank] *= int{sizeof(Box)};
   }
 
-  // Each rank gets as long a part of Hilbert's curve through all elements, and those whose middles are there.
+  // Each rank gets an equally long section of Hilbert's curve through all elements, with the elements whose centres are
+  // there.
   bool rebalance(const Turn& turn) {
     const double start_s = clock::now();
     const auto key = [this, turn](std::int64_t gear, int element) {
@@ -186,7 +186,7 @@ class Program {
     std::vector<std::uint64_t> keys;
     keys.reserve(mesh_->own_elements());
     mesh_->each_own_element([&](std::int64_t gear, int element, const auto&) { keys.push_back(key(gear, element)); });
-    // A copy in each mesh: it outlives this function.
+    // A copy in each mesh, because meshes outlive this function.
     const auto rank_of = [cuts = cuts_of(keys)](std::uint64_t element_key) {
       return static_cast<int>(std::ranges::upper_bound(cuts, element_key) - cuts.begin());
     };
@@ -239,8 +239,7 @@ class Program {
     return true;
   }
 
-  // Keys before which the curve is cut, so that all parts have as many elements; found bit by bit, from counts of all
-  // ranks.
+  // Keys at which the curve is cut into parts with equal numbers of elements, determined bit by bit from global counts.
   std::vector<std::uint64_t> cuts_of(std::vector<std::uint64_t> keys) const {
     std::ranges::sort(keys);
     const std::size_t cuts = ranks_ - 1;
@@ -250,7 +249,7 @@ class Program {
       for (std::size_t i = 0; i < cuts; ++i)
         mine[i] = std::ranges::lower_bound(keys, found[i] | std::uint64_t{1} << bit) - keys.begin();
       MPI_Allreduce(mine.data(), below.data(), static_cast<int>(cuts), MPI_INT64_T, MPI_SUM, t_.comm());
-      // The greatest key below which there are no more than the ranks before the cut should have.
+      // The greatest key below which there are no more elements than the ranks before the cut should have.
       for (std::size_t i = 0; i < cuts; ++i)
         if (below[i] <= train_.elements() * static_cast<std::int64_t>(i + 1) / t_.ranks())
           found[i] |= std::uint64_t{1} << bit;
@@ -264,7 +263,7 @@ class Program {
     begin_step(turn_of(step));
     const double nodes = static_cast<double>(mesh_->nodes()), elements = static_cast<double>(mesh_->elements());
     phases_(diffusion, [&] {
-      // Nodes and means once and again, and numbers of both.
+      // Nodes and means are accessed repeatedly, and the numbers of both.
       work::run({.flops = mesh_->additions() + nodes + elements,
                  .bytes = 24 * nodes + 48 * elements + 4 * mesh_->additions()},
                 [&] { mesh_->diffuse(); });
@@ -281,7 +280,7 @@ class Program {
     phases_(refresh, [&] { refresh_ghosts(); });
   }
 
-  // The owner of a node sends its values to all others that have it.
+  // Sends positions and values from the owner of each node to all ranks that have it as ghost.
   void refresh_ghosts() {
     for (const auto& [rank, nodes] : mesh_->incoming()) post_.receive(nodes_in_[rank], nodes.size(), rank, nodes_tag);
     for (const auto& [rank, nodes] : mesh_->outgoing()) {
@@ -298,7 +297,7 @@ class Program {
     }
   }
 
-  // Contacts whose domain is a face of this rank.
+  // Finds contacts whose domain is a face of this rank.
   void find() {
     chosen_.clear(), found_ = {};
     phases_(search, [&] {
@@ -307,7 +306,7 @@ class Program {
     });
     phases_(exchange, [&] { gather_fragments(); });
     phases_(search, [&] {
-      Cost cost;  // known when it is done, which is before time passes
+      Cost cost;  // set by the search, before simulated time passes
       work::run(cost, [&] { cost = choose_faces(); }, work::Kernel::needed);
     });
     phases_(exchange, [&] { exchange_faces(); });
@@ -334,7 +333,7 @@ class Program {
     });
   }
 
-  // The boxes of all fragments.
+  // Gathers the bounding boxes of all fragments.
   void gather_fragments() {
     std::vector<Box> mine;
     for (const Faces::Fragment& fragment : own_.fragments()) mine.push_back(fragment.box);
@@ -343,8 +342,8 @@ class Program {
                    MPI_BYTE, t_.comm());
   }
 
-  // The faces that reach into a fragment, of another rank, of a gear with a lower number: that rank will look for
-  // contacts.
+  // Selects the own faces that overlap a fragment of another rank with a lower gear number, since that rank will search
+  // for contacts with them.
   Cost choose_faces() {
     double looked_at = 0;
     std::vector<bool> taken(own_.size());
@@ -399,13 +398,13 @@ class Program {
     }
   }
 
-  // The faces of others that were found are shared with who has them, and then dropped.
+  // Shares found faces of other ranks with their owners, and then drops them.
   void share() {
     phases_(sharing, [&] {
       const std::vector<Sharing> before = mesh_->sharing();
       std::vector<Sharing> now = before;
       add_sharing(now);
-      // Sorted in some ten passes.
+      // Sorting takes some ten passes.
       work::run({.flops = 0, .bytes = 10 * static_cast<double>(now.size() * sizeof(Sharing))}, [&] {
         std::ranges::sort(now);
         const auto rest = std::ranges::unique(now);
@@ -416,7 +415,7 @@ class Program {
     });
   }
 
-  // Keeps the results of a step for the checks, outside of the time of the step.
+  // Stores the results of a step for the checks, outside the timed part.
   void keep(const Turn& turn) {
     Contacts contacts;
     contacts.count = found_.count;
@@ -430,7 +429,7 @@ class Program {
     tallies_.push_back(contacts);
   }
 
-  // All that others have said of their faces follows from the numbers of these, and from who has them.
+  // Compares received boxes and faces with those computed from their numbers, and checks that the sender owns them.
   void check_faces(const Turn& turn) {
     const auto is_of = [&](std::uint32_t gear, std::uint32_t number, int rank) {
       return gear < train_.gears() && number < Gear::faces &&
@@ -469,7 +468,7 @@ class Program {
   }
 
   void add_sharing(std::vector<Sharing>& now) {
-    // Its position in the message in which it came.
+    // Position in the message that contained it.
     std::vector<bool> near(others_.size());
     for (const Contact& contact : found_)
       if (contact.range >= own_.size()) near[contact.range - own_.size()] = true;
@@ -535,7 +534,7 @@ class Program {
     t_.report("rebalance_time", rebalance_s_);
     phases_.tell(t_);
 
-    // Results of all steps, in their order: of this rank, then of all ranks.
+    // Results of all steps: first of this rank, then summed over all ranks.
     std::vector<std::uint64_t> mine{first_.count, first_.sum};
     for (const Contacts& step : tallies_) mine.insert(mine.end(), {step.count, step.sum});
     mine.push_back(shared_);
@@ -571,7 +570,7 @@ class Program {
   // Received faces must be those of their owners.
   bool check_came() { return t_.confirm(wrong_face_.empty(), wrong_face_); }
 
-  // The sums of received and of sent messages must agree, and shared data must be the same everywhere.
+  // Checksums of received and sent messages must agree, and fragment boxes must be equal on all ranks.
   void check_messages() {
     t_.confirm(post_.all_came(), "received messages differ from what was sent");
     const std::uint64_t same[2] = {gathered_.sum(), ~gathered_.sum()};
@@ -580,7 +579,7 @@ class Program {
     t_.confirm(most[0] == same[0] && most[1] == same[1], "the bounding boxes of fragments differ between ranks");
   }
 
-  // Each step found what a search without ranks finds; and of some steps this is what comparing all with all finds.
+  // Each step must find what a search without ranks finds; some steps are also compared with testing all pairs.
   void check_contacts() {
     ContactReplay replay(train_, reach_, within_, mesh_->faces());
     const auto any = static_cast<int>(random_at(t_.seed(), 0) % static_cast<std::uint64_t>(steps_));
@@ -601,8 +600,8 @@ class Program {
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // Nodes must be where they began, and where the geometry puts them; the field must be the same to the last bit on any
-  // distribution of the elements; and no step may have added anything shared.
+  // Nodes must be at their initial positions, as the geometry says; the field must be bitwise equal for any
+  // distribution of elements; and steps must not leave anything shared.
   void check_mesh() {
     const Turn first(0), last = turn_of(steps_ - 1);
     double furthest = 0;
@@ -638,7 +637,7 @@ class Program {
   static constexpr int key_bits = 16;
   static constexpr double rounding = 1e-14;
 
-  // The sender of a message with faces, and their range in others_.
+  // Sender of a message with faces, and their range in others_.
   struct Source {
     int rank;
     std::size_t begin, count;
@@ -650,7 +649,7 @@ class Program {
   bool computed_;
   std::size_t ranks_;
   Reach reach_;
-  double within_;  // how far faces may be apart along a side, at most
+  double within_;  // largest distance of near faces along each side
   std::optional<GearMesh> mesh_;
   Owner owner_;
   Faces own_, others_;
@@ -658,22 +657,23 @@ class Program {
   std::vector<Source> sources_;
   FaceSearch search_;
   FaceSearch::Found found_{};
-  std::vector<int> counts_, places_;  // of the fragments of each rank, in bytes of their boxes
+  std::vector<int> counts_, places_;  // bytes and offsets of the fragment boxes of each rank
   std::vector<std::uint32_t> fragment_gears_;
   std::vector<Box> fragment_boxes_;
-  std::map<int, std::vector<std::uint32_t>> chosen_;  // of the own faces, for each rank to which some are sent
+  std::map<int, std::vector<std::uint32_t>> chosen_;  // own faces selected for each rank
   Strip strip_;
   std::map<int, std::vector<SentNode>> nodes_in_, nodes_out_;
   std::map<int, std::vector<SentFace>> faces_in_, faces_out_;
-  std::map<int, std::vector<std::uint32_t>> asked_, asked_here_;  // by their places in a message with faces
+  std::map<int, std::vector<std::uint32_t>> asked_,
+      asked_here_;  // faces requested from and by other ranks, by position in the message
   std::map<int, std::vector<SharedFace>> answered_, answered_here_;
   SealedPost post_;
   Seal gathered_;
   Contacts first_;
   std::vector<Contacts> tallies_;  // of each step
   std::uint64_t shared_ = 0, strayed_ = 0;
-  std::string wrong_face_;        // the first one
-  std::size_t moving_bytes_ = 0;  // at most, in the rebalance
+  std::string wrong_face_;        // first error found
+  std::size_t moving_bytes_ = 0;  // memory used during the rebalance, at most
   bool repeated_ = false;
   double initial_s_ = 0, rebalance_s_ = 0, imbalance_ = 1;
   npb::Phases phases_{phase_names()};

@@ -1,12 +1,10 @@
-// Ghosts: what a rank has to know of its neighbours' atoms; and how atoms move on to the rank where they are.
-//
-// A pair of atoms of two ranks is one rank's: that one's for which the other is farther on, along z, or if it is not
-// apart along z, along y, or else along x. So a rank needs ghosts from half of the ranks around it (K. Bowers, R. Dror,
-// D. Shaw, "Overview of neutral territory methods for the parallel evaluation of pairwise particle interactions", J.
-// Phys. Conf. Ser. 16, 2005: the half-shell method). They come one side after the other, z first (S. Plimpton, "Fast
-// parallel algorithms for short-range molecular dynamics", J. Comput. Phys. 117, 1995, section 5): all atoms near the
-// lower end of a side go down, and of those near the upper end the ghosts of sides before go up. Forces on ghosts go
-// back the same ways.
+// Ghosts, the copies of neighbours' atoms that a rank needs, and migration of atoms to the rank where they are. A pair
+// of atoms on two ranks belongs to the rank for which the other one lies above, along z, or if they share the layer
+// along z, along y, or else along x. So a rank needs ghosts from half of the ranks around it (K. Bowers, R. Dror, D.
+// Shaw, "Overview of neutral territory methods for the parallel evaluation of pairwise particle interactions", J. Phys.
+// Conf. Ser. 16, 2005: the half-shell method). They are exchanged side by side, z first (S. Plimpton, "Fast parallel
+// algorithms for short-range molecular dynamics", J. Comput. Phys. 117, 1995, section 5): all atoms near the lower end
+// of a side go down, and ghosts of earlier sides near the upper end go up. Forces on ghosts return the same way.
 #pragma once
 
 #include <mpi.h>
@@ -28,16 +26,17 @@ namespace kiviat::app {
 
 class Ghosts {
  public:
-  // Ghosts are atoms up to `reach` away.
+  // `reach`: largest distance of a ghost from the subdomain.
   Ghosts(MPI_Comm comm, const Subdomain& domain, double reach)
       : comm_(comm), domain_(domain), reach_(reach), computed_(host::carries_payload()) {
     MPI_Comm_rank(comm, &rank_);
     for (const std::size_t side : order) {
-      const int hops = static_cast<int>(std::ceil(reach_ / domain_.thickness(side)));  // where a subdomain is thin
+      const int hops = static_cast<int>(
+          std::ceil(reach_ / domain_.thickness(side)));  // more than one if a subdomain is thinner than `reach`
       for (int hop = 0; hop < hops; ++hop) {
         std::vector<Swap>& round = rounds_.emplace_back();
         for (const int step : {-1, 1}) {
-          if (step > 0 && side == order[0]) continue;  // there are none to go up
+          if (step > 0 && side == order[0]) continue;  // no ghosts go up along the first side
           const int to = domain_.neighbour(side, step), from = domain_.neighbour(side, -step);
           round.push_back({side, step, hop, to, from, domain_.shift(side, step)});
         }
@@ -52,7 +51,7 @@ class Ghosts {
     return sum;
   }
 
-  // Finds the ghosts and sends their positions, where there were none before. Collective, as all functions below.
+  // Determines the ghosts and sends their positions; there must be none. Collective, as all functions below.
   void find(Atoms& atoms) {
     const std::vector<Swap>* previous = nullptr;
     std::int64_t before = atoms.own;
@@ -93,7 +92,7 @@ class Ghosts {
     }
   }
 
-  // Adds the forces on ghosts to those on whom they are of. Ghosts have none afterwards.
+  // Adds the forces on ghosts to the atoms they are copies of, and clears them.
   void add_forces(Atoms& atoms) {
     for (auto round = rounds_.rbegin(); round != rounds_.rend(); ++round) {
       for (Swap& swap : *round) receive(swap.sent, swap.sent_count, swap.to, swap.step);
@@ -109,9 +108,9 @@ class Ghosts {
     }
   }
 
-  // Atoms that have left this rank's subdomain go to where they are, at most one rank away along each side. Ghosts are
-  // gone. Where messages carry nothing, so many are sent as fly freely through a plane of a gas in so much `time`, with
-  // a mean of their velocities along it of sqrt(temperature / (2 pi)).
+  // Atoms that have left this rank's subdomain move to the neighbour, at most one rank away along each side; ghosts are
+  // dropped. Without payload, the number sent is the expected flux of a gas through a plane in the given `time`, with
+  // mean speed sqrt(temperature / (2 pi)) in one direction.
   void move_on(Atoms& atoms, double time, double temperature) {
     atoms.all = atoms.own;
     for (const std::size_t side : order) {
@@ -143,22 +142,22 @@ class Ghosts {
 
  private:
   static constexpr std::array<std::size_t, 3> order = {2, 1, 0};
-  static constexpr double copied = 24 + 32 + 32;  // of an atom: in a message; and read and written where it stands
+  static constexpr double copied = 24 + 32 + 32;  // bytes per atom: in a message, and read and written in memory
 
   struct Moving {
     Vector position, velocity;
   };
-  // Positions go to `to` and come from `from`, forces the other way round.
+  // Positions are sent to `to` and received from `from`; forces in the opposite direction.
   struct Swap {
     std::size_t side;
     int step, hop, to, from;
-    double shift;                                       // of positions that are sent
-    std::int64_t sent_count = 0, first = 0, count = 0;  // received ones are ghosts from the first on
-    Grown<std::int32_t> who = {};                       // is sent
+    double shift;                                       // added to sent positions, for the periodic box
+    std::int64_t sent_count = 0, first = 0, count = 0;  // received ghosts are those from `first` on
+    Grown<std::int32_t> who = {};                       // indices of the sent atoms
     Grown<Vector> sent = {}, received = {};
   };
 
-  // Selects, of atoms begin .. end - 1, those near the end of the side at which they leave.
+  // Selects those of atoms begin .. end - 1 that are near the end of the side at which they leave.
   void choose(Swap& swap, const Atoms& atoms, std::int64_t begin, std::int64_t end) {
     const double thickness = domain_.thickness(swap.side), depth = std::min(reach_ - swap.hop * thickness, thickness);
     const double candidates = static_cast<double>(end - begin);
@@ -208,8 +207,8 @@ class Ghosts {
     }
   }
 
-  // Removes the atoms that have left at the lower and at the upper end of a side, and returns their numbers. The last
-  // atoms fill the gaps.
+  // Removes the atoms that have left at the lower and upper end of a side, and returns their numbers. The last atoms
+  // fill the gaps.
   std::array<std::int64_t, 2> take_leaving(Atoms& atoms, std::size_t side) {
     std::array<std::int64_t, 2> leaving{};
     for (std::int64_t i = 0; i < atoms.own;) {
@@ -245,7 +244,7 @@ class Ghosts {
     const int bytes = static_cast<int>(count * static_cast<std::int64_t>(sizeof(T)));
     MPI_Irecv(into.data(), bytes, MPI_BYTE, from, tag(step), comm_, &requests_.emplace_back());
   }
-  // However many there are.
+  // Exchanges messages whose length the receiver does not know.
   template <class T>
   std::int64_t receive_any(Grown<T>& into, int from, int step) {
     MPI_Status status;

@@ -1,7 +1,6 @@
-// The list of neighbours: atoms are sorted into cells, and each pair with at least one atom of this rank is listed once
-// (W. Mattson and B. M. Rice, "Near-neighbor calculations using a modified cell-linked list method", Comput. Phys.
-// Commun. 119, 1999). Each rank has only those ghosts with whom pairs are its own, so a pair with a ghost is never
-// looked at twice.
+// Neighbour list: atoms are sorted into cells, and each pair with at least one own atom is listed once (W. Mattson and
+// B. M. Rice, "Near-neighbor calculations using a modified cell-linked list method", Comput. Phys. Commun. 119, 1999).
+// A rank has only ghosts with which it owns pairs, so every pair with a ghost is considered once.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 
 namespace kiviat::app {
 
-// Atoms that may be near, with their coordinates side by side.
+// Candidate neighbours, with coordinates arranged for SIMD.
 struct Candidates {
   std::vector<double> x, y, z, squared;
   std::vector<std::int32_t> who;
@@ -33,7 +32,7 @@ struct Candidates {
   }
 };
 
-// Writes down those, from number `begin` on, that are near; returns how many.
+// Writes the candidates, from index `begin` on, that are within reach; returns their number.
 KIVIAT_EVERY_WIDTH
 static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four& to, double reach_squared,
                                 std::int32_t* list) {
@@ -48,7 +47,8 @@ static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four&
     squared[k] = dx * dx + dy * dy + dz * dz;
   }
   std::int64_t found = 0;
-  for (std::int64_t k = begin; k < end; ++k) {  // a branch would be foreseen in two of three cases only
+  for (std::int64_t k = begin; k < end;
+       ++k) {  // without branch: it would be predicted correctly in only two of three cases
     list[found] = who[k];
     found += squared[k] <= reach_squared ? 1 : 0;
   }
@@ -57,9 +57,9 @@ static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four&
 
 class HalfList {
  public:
-  static constexpr int width = 4;  // a list has a multiple of it, filled up with Atoms::nobody()
+  static constexpr int width = 4;  // lists are padded to a multiple of it with Atoms::nobody()
 
-  // Atoms are neighbours up to this distance.
+  // `reach`: largest distance of neighbours.
   HalfList(const Subdomain& domain, double reach) : reach_(reach) {
     for (std::size_t side = 0; side < 3; ++side) {
       const double extent = domain.thickness(side) + 2 * reach;
@@ -73,7 +73,7 @@ class HalfList {
   std::int64_t atoms() const { return atoms_; }
   std::int64_t begin(std::int64_t atom) const { return begins_[atom]; }
   const std::int32_t* neighbours() const { return neighbours_.data(); }
-  // Without those that fill up.
+  // Number of pairs without padding.
   std::int64_t pairs() const { return pairs_; }
   std::size_t bytes() const {
     std::size_t numbers = 0;
@@ -82,7 +82,7 @@ class HalfList {
     return begins_.bytes() + neighbours_.bytes() + numbers * sizeof(std::int32_t) + candidates_.bytes();
   }
 
-  // Own atoms by their cells; their forces are gone.
+  // Sorts own atoms by cells; their forces are lost.
   void sort(Atoms& atoms) {
     const std::int64_t count = atoms.own;
     sorted_ = count_cells(atoms, 0, count, own_);
@@ -96,8 +96,8 @@ class HalfList {
     std::swap(atoms.velocity, atoms.force);
   }
 
-  // Builds the list of own atoms, as sorted, and ghosts. It is empty where atoms are denser than in any liquid, so that
-  // corrupt data costs no time.
+  // Builds the list of own atoms, as sorted, and ghosts. It is empty if atoms are denser than in any liquid, so that
+  // corrupted data does not take excessive time.
   void build(const Atoms& atoms) {
     const std::int64_t own = atoms.own, all = atoms.all;
     atoms_ = 0, pairs_ = 0;
@@ -117,7 +117,7 @@ class HalfList {
           gather(atoms, {x, y, z});
           for (std::int32_t i = first; i < last; ++i) {
             neighbours_.make_room(end + candidates_.count + width);
-            const std::int64_t begin = i - first + 1;  // in its own cell, those behind it
+            const std::int64_t begin = i - first + 1;  // within its own cell only later atoms
             const std::int64_t found =
                 append_near(candidates_, begin, atoms.position[i], reach_ * reach_, neighbours_.data() + end);
             pairs_ += found, end += found;
@@ -130,7 +130,7 @@ class HalfList {
 
  private:
   static constexpr int cells_in_reach = 2;
-  static constexpr int expected = 44;  // in the list of an atom, of the liquid of this density: 39, and what fills up
+  static constexpr int expected = 44;  // expected length of an atom's list at this density: 39 and padding
   static constexpr std::int32_t most_in_cell = 200;
   using Cell = std::array<int, 3>;
 
@@ -141,13 +141,13 @@ class HalfList {
     Cell cell;
     for (std::size_t side = 0; side < 3; ++side) {
       const double at = (point[side] - low_[side]) * of_length_[side];
-      cell[side] = at > 0 ? static_cast<int>(std::min(at, size_[side] - 1.0)) : 0;  // NaN is in the first one
+      cell[side] = at > 0 ? static_cast<int>(std::min(at, size_[side] - 1.0)) : 0;  // NaN goes to the first cell
     }
     return number(cell);
   }
 
-  // For atoms begin .. end - 1: cell_of_ each of them, where each cell's `firsts` are among them, and next_ likewise.
-  // False where too many are in one.
+  // Assigns atoms begin .. end - 1 to cells: sets `firsts` of each cell, and next_. Returns false if a cell has too
+  // many.
   bool count_cells(const Atoms& atoms, std::int64_t begin, std::int64_t end, std::vector<std::int32_t>& firsts) {
     cell_of_.resize(end - begin);
     firsts.assign(cells_ + 1, 0);
@@ -165,7 +165,7 @@ class HalfList {
     return good;
   }
 
-  // All that may be near to atoms of a cell: of this rank's from the cell itself on, and any ghosts.
+  // Gathers candidates for the atoms of a cell: own atoms from this cell on, and all near ghosts.
   void gather(const Atoms& atoms, const Cell& cell) {
     candidates_.count = 0;
     each_row(cell, true, [&](std::int64_t first, std::int64_t last) {
@@ -180,7 +180,7 @@ class HalfList {
       }
     });
   }
-  // Rows of cells around a cell, by the numbers of the first and the last one; half of them begin with the cell itself.
+  // Calls use(first, last) for rows of cells around a cell; with half, rows start at the cell itself.
   template <class Use>
   void each_row(const Cell& cell, bool half, Use use) const {
     constexpr int away = cells_in_reach;

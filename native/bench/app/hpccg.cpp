@@ -1,6 +1,6 @@
-// HPCCG: the conjugate gradient method, without a preconditioner, for a sparse matrix of a 27-point operator on a
-// chimney of points. Each rank exchanges a plane with the one below it and the one above it, and all ranks sum two
-// numbers, in every step.
+// HPCCG: conjugate gradients without preconditioner for the sparse matrix of a 27-point operator on a tall box of
+// points. In every step each rank exchanges a plane with the ranks below and above, and all ranks compute two global
+// sums.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +29,7 @@ KIVIAT_EVERY_WIDTH double dot(const double* a, const double* b, std::int64_t cou
   return sum;
 }
 
-// w = x + beta y; w may be either.
+// w = x + beta y; w may be x or y.
 KIVIAT_EVERY_WIDTH void add_scaled(const double* x, double beta, const double* y, double* w, std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) w[i] = x[i] + beta * y[i];
@@ -45,7 +45,7 @@ Chimney chimney_of(const Trial& t, int rank) {
   return Chimney::strong(nx, ny, nz, t.ranks(), rank);
 }
 
-// An inner product: what this rank adds, and all ranks together.
+// An inner product: this rank's contribution, and the sum over all ranks.
 struct Sum {
   double mine, all;
 };
@@ -62,7 +62,7 @@ class Program {
         computed_(host::carries_payload()) {
     const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
     if (const std::int64_t columns = chimney_of(t, 0).columns();
-        columns > RunMatrix::most_columns)  // the first rank has most
+        columns > RunMatrix::most_columns)  // the first rank has the most
       throw UsageError(size + ": " + std::to_string(columns) + " matrix columns on a rank exceed the limit of " +
                        std::to_string(RunMatrix::most_columns) + "; give a smaller grid");
     Trial::fitting(8 * plane_, "B of a plane");
@@ -82,7 +82,7 @@ class Program {
       check_counts();
       check_product();
       begin();
-      solve(std::min(steps_, 2));  // memory and code are there, and ranks have met
+      solve(std::min(steps_, 2));  // warm-up: memory and code are loaded, connections exist
       begin();
     }
     phases_.reset();
@@ -106,21 +106,21 @@ class Program {
     for (std::int64_t i = 0; i < rows_; ++i) {
       std::int64_t elements = 0;
       chimney_.each_element(i, [&](std::int64_t, double) { ++elements; });
-      b_[i] = Chimney::diagonal - static_cast<double>(elements - 1);  // A times ones
+      b_[i] = Chimney::diagonal - static_cast<double>(elements - 1);  // A times a vector of ones
       nonzeros_ += elements;
     }
   }
 
   // --- the method: M. Hestenes and E. Stiefel, J. Res. NBS 49(6), 1952, section 3 ------------------------------
 
-  // Neighbours' planes are no numbers until they come: the first ones are 0, and would not be missed.
+  // Neighbours' planes are NaN until received: initial values are 0, so that a missing message would go unnoticed.
   void begin() {
     std::fill_n(x_, rows_, 0.0);
     if (chimney_.has_below()) std::fill_n(columns_, plane_, NAN);
     if (chimney_.has_above()) std::fill_n(p_ + rows_, plane_, NAN);
   }
 
-  // From x = 0 on. Steps follow each other in HPCCG's order: r·r is summed when it is needed.
+  // Solves from x = 0, in HPCCG's order of operations: r·r is summed when needed.
   void solve(int steps) {
     sums_.clear(), done_ = 0;
     compute(waxpby, {.flops = 0, .bytes = 24}, [&] { std::copy_n(x_, rows_, p_); });
@@ -130,7 +130,7 @@ class Program {
     for (; done_ < steps; ++done_) {
       const double before = rr;
       rr = product(r_, r_, 8);
-      if (computed_ && !(rr > 0)) break;  // solved, to the last digit; or garbled
+      if (computed_ && !(rr > 0)) break;  // converged to the last digit, or corrupted
       if (done_ == 0)
         compute(waxpby, {.flops = 0, .bytes = 24}, [&] { std::copy_n(r_, rows_, p_); });
       else
@@ -146,15 +146,15 @@ class Program {
   void multiply_by_matrix() {
     phases_(halo, [&] { exchange_planes(); });
     phases_(sparsemv, [&] {
-      // The matrix and its vector once, and what is written after having been fetched.
+      // Cost: reads the matrix and the vector once; written memory is fetched first.
       work::run({.flops = 2 * static_cast<double>(chimney_.nonzeros()),
                  .bytes = matrix_bytes() + 8 * static_cast<double>(chimney_.columns() + 2 * rows_)},
                 [&] { multiply(*matrix_, columns_, q_); });
     });
   }
 
-  // The neighbours' planes beside this rank's part of p. As bytes, which who listens can tell from what the harness
-  // says.
+  // Exchanges the planes of p next to this rank's part. Sent as bytes, so that fault injection can tell them from
+  // messages of the harness.
   void exchange_planes() {
     enum Tag { downwards, upwards };
     const int bytes = static_cast<int>(8 * plane_), below = t_.rank() - 1, above = t_.rank() + 1;
@@ -179,7 +179,7 @@ class Program {
     return all;
   }
 
-  // `cost` is that of a row.
+  // `cost` is per row.
   template <class Kernel>
   void compute(Phase phase, const Cost& cost, const Kernel& kernel) {
     const double rows = static_cast<double>(rows_);
@@ -188,7 +188,7 @@ class Program {
 
   // --- what comes out ----------------------------------------------------------------------------------------
 
-  // A kernel's rate is that of all ranks in the time that it takes on an average one, `seconds` of each phase.
+  // Rate of a kernel: operations of all ranks over the mean time of a rank, `seconds` of each phase.
   void tell_rates(double time_s, const std::vector<double>& seconds) const {
     const double rows = static_cast<double>(chimney_.all_rows()),
                  nonzeros = static_cast<double>(chimney_.all_nonzeros());
@@ -221,7 +221,7 @@ class Program {
 
   // --- whether it is right -----------------------------------------------------------------------------------
 
-  // The parts of all ranks must add up to the whole, which has a closed form.
+  // The numbers of rows and nonzeros of all ranks must add up to the closed form of the whole.
   void check_counts() {
     double mine[3] = {static_cast<double>(rows_), static_cast<double>(nonzeros_), 0}, all[3];
     for (std::int64_t i = 0; i < rows_; ++i) mine[2] += b_[i];
@@ -236,10 +236,10 @@ class Program {
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // A product with numbers that depend on the row, small integers: exact, whatever the order of its sums. It sees any
-  // element, column or plane that is wrong, to which the solution is blind, for that is the same everywhere.
+  // Checks a product with small integers that depend on the row, which is exact in any order of summation. It detects
+  // any wrong element, column or plane; the solution does not, because it is the same everywhere.
   void check_product() {
-    const std::int64_t below = chimney_.first_z * plane_ - plane_;  // number of the row that column 0 stands for
+    const std::int64_t below = chimney_.first_z * plane_ - plane_;  // global row of column 0
     const auto number = [&](std::int64_t column) {
       return static_cast<double>(random_at(t_.seed(), static_cast<std::uint64_t>(below + column)) >> 44);
     };
@@ -256,9 +256,9 @@ class Program {
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // A message that is lost late makes no difference to a solution that is there already, but to how it was found. So
-  // all steps are made again, with the sums over ranks that were: what each rank adds to them must be the same to the
-  // last bit, whatever the order in which MPI adds up. And the sums must be those of what the ranks added.
+  // A message lost late does not change a converged solution, but the way to it. So all steps are repeated with the
+  // recorded global sums: each rank's contributions must be bitwise equal, and the sums must equal the sum of the
+  // contributions.
   void check_steps() {
     const std::vector<Sum> were = std::exchange(sums_, {});
     std::vector<double> mine, of_all(2 * were.size());
@@ -280,15 +280,15 @@ class Program {
     return (number % 2 == 0 ? "r·r in step " : "p·Ap in step ") + std::to_string(number / 2 + 1);
   }
 
-  // The solution is 1 everywhere, as near as so many steps must come: |x - 1| in the norm of A falls by at least
-  // (sqrt(53) - 1) / (sqrt(53) + 1) in each of them, but for a factor of 2 (Y. Saad, Iterative Methods for Sparse
-  // Linear Systems, 2003, section 6.11.3). For all eigenvalues are between 1 and 53: a row has 27, and -1 up to 26
-  // times. And the residual is what the steps say that it is.
+  // The solution is 1 everywhere, as accurately as the number of steps guarantees: |x - 1| in the norm of A decreases
+  // per step by at least (sqrt(53) - 1) / (sqrt(53) + 1), up to a factor of 2 (Y. Saad, Iterative Methods for Sparse
+  // Linear Systems, 2003, section 6.11.3), because all eigenvalues are between 1 and 53: a row has 27 on the diagonal,
+  // and -1 up to 26 times. The recomputed residual must equal the iterated one.
   void check_solution() {
     double furthest = 0;
     std::copy_n(x_, rows_, p_);
     multiply_by_matrix();
-    double mine[3] = {}, all[3];  // squares: of r, of b, of b - A x - r
+    double mine[3] = {}, all[3];  // squared norms of r, of b, of b - A x - r
     for (std::int64_t i = 0; i < rows_; ++i) {
       const double off = std::abs(x_[i] - 1), gap = b_[i] - q_[i] - r_[i];
       furthest = std::isnan(off) ? INFINITY : std::max(furthest, off);
@@ -321,7 +321,7 @@ class Program {
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // Norms before the first step and after each.
+  // Tabulates the norms before the first step and after each.
   void tell_residuals(double last) const {
     t_.report("residual", last);
     const std::size_t steps = sums_.size() / 2;
@@ -339,7 +339,7 @@ class Program {
     return numbers;
   }
 
-  // Estimated bytes of the matrix on this rank: an eighth of a column number for each element, lines along x padded.
+  // Estimated bytes of the matrix on this rank: one column number per eight elements, lines along x padded.
   double matrix_bytes() const {
     const double filled_up =
         static_cast<double>(3 * RunMatrix::padded(chimney_.nx)) / static_cast<double>(3 * chimney_.nx - 2);
@@ -356,10 +356,11 @@ class Program {
   std::size_t vector_bytes_;
   HugePages vectors_;
   double *b_, *x_, *r_, *q_;  // right-hand side, solution, residual, A p
-  double *columns_, *p_;  // the direction: where its columns begin with a neighbour's plane, and where this rank's do
+  double *columns_,
+      *p_;  // the direction: start of its columns including the lower neighbour's plane, and of this rank's
   std::optional<RunMatrix> matrix_;
   std::vector<Sum> sums_;                    // r·r and p·Ap in turns
-  const std::vector<Sum>* known_ = nullptr;  // what is not to be summed again
+  const std::vector<Sum>* known_ = nullptr;  // recorded sums, used instead of summing again
   npb::Phases phases_{phase_names()};
 };
 

@@ -1,5 +1,5 @@
-// The Lennard-Jones potential, 4 (r^-12 - r^-6) up to the cutoff and nothing beyond, in reduced units; forces by a half
-// list, in which each pair stands once (Newton's third law), four pairs at a time.
+// Lennard-Jones potential, 4 (r^-12 - r^-6) up to the cutoff and 0 beyond, in reduced units; forces by a half list, in
+// which each pair occurs once (Newton's third law), four pairs at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace kiviat::app {
 struct LennardJones {
   static constexpr double cutoff = 2.5;
 
-  // Returns the energy of a pair at this squared distance, and its force times the distance.
+  // Returns the energy of a pair at this squared distance, and force times distance.
   static std::pair<double, double> of(double squared) {
     const double sixth = 1 / (squared * squared * squared);
     return {4 * sixth * (sixth - 1), 24 * sixth * (2 * sixth - 1)};
@@ -32,7 +32,7 @@ namespace lennard_jones {
 using Lane4 = double __attribute__((vector_size(32), may_alias));
 using Mask4 = long long __attribute__((vector_size(32)));
 
-// Adds to forces. What is in a list beyond the cutoff is computed and thrown away: a branch for each costs more.
+// Adds to forces. Pairs beyond the cutoff are computed and discarded, because branches would cost more.
 template <bool tallied>
 [[gnu::always_inline]] inline void add_forces(const HalfList& list, const Four* positions, Four* forces, Tally& tally) {
   const auto* const x = reinterpret_cast<const Lane4*>(positions);

@@ -1,5 +1,5 @@
-// Molecular dynamics of the Lennard-Jones liquid on one rank of many: constant energy, by the velocity form of Verlet's
-// method (W. Swope et al., J. Chem. Phys. 76, 1982), with lists of neighbours that are made anew every 20 steps.
+// Molecular dynamics of the Lennard-Jones liquid, this rank's part: constant energy, velocity Verlet (W. Swope et al.,
+// J. Chem. Phys. 76, 1982), neighbour lists rebuilt every 20 steps.
 #pragma once
 
 #include <mpi.h>
@@ -25,11 +25,11 @@
 
 namespace kiviat::app {
 
-// State variables of all atoms, as LAMMPS defines and prints them: energies are per atom.
+// State variables of the whole system, as LAMMPS defines and prints them; energies are per atom.
 struct Thermodynamics {
   double temperature = 0, potential = 0, total = 0, pressure = 0;
 
-  // From sums over all atoms and pairs. The centre of mass rests, so there are three degrees of freedom less.
+  // From global sums over atoms and pairs. The centre of mass is at rest, which removes three degrees of freedom.
   static Thermodynamics of(const Crystal& crystal, double squared_velocities, double energy, double virial) {
     const double atoms = static_cast<double>(crystal.atoms()), potential = energy / atoms;
     return {squared_velocities / (3 * atoms - 3), potential, potential + squared_velocities / 2 / atoms,
@@ -43,8 +43,8 @@ struct Thermodynamics {
   }
 };
 
-// Velocities by `kick` times the forces, and, where `step` is not 0, positions by `step` times the velocities; forces
-// are then used up.
+// Advances velocities by `kick` times the forces and, if `step` is not 0, positions by `step` times the velocities;
+// then clears the forces.
 KIVIAT_EVERY_WIDTH
 static void accelerate(double* position, double* velocity, double* force, std::int64_t count, double kick,
                        double step) {
@@ -68,7 +68,8 @@ class Liquid {
 
   static constexpr double skin = 0.3, reach = LennardJones::cutoff + skin, time_step = 0.005;
   static constexpr int rebuilt_every = 20;
-  static constexpr double least_edge = 2 * reach;  // of the box: an atom is no neighbour of two images of another
+  static constexpr double least_edge =
+      2 * reach;  // minimum edge of the box: an atom must not be a neighbour of two images of another
 
   Liquid(MPI_Comm comm, const Crystal& crystal, const Subdomain& domain, npb::Phases& phases)
       : comm_(comm),
@@ -79,7 +80,7 @@ class Liquid {
         list_(domain, reach),
         ghosts_(comm, domain, reach) {}
 
-  // The crystal, and the forces in it. Collective, as all that follow.
+  // Sets up the crystal and computes its forces. Collective, as all functions below.
   void begin() {
     int ranks;
     MPI_Comm_size(comm_, &ranks);
@@ -99,7 +100,7 @@ class Liquid {
     add_up_forces(true);
   }
 
-  // Then the tally is that of the last step.
+  // Afterwards the tally is that of the last step.
   void run(int steps) {
     kick_ = time_step / 2;
     phases_.repeat(comm_, steps / rebuilt_every, [&](std::int64_t block) {
@@ -110,7 +111,7 @@ class Liquid {
     phases_(integration, [&] { advance(time_step / 2, 0); });
   }
 
-  // New lists, and forces by them.
+  // Rebuilds lists and computes forces.
   void begin_anew() {
     rebuild();
     add_up_forces(true);
@@ -122,7 +123,7 @@ class Liquid {
     MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, comm_);
     return Thermodynamics::of(crystal_, all[0], all[1], all[2]);
   }
-  // The sum of velocities, and how many atoms there are.
+  // Global sum of velocities, and number of atoms.
   std::array<double, 4> momentum() const {
     std::array<double, 4> mine{}, all;
     for (std::int64_t i = 0; computed_ && i < atoms_.own; ++i)
@@ -131,7 +132,7 @@ class Liquid {
     MPI_Allreduce(mine.data(), all.data(), 4, MPI_DOUBLE, MPI_SUM, comm_);
     return all;
   }
-  // Fingerprint of positions and velocities on this rank: equal ones mean equal atoms, to the last bit.
+  // Checksum of positions and velocities on this rank; equal values mean bitwise equal atoms.
   std::uint64_t fingerprint() const {
     std::uint64_t sum = 0;
     for (std::int64_t i = 0; i < atoms_.own; ++i)
@@ -149,8 +150,8 @@ class Liquid {
  private:
   static double squared(const Four& v) { return v.x * v.x + v.y * v.y + v.z * v.z; }
 
-  // Correction of the initial velocities: the mean velocity to subtract, and the factor for the initial temperature.
-  // Computed once: sums over ranks may differ in the last bit, and repeated steps must not.
+  // Correction of the initial velocities: the mean to subtract, and the factor for the initial temperature. Computed
+  // once, because global sums may differ in the last bit while repeated runs must not.
   struct Rest {
     Vector mean;
     double factor;
@@ -195,7 +196,7 @@ class Liquid {
   void rebuild() {
     phases_(migration, [&] { ghosts_.move_on(atoms_, rebuilt_every * time_step, Crystal::temperature / 2); });
     phases_(neighbour, [&] {
-      // Read and written: coordinates to find the cell, positions and velocities to be sorted.
+      // Reads coordinates to find the cell; reads and writes positions and velocities to sort them.
       const double own = static_cast<double>(atoms_.own);
       work::run({.flops = 6 * own, .bytes = 7 * sizeof(Four) * own}, [&] { list_.sort(atoms_); });
     });
@@ -225,14 +226,14 @@ class Liquid {
     phases_(ghosts, [&] { ghosts_.add_forces(atoms_); });
   }
 
-  // On average, in a liquid of this density: half the atoms of a sphere; and those of the half of 5 x 5 x 5 cells, each
-  // as wide as half of the reach, in which they are looked for.
+  // Expected numbers per atom at this density: half of the atoms within a sphere; and those in half of the 5 x 5 x 5
+  // cells, each half as wide as the reach, that are searched.
   static double pairs_of_atom(double radius) {
     return 2 * std::numbers::pi / 3 * radius * radius * radius * Crystal::density;
   }
   static constexpr double candidates = 125.0 / 2 * (reach / 2) * (reach / 2) * (reach / 2) * Crystal::density;
 
-  // More than there are, but for fluctuations of a small part.
+  // An upper bound, except for small fluctuations.
   std::int64_t expected_with_ghosts() const {
     double volume = 1;
     for (std::size_t side = 0; side < 3; ++side) volume *= domain_.thickness(side) + (side == 2 ? 1 : 2) * reach;

@@ -1,5 +1,5 @@
-// The Lennard-Jones liquid: molecular dynamics with short forces, as LAMMPS has it in its benchmark in.lj. A rank has a
-// part of the box; in every step it learns where its neighbours' atoms near it are, and tells them the forces on these.
+// Lennard-Jones liquid: molecular dynamics with short-range forces, LAMMPS' benchmark in.lj. Each rank has a part of
+// the box; in every step it receives the positions of neighbours' atoms near it and returns the forces on these.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -62,7 +62,7 @@ class Program {
   void operator()() {
     if (computed_) {
       liquid_.begin();
-      liquid_.run(std::min(steps_, 2));  // memory and code are there, and ranks have met
+      liquid_.run(std::min(steps_, 2));  // warm-up: memory and code are loaded, connections exist
     }
     liquid_.begin();
     const Thermodynamics start = computed_ ? liquid_.thermodynamics() : Thermodynamics{};
@@ -126,7 +126,7 @@ class Program {
     check(std::abs(found - expected) <= tolerance * std::max(1.0, std::abs(expected)), words);
   }
 
-  // A crystal's energy and pressure are sums over its lattice.
+  // Energy and pressure of the crystal are known as lattice sums.
   void check_start(const Thermodynamics& start) {
     const Thermodynamics expected = Thermodynamics::at_start(shape_.crystal);
     check_near("temperature before the first step", start.temperature, expected.temperature, rounding);
@@ -134,8 +134,8 @@ class Program {
     check_near("pressure before the first step", start.pressure, expected.pressure, rounding);
   }
 
-  // Energy is not kept to the last digit: the potential ends with a step, and atoms may come nearer than the skin
-  // allows for before lists are made anew, as in LAMMPS' benchmark.
+  // Energy is conserved only approximately: the potential is truncated, and atoms may come nearer than the skin allows
+  // before lists are rebuilt, as in LAMMPS' benchmark.
   void check_end(const Thermodynamics& start, const Thermodynamics& end) {
     check_near("energy after the last step", end.total, start.total, most_drift);
     const std::array<double, 4> momentum = liquid_.momentum();
@@ -144,9 +144,9 @@ class Program {
     for (std::size_t side = 0; side < 3; ++side) check_near("the mean velocity", momentum[side] / atoms, 0, rounding);
   }
 
-  // On some atoms of some ranks, by all others, without lists and cells.
+  // Recomputes forces on some atoms of some ranks from all others, without lists and cells.
   void check_forces() {
-    if (steps_ % Liquid::rebuilt_every != 0) liquid_.begin_anew();  // else the last step did
+    if (steps_ % Liquid::rebuilt_every != 0) liquid_.begin_anew();  // otherwise the last step has rebuilt them
     constexpr std::size_t samples = 64;
     const Atoms& atoms = liquid_.atoms();
     std::vector<double> mine(6 * samples), all(6 * samples), summed(3 * samples), direct(3 * samples);
@@ -190,8 +190,8 @@ class Program {
     for (std::size_t side = 0; side < 3; ++side) force[side] += strength * apart[side];
   }
 
-  // An energy does not show that a message or a kernel was left out: so all steps are repeated, and the result must be
-  // the same to the last bit on every rank.
+  // The energy does not reveal a missing message or kernel, so all steps are repeated: the result must be bitwise equal
+  // on every rank.
   void check_again(const Thermodynamics& end, std::uint64_t fingerprint) {
     liquid_.begin();
     liquid_.run(steps_);

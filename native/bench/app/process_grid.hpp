@@ -1,4 +1,4 @@
-// Numbers of ranks along each side of a box.
+// Number of ranks along each side of a box.
 #pragma once
 
 #include <array>
@@ -10,12 +10,13 @@ namespace kiviat::app {
 
 using Sides = std::array<int, 3>;
 
-// Rank 0 is at the origin, rank 1 beside it along x.
+// Rank 0 is at the origin, rank 1 next to it along x.
 struct ProcessGrid {
   Sides ranks;
 
-  // The grid whose subdomains have the least surface; of equal ones that which divides the higher sides, along which
-  // less has to be sent. A subdomain is a cell of the crystal at least. `weak`: each rank has `cells`.
+  // The grid whose subdomains have the smallest surface; of equal ones that which divides the later sides (z), along
+  // which less is sent. Nothing if a subdomain would be smaller than a cell of the crystal. `weak`: each rank has
+  // `cells`.
   static std::optional<ProcessGrid> of(int ranks, const std::array<std::int64_t, 3>& cells, bool weak) {
     std::optional<ProcessGrid> best;
     double least = std::numeric_limits<double>::infinity();
@@ -42,7 +43,7 @@ struct ProcessGrid {
     return surface(static_cast<double>(cells[0]) / ranks[0], static_cast<double>(cells[1]) / ranks[1],
                    static_cast<double>(cells[2]) / ranks[2]);
   }
-  // The smallest surface is that of the box nearest to a cube, if all ranks have equal parts.
+  // Half of the surface of the whole box if each rank has `cells`: the most cubic box has the least.
   double surface_of_all(const Cells& cells) const {
     return surface(static_cast<double>(cells[0]) * ranks[0], static_cast<double>(cells[1]) * ranks[1],
                    static_cast<double>(cells[2]) * ranks[2]);

@@ -1,9 +1,9 @@
-// A sparse matrix for its product with a vector: slices of eight rows, whose elements lie side by side (M. Kreutzer et
+// Sparse matrix for products with a vector: slices of eight rows with interleaved elements (SELL-8-1: M. Kreutzer et
 // al., "A unified sparse matrix data format for efficient general sparse matrix-vector multiplication on modern
-// processors with wide SIMD units", SIAM J. Sci. Comput. 36(5), 2014: SELL-8-1), with shorter column numbers where
-// there is a pattern in them (K. Kourtis et al., "CSX: an extended compression format for SpMV on shared memory
-// systems", PPoPP 2011): elements of rows that follow each other, in columns that do so too, are a run, which has one
-// number for all, that of its first column. Any matrix can be held: elements that are in no run have a number each.
+// processors with wide SIMD units", SIAM J. Sci. Comput. 36(5), 2014), with compressed column numbers (K. Kourtis et
+// al., "CSX: an extended compression format for SpMV on shared memory systems", PPoPP 2011): elements along a diagonal,
+// in consecutive rows and columns, form a run, which stores only its first column. Any matrix can be stored: elements
+// outside of runs store a column number each.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +25,14 @@ class RunMatrix {
   using Values = std::array<double, height>;
   using Columns = std::array<Column, height>;
   struct Slice {
-    std::uint32_t runs = 0, scattered = 0;  // elements of the longest row: those in runs come first
+    std::uint32_t runs = 0,
+                  scattered = 0;  // number of runs and of scattered elements of the longest row; runs come first
   };
   static constexpr std::int64_t most_columns = INT32_MAX;
 
   static std::int64_t padded(std::int64_t rows) { return (rows + 7) / 8 * 8; }
 
-  // source(i, add) calls add(column, value) for each element of row i, no column twice. Memory comes from
+  // source(i, add) calls add(column, value) once for each element of row i. Memory comes from allocate(bytes).
   // allocate(bytes).
   template <class Source>
   RunMatrix(std::int64_t rows, std::int64_t columns, const Source& source,
@@ -62,8 +63,8 @@ class RunMatrix {
   std::size_t bytes() const { return bytes_; }
   const std::vector<Slice>& slices() const { return slices_; }
   const Values* values() const { return values_; }     // of all slices one after the other
-  const Column* firsts() const { return firsts_; }     // of runs, likewise
-  const Columns* columns() const { return columns_; }  // of elements in no run, likewise
+  const Column* firsts() const { return firsts_; }     // first columns of all runs, slice by slice
+  const Columns* columns() const { return columns_; }  // columns of all scattered elements, slice by slice
 
  private:
   struct Run {
@@ -75,7 +76,7 @@ class RunMatrix {
     Values values;
   };
 
-  // One slice at a time, from the elements of its rows.
+  // Assembles one slice from the elements of its rows.
   class Assembly {
    public:
     Assembly(std::int64_t rows, std::int64_t columns) : rows_(rows), columns_(columns) {}
@@ -101,12 +102,13 @@ class RunMatrix {
 
    private:
     struct Element {
-      std::int64_t first;  // its column, less its lane
+      std::int64_t first;  // column of the first element, less its lane
       std::size_t lane;
       double value;
     };
 
-    // Elements of one diagonal: a run if it is half full, and lies within the vector where it is not filled, too.
+    // Decides whether elements of one diagonal become a run: if it is at least half full, and its padding lies within
+    // the vector.
     void add(std::size_t begin, std::size_t end) {
       const std::int64_t first = elements_[begin].first;
       if (end - begin >= height / 2 && first >= 0 && first + static_cast<std::int64_t>(height) <= columns_) {
@@ -127,7 +129,7 @@ class RunMatrix {
     std::vector<Element> elements_;
     std::vector<Run> runs_;
     std::vector<Scattered> scattered_;
-    std::array<std::size_t, height> length_{};  // of each row, of what is in no run
+    std::array<std::size_t, height> length_{};  // scattered elements of each row
   };
 
   HugePages memory_;
@@ -138,7 +140,7 @@ class RunMatrix {
   Column* firsts_;
 };
 
-// y = A x; y has as many elements as the padded number of rows.
+// y = A x; y has the padded number of rows.
 KIVIAT_EVERY_WIDTH
 static void multiply(const RunMatrix& matrix, const double* x, double* y) {
   constexpr std::size_t parts = RunMatrix::height / Lanes::width;

@@ -1,5 +1,5 @@
-// Messages of records, as bytes, with a sum over all that was sent and all that has come: over all ranks both are the
-// same, or something was lost on the way, or came to another rank, or as something else.
+// Messages of records with checksums of all data sent and received: summed over all ranks both are equal, unless data
+// was lost, corrupted or delivered to a wrong rank.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 
 namespace kiviat::app {
 
-// A sum over bytes: different if any bit is, or where it is; and if they came another way.
+// Checksum that depends on every bit, on positions, and on source, target and tag.
 class Seal {
  public:
   struct Way {
@@ -24,8 +24,8 @@ class Seal {
     const auto* from = static_cast<const unsigned char*>(data);
     const std::uint64_t ends = static_cast<std::uint64_t>(way.source) << 32 | static_cast<std::uint32_t>(way.target);
     const std::uint64_t begin = mix(mix(ends) + static_cast<std::uint64_t>(way.tag) * random_step + bytes);
-    sum_ += begin;                     // also of what is empty
-    std::uint64_t factor = begin | 1;  // odd, and so it remains
+    sum_ += begin;                     // empty messages count too
+    std::uint64_t factor = begin | 1;  // stays odd when multiplied
     for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t), factor += random_step - 1) {
       std::uint64_t word = 0;
       std::memcpy(&word, from + at, std::min(sizeof word, bytes - at));
@@ -38,7 +38,7 @@ class Seal {
   std::uint64_t sum_ = 0;
 };
 
-// Marks data that has not come yet: all bits are set, which is neither a number nor an index.
+// Marks data as not yet received: all bits are set, which is neither a valid number nor a valid index.
 template <class Record>
 void blank(std::vector<Record>& records, std::size_t count) {
   records.resize(count);
@@ -52,22 +52,22 @@ int bytes_of(const std::vector<Record>& records) {
 
 class SealedPost {
  public:
-  // Without seals it only delivers.
+  // Without `seals` messages are delivered without checksums.
   SealedPost(MPI_Comm comm, bool seals) : comm_(comm), seals_(seals) { MPI_Comm_rank(comm, &rank_); }
 
-  // Records stay where they are, and as they are, until seal().
+  // Starts sending. Records must stay unchanged until seal().
   template <class Record>
   void send(const std::vector<Record>& records, int rank, int tag) {
     if (seals_) unsealed_.push_back({records.data(), records.size() * sizeof(Record), {rank_, rank, tag}, &sent_});
     MPI_Isend(records.data(), bytes_of(records), MPI_BYTE, rank, tag, comm_, &requests_.emplace_back());
   }
-  // Up to `most` records.
+  // Starts receiving up to `most` records.
   template <class Record>
   void receive(std::vector<Record>& records, std::size_t most, int rank, int tag) {
     blank(records, most);
     MPI_Irecv(records.data(), bytes_of(records), MPI_BYTE, rank, tag, comm_, &requests_.emplace_back());
   }
-  // All that was begun is done.
+  // Completes all started messages.
   void wait() {
     statuses_.resize(requests_.size());
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data());
@@ -79,18 +79,18 @@ class SealedPost {
     MPI_Get_count(&statuses_[number], MPI_BYTE, &bytes);
     return static_cast<std::size_t>(bytes);
   }
-  // Content of a message; it stays valid as long.
+  // Content of a message, valid until the next wait().
   template <class Record>
   void has_come(const std::vector<Record>& records, int rank, int tag) {
     if (seals_) unsealed_.push_back({records.data(), records.size() * sizeof(Record), {rank, rank_, tag}, &came_});
   }
-  // Sums over all messages since the last time; apart from them, for that takes time.
+  // Adds all messages since the last call to the checksums; separate from wait(), because it takes time.
   void seal() {
     for (const Unsealed& one : unsealed_) one.into->add(one.records, one.bytes, one.way);
     unsealed_.clear();
   }
 
-  // A number for each rank, and one from each. Collective.
+  // Sends a number to each rank and returns the received ones. Collective.
   std::vector<int> exchanged_counts(const std::vector<int>& counts) const {
     std::vector<int> come(counts.size());
     MPI_Alltoall(counts.data(), 1, MPI_INT, come.data(), 1, MPI_INT, comm_);

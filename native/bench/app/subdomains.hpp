@@ -28,23 +28,24 @@ struct Subdomain {
     other[side] = (place[side] + step + grid.ranks[side]) % grid.ranks[side];
     return grid.rank_at(other);
   }
-  // Offset to add to coordinates that go one step on along a side, since the box is periodic.
+  // Offset to add to coordinates of atoms sent one step along a side, because the box is periodic.
   double shift(std::size_t side, int step) const {
     if (step < 0 && place[side] == 0) return box[side];
     if (step > 0 && place[side] + 1 == grid.ranks[side]) return -box[side];
     return 0;
   }
-  // The same place in the box; from 0 up to its edge, without that.
+  // Position wrapped into the periodic box: in [0, edge).
   double wrapped(std::size_t side, double at) const {
     if (at < 0)
       at += box[side];
     else if (at >= box[side])
       at -= box[side];
-    return at == box[side] ? 0 : at;  // what is a hair below 0 is not there when the edge has been added
+    return at == box[side] ? 0 : at;  // a tiny negative number plus the edge may round to the edge
   }
 
  private:
-  // The same number on both ranks that it divides; the last one is the box's own, which rounding could miss.
+  // Position of a boundary, bitwise equal on both adjacent ranks; the last is the edge of the box itself, which
+  // rounding could miss.
   double bound(std::size_t side, int number) const {
     return number == grid.ranks[side] ? box[side] : box[side] * number / grid.ranks[side];
   }

@@ -1,4 +1,4 @@
-// A place in space, or a way through it.
+// Point or displacement in space.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Allgather: a block of every rank reaches all ranks.
+// Allgather: every rank sends its block to all ranks.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Allreduce: the sum of everybody's vector, on every rank. FLOAT and SUM as in IMB.
+// Allreduce: the sum of the vectors of all ranks, on all ranks. FLOAT and SUM as in IMB.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

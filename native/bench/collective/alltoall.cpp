@@ -1,4 +1,4 @@
-// Alltoall: every rank has a block of its own for every rank.
+// Alltoall: every rank sends a different block to every rank.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Barrier: nobody leaves before everybody has come.
+// Barrier: no rank leaves before all have entered.
 #include "measure/trial.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Bcast: the root's vector reaches all ranks.
+// Bcast: the root sends its vector to all ranks.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Gather: a block of every rank reaches the root.
+// Gather: every rank sends its block to the root.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Iallgather: how much of an allgather hides behind computation.
+// Iallgather: share of an allgather that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

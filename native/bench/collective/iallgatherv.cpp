@@ -1,4 +1,4 @@
-// Iallgatherv: how much of an allgatherv hides behind computation.
+// Iallgatherv: share of an allgatherv that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

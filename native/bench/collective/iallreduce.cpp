@@ -1,4 +1,4 @@
-// Iallreduce: how much of an allreduce hides behind computation.
+// Iallreduce: share of an allreduce that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

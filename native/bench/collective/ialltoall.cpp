@@ -1,4 +1,4 @@
-// Ialltoall: how much of an alltoall hides behind computation.
+// Ialltoall: share of an alltoall that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

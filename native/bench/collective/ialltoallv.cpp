@@ -1,4 +1,4 @@
-// Ialltoallv: how much of an alltoallv hides behind computation.
+// Ialltoallv: share of an alltoallv that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

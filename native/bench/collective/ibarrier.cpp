@@ -1,4 +1,4 @@
-// Ibarrier: how much of a barrier hides behind computation.
+// Ibarrier: share of a barrier that overlaps with computation.
 #include "measure/trial.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Ibcast: how much of a bcast hides behind computation.
+// Ibcast: share of a bcast that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

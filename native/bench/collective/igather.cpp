@@ -1,4 +1,4 @@
-// Igather: how much of a gather hides behind computation.
+// Igather: share of a gather that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Igatherv: how much of a gatherv hides behind computation.
+// Igatherv: share of a gatherv that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

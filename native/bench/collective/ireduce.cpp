@@ -1,4 +1,4 @@
-// Ireduce: how much of a reduce hides behind computation.
+// Ireduce: share of a reduce that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

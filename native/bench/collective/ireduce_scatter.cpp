@@ -1,4 +1,4 @@
-// Ireduce_scatter: how much of a reduce_scatter hides behind computation.
+// Ireduce_scatter: share of a reduce_scatter that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

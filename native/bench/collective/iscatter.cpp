@@ -1,4 +1,4 @@
-// Iscatter: how much of a scatter hides behind computation.
+// Iscatter: share of a scatter that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Iscatterv: how much of a scatterv hides behind computation.
+// Iscatterv: share of a scatterv that overlaps with computation.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

@@ -15,7 +15,7 @@ struct Blocks {
   int count;  // bytes of one block
 };
 
-// A block of every rank, in rank order; of each one the bytes from `offset` of what it sends.
+// Expected data with one block per rank, in rank order: of each sender's message the bytes from `offset` on.
 inline std::vector<Piece> one_of_each(const Trial& t, std::size_t offset) {
   const auto bytes = static_cast<std::size_t>(t.bytes());
   std::vector<Piece> pieces;
@@ -23,11 +23,11 @@ inline std::vector<Piece> one_of_each(const Trial& t, std::size_t offset) {
   return pieces;
 }
 
-// Bytes of all blocks. Only a rank that may be root has those of a root.
+// Total bytes of the blocks of all ranks. Only ranks that may be root allocate them in rooted collectives.
 inline std::size_t all_blocks(const Trial& t) { return static_cast<std::size_t>(t.bytes()) * t.ranks(); }
 inline std::size_t all_blocks_if_root(const Trial& t) { return t.may_be_root() ? all_blocks(t) : 0; }
 
-// The root's vector reaches everybody; it lies in the same buffer on all ranks.
+// The root sends its vector to all ranks, in the same buffer.
 inline Buffer& bcast_buffer(Trial& t) {
   Buffer& data = t.buffer(t.bytes());
   const int root = t.root_of(0);
@@ -71,8 +71,8 @@ inline Blocks alltoall_blocks(Trial& t) {
   return blocks;
 }
 
-// Counts of the v forms: equal as in IMB, blocks without gaps. Build them before the blocks, so that
-// displacements beyond an int are noticed before memory is allocated.
+// Counts and displacements of the v forms: equal counts as in IMB, blocks without gaps. To be built before the buffers,
+// so that displacements beyond int skip the case before memory is allocated.
 struct EqualCounts {
   explicit EqualCounts(const Trial& t) : counts(t.ranks(), t.count()) {
     Trial::fitting((t.ranks() - 1) * t.bytes(), "B before the last block");
@@ -119,14 +119,14 @@ inline Axis meaning_axis() {
 
 struct SplitVectors {
   Buffer &in, &out;
-  std::vector<int> counts;  // elements that each rank gets
+  std::vector<int> counts;  // elements that each rank receives
 };
 
-// Every rank gets its part of the sum. Where elements are left over, the first ranks get one more each.
+// Each rank receives a part of the sum; if the elements do not divide evenly, the first ranks receive one more each.
 inline SplitVectors reduce_scatter_vectors(Trial& t) {
   const std::int64_t given = elements_of(t), ranks = t.ranks();
   const std::int64_t total = t.text("meaning") == "split" ? given : given * ranks;
-  Trial::fitting(total, "elements");  // libraries add the counts up
+  Trial::fitting(total, "elements");  // libraries add up the counts as int
   std::vector<int> counts;
   for (std::int64_t rank = 0; rank < ranks; ++rank)
     counts.push_back(static_cast<int>(total / ranks + (rank < total % ranks)));

@@ -1,4 +1,4 @@
-// Reduce: the sum of everybody's vector, on the root. FLOAT and SUM as in IMB.
+// Reduce: the sum of the vectors of all ranks, on the root. FLOAT and SUM as in IMB.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

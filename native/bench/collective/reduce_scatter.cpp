@@ -1,4 +1,4 @@
-// Reduce_scatter: the sum of everybody's vector, a part of it on each rank. FLOAT and SUM as in IMB.
+// Reduce_scatter: the sum of the vectors of all ranks, distributed over the ranks. FLOAT and SUM as in IMB.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

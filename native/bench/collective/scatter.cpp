@@ -1,4 +1,4 @@
-// Scatter: every rank gets its block from the root.
+// Scatter: the root sends a block to every rank.
 #include "bench/collective/layouts.hpp"
 
 using namespace kiviat;

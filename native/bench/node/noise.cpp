@@ -1,5 +1,5 @@
-// Noise: what system and others take from each core. Every rank repeats a quantum of work that always takes as long
-// unless the core is taken away (fixed work quantum, FWQ). Nobody communicates meanwhile.
+// Noise: processor time that the system and other programs take from each core. Every rank repeats a quantum of work
+// whose time is constant unless the core is interrupted (fixed work quantum, FWQ). Ranks do not communicate meanwhile.
 #include <sched.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ class Study {
       throw UsageError("time_ms=" + t.text("time_ms") + " contains " + std::to_string(quanta_) +
                        " quanta of quantum_us=" + t.text("quantum_us") + ": choose both so that there are 1 to " +
                        std::to_string(most_quanta));
-    seconds_.assign(static_cast<std::size_t>(quanta_), 0);  // its memory is there before anything is timed
+    seconds_.assign(static_cast<std::size_t>(quanta_), 0);  // allocates the memory before anything is timed
   }
 
   void operator()() {
@@ -49,7 +49,7 @@ class Study {
  private:
   static constexpr std::int64_t most_quanta = 10'000'000;
 
-  // The work that takes a quantum on a core that is left alone; as much as it is for the fastest rank's.
+  // Number of steps that take a quantum on an undisturbed core, as calibrated by the fastest rank.
   std::int64_t steps_of_quantum() const {
     constexpr std::int64_t probe_steps = 20'000;
     double least_s = INFINITY;
@@ -62,7 +62,7 @@ class Study {
     return std::max<std::int64_t>(1, std::llround(quantum_s_ / quickest_s * probe_steps));
   }
 
-  // One reading of the clock ends a quantum and begins the next: nothing that happens between is lost.
+  // One clock reading ends a quantum and starts the next, so that no time is lost between them.
   static void measure(std::int64_t steps, std::span<double> seconds) {
     burn(steps);
     double before_s = clock::now();
@@ -74,7 +74,7 @@ class Study {
     }
   }
 
-  // A value for each part of the time.
+  // Reports one value per part of the time.
   void report(const std::vector<std::int64_t>& parts) {
     std::size_t done = 0;
     for (const std::int64_t quanta : parts) {

@@ -1,4 +1,4 @@
-// Windows that may not come about: a library may have no way for one-sided operations on a network, or no memory.
+// Creation of windows, which may fail: a library may not support one-sided operations on a network, or lack memory.
 #pragma once
 
 #include <mpi.h>
@@ -7,8 +7,8 @@
 
 namespace kiviat {
 
-// Runs create(), which makes a window of `comm` and returns MPI's code. What MPI said if it failed on any rank; nothing
-// otherwise. Collective over `comm`.
+// Runs create(), which creates a window on `comm` and returns MPI's error code. Returns MPI's error text if it failed
+// on any rank, else an empty string. Collective over `comm`.
 template <class Create>
 std::string trouble_in(MPI_Comm comm, Create create) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);

@@ -1,4 +1,4 @@
-// One-sided operations of rank r of the first half on the memory of rank r + P/2: what put, get and accumulate share.
+// Common parts of put, get and accumulate: operations of rank r of the first half on the memory of rank r + P/2.
 #pragma once
 
 #include <functional>
@@ -27,20 +27,21 @@ inline std::vector<Axis> onesided_axes() {
 
 class OneSided {
  public:
-  // One operation: on `mine` of the origin, and on the memory of `target` at `there`.
+  // One operation from or to `mine` of the origin, at displacement `there` in the memory of `target`.
   using Operation = void (*)(std::byte* mine, int count, int target, MPI_Aint there, MPI_Win window);
-  // Memory of this rank that is its own, and that is exposed to its partner.
+  // Memory of this rank: private, and exposed to its partner.
   struct Memory {
     std::span<std::byte> mine, exposed;
     bool origin;
     int rank, partner;
   };
   struct Check {
-    void (*fill)(const Memory& memory, std::uint64_t seed);  // what is sent, and the contrary of what must arrive
+    void (*fill)(const Memory& memory,
+                 std::uint64_t seed);  // writes the data to send, and wrong data where it must arrive
     bool (*arrived)(const Memory& memory, std::uint64_t seed);
   };
 
-  // Collective; throws Skip on all ranks alike where memory is missing.
+  // Collective; throws Skip on all ranks if memory is missing on any.
   explicit OneSided(Trial& t)
       : trial_(t),
         halves_(t),
@@ -78,8 +79,8 @@ class OneSided {
     return name == "flush" ? Epoch::flush : name == "lock" ? Epoch::lock : name == "fence" ? Epoch::fence : Epoch::pscw;
   }
 
-  // The exposed memory has the shape of the origin's, so that a position in one is a displacement in the other, also
-  // where they rotate.
+  // The exposed memory has the same layout as the origin's, so that a position in one is a displacement in the other,
+  // even if buffers rotate.
   void create_window() {
     const bool ours = trial_.text("memory") == "create";
     Buffer* buffer = ours ? &trial_.buffer(operations_ * bytes_) : nullptr;
@@ -97,7 +98,7 @@ class OneSided {
     if (trial_.worst(!trouble.empty()) > 0) throw Skip("MPI cannot create a window on these ranks: " + trouble);
   }
 
-  // As many operations as are in flight, completed. A target has nothing to do unless the epoch is active.
+  // Starts as many operations as are in flight and completes them. Targets take part only in active-target epochs.
   void all(Operation operation) {
     std::byte* from = mine_.next();
     const auto start = [&] {
@@ -126,13 +127,13 @@ class OneSided {
     }
   }
 
-  // Returns whether one call moves the right data. The target of a passive epoch learns from barriers when
-  // the others have finished the timed operations and this one.
+  // Returns whether one call transfers the right data. In passive-target epochs barriers tell the target when other
+  // ranks have finished the timed operations, and this one.
   bool arrives(Operation operation, Check check) {
     trial_.together();
     mine_.rewind();
     const Memory memory{mine_.first(), {exposed_, mine_.first().size()}, halves_.first, trial_.rank(), halves_.partner};
-    ++seed_;  // what the last check left behind is wrong this time
+    ++seed_;  // leftovers of the last check are wrong now
     settled([&] { check.fill(memory, seed_); });
     trial_.together();
     all(operation);
@@ -143,7 +144,8 @@ class OneSided {
     return good;
   }
 
-  // A look at one's own memory of the window, between what others do to it (MPI 3.1, 11.7).
+  // Accesses the rank's own window memory between accesses by others, with the synchronisation of MPI 3.1,
+  // section 11.7.
   template <class Look>
   void settled(Look look) {
     switch (epoch_) {

@@ -1,5 +1,5 @@
-// Common parts of hpo_send and hpo_recv: rank r of the first half is timed against rank r + P/2 of the
-// second, all pairs at once; the slowest timed rank counts.
+// Common parts of hpo_send and hpo_recv: rank r of the first half is timed against rank r + P/2 of the second, all
+// pairs at once. The result is that of the slowest timed rank.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace kiviat {
 
-enum class Side { send, receive };  // what the timed rank does
+enum class Side { send, receive };  // operation of the timed rank
 
-// The timed rank sends by Isend to a peer that has posted its receive before the barrier, or it has posted its own
-// receive before and the peer sends after the barrier.
+// send: the timed rank calls MPI_Isend to a peer that posted its receive before the barrier. receive: the timed rank
+// posts its receive before the barrier, and the peer sends after it.
 class Host {
  public:
   Host(Trial& t, Side side)
@@ -49,7 +49,7 @@ class Host {
   double now() const { return clock::now(); }
   double slowest(double seconds) const {
     const double most = trial_.worst(halves_.first ? seconds : 0);
-    if (most > 1) trial_.progressed(done);  // on a slow network the watchdog hears of every loop
+    if (most > 1) trial_.progressed(done);  // the watchdog is informed after every loop, which matters on slow networks
     return most;
   }
   double seconds_per_step() const {
@@ -63,7 +63,7 @@ class Host {
     return trial_.worst(least_s);
   }
 
-  double done = 0;  // share of the study
+  double done = 0;  // completed share of the study
 
  private:
   Trial& trial_;
@@ -90,7 +90,7 @@ inline std::vector<Quantity> overhead_reports() {
       {"barrier_time", "s", "lower", "a turn with neither message nor work"}};
 }
 
-// Medians over the repetitions, by the amount of work; the last amounts may not be reached in each.
+// Medians over the repetitions by amount of work; not every repetition reaches the largest amounts.
 inline void overhead_table(Trial& t, const std::vector<Overhead>& all) {
   const auto longest = std::ranges::max_element(all, {}, [](const Overhead& o) { return o.points.size(); });
   std::vector<std::string> steps;
@@ -110,7 +110,7 @@ inline void measure_overhead(Trial& t, Side side) {
   constexpr double most_s = 5;
   const auto percent = [&](const char* axis) { return static_cast<double>(bounded(t, axis, 0, 1000)) / 100; };
   OverheadSettings settings{.base = percent("base_percent"), .stop = percent("stop_percent")};
-  if (t.deterministic()) settings.loop_s = settings.point_s = settings.long_s = 0;  // one turn is enough
+  if (t.deterministic()) settings.loop_s = settings.point_s = settings.long_s = 0;  // one iteration suffices
   const std::int64_t repetitions = t.deterministic() ? 1 : bounded(t, "repetitions", 1, 1000);
   if (settings.base >= settings.stop)
     throw UsageError("base_percent=" + t.text("base_percent") + " is not below stop_percent=" + t.text("stop_percent"));

@@ -1,4 +1,4 @@
-// Host processor overhead of MPI_Irecv: what it takes from a rank that computes while the message arrives.
+// Host processor overhead of MPI_Irecv: processor time taken from a computing rank while a message arrives.
 #include "bench/overhead/hpo.hpp"
 
 using namespace kiviat;

@@ -1,4 +1,4 @@
-// Host processor overhead of MPI_Isend: what it takes from a rank that computes while the message leaves.
+// Host processor overhead of MPI_Isend: processor time taken from a computing rank while a message is sent.
 #include "bench/overhead/hpo.hpp"
 
 using namespace kiviat;

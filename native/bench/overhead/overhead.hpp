@@ -1,14 +1,14 @@
 // Host processor overhead and application availability: W. Lawry, R. Riesen and R. Brightwell at Sandia; D. Doerfler
 // and R. Brightwell, "Measuring MPI Send and Receive Overhead and Application Availability in High Performance
-// Network Interfaces", EuroPVM/MPI 2006. The method alone: what sends, works and reads the clock is a Machine.
+// Network Interfaces", EuroPVM/MPI 2006. Only the method: communication, work and clock are those of a Machine.
 //
-// A turn of the loop is a barrier, a message and work beside it. Little work hides behind the message. Once the turn
-// lasts longer, what it takes beyond the same turn without the message is what the message cost the processor.
+// An iteration is a barrier, a message and concurrent work. A small amount of work is hidden behind the message. Once
+// the iteration takes longer, its excess over the same iteration without the message is the overhead, the processor
+// time that the message costs.
 //
-// Two biases of the method are corrected. Its base time holds a barrier, which the overhead does not, so that its
-// availability reads high; and the base time holds the first, small amounts of work, up to the threshold. Ours is
-// compared with the turn that has no work at all, less the turn of the same loop that has a barrier only. The figure as
-// the method has it stands beside it.
+// Two biases of the method are corrected. Its base time contains a barrier, which the overhead does not, so its
+// availability is too high; and it contains the first, small amounts of work, up to the threshold. Here the overhead
+// is compared with an iteration without work, less one with the barrier only. The original figure is reported too.
 #pragma once
 
 #include <algorithm>
@@ -19,34 +19,35 @@
 namespace kiviat {
 
 struct OverheadSettings {
-  double base = 0.02;  // turns that are less than this slower, relative to the base time, still count towards it
-  double stop = 0.5;   // a turn that is this much slower ends the growth of the work
-  // A loop is long for the clock, and short enough that few loops lose a processor that others want too.
+  double base = 0.02;  // iterations less than this slower than the base time still contribute to it
+  double stop = 0.5;   // an iteration this much slower ends the growth of work
+  // Loops are long compared with the clock's resolution, and short enough that few of them are interrupted by other
+  // programs.
   double loop_s = 1e-4;
-  double point_s = 10e-3;  // time for the loops of one point: three at least,
-  double long_s = 0.1;     // unless one takes longer than this
+  double point_s = 10e-3;  // time for the loops of one point, at least three loops,
+  double long_s = 0.1;     // unless a loop takes longer than this
 };
 
-// Times of one turn: with the message, and with barrier and work alone.
+// Times of one iteration: with the message, and with barrier and work only.
 struct OverheadPoint {
   std::int64_t steps;
   double message_s, work_s;
 };
 
 struct Overhead {
-  std::vector<OverheadPoint> points;  // work grows; the last one is beyond the stop
-  double base_s = 0;                  // of the method: with the barrier
-  double barrier_s = 0;               // a turn with neither message nor work
-  double message_s = 0;               // a turn without work, less the barrier
+  std::vector<OverheadPoint> points;  // in order of growing work; the last point exceeds the stop
+  double base_s = 0;                  // base time of the original method, including the barrier
+  double barrier_s = 0;               // an iteration with neither message nor work
+  double message_s = 0;               // an iteration without work, less the barrier
 
   double overhead_s() const { return points.back().message_s - points.back().work_s; }
   double availability_uncorrected() const { return 1 - overhead_s() / base_s; }
-  // Not a number where the message takes no longer than the barrier that it follows.
+  // NaN if the message takes no longer than the barrier before it.
   double availability() const { return message_s > 0 ? 1 - overhead_s() / message_s : NAN; }
 };
 
-// The machine has now(), slowest(seconds) over the ranks, seconds_per_step() of work, and the parts of a turn: post()
-// before the barrier, barrier(), start(), work(steps), finish().
+// Machine provides now(), slowest(seconds) over the ranks, seconds_per_step() of work, and the parts of an iteration:
+// post() before the barrier, barrier(), start(), work(steps), finish().
 template <class Machine>
 class OverheadMeasurement {
  public:
@@ -60,7 +61,7 @@ class OverheadMeasurement {
     machine_.finish();
   }
 
-  // Once through the method. The amounts of work are the same each time. Collective.
+  // Executes the method once. The amounts of work are the same each time. Collective.
   Overhead operator()() {
     Overhead found;
     if (turn_s_ == 0) turn_s_ = std::max(loop(0, true, 1), loop(0, true, 2));
@@ -80,13 +81,13 @@ class OverheadMeasurement {
   }
 
  private:
-  static constexpr double first_share = 1.0 / 256;  // of a turn: the first amount of work
+  static constexpr double first_share = 1.0 / 256;  // first amount of work, relative to an iteration
   static constexpr int most_points = 40;
   static constexpr std::int64_t most_turns = 10'000;
   static constexpr int most_loops = 11;
 
-  // Medians: a loop in which a rank lost its processor neither ends the growth nor is the overhead. Loops with and
-  // without the message alternate, so that a drift of the machine meets both.
+  // Medians over loops, so that an interrupted loop neither ends the growth of work nor counts as overhead. Loops with
+  // and without the message alternate, so that drift affects both alike.
   OverheadPoint point(std::int64_t steps) {
     const std::int64_t turns = std::clamp<std::int64_t>(std::llround(settings_.loop_s / turn_s_), 1, most_turns);
     const double loop_s = static_cast<double>(turns) * turn_s_;
@@ -107,8 +108,8 @@ class OverheadMeasurement {
     return found;
   }
 
-  // The turns of the method, but the clock starts behind the first barrier and stops behind the last: a message that
-  // its sender is rid of before it has arrived counts in full, however few the turns.
+  // The iterations of the method, but timed from the first barrier to the last: so a buffered message counts
+  // completely, however few iterations there are.
   double loop(std::int64_t steps, bool message, std::int64_t turns) {
     if (message) machine_.post();
     machine_.barrier();
@@ -125,7 +126,7 @@ class OverheadMeasurement {
 
   Machine& machine_;
   OverheadSettings settings_;
-  double turn_s_ = 0;  // the last one measured: how many make a loop
+  double turn_s_ = 0;  // last measured duration of an iteration, from which the length of a loop follows
   std::int64_t first_steps_ = 0;
 };
 

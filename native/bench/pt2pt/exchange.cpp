@@ -1,5 +1,5 @@
-// Exchange: every rank exchanges messages with both neighbours in a periodic chain, as codes do that
-// refresh the boundary of a grid. All four messages have memory of their own, so that each is checked.
+// Exchange: every rank exchanges messages with both neighbours in a periodic chain, like codes that update halos. All
+// four messages have separate buffers, so that each is checked.
 #include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;
@@ -17,7 +17,7 @@ static void exchange(Trial& t) {
   t.expects(from_left, {{0, bytes, left, 0}});
   t.expects(from_right, {{0, bytes, right, bytes}});
 
-  constexpr int rightward = 0, leftward = 1;  // tags: of two ranks, both neighbours are the same
+  constexpr int rightward = 0, leftward = 1;  // tags: with two ranks both neighbours are the same rank
   t.batched(
       [&](std::int64_t) {
         MPI_Request requests[2];
@@ -28,7 +28,7 @@ static void exchange(Trial& t) {
         MPI_Recv(from_right.next(), count, MPI_BYTE, right, leftward, comm, MPI_STATUS_IGNORE);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       },
-      {.messages = 4});  // two out, two in: the bandwidth is that of a rank
+      {.messages = 4});  // two sent and two received: bandwidth per rank
 }
 
 BENCHMARK(exchange,

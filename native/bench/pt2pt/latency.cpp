@@ -1,5 +1,5 @@
-// Latency: ping-pong of all pairs at once, every round trip timed by itself, so that its percentiles
-// can be had. A sample is the slowest pair's; the mean over pairs stands beside it (osu_multi_lat).
+// Latency: ping-pong of all pairs at once, each round trip timed separately, which gives percentiles. A sample is the
+// time of the slowest pair; the mean over pairs is reported too (osu_multi_lat).
 #include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;

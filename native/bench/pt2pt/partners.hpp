@@ -1,4 +1,4 @@
-// Partners and messages that several point-to-point benchmarks share.
+// Common parts of point-to-point benchmarks: partners and message buffers.
 #pragma once
 
 #include "measure/trial.hpp"
@@ -21,7 +21,7 @@ struct Chain {
   int left, right;
 };
 
-// Room for a message out, and for one that `sender` should send.
+// Buffers for a message to send and for one expected from `sender`.
 struct Messages {
   Messages(Trial& t, int sender) : count(t.count()), out(t.buffer(t.bytes())), in(t.buffer(t.bytes())) {
     t.sends(out);

@@ -1,4 +1,4 @@
-// PingPing: both ranks send at once, so that each message meets an oncoming one.
+// PingPing: both ranks send at once, so that messages cross each other.
 #include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;

@@ -1,5 +1,6 @@
-// Thread i of a rank in the first half and thread i of its partner in the second: what latency_mt and message_rate_mt
-// share. Each pair of threads has messages of its own, so that one which another thread got is noticed.
+// Common parts of latency_mt and message_rate_mt: thread i of a rank in the first half communicates with thread i of
+// its partner in the second half. Each pair of threads has a payload of its own, so that messages received by a wrong
+// thread are detected.
 #pragma once
 
 #include "bench/pt2pt/partners.hpp"
@@ -73,7 +74,7 @@ class ThreadPairs {
 
   struct Messages {
     Buffer *out, *in;
-    std::size_t offset;  // of the thread's messages in the payload of the rank
+    std::size_t offset;  // position of the thread's messages in the rank's payload
   };
   bool own_communicators_;
   std::vector<Channel> channels_;

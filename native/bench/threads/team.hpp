@@ -1,4 +1,4 @@
-// Threads of this rank that do the same at the same time: the caller is one of them. Between their tasks they sleep.
+// Team of threads of this rank, including the caller, that execute tasks simultaneously and sleep between tasks.
 #pragma once
 
 #include <barrier>
@@ -23,7 +23,7 @@ class Team {
 
   int size() const { return static_cast<int>(others_.size()) + 1; }
 
-  // Runs task(0) here and task(1), task(2), … on the others; all begin together, and all are done when it returns.
+  // Runs task(0) on the caller and task(1), task(2), … on the others; all start together. Returns when all are done.
   void operator()(std::function<void(int thread)> task) {
     task_ = std::move(task);
     gate_.arrive_and_wait();
@@ -41,7 +41,7 @@ class Team {
     }
   }
 
-  std::function<void(int)> task_;  // changes only while the others wait at the gate
+  std::function<void(int)> task_;  // modified only while the other threads wait
   std::barrier<> gate_;
   std::vector<std::thread> others_;
 };
