@@ -1,4 +1,4 @@
-// Libraries that are found at run time: a kernel uses one only if every rank has found the same.
+// Libraries loaded at run time: a kernel uses one only if all ranks found the same.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ auto agreed(const Trial& t, Find find) {
   char first[512] = {};
   mine.copy(first, sizeof first - 1);
   MPI_Bcast(first, sizeof first, MPI_CHAR, 0, t.comm());
-  // A rank without one says why, to all groups; that another one differs matters only if all have one.
+  // A missing library is reported to all groups; differing ones matter only if every rank has one.
   if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
     wrong = "finds " + mine + " where rank 0 finds " + first + ": give all ranks the same library, by KIVIAT_BLAS";
   const std::string reason =

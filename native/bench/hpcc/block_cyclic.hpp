@@ -1,6 +1,5 @@
-// Matrices dealt out in blocks, in turn, over a grid of ranks: block-cyclic distribution, along each dimension by
-// itself (Dongarra, van de Geijn, Walker, "Scalability issues affecting the design of a dense linear algebra library",
-// 1994).
+// Block-cyclic distribution of matrices over a grid of ranks (Dongarra, van de Geijn, Walker, "Scalability issues
+// affecting the design of a dense linear algebra library", 1994).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +10,8 @@
 
 namespace kiviat {
 
-// `count` indices in blocks of `block`, block b belonging to part b mod parts. Of them this is what part `mine` has.
+// One dimension: `count` indices in blocks of `block`; block b belongs to part b mod parts. Functions refer to part
+// `mine`.
 struct Cyclic {
   std::int64_t count, block;
   int parts, mine;
@@ -19,7 +19,7 @@ struct Cyclic {
   std::int64_t blocks() const { return (count + block - 1) / block; }                      // of all parts
   std::int64_t width(std::int64_t b) const { return std::min(block, count - b * block); }  // of block b
   int owner(std::int64_t index) const { return static_cast<int>(index / block % parts); }
-  // The number of my indices below `end`; it is also the position of my first index from `end` on.
+  // Number of local indices below global index `end`; also the local position of the first index from `end` on.
   std::int64_t before(std::int64_t end) const {
     const std::int64_t round = block * parts, rest = end % round - mine * block;
     return end / round * block + std::clamp<std::int64_t>(rest, 0, block);

@@ -1,4 +1,4 @@
-// The common part of the kernels with dense matrices.
+// Common part of kernels with dense matrices.
 #pragma once
 
 #include <cmath>
@@ -12,14 +12,14 @@
 
 namespace kiviat {
 
-// The BLAS that all ranks have, with so many threads on each. Collective.
+// The BLAS that all ranks have found, with `threads` threads on each. Throws Skip. Collective.
 inline Blas agreed_blas(Trial& t, int threads) {
   Blas blas = agreed(t, find_blas);
   if (threads > 1 && t.worst(!blas.set_threads) > 0)
     throw Skip("threads=" + std::to_string(threads) + ": " + (blas.set_threads ? "another rank's BLAS" : blas.words()) +
                " has no function to set its threads: set its environment variable and leave threads out");
   if (blas.set_threads) blas.set_threads(threads);
-  // Its threads and its memory are there before anything is timed.
+  // Warm-up: creates the library's threads and memory.
   constexpr std::int64_t n = 256;
   std::vector<double> matrices(3 * n * n, 1);
   double* const a = matrices.data();

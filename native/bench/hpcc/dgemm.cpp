@@ -1,4 +1,4 @@
-// DGEMM: the product of two dense matrices on each rank by itself, by the BLAS of the machine.
+// DGEMM: product of two dense matrices on each rank separately, by the machine's BLAS.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -15,8 +15,8 @@ using namespace kiviat;
 namespace {
 
 constexpr double threshold = 16;
-constexpr double most_s = 20;       // of one product, if neither order nor memory is given
-constexpr double repeated_s = 0.5;  // short ones are repeated until they have taken so long together
+constexpr double most_s = 20;       // limit on the time of one product if neither order nor memory is given
+constexpr double repeated_s = 0.5;  // short products are repeated until they have taken this long
 constexpr int most_repetitions = 10;
 
 class Study {
@@ -58,7 +58,7 @@ class Study {
   }
 
  private:
-  // The largest order for the memory; if memory is not given, one that takes at most about most_s. Collective.
+  // The largest order for the given memory; without given memory, one that takes at most about most_s. Collective.
   std::int64_t automatic_order() {
     const std::int64_t doubles = memory_of(t_) / 8;
     auto order = static_cast<std::int64_t>(std::sqrt(static_cast<double>(doubles) / 3));

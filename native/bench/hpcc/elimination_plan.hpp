@@ -1,4 +1,4 @@
-// Size, distribution and solution method of a linear system, and the memory that it takes.
+// Size, distribution and solution method of a linear system, and the memory it needs.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Places {
     const Cyclic rows = plan.rows(0), all = plan.columns(0);
     columns = all.size();
     step = rows.size();
-    // Columns begin at cache lines, and not all of them in the same set of a cache.
+    // Columns start at cache lines, and not all of them in the same cache set.
     if (step >= 256) {
       step = (step + 7) / 8 * 8;
       if (step % 128 == 0) step += 8;
@@ -54,7 +54,8 @@ struct Places {
 
 inline constexpr std::int64_t most_order = 100'000'000;
 
-// Wide enough for the BLAS where the matrix is large, narrow enough that all ranks have their share to the end.
+// Block size: wide enough for an efficient BLAS if the matrix is large, narrow enough to keep all ranks busy to the
+// end.
 inline std::int64_t automatic_block(std::int64_t order, GridShape grid) {
   constexpr std::int64_t best = 192, turns = 8;
   const std::int64_t share = order / (turns * std::max(grid.rows, grid.columns));
@@ -68,7 +69,7 @@ inline Plan of_order(Plan plan, std::int64_t order, std::int64_t given_block) {
   return plan;
 }
 
-// The largest that so many doubles per rank hold, 1 at least.
+// The largest order that fits into `doubles` doubles per rank; at least 1.
 inline Plan largest(const Plan& plan, std::int64_t doubles, std::int64_t given_block) {
   std::int64_t low = 1, high = most_order;
   while (low < high) {

@@ -1,13 +1,13 @@
 // Verification of a transform without another transform.
 //
-// The way back finds what got lost, but not factors that are wrong both ways. So the forward transform is checked by
-// itself: for any m, with z = exp(2 pi i (m + 1/2) / n), which is no n-th root of unity,
+// The backward transform reveals lost data, but not factors that are wrong in both directions. So the forward transform
+// is checked separately: for any m, with z = exp(2 pi i (m + 1/2) / n), which is not an n-th root of unity,
 //
 //     sum over k of z^k X_k  =  sum over j of x_j 2 / (1 - exp(2 pi i (m + 1/2 - j) / n)),
 //
-// the sum over k of a geometric series, whose n-th power is -1. All weights on the left are of modulus 1: any element
-// that is wrong shows (a checksum, as in J.-Y. Jou, J. Abraham, "Fault-tolerant FFT networks", IEEE Trans. Computers
-// 37(5), 1988).
+// where the sum over k is a geometric series whose ratio has the n-th power -1. All weights on the left have modulus 1,
+// so any wrong element changes the sum (a checksum as in J.-Y. Jou, J. Abraham, "Fault-tolerant FFT networks", IEEE
+// Trans. Computers 37(5), 1988).
 #pragma once
 
 #include <mpi.h>
@@ -23,15 +23,16 @@
 
 namespace kiviat {
 
-inline constexpr double fft_threshold = 16;  // of HPC Challenge
+inline constexpr double fft_threshold = 16;  // threshold of HPC Challenge
 
-// Element j of what is transformed.
+// Element j of the input.
 inline Complex fft_input(std::uint64_t seed, std::int64_t j) {
   const auto word = 2 * static_cast<std::uint64_t>(j);
   return {centred(random_at(seed, word)), centred(random_at(seed, word + 1))};
 }
 
-// Largest deviation from the input, with a factor n, over ln n eps; of one rank. NaN counts as infinite.
+// Largest deviation of this rank's elements from the input, given unnormalised backward results, over ln n eps. NaN
+// counts as infinite.
 inline double fft_residual(std::uint64_t seed, const Complex* back, std::int64_t begin, std::int64_t size,
                            std::int64_t n) {
   double worst = 0;
@@ -51,7 +52,7 @@ class FftChecksum {
     for (Complex& step : along_input_) step = times(step, start);  // from the first element of a run on
   }
 
-  // A rank's share of either side.
+  // This rank's contribution to either side.
   Complex of_output(const Complex* values, std::int64_t begin, std::int64_t size) const {
     Sum sum;
     for (std::int64_t first = 0; first < size; first += run) {
@@ -63,7 +64,7 @@ class FftChecksum {
     return sum.value();
   }
   Complex of_input(std::uint64_t seed, std::int64_t begin, std::int64_t size) const {
-    constexpr double near = 0.05;  // where a sine that is a difference has lost digits
+    constexpr double near = 0.05;  // below this, a sine computed as difference has lost digits
     Sum sum;
     for (std::int64_t first = 0; first < size; first += run) {
       const Complex start = input_root(m_ - begin - first);
@@ -78,7 +79,7 @@ class FftChecksum {
     return sum.value();
   }
 
-  // Difference of both sides over n ln n eps: rounding alone leaves about 1. Collective.
+  // Difference of both sides over n ln n eps: about 1 with rounding errors only. Collective.
   double residual(MPI_Comm comm, const Complex& output, const Complex& input) const {
     const double mine[] = {output.real(), output.imag(), input.real(), input.imag()};
     double all[4];
@@ -90,7 +91,7 @@ class FftChecksum {
  private:
   static constexpr std::int64_t run = 1024;
 
-  // Sums of many numbers, with the error of each addition added up beside (A. Neumaier, ZAMM 54, 1974).
+  // Compensated summation (A. Neumaier, ZAMM 54, 1974).
   class Sum {
    public:
     void add(const Complex& value) { add(real_, value.real()), add(imag_, value.imag()); }

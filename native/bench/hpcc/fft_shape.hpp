@@ -1,4 +1,4 @@
-// Lengths of transforms: which of them ranks can share, and how they are cut into slabs.
+// Lengths of transforms that can be distributed over the ranks, and their division into slabs.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace kiviat {
 
-// Lengths without large factors are quickest, and many.
+// Lengths with small prime factors only, which are fastest.
 inline std::vector<std::int64_t> smooth_numbers(std::int64_t most) {
   std::vector<std::int64_t> found;
   for (std::int64_t fives = 1; fives <= most; fives *= 5)
@@ -54,8 +54,8 @@ inline FftShape shape_of_length(std::int64_t n, int ranks) {
   return best;
 }
 
-// As measured on one node with shared memory: few and large messages, of slabs that are some megabytes. One rank has no
-// messages to wait for, and its slabs are single blocks. `cache_bytes`: of the last level.
+// Tuned on one node with shared memory: few and large messages, slabs of some megabytes. A single rank has no messages
+// to wait for, and its slabs are single blocks. `cache_bytes`: last-level cache.
 inline FftTuning tuning_of(FftShape shape, int ranks, std::size_t cache_bytes, bool simulated) {
   constexpr std::int64_t block_bytes = 2 << 20, slab_bytes = 8 << 20, message_bytes = 64 << 10, least_slabs = 4;
   const std::int64_t length = std::max(shape.n1, shape.n2), element = sizeof(Complex);
@@ -66,8 +66,8 @@ inline FftTuning tuning_of(FftShape shape, int ranks, std::size_t cache_bytes, b
   if (ranks == 1) {
     tuning.blocks = 1, tuning.ahead = 0;
   } else if (simulated && ranks > 64) {
-    // A simulator works out who gets which bandwidth whenever a message begins or ends: in steps that all ranks begin
-    // together most do so at the same times.
+    // The simulator recomputes all bandwidths when a message begins or ends: if all ranks start steps together, most
+    // messages do so at the same times, and simulation is faster.
     tuning.blocks = length, tuning.ahead = 0, tuning.in_steps = true;
   } else {
     const std::int64_t block = element * tuning.columns * length, of_rank = length / ranks / tuning.columns;  // blocks

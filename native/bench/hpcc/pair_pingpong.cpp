@@ -1,4 +1,5 @@
-// Ping-pong of many pairs, one after the other, as HPC Challenge has it: how far apart the best and the worst are.
+// Ping-pong of many pairs, one after the other, as in HPC Challenge, which shows the spread between best and worst
+// pair.
 #include <numeric>
 
 #include "bench/hpcc/strided_pairs.hpp"
@@ -9,7 +10,7 @@ using namespace kiviat;
 
 namespace {
 
-// HPC Challenge leaves pairs out where all of them would take too long.
+// HPC Challenge omits pairs if all of them would take too long.
 constexpr std::int64_t most_pairs = 256, most_simulated_pairs = 32;
 
 std::int64_t number_of_pairs(const Trial& t) {
@@ -48,7 +49,7 @@ class Study {
     return t_.rank() == pair.one ? pair.other : t_.rank() == pair.other ? pair.one : MPI_PROC_NULL;
   }
 
-  // On the lower rank of the pair; 0 on all others.
+  // Half of the round-trip time in seconds on the lower rank of the pair; 0 on all others.
   double half_s(const Pair& pair, std::int64_t bytes) {
     const int other = peer(pair);
     const double seconds = round_trips_.half_s(other, bytes, budget_s_);

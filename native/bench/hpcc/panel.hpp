@@ -1,5 +1,5 @@
-// Columns of a matrix that are factored together, by the ranks of one grid column: LU with partial pivoting, recursive
-// in columns so that most of it is a product of matrices (S. Toledo, "Locality of reference in LU decomposition with
+// Panel factorisation: LU with partial pivoting of a block of columns by the ranks of one grid column, recursive in
+// columns so that most of the work is matrix products (S. Toledo, "Locality of reference in LU decomposition with
 // partial pivoting", SIAM J. Matrix Anal. Appl. 18, 1997).
 #pragma once
 
@@ -28,9 +28,9 @@ struct Matrix {
   double* at(std::int64_t i, std::int64_t j) const { return data + i + j * ld; }
 };
 
-// Block k of columns, of this rank. Every rank of the grid has `top`, the rows of the diagonal block after pivoting: L
-// with ones on its diagonal that are not stored, and U. `below` are the rows of L that this rank has under it. On ranks
-// that have the diagonal block both are one piece, so that the elimination runs through it.
+// This rank's part of block column k. Every rank of the grid has `top`, the rows of the diagonal block after pivoting:
+// unit lower triangular L, whose ones are not stored, and U. `below`: this rank's rows of L below it. On ranks with the
+// diagonal block both are contiguous, so that the elimination treats them as one.
 struct Panel {
   std::int64_t block = 0, first = 0, width = 0;  // which, its first row and column of all, and how many columns
   int root_row = 0, root_column = 0;             // of the grid, where the diagonal block is
@@ -77,7 +77,7 @@ class PanelFactorization {
   void operator()(Panel& panel) {
     panel_ = &panel;
     if (rows_.parts == 1) {
-      // Nothing to be said in between: one piece of work.
+      // Without communication in between, this is one computation.
       const double rows = static_cast<double>(panel.width + panel.rows_below), width = static_cast<double>(panel.width);
       work::run({width * width * (rows - width / 3), 16 * rows * width}, [&] { factor(0, panel.width); });
       if (!computing_)
@@ -92,16 +92,17 @@ class PanelFactorization {
     MPI_Type_free(&offer_);
   }
 
-  // On the pivots of so many columns: on a simulated machine each takes as long as the one before.
+  // Agreements on the pivots of so many columns: a loop of equal iterations, of which simulations execute only the
+  // first.
   static Alike agreements(MPI_Comm grid_column, std::int64_t width) { return {grid_column, width, 4, 4}; }
 
-  // The first column without a pivot, all zero; -1 if there is none, as far as this rank knows.
+  // First column without a pivot (all zero), as far as this rank knows; -1 if there is none.
   std::int64_t singular_column() const { return singular_; }
 
  private:
-  static constexpr std::int64_t leaf = 12;  // columns that are eliminated one by one
+  static constexpr std::int64_t leaf = 12;  // columns eliminated one by one at the end of the recursion
   static constexpr std::int64_t header =
-      3;  // of an offer: the pivot's magnitude, its row, whether the row on top is in it
+      3;  // words of an offer besides the row: pivot's magnitude, its row, whether this rank has the top row
 
   template <class Kernel>
   void run(double flops, double bytes, const Kernel& kernel) {
@@ -118,7 +119,7 @@ class PanelFactorization {
   std::int64_t rows_left(std::int64_t from) const {
     return panel_->rows_below + (panel_->has_diagonal ? panel_->width - from : 0);
   }
-  // The row of all that row i of left(from) is.
+  // Global row of row i of left(from).
   std::int64_t global_row(std::int64_t from, std::int64_t i) const {
     if (!panel_->has_diagonal) return rows_.global(panel_->first_below + i);
     const std::int64_t row = from + i;
@@ -153,12 +154,12 @@ class PanelFactorization {
     factor(middle, end);
   }
 
-  // Operations of one column, with its division; columns that are eliminated one by one are in a cache.
+  // Operations of one column including the division. Data of columns eliminated one by one is in the cache.
   double flops_of(std::int64_t begin, std::int64_t j) const {
     return static_cast<double>(2 * rows_left(j) * (j - begin + 1));
   }
 
-  // Eliminates column j; the updates by columns from `begin` on are still to be made.
+  // Eliminates column j after applying pending updates by columns from `begin` on.
   void eliminate(std::int64_t begin, std::int64_t j) {
     std::int64_t best = 0;
     double magnitude = 0;
@@ -188,7 +189,7 @@ class PanelFactorization {
     double* const multipliers = left(j + 1).at(0, j);
     const std::int64_t number = rows_left(j + 1);
     const double divisor = *panel_->top.at(j, j), factor = 1 / divisor;
-    // The inverse of what is too small overflows.
+    // The reciprocal of a very small pivot would overflow.
     if (std::isfinite(factor))
       for (std::int64_t i = 0; i < number; ++i) multipliers[i] *= factor;
     else
@@ -208,8 +209,7 @@ class PanelFactorization {
       for (std::int64_t i = 0; i < rows; ++i) column[i] -= columns[i + k * ld] * factors[k];
   }
 
-  // Index of the first of the greatest magnitudes. Magnitudes are compared in lanes of a vector; NaN is never the
-  // greatest.
+  // Index of the first element of greatest magnitude, compared with SIMD; NaN never wins.
   static std::int64_t greatest(const double* column, std::int64_t rows) {
     constexpr std::int64_t lanes = 8, strip = 16 * lanes;
     double most = 0;
@@ -232,8 +232,8 @@ class PanelFactorization {
     return found;
   }
 
-  // All ranks of the grid column choose the pivot of column j, and learn its row and the one that stands on top; both
-  // change places. One exchange, as in HPL (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib).
+  // All ranks of the grid column agree on the pivot of column j and exchange its row with the top one, in a single
+  // reduction, as in HPL (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib).
   double agree(std::int64_t j, std::int64_t best, double magnitude) {
     const std::int64_t width = panel_->width, words = header + 2 * width;
     double *const mine = words_.data(), *const chosen = mine + words;
@@ -261,7 +261,7 @@ class PanelFactorization {
     return chosen[0];
   }
 
-  // Without computation, ranks agree on the pivots of all columns at once.
+  // In simulations without payload, ranks agree on the pivots of all columns in one loop.
   void imagine_agreements() {
     Alike columns = agreements(comm_, panel_->width);
     for (std::int64_t j = 0; j < columns.made(); ++j) {
@@ -272,21 +272,22 @@ class PanelFactorization {
     for (std::int64_t j = 0; j < panel_->width; ++j) panel_->pivots[static_cast<std::size_t>(j)] = imagined_pivot(j);
   }
 
-  // There they are arithmetic alone, one after the other.
+  // The elimination is then pure arithmetic, column after column.
   void imagine_elimination(std::int64_t begin, std::int64_t end) {
     double flops = 0;
     for (std::int64_t j = begin; j < end; ++j) flops += flops_of(begin, j);
     run(flops, 0, [] {});
   }
 
-  // Without computation, pivots are random, as those of a random matrix are.
+  // Without payload, pivots are random, like those of a random matrix.
   std::int64_t imagined_pivot(std::int64_t j) const {
     const std::int64_t column = panel_->first + j;
     const std::uint64_t random = random_at(seed_, static_cast<std::uint64_t>(column));
     return column + static_cast<std::int64_t>(random % static_cast<std::uint64_t>(rows_.count - column));
   }
 
-  // The greater magnitude; of equal ones the upper row, so that all agree.
+  // Reduction operator: greater magnitude; of equal ones the upper row, so that the result does not depend on the
+  // order.
   static void choose(void* in, void* into, int* count, MPI_Datatype* type) {
     int bytes;
     MPI_Type_size(*type, &bytes);

@@ -1,4 +1,4 @@
-// C <- alpha A B + beta C of square matrices, and whether it is right.
+// C <- alpha A B + beta C of square matrices, and its verification.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ class Product {
   double bytes() const { return 4 * 8 * static_cast<double>(n_) * static_cast<double>(n_); }
   std::span<double> c() { return {c_, static_cast<std::size_t>(n_ * n_)}; }
 
-  // |(alpha A B + beta C0) x - C x| / (|C| |x| n eps) in the maximum norm, by products with a vector: below 16 it is
-  // right. No element of x is small, so that none of C gets lost.
+  // |(alpha A B + beta C0) x - C x| / (|C| |x| n eps) in the maximum norm, by matrix-vector products: correct if
+  // below 16. All elements of x are large enough that every element of C matters.
   double residual() {
     for (std::int64_t i = 0; i < n_; ++i)
       x_[i] = 1 + centred(random_at(seed_, static_cast<std::uint64_t>(4 * n_ * n_ + i)));

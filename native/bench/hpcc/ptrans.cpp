@@ -1,5 +1,5 @@
-// PTRANS: C becomes C + A^T, both dealt out in blocks over a grid of ranks: what the network gives to all pairs at
-// once.
+// PTRANS: C <- C + A^T for matrices distributed block-cyclically over a grid of ranks, which loads all pairs of the
+// network at once.
 #include <cfloat>
 
 #include "bench/hpcc/transposition.hpp"
@@ -9,7 +9,7 @@ using namespace kiviat;
 
 namespace {
 
-constexpr int repetitions = 5;  // after one that does not count
+constexpr int repetitions = 5;  // after one untimed
 
 class Study {
  public:
@@ -59,7 +59,7 @@ class Study {
     choose_block();
     const double bytes = 2 * sizeof(double) * t_.worst(static_cast<double>(matrix.elements()));
     if (given_order) refuse_more_than_available(t_, "n=" + std::to_string(given_order), bytes);
-    // Some ranks have some blocks more than others, and all the ends of their columns.
+    // Block-cyclic distribution gives some ranks more elements, and columns are padded.
     while (!given_order && matrix.order > 1 && t_.worst(static_cast<double>(matrix.elements())) > elements) {
       matrix.order = std::min(matrix.order - 1, static_cast<std::int64_t>(static_cast<double>(matrix.order) * 0.998));
       choose_block();
@@ -67,7 +67,7 @@ class Study {
     return matrix;
   }
 
-  // The same for every number of ranks.
+  // Initial element; independent of the number of ranks.
   double initial(std::uint64_t of, std::int64_t row, std::int64_t column) const {
     return centred(random_at(t_.seed() + of, static_cast<std::uint64_t>(column * matrix_.order + row)));
   }
@@ -89,7 +89,8 @@ class Study {
     });
   }
 
-  // A sum of two numbers is the same wherever it is made: none may differ at all. The residual says how much.
+  // The sum of two numbers is rounded equally everywhere, so results must be bitwise equal. The residual says by how
+  // much they differ.
   void check(int times) {
     if (!host::carries_payload()) return static_cast<void>(t_.confirm(true, ""));
     std::int64_t wrong = 0;

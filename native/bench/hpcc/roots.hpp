@@ -1,4 +1,5 @@
-// Roots of unity exp(2 pi i e / n), to the last digit: sines and cosines are taken of angles up to pi / 4 only.
+// Roots of unity exp(2 pi i e / n), accurate to the last digit: sine and cosine are computed for angles up to pi / 4
+// only.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,7 @@
 
 namespace kiviat {
 
-// Without the detour over infinities that the operator of the library takes.
+// Complex product without the library operator's handling of infinities.
 inline Complex times(const Complex& a, const Complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -19,7 +20,7 @@ inline Complex times(const Complex& a, const Complex& b) {
 // 0 <= e < n, n up to 2^60.
 inline Complex root_of_unity(std::int64_t e, std::int64_t n) {
   const std::int64_t octant = 8 * e / n, rest = 8 * e - octant * n;
-  const bool back = octant % 2 != 0;  // from the end of the octant
+  const bool back = octant % 2 != 0;  // mirrored at the end of the octant
   const double angle = std::numbers::pi / 4 * (static_cast<double>(back ? n - rest : rest) / static_cast<double>(n));
   const double c = std::cos(angle), s = back ? -std::sin(angle) : std::sin(angle);
   switch ((octant + 1) / 2 % 4) {
@@ -34,7 +35,7 @@ inline Complex root_of_unity(std::int64_t e, std::int64_t n) {
   }
 }
 
-// All n of them from two tables of about sqrt(n): exponent e is high * 2^bits + low.
+// All n roots from two tables of about sqrt(n): exponent e is high * 2^bits + low.
 class Roots {
  public:
   explicit Roots(std::int64_t n)

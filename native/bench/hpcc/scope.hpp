@@ -1,5 +1,5 @@
-// The ranks that compute, as in HPC Challenge: one rank (single), every rank for itself at the same time (star, or
-// embarrassingly parallel), or all ranks on one problem (global, or MPI).
+// Scope of a kernel in HPC Challenge: one rank (single), every rank separately at the same time (star, embarrassingly
+// parallel), or all ranks on one problem (global, MPI).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// STREAM: what memory gives to copy, scale, add and triad, on one rank or on all at once.
+// STREAM: memory bandwidth of copy, scale, add and triad, on one rank or on all at once.
 #include "bench/hpcc/scope.hpp"
 #include "bench/hpcc/stream_arrays.hpp"
 #include "bench/memory.hpp"
@@ -9,7 +9,7 @@ using namespace kiviat;
 
 namespace {
 
-constexpr int repetitions = 10;  // after one that does not count
+constexpr int repetitions = 10;  // after one untimed
 
 class Study {
  public:
@@ -45,7 +45,8 @@ class Study {
   }
 
  private:
-  // The quickest stores for each loop, where all compute at once, on a part that no cache holds.
+  // Selects the fastest kind of stores for each loop, with all ranks computing at once, on a part of the arrays larger
+  // than any cache.
   void choose() {
     const std::vector<StreamKernels> candidates = stream_kernels();
     kernels_.fill(candidates.front());
@@ -53,7 +54,7 @@ class Study {
     const std::size_t of_caches =
         4 * t_.session().cache_bytes / sizeof(double) / StreamLayout::line * StreamLayout::line;
     const std::size_t part = std::min(layout_.count, of_caches);
-    // Processors of one launch may know unlike many; all try equally often.
+    // Processors of one launch may support different kinds; all make the same number of attempts.
     const auto tries = static_cast<std::size_t>(t_.worst(static_cast<double>(candidates.size())));
     for (std::size_t i = 0; i < stream_loops.size(); ++i) {
       double least_s = INFINITY;

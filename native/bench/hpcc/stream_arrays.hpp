@@ -1,4 +1,4 @@
-// The three arrays of STREAM, what is done to them, and what must be in them then.
+// The three arrays of STREAM, the loops over them, and their expected contents.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline constexpr std::array<StreamLoopTraits, 4> stream_loops = {{{StreamLoop::c
                                                                   {StreamLoop::add, "add", 24, 1},
                                                                   {StreamLoop::triad, "triad", 24, 2}}};
 
-// Layout of the arrays in so many bytes. Arrays at a distance of whole pages would conflict on processors that compare
+// Layout of the arrays in a given memory. Arrays at a distance of whole pages would conflict on processors that compare
 // only the lower bits of addresses.
 struct StreamLayout {
   explicit StreamLayout(std::size_t bytes) {
@@ -54,7 +54,7 @@ class StreamArrays {
 
   std::size_t count() const { return count_; }
 
-  // Each thread the part that it works on, so that the part lies in memory near to it.
+  // Each thread initialises the part that it works on, which places it in near memory (first touch).
   void fill() {
     in_parts(count_, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) a_[i] = initial(i), b_[i] = 2, c_[i] = 0;
@@ -62,7 +62,7 @@ class StreamArrays {
     rounds_ = 0;
   }
 
-  // To the first `count` elements.
+  // Executes a loop on the first `count` elements.
   void run(StreamLoop loop, const StreamKernels& kernels, std::size_t count) {
     in_parts(count, [&](std::size_t begin, std::size_t end) {
       const std::size_t n = end - begin;
@@ -80,8 +80,8 @@ class StreamArrays {
     if (loop == StreamLoop::triad) ++rounds_;
   }
 
-  // The average relative error of each array, once all four loops have run as often as the triad has. All of it is
-  // linear in the array that there was at first.
+  // Mean relative error of each array, if all four loops have run as often as the triad. Expected values are linear in
+  // the initial array.
   std::array<double, 3> errors() const {
     double a = 1, b = 0, c = 0;
     for (int round = 0; round < rounds_; ++round) c = a, b = factor * c, c = a + b, a = b + factor * c;
@@ -102,7 +102,7 @@ class StreamArrays {
  private:
   double initial(std::size_t i) const { return 1.5 + centred(random_at(seed_, first_ + i)); }
 
-  // part(begin, end) for each thread, by that thread; whole cache lines.
+  // Calls part(begin, end) on each thread; parts are whole cache lines.
   template <class Part>
   void in_parts(std::size_t count, Part part) {
     if (threads_ == 1) return part(std::size_t{0}, count);

@@ -1,4 +1,4 @@
-// Pairs out of all pairs of many ranks: spread evenly over distances and over ranks.
+// Selection of pairs of ranks, spread evenly over distances and ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ struct Pair {
 
 constexpr std::int64_t pairs_of(std::int64_t ranks) { return ranks * (ranks - 1) / 2; }
 
-// All pairs have numbers: 0 … P - 1 are those at distance 1 in the ring of all ranks, then come those at distance 2, …;
-// at distance P/2 each would come twice, and has one number.
+// Pair with a given number: 0 … P - 1 are those at distance 1 in the ring of all ranks, then those at distance 2, …;
+// pairs at distance P/2 are numbered once.
 constexpr Pair pair_number(std::int64_t number, int ranks) {
   const std::int64_t distance = number / ranks + 1, one = number % ranks;
   return {static_cast<int>(one), static_cast<int>((one + distance) % ranks)};
 }
 
-// So many of them, or all where there are not as many: one at random from each of as many stretches of equal length.
+// Selects at most `most` pairs: one at random from each of as many equal intervals of numbers, or all pairs.
 inline std::vector<Pair> strided_pairs(int ranks, std::int64_t most, std::uint64_t seed) {
   const std::int64_t all = pairs_of(ranks), chosen = most < all ? most : all;
   std::vector<Pair> pairs;

@@ -1,8 +1,8 @@
-// C becomes C + A^T, both dealt out in blocks over the same grid of ranks. Block (I, J) of A belongs to rank (I mod p,
-// J mod q), and its transpose to rank (J mod p, I mod q): between two ranks go the blocks of which I and J are each a
-// progression of step lcm(p, q) (J. Choi, J. Dongarra, D. Walker, "Parallel matrix transpose algorithms on distributed
-// memory concurrent computers", Parallel Computing 21, 1995). They go in pieces small enough that they are packed,
-// moved and added in the caches.
+// C <- C + A^T, both distributed block-cyclically over the same grid of ranks. Block (I, J) of A belongs to rank (I mod
+// p, J mod q), and its transpose to rank (J mod p, I mod q): two ranks exchange the blocks for which I and J each form
+// an arithmetic progression with step lcm(p, q) (J. Choi, J. Dongarra, D. Walker, "Parallel matrix transpose algorithms
+// on distributed memory concurrent computers", Parallel Computing 21, 1995). Messages are divided into pieces that are
+// packed, moved and added within the caches.
 #pragma once
 
 #include <mpi.h>
@@ -28,14 +28,15 @@ struct BlockMatrix {
   int column_of(int r) const { return r % grid.columns; }
   Cyclic rows() const { return {order, block, grid.rows, row_of(rank)}; }
   Cyclic columns() const { return {order, block, grid.columns, column_of(rank)}; }
-  // From a column to the next, in elements; lines of a cache that follow each other would otherwise exclude each other.
+  // Distance between columns in elements; padded, because power-of-two distances would map columns to the same cache
+  // sets.
   std::int64_t stride() const { return (rows().size() + 7) / 8 * 8 + 8; }
   std::int64_t elements() const { return stride() * columns().size(); }
 };
 
 class Transposition {
  public:
-  // All that goes from one rank to another: rows of A that become columns of C, and columns that become rows.
+  // Data from one rank to another: rows of A that become columns of C, and columns that become rows.
   struct Segment {
     std::int64_t from, to, width;  // where it begins among those of the sender, and of the receiver
   };
@@ -51,7 +52,7 @@ class Transposition {
     std::int64_t most_elements = 0;  // of a piece
   };
 
-  // `buffer_bytes` are for all messages under way; one that is longer needs more.
+  // `buffer_bytes`: memory for messages in flight; a single longer message needs more.
   Transposition(MPI_Comm comm, const BlockMatrix& matrix, std::int64_t buffer_bytes) : comm_(comm), matrix_(matrix) {
     const int ranks = matrix.grid.rows * matrix.grid.columns;
     int partners = 0;
@@ -107,7 +108,7 @@ class Transposition {
         flow.all_columns += flow.columns.back().width;
       }
     if (flow.all_columns == 0) return flow;
-    // Whole lines of the cache, if a piece has as many rows.
+    // Whole cache lines, if a piece has enough rows.
     std::int64_t most_rows = std::max<std::int64_t>(1, piece_elements / flow.all_columns);
     if (most_rows > 8) most_rows = most_rows / 8 * 8;
     for (std::int64_t b = 0; b < blocks; ++b)
@@ -126,7 +127,7 @@ class Transposition {
   }
 
  private:
-  static constexpr std::size_t depth = 4, lag = 1;  // pieces under way to a partner; steps between sending and adding
+  static constexpr std::size_t depth = 4, lag = 1;  // pieces in flight per partner; steps between sending and adding
   static constexpr std::int64_t most_piece_elements = std::int64_t{1} << 17;
 
   struct Messages {
@@ -145,7 +146,7 @@ class Transposition {
     MPI_Request* request(std::size_t piece) { return &requests[piece % depth]; }
   };
 
-  // True if any block could go to this rank, or come from it.
+  // Returns whether any block could be sent to or received from this rank.
   bool is_partner(int peer) const {
     const int p = matrix_.grid.rows, q = matrix_.grid.columns, common = std::gcd(p, q);
     const int row = matrix_.row_of(matrix_.rank), column = matrix_.column_of(matrix_.rank);
@@ -214,7 +215,8 @@ class Transposition {
   static void for_rows(const Flow& flow, std::size_t piece, Do what) {
     for (std::size_t i = flow.pieces[piece].first; i < flow.pieces[piece].end; ++i) what(flow.rows[i]);
   }
-  // One for each piece under way: SMPI 3.32 lets a short message overtake the long ones before it, and waits for ever.
+  // Each piece in flight has its own tag, because SMPI 3.32 lets short messages overtake earlier long ones and then
+  // deadlocks.
   static int tag(std::size_t piece) { return static_cast<int>(piece % 32'768); }
   static std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
 

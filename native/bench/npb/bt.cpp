@@ -1,5 +1,5 @@
-// BT, block tridiagonal: each step is factored into three, one for each axis, and each of these couples the five
-// components of a point with those of its neighbours along lines. Cells travel as multipartition.hpp says.
+// BT, block tridiagonal: each step is factored into three, one per axis, each of which couples the five components of a
+// point with those of its neighbours along lines. Cells are distributed by multipartition.hpp.
 #include "bench/npb/flow_steps.hpp"
 
 using namespace kiviat;
@@ -41,7 +41,7 @@ constexpr int block =
     components * components;  // of the upper block of a point, by columns; the right-hand side is behind it
 constexpr int kept_numbers = block + static_cast<int>(components);
 
-// A line's equations have, of the Jacobians of convection and friction along it, differences times these.
+// Factors of the Jacobians of convection and friction, and of diffusion, in the equations along a line.
 struct Factors {
   double convection, friction, diffusion;  // dt / (2 h), dt / h^2, dt d / h^2
 };
@@ -131,7 +131,7 @@ using Matrix = Lanes[components][components];
   for (std::size_t i = 0; i < components; ++i) x[i].store(to + i * Lanes::width);
 }
 
-// From a border or a point to the next: C' and r' of  x_i = r'_i - C'_i x_{i+1}.
+// Eliminates a point, given its predecessor: yields C' and r' of  x_i = r'_i - C'_i x_{i+1}.
 [[gnu::always_inline]] inline void eliminate_point(const Lines& lines, std::int64_t i, const Point& before,
                                                    const Point& here, const Point& after, const Factors& f,
                                                    const double* last, double* next) {
@@ -204,7 +204,7 @@ void substitute_lines(const Lines& lines) {
   for (std::size_t m = 0; m < components; ++m) x[m].store(lines.border + m * Lanes::width);
 }
 
-// The momentum along the line first: the equations are the same along each axis.
+// Reorders components so that the momentum along the line comes first; the equations are then equal for all axes.
 Lines as_seen_along(std::size_t axis, Lines lines) {
   std::swap(lines.u[1], lines.u[1 + axis]), std::swap(lines.rhs[1], lines.rhs[1 + axis]);
   return lines;

@@ -1,5 +1,5 @@
-// Assignment of keys to ranks: a rank gets successive buckets until it has its share of all keys. No rank gets more
-// than its share and one bucket.
+// Assignment of buckets of keys to ranks: a rank gets successive buckets until it has its share of all keys, so it
+// exceeds its share by at most one bucket.
 #pragma once
 
 #include <algorithm>

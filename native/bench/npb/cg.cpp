@@ -1,5 +1,5 @@
-// CG, conjugate gradient: the smallest eigenvalue of a sparse matrix without any structure, by inverse iteration. Each
-// step solves A z = x by 25 steps of the conjugate gradient method, and so multiplies the matrix by vectors 26 times.
+// CG, conjugate gradient: smallest eigenvalue of an unstructured sparse matrix by inverse iteration. Each iteration
+// solves A z = x approximately by 25 steps of conjugate gradients, with 26 matrix-vector products.
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -31,7 +31,7 @@ constexpr PerClass<Problem> problems = {{{1400, 7, 15, 10, 8.5971775078648},
                                          {150000, 15, 75, 110, 28.973605592845}}};
 constexpr int steps = 25;
 
-// y = A x. The matrix comes from memory: it is asked for a kilobyte before its turn.
+// y = A x. Prefetches the matrix one kilobyte ahead.
 KIVIAT_EVERY_WIDTH void multiply(const SlicedMatrix& matrix, const double* x, double* y, std::int64_t rows) {
   std::fill_n(y, rows + 1, 0.0);
   const SlicedMatrix::Values* values = matrix.values();
@@ -57,7 +57,7 @@ KIVIAT_EVERY_WIDTH double dot(const double* a, const double* b, std::int64_t cou
   return sum;
 }
 
-// z += alpha p, r -= alpha q; r·r.
+// z += alpha p, r -= alpha q; returns r·r.
 KIVIAT_EVERY_WIDTH double descend(double alpha, const double* p, const double* q, double* z, double* r,
                                   std::int64_t count) {
   double sum = 0;
@@ -99,7 +99,7 @@ class Program {
         count_(grid_.column_block().size()),
         partners_(grid_.sum_partners()) {
     elements_ = static_cast<double>(problem_.order) * RandomMatrix::elements_of_row(problem_.nonzeros) / t.ranks();
-    // One more element than rows: slices with fewer than four rows write there.
+    // One extra element: slices with fewer than four rows write there.
     const std::size_t vector = padded(count_), row_sums = padded(rows_.size() + 1);
     const std::size_t bytes = (5 * vector + 2 * row_sums) * sizeof(double);
     constexpr double filled_up = 1.1;
@@ -132,7 +132,7 @@ class Program {
 
   static std::size_t padded(std::int64_t count) { return (static_cast<std::size_t>(count) + 7) / 8 * 8; }
 
-  // From x = 1 on.
+  // Starts from x = 1.
   void iterate(int iterations) {
     compute(0, 8, [&] { std::fill_n(x_, count_, 1.0); });
     phases_.repeat(t_.comm(), iterations, [&](std::int64_t) {
@@ -146,7 +146,7 @@ class Program {
     });
   }
 
-  // z with A z = x, about; RNR-94-007, figure 2.1.
+  // Solves A z = x approximately; RNR-94-007, figure 2.1.
   void solve() {
     double rho = 0;
     compute(2, 32, [&] {
@@ -170,9 +170,9 @@ class Program {
     sum(residual);
   }
 
-  // q = A x: the part that belongs to this rank's columns, from the parts of the vector that do. Each rank multiplies
-  // its block; those in a row of the grid add up, whereupon each has sums for its rows; and ranks across the diagonal
-  // exchange them, for what was a result by rows is to be an operand by columns.
+  // q = A x, restricted to this rank's columns of the vectors. Each rank multiplies its block; ranks of a grid row sum
+  // their results; ranks across the diagonal exchange them, because the result, distributed by rows, is needed
+  // distributed by columns.
   void multiply_by(const double* x) {
     phases_(matrix_vector, [&] {
       // The matrix once, its vector, and sums that are set to 0 and then written.
@@ -201,7 +201,7 @@ class Program {
     }
   }
 
-  // Numbers of each rank, added up over the row of the grid: all rows have the same.
+  // Sums numbers over a row of the grid; all rows have the same.
   void sum(std::span<double> numbers) {
     phases_(sums, [&] {
       double theirs[2];
@@ -214,7 +214,7 @@ class Program {
   }
   void sum(double& number) { sum(std::span(&number, 1)); }
 
-  // Bytes to MPI: who listens can tell them from what the harness says.
+  // Sent as bytes, so that fault injection can tell them from messages of the harness.
   void swap(int partner, const double* out, std::int64_t sent, double* in, std::int64_t received) {
     constexpr int size = sizeof(double);
     MPI_Sendrecv(out, static_cast<int>(sent) * size, MPI_BYTE, partner, 0, in, static_cast<int>(received) * size,
@@ -224,7 +224,7 @@ class Program {
   static Cost cost(std::int64_t count, double flops, double bytes) {
     return {flops * static_cast<double>(count), bytes * static_cast<double>(count)};
   }
-  // With what each element of a vector takes.
+  // `cost` is per element of a vector.
   template <class Kernel>
   void compute(double flops, double bytes, const Kernel& kernel) {
     phases_(vectors, [&] { work::run(cost(count_, flops, bytes), kernel); });

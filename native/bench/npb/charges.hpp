@@ -1,4 +1,4 @@
-// The right-hand side of MG: +1 at the 10 points that get the largest random numbers, -1 at the 10 of the smallest, 0
+// Right-hand side of MG: +1 at the 10 points with the largest random numbers, -1 at the 10 with the smallest, 0
 // elsewhere. RNR-94-007, section 2.3.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Charge {
   std::int64_t point;  // x + n (y + n z)
 };
 
-// The largest and the smallest so far.
+// The largest and smallest values so far.
 class Extremes {
  public:
   static constexpr std::size_t count = 10;
@@ -55,7 +55,7 @@ inline Extremes extremes_of(const Level& level) {
   return extremes;
 }
 
-// Those of all ranks. Collective.
+// Extremes over all ranks. Collective.
 inline Extremes of_all(const Extremes& mine, MPI_Comm comm) {
   constexpr Charge nothing{0, -1};
   int ranks;
@@ -65,7 +65,7 @@ inline Extremes of_all(const Extremes& mine, MPI_Comm comm) {
   std::ranges::copy(mine.least(), sent.begin() + Extremes::count);
   const int bytes = static_cast<int>(sent.size() * sizeof(Charge));
   MPI_Allgather(sent.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm);
-  // A rank that has few points has some of them among both.
+  // With few points per rank, some may be in both lists.
   std::ranges::sort(all, {}, &Charge::point);
   const auto rest = std::ranges::unique(all, {}, &Charge::point);
   all.erase(rest.begin(), rest.end());
@@ -75,7 +75,7 @@ inline Extremes of_all(const Extremes& mine, MPI_Comm comm) {
   return extremes;
 }
 
-// Into the grid of this rank, whose points are 0.
+// Stores the charges in this rank's grid, whose points are 0.
 inline void place(const Extremes& extremes, const Level& level, double* grid) {
   const auto put = [&](const std::vector<Charge>& charges, double value) {
     for (const Charge& charge : charges) {

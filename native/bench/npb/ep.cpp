@@ -1,5 +1,5 @@
-// EP, embarrassingly parallel: pairs of Gaussian deviates by Marsaglia's polar method, and how many of them lie in each
-// square annulus around 0. Only the sums cross the network.
+// EP, embarrassingly parallel: pairs of Gaussian deviates by Marsaglia's polar method, counted by square annuli around
+// 0. Only sums are communicated.
 #include <bit>
 #include <numeric>
 
@@ -31,11 +31,11 @@ struct Sums {
   double in_annulus[annuli] = {};
 };
 
-// Several streams side by side; each generates every `lanes`-th number.
+// Several streams for SIMD; each generates every `lanes`-th number.
 constexpr int lanes = 16;
 constexpr std::uint64_t all_lanes = Lcg::steps(lanes);
 
-// A number below 2^52 as a double, by placing it behind the leading bit of 2^52.
+// Converts an integer below 2^52 to double, by placing it behind the leading bit of 2^52.
 [[gnu::always_inline]] inline double exactly(std::uint64_t number) {
   constexpr std::uint64_t two_to_52 = 0x4330000000000000;
   return std::bit_cast<double>(number | two_to_52) - 0x1p52;
@@ -103,7 +103,7 @@ class Program {
   }
 
   void operator()() {
-    // The code is in memory, and ranks have met.
+    // Warm-up.
     add_pairs(0, pairs_at_once, sums_);
     MPI_Allreduce(MPI_IN_PLACE, &sums_, sizeof sums_ / sizeof(double), MPI_DOUBLE, MPI_SUM, t_.comm());
     const double time_s = t_.measured("ep", [&] { tabulate(); });

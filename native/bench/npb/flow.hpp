@@ -54,9 +54,8 @@ inline State exact(double x, double y, double z) {
   return u;
 }
 
-// Initial values in the interior (on the faces the solution is known): linear interpolation of the solution between
-// opposite faces, along each axis. The terms are products of values, as the benchmark defines them (section 3.4), so
-// that the initial values are far from the solution.
+// Initial values in the interior (faces have the exact solution): interpolation between opposite faces along each axis,
+// combined with products as the benchmark defines (section 3.4), so that they are far from the solution.
 inline State initial(double x, double y, double z) {
   const std::array<State, 3> low = {exact(0, y, z), exact(x, 0, z), exact(x, y, 0)};
   const std::array<State, 3> high = {exact(1, y, z), exact(x, 1, z), exact(x, y, 1)};
@@ -70,7 +69,7 @@ inline State initial(double x, double y, double z) {
   return u;
 }
 
-// Root mean squares over the n - 2 interior points of each direction, from each rank's sums of squares. Collective.
+// Root mean square over the n - 2 interior points of each direction, from sums of squares of all ranks. Collective.
 inline State norms(State sums, std::int64_t n, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(components), MPI_DOUBLE, MPI_SUM, comm);
   const double interior = static_cast<double>(n - 2) * static_cast<double>(n - 2) * static_cast<double>(n - 2);

@@ -1,5 +1,5 @@
-// Each cell learns the two layers of points around it from the six neighbours of its rank: one message each for all
-// cells.
+// Halo exchange of SP and BT: each cell receives two layers of points from the six neighbours of its rank, in one
+// message per neighbour for all cells.
 #pragma once
 
 #include <cstring>

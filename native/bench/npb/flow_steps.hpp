@@ -39,7 +39,7 @@ class FlowSteps {
 
   void operator()(const char* name) {
     prepare();
-    start(), step();  // code and data are in memory
+    start(), step();  // warm-up
     start();
     phases_.reset();
     const double time_s =
@@ -96,7 +96,8 @@ class FlowSteps {
     });
   }
 
-  // Lines are whole: those in a plane are solved as soon as there is its right-hand side, which is then still in cache.
+  // On one rank lines are complete: those in a plane are solved as soon as its right-hand side is known, which is then
+  // in the cache.
   void step_alone() {
     const FlowCell& cell = cells_[0];
     const double points = static_cast<double>(cell.inner(0)) * cell.inner(1);

@@ -1,5 +1,5 @@
-// The neighbours' points: what lies around a rank's part of a periodic grid, one side after the other, so that edges
-// and corners come from neighbours' neighbours without messages of their own.
+// Halo exchange of a periodic grid, one side after the other, so that edges and corners arrive via neighbours without
+// separate messages.
 #pragma once
 
 #include <mpi.h>
@@ -39,7 +39,7 @@ struct Face {
   std::int64_t row, plane, offset, run, rows, planes;
 };
 
-// Along x and y, where a plane is its own neighbour.
+// Closes a plane that is its own neighbour along x and y.
 inline void close_plane(const Box& box, double* plane) {
   const std::int64_t x = box.points[0], y = box.points[1];
   for (double* row = plane; row < plane + y * box.row; row += box.row) row[-1] = row[x - 1], row[x] = row[0];
@@ -98,7 +98,7 @@ class Halo {
     moved(2 * before.elements(), [&] { before.unpack(lowest, in_[below]), behind.unpack(highest, in_[above]); });
   }
 
-  // To the ranks that are active in `fine` but not in `coarse`, what lies around them there. Collective over those
+  // Sends to ranks that are active in `fine` but not in `coarse` the coarse points around them. Collective over those
   // active in `fine`.
   void spread(const Level& fine, const Level& coarse, double* grid) {
     const Place& points = coarse.box.points;

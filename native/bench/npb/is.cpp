@@ -1,5 +1,5 @@
-// IS, integer sort: the rank of every key among all of them, by buckets. Little is computed: what counts
-// is memory that is accessed at random, and an exchange of everyone with everyone.
+// IS, integer sort: the rank of every key among all keys, by buckets. It has little computation: random memory access
+// and an all-to-all exchange determine the time.
 #include <array>
 #include <memory>
 #include <numeric>
@@ -24,8 +24,7 @@ constexpr int iterations = 10;
 constexpr int log2_buckets = 10, buckets = 1 << log2_buckets;
 constexpr int tests = 5;
 
-// In iteration t the key that stands at index[i] should have the rank rank[i] + (t - later_up), or rank[i] - (t -
-// later_down).
+// In iteration t the key at index[i] must have rank[i] + (t - later_up), or rank[i] - (t - later_down).
 struct Problem {
   int log2_keys, log2_greatest;
   std::array<std::int64_t, tests> index, rank;
@@ -54,7 +53,7 @@ constexpr PerClass<Problem> problems = {
 using Key = std::uint32_t;
 using Counts = std::array<std::int32_t, buckets>;
 
-// Key number i is the mean of the random numbers 4i … 4i + 3, times the number of different keys.
+// Key i is the mean of random numbers 4i … 4i + 3, times the number of different keys.
 void make_keys(Key* keys, std::int64_t first, std::int64_t count, int log2_greatest) {
   Lcg random(Lcg::usual_seed(), 4 * static_cast<std::uint64_t>(first));
   const double quarter = std::ldexp(0.25, log2_greatest);
@@ -67,7 +66,7 @@ void make_keys(Key* keys, std::int64_t first, std::int64_t count, int log2_great
 
 #define KIVIAT_HOT KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
 
-// In four tables: equal keys in succession need not wait for each other.
+// Uses four tables, so that equal successive keys need not wait for each other's increments.
 KIVIAT_HOT void count_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts& all) {
   Counts table[4] = {};
   std::int64_t i = 0;
@@ -88,7 +87,7 @@ KIVIAT_HOT void count_keys(const Key* __restrict keys, std::int64_t count, Key f
   for (std::int64_t i = 0; i < count; ++i) ++counts[keys[i] - first];
 }
 
-// Likewise of those that came in messages, which may be anything; returns how many are beyond the last one.
+// Counts received keys, which may be corrupted; returns the number of those out of range.
 KIVIAT_HOT std::int64_t count_keys_that_came(const Key* __restrict keys, std::int64_t count, Key first,
                                              std::span<std::int32_t> counts) {
   std::int64_t strayed = 0;
@@ -126,7 +125,7 @@ class Program {
     Key* next = memory_.as<Key>();
     keys_ = std::exchange(next, next + arrays[0]), sorted_ = std::exchange(next, next + arrays[1]);
     come_ = std::exchange(next, next + arrays[2]), counts_ = reinterpret_cast<std::int32_t*>(next);
-    // Keys decide how many are sent to whom, and have to exist on a machine that is modelled too.
+    // Keys determine message sizes, so simulations generate them too.
     if (!host::carries_payload()) {
       modelled_keys_ = std::make_unique_for_overwrite<Key[]>(static_cast<std::size_t>(mine_));
       keys_ = modelled_keys_.get();
@@ -152,7 +151,7 @@ class Program {
   enum Phase { into_buckets, ranking, totals, exchange };
 
   std::size_t ranks() const { return static_cast<std::size_t>(t_.ranks()); }
-  // Whole pages, so that an array that is read and one that is written share none.
+  // Whole pages, so that arrays that are read and written never share one.
   static std::size_t elements(std::int64_t count) { return (static_cast<std::size_t>(count) + 1023) / 1024 * 1024; }
 
   void set(std::int64_t index, Key key) {
@@ -251,8 +250,8 @@ class Program {
     verification.tell(t_);
   }
 
-  // Puts every key where its rank says, and looks whether they are in order then, and those that there were; empty if
-  // so. Collective.
+  // Sorts all keys by their ranks and checks that they are ordered and complete; returns what is wrong, or an empty
+  // string. Collective.
   std::string what_is_unsorted() {
     const auto digest = [](const Key* keys, std::int64_t count) {
       std::uint64_t sum = 0;
@@ -293,7 +292,7 @@ class Program {
   std::int32_t* counts_;
   Counts local_, total_, begins_;
   std::vector<int> sent_, received_, sent_at_, received_at_;
-  // Keys from first_key_ on, `range_` of them, are ranked here; those that are less, before_, elsewhere.
+  // Keys in [first_key_, first_key_ + range_) are ranked here; before_: number of smaller keys, on other ranks.
   Key first_key_ = 0;
   std::int64_t range_ = 0, before_ = 0, own_ = 0, own_begin_ = 0, come_count_ = 0, expected_ = 0, strayed_ = 0;
   std::array<std::int32_t, tests> tested_{};

@@ -15,7 +15,8 @@ namespace kiviat::npb::ssor {
 
 // --- the right-hand side --------------------------------------------------
 
-// Beside the state: 1 / density, pressure, and of the flux of energy by viscosity what is alike along all axes.
+// Derived quantities per point: 1 / density, pressure, and the part of the viscous energy flux that is equal along all
+// axes.
 constexpr std::int64_t of_beside = 3;
 
 // `size` is a multiple of the group.
@@ -167,9 +168,9 @@ inline void right_hand_side(const RightHandSide& by, const std::array<const doub
 
 // --- the sweeps ------------------------------------------------------------------------------------------
 
-// Influences of the preceding neighbours on the points of a plane. The edge along y, at x = const, comes from the
-// preceding rank; each point takes its value from there and replaces it by its own influence on the next point along x,
-// so that in the end it is the edge for the next rank. The edge along x is in descending order of the diagonals.
+// Influence of preceding neighbours on the points of a plane. The edge at x = const comes from the preceding rank; each
+// point uses its value and replaces it by its own influence on the next point along x, so that finally it is the edge
+// for the next rank. The edge at y = const is in descending order of the diagonals.
 class Edge {
  public:
   explicit Edge(std::int64_t points)
@@ -203,8 +204,8 @@ struct Sweep {
   double step, relaxation;  // of time; by which the solution is added to the state
 };
 
-// (D + L) v = r for the lower one, where what r is multiplied by, and L, contain the step; r becomes v. For the upper
-// one v + D^-1 U v = r, and the state becomes its next value.
+// Lower sweep: solves (D + L) v = r, where the factors of r and L contain the time step; v replaces r. Upper sweep:
+// solves v + D^-1 U v = r and updates the state.
 template <bool upper>
 [[gnu::always_inline]] inline void sweep(const Sweep& by, double* u, double* r) {
   const Diagonals& shape = by.shape;

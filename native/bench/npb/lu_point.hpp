@@ -1,6 +1,6 @@
-// LU at one point. Neither of the 5 x 5 matrices of the report is ever formed (RNR-94-007, section 3). A flux
-// changes with the state by what the product rule says; and the viscous terms depend on gradients of velocity and of
-// energy per mass, so that in these the matrix of the diagonal is triangular.
+// LU at one point. The 5 x 5 matrices of the report (RNR-94-007, section 3) are never formed: changes of fluxes follow
+// from the product rule; and viscous terms depend on gradients of velocity and of energy per mass, for which the
+// diagonal's matrix is triangular.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace kiviat::npb::ssor {
 
 enum class Along { x, y, z };
 
-// All functions of lanes are inlined: how they would be passed is of no concern.
+// All functions with SIMD parameters are inlined, so their calling convention does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 // Four points side by side, in one register or several. Not the lanes of kernels/simd.hpp: as a class, with one
@@ -120,7 +120,7 @@ struct Diagonal {
   double own, viscous;
 };
 
-// The change that the diagonal's matrix takes to `right`.
+// Solves the diagonal's system for the change that gives `right`.
 [[gnu::always_inline]] inline Five solved(const Diagonal& d, const Point& p, const Five& right) {
   constexpr double of_velocity = straight + 2;
   const Lanes own = d.own * p.density;

@@ -1,6 +1,6 @@
-// The symmetric successive over-relaxation of LU (RNR-94-007, section 3) on a grid that is cut along x and y. A sweep
-// goes through it plane by plane: a rank computes its part of a plane when the edges of those before it along x and y
-// have come, and sends on its own two, so that many ranks work on different planes at the same time.
+// Symmetric successive over-relaxation of LU (RNR-94-007, section 3) on a grid divided along x and y. A sweep proceeds
+// plane by plane: a rank computes its part of a plane when the edges from the preceding ranks along x and y have
+// arrived, and then sends its own, so that ranks work on different planes at the same time (wavefront).
 #pragma once
 
 #include <mpi.h>
@@ -55,7 +55,7 @@ class Solver {
                spacing().first(),
                viscosity * spacing().second()} {}
 
-  // The forcing, by which the exact solution is steady. Leaves that as the state.
+  // Computes the forcing for which the exact solution is steady. Overwrites the state.
   void prepare() {
     work::run({}, [&] {
       std::fill_n(memory_.values, elements(part_), 1.0);
@@ -81,7 +81,7 @@ class Solver {
     evaluate();
   }
 
-  // So many iterations, from a state whose right-hand side is known to another.
+  // Executes iterations, starting from a state whose right-hand side is known.
   void iterate(std::int64_t iterations) {
     phases_.repeat(comm_, iterations, [&](std::int64_t done) {
       if (done > 0) phases_(faces, [&] { exchange(); });
@@ -159,8 +159,7 @@ class Solver {
  private:
   static constexpr std::int64_t components = flow::components;
   static constexpr double over_relaxation = 1.2;
-  // Planes whose right-hand side is computed before the lower sweep comes to them: few enough that it is still in the
-  // cache.
+  // Number of planes whose right-hand side is computed ahead of the lower sweep; few enough to stay in the cache.
   static constexpr std::int64_t planes_at_once = 4;
   // Cost of a point, counted in the source. Planes that the next step uses again are assumed to be still in the cache.
   static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210,

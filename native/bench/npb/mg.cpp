@@ -1,11 +1,8 @@
-// MG: some V cycles of multigrid for a Poisson equation on a periodic cube. Each rank exchanges the surface of its part
-// with its neighbours after each operation, on all grids: long messages on the finest one, short ones between distant
-// ranks on the coarsest.
-//
-// An operation reads and writes more than caches hold, and has hardly anything to compute. So operations follow each
-// other plane by plane, as long as the planes that the next one needs are in the cache: the residual is no grid at all
-// there, but some planes. Where a plane needs neighbours' points at its edges, all residuals come first, for these come
-// in one message.
+// MG: V cycles of multigrid for a Poisson equation on a periodic cube. After each operation every rank exchanges the
+// surface of its part with its neighbours, on all grids: long messages on the finest, short ones between distant ranks
+// on the coarsest. Operations are memory-bound. So successive operations are fused plane by plane while the needed
+// planes are in the cache: the residual is then stored for some planes only. If a plane needs neighbours' points at its
+// edges, all residuals are computed first, since their halo comes in one message.
 #include <cmath>
 
 #include "bench/memory.hpp"
@@ -59,7 +56,7 @@ class Program {
     const HugePages memory = allocate();
     const bool computed = host::carries_payload();
     if (computed) place(of_all(extremes_of(levels_[top_]), t_.comm()), levels_[top_], right_[top_]);
-    cycle(), residual_norm();  // memory and code are there, and ranks have met
+    cycle(), residual_norm();  // warm-up
     if (computed) std::fill_n(solution_[top_] - levels_[top_].box.origin, levels_[top_].box.elements, 0.0);
     phases_.reset();
     double norm = 0;
@@ -117,7 +114,7 @@ class Program {
       });
       exchange(0, solution_[0]);
     }
-    // On many ranks one that is left out of a coarse level takes part in finer ones.
+    // On coarse levels some ranks are inactive; they take part in finer ones again.
     for (std::size_t i = 1; i <= top_; ++i)
       if (levels_[i].active()) correct(i);
   }
@@ -128,7 +125,7 @@ class Program {
     const int last = planes(top_) - 1;
     const bool coarse_too = levels_[top_ - 1].active();
     if (flows(levels_[top_])) {
-      // First what the neighbours wait for.
+      // First the planes that neighbours wait for.
       compute(
           top_, {.flops = apply_flops, .bytes = 18},
           [&] { subtract(top_, 0, 1, residual), subtract(top_, last, last + 1, residual); }, 2);
@@ -154,7 +151,7 @@ class Program {
     if (coarse_too) exchange(top_ - 1, right_[top_ - 1]);
   }
 
-  // By the solution of the next coarser grid; then the residual smoothed, a correction by itself.
+  // Interpolates the solution of the next coarser grid, then applies the smoother to the residual.
   void correct(std::size_t i) {
     phases_(i == top_ ? exchange_finest : exchange_coarser,
             [&] { halo_.spread(levels_[i], levels_[i - 1], solution_[i - 1]); });
@@ -263,7 +260,7 @@ class Program {
     const auto &fine = levels_[i].segments, &coarse = levels_[i - 1].segments;
     return {offset_of(fine[0], coarse[0]), offset_of(fine[1], coarse[1]), offset_of(fine[2], coarse[2])};
   }
-  // True if planes have neighbours on other ranks above and below only.
+  // Returns whether planes have neighbours on other ranks only above and below.
   bool flows(const Level& level) const {
     return halo_.closed(level, 0) && halo_.closed(level, 1) && level.box.points[2] >= Planes::least_for_some;
   }

@@ -1,7 +1,7 @@
-// A cube cut into p x p x p cells for p x p ranks, such that whichever layer of cells is looked at, along whichever
-// axis, each rank has one cell of it. A sweep along an axis then keeps all ranks busy, and goes from each rank to the
-// same one at every step. J. Bruno, P. Cappello, "Implementing the Beam and Warming method on the hypercube", 1988; R.
-// Van der Wijngaart, "Efficient implementation of a 3-dimensional ADI method on the iPSC/860", Supercomputing 1993.
+// Multipartition of a cube into p x p x p cells for p x p ranks: in every layer of cells, along any axis, each rank has
+// exactly one cell. So a sweep along an axis keeps all ranks busy, and successive cells of a rank always have the same
+// neighbouring rank. J. Bruno, P. Cappello, "Implementing the Beam and Warming method on the hypercube", 1988; R. Van
+// der Wijngaart, "Efficient implementation of a 3-dimensional ADI method on the iPSC/860", Supercomputing 1993.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ class Multipartition {
     return static_cast<std::size_t>((z + sections_) % sections_);
   }
 
-  // The rank that has the next cells along an axis (step 1) or the preceding ones (step -1): one rank for all cells.
+  // The rank that has the next (step 1) or preceding (step -1) cells along an axis; the same for all cells.
   int neighbour(std::size_t axis, int step) const {
     const int right = axis == 0 ? step : axis == 2 ? -step : 0, up = axis == 0 ? 0 : step;
     return (column() + right + sections_) % sections_ + (row() + up + sections_) % sections_ * sections_;

@@ -26,7 +26,7 @@ inline void tell_rate(Trial& t, double operations, double time_s) {
   t.report("time", time_s);
 }
 
-// Results beside those that are published. Every rank has them all.
+// Comparison of results with published ones. All ranks have the same results.
 class Verification {
  public:
   explicit Verification(double tolerance) : tolerance_(tolerance) {}
@@ -40,7 +40,7 @@ class Verification {
     reason_ = what + numbers;
   }
 
-  // Collective. Where messages carry nothing there is no result.
+  // Reports the deviation. Collective. Without payload there is no result.
   void tell(Trial& t) const {
     const bool exists = host::carries_payload();
     if (exists) t.report("deviation", most_);
@@ -52,8 +52,8 @@ class Verification {
   std::string reason_;
 };
 
-// The time that a rank spends in each phase of a program: first those in which it computes, then those in which it
-// sends and waits for messages.
+// Time of a rank in each phase of a program: phases of computation first, then those of communication, including
+// waiting.
 class Phases {
  public:
   explicit Phases(const PhaseNames& names) : names_(names.computation) {
@@ -70,7 +70,8 @@ class Phases {
     work();
     seconds_[static_cast<std::size_t>(phase)] += clock::now() - start_s;
   }
-  // A loop of the program: pass(0), pass(1), ... which are all alike but for the first ones. Collective.
+  // Executes a loop of the program, pass(0), pass(1), …, whose iterations are equal except for the first ones;
+  // simulations extrapolate. Collective.
   template <class Pass>
   void repeat(MPI_Comm comm, std::int64_t passes, Pass&& pass) {
     Alike alike(comm, passes);
@@ -104,8 +105,8 @@ class Phases {
 
  private:
   std::vector<std::string> names_;
-  std::string communication_;  // names of phases
-  std::string left_out_;       // how much of a loop was not made
+  std::string communication_;  // names of the communication phases
+  std::string left_out_;       // number of extrapolated iterations
   std::vector<double> seconds_;
 };
 

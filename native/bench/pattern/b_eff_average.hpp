@@ -10,14 +10,15 @@
 
 namespace kiviat {
 
-// Numbers that the definition fixes, and those of the quick version.
+// Parameters fixed by the definition, and those of the quick version.
 struct BEffExtent {
   int randoms, repetitions, every_size;
   std::int64_t most_loops;
 };
 inline constexpr BEffExtent b_eff_full{30, 3, 1, 300}, b_eff_quick{5, 1, 2, 60};
 
-// 1, 2, 4 … 4096, then eight sizes in equal ratios up to `largest`; every size or every second, that one included.
+// 1, 2, 4 … 4096, then eight sizes in equal ratios up to `largest`; all of these, or every second one including the
+// largest.
 inline std::vector<std::int64_t> b_eff_sizes(std::int64_t largest, int every) {
   std::vector<std::int64_t> sizes, chosen;
   for (int power = 0; power <= 12; ++power) sizes.push_back(std::int64_t{1} << power);
@@ -36,7 +37,7 @@ struct PatternBandwidth {
   double average, at_largest;
 };
 
-// `rate(size, method, repetition)` measures, in this order; repetitions of a method follow each other.
+// `rate(size, method, repetition)` measures; it is called for all repetitions of a method in turn.
 template <class Rate>
 PatternBandwidth pattern_bandwidth(std::size_t sizes, std::size_t methods, int repetitions, Rate rate) {
   double sum = 0, best = 0;
@@ -60,7 +61,7 @@ struct BEff {
   double b_eff, rings, randoms, at_largest, rings_at_largest;
 };
 
-// Rings and random patterns weigh the same, however many there are.
+// Rings and random patterns have equal weight, whatever their numbers.
 inline BEff b_eff_of(const std::vector<PatternBandwidth>& rings, const std::vector<PatternBandwidth>& randoms) {
   const auto over = [](const std::vector<PatternBandwidth>& patterns, double PatternBandwidth::* which) {
     std::vector<double> values;

@@ -1,4 +1,4 @@
-// Patterns that cause congestion: the congestors repeat them until they are told to stop.
+// Traffic patterns that cause congestion; congestors repeat them until told to stop.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline bool one_sided(Load load) { return load == Load::put_incast || load == Lo
 
 class Congestors {
  public:
-  // Messages of `bytes`, less where those of all congestors would not fit into the room.
+  // Messages of `bytes`, or less if those of all congestors would not fit into memory.
   Congestors(Trial& t, std::int64_t bytes, int congestors)
       : trial_(t),
         size_(congestors),
@@ -50,7 +50,7 @@ class Congestors {
     return trouble;
   }
 
-  // Says what must arrive in one call, to the trial.
+  // Declares to the trial the data that must arrive in one call.
   void expect(Load load) {
     broadcasts_ = 0;
     const std::size_t share = static_cast<std::size_t>(in_flight) * static_cast<std::size_t>(bytes_);
@@ -87,7 +87,7 @@ class Congestors {
     trial_.expects(received, std::move(pieces));
   }
 
-  // One call whose payload can be looked at when it returns.
+  // One call that leaves its payload in place for a check.
   void checked(Load load) {
     const auto settle = [&] {
       if (one_sided(load)) MPI_Win_sync(window_);
@@ -99,9 +99,9 @@ class Congestors {
     if (one_sided(load)) MPI_Win_sync(window_);
   }
 
-  // Goes on until the victims' first rank, `from` in the trial, sends a message. The first congestor learns of it, and
-  // tells the others how many calls follow until it looks again, or that none do: all make the same calls, no rank
-  // waits for one that has left, and none is ahead of the others by more than those calls.
+  // Repeats the load until the first victim, rank `from` of the trial, sends a message. The first congestor receives
+  // it, and tells the others how many calls follow until it checks again, or that none do. So all make the same number
+  // of calls, and no rank is ahead of the others by more than those.
   void go_on(Load load, int from) {
     int calls = 1, word = 0;
     MPI_Request end = MPI_REQUEST_NULL;
@@ -128,12 +128,12 @@ class Congestors {
   static constexpr std::int64_t room = 8 << 20;
   static constexpr int in_flight = 4;  // messages of each congestor
   static constexpr int stop_tag = 1;
-  static constexpr double round_s = 2e-3;  // between two looks for the end
+  static constexpr double round_s = 2e-3;  // interval between two checks for the end
 
   std::size_t room_for() const {
     return static_cast<std::size_t>(in_flight) * static_cast<std::size_t>(size_) * static_cast<std::size_t>(bytes_);
   }
-  // The last one, for the first has to notice the end.
+  // The incast target: the last rank, since the first must notice the end.
   int target() const { return size_ - 1; }
 
   void call(Load load) {

@@ -1,4 +1,4 @@
-// Dense communication: all phases of an algorithm, timed one by one, several times over.
+// Dense communication: all phases of an algorithm, timed one by one, several times.
 #pragma once
 
 #include <functional>
@@ -40,10 +40,11 @@ class Dense {
     tell();
   }
 
-  // Per process in a phase, counted from 1: the median over passes.
+  // Bandwidth per process in a phase, counted from 1: the median over passes.
   double bandwidth(int phase) const { return per_process(phase_of_(phase)) / median(seconds_[phase - 1]); }
 
-  // Ratio of the phases with the farthest partners to the first. With fewer than four ranks they are the same phase.
+  // Ratio of the middle phases, which have the farthest partners, to the first; with fewer than four ranks both are the
+  // same.
   void report_middle_to_first() {
     const int ranks = phases_ + 1, below = ranks / 2, above = (ranks + 1) / 2;
     if (ranks >= 4) t_.report("middle_to_first", (bandwidth(below) + bandwidth(above)) / 2 / bandwidth(1));
@@ -73,7 +74,7 @@ class Dense {
       exchange_.verify(phase.method);
       calls_[index] = t_.calls_lasting(phase_s_, 10'000, once, idle);
     } else {
-      once(0);  // what other phases left cold is warm again
+      once(0);  // one untimed call restores caches after other phases
     }
     return t_.seconds_of(calls_[index], once, idle) / static_cast<double>(calls_[index]);
   }

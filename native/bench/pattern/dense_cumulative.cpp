@@ -1,5 +1,5 @@
-// Dense communication 3: one pair talks in the first phase, and each phase adds another, up to P/2 pairs. Of an odd
-// number of ranks the last one stays alone.
+// Dense communication 3: one pair communicates in the first phase, and each phase adds a pair, up to P/2. With an odd
+// number of ranks the last one is idle.
 #include "bench/pattern/dense.hpp"
 
 using namespace kiviat;

@@ -1,5 +1,5 @@
-// Dense communication 2: in phase k of P - 1 ranks at distance k modulo P talk in pairs, both ways at once. The middle
-// phases have the farthest partners; in the last one they are near again.
+// Dense communication 2: P - 1 phases; in phase k pairs of ranks at distance k modulo P exchange messages in both
+// directions. The middle phases have the farthest partners; in the last one they are neighbours again.
 #include "bench/pattern/dense.hpp"
 
 using namespace kiviat;

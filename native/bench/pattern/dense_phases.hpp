@@ -1,4 +1,4 @@
-// The phases of the four dense communication algorithms, as one rank sees them: pure functions.
+// Phases of the four dense communication algorithms, for one rank: pure functions.
 #pragma once
 
 #include "bench/pattern/exchange.hpp"
@@ -8,12 +8,12 @@ namespace kiviat {
 
 struct Phase {
   Pattern pattern;
-  int processes;  // that take part
-  int steps = 1;  // messages of a rank that follow each other
+  int processes;  // participating processes
+  int steps = 1;  // successive messages of a rank
   Method method = Method::sendrecv;
 };
 
-// A phase of one pair for each of `pairs` pairs, full duplex.
+// A phase with one pair for each of `pairs` pairs, full duplex.
 inline Phase paired(int partner, int pairs) {
   return {{"pairs", {{partner, partner}}, 2 * std::int64_t{pairs}}, 2 * pairs};
 }
@@ -23,17 +23,17 @@ inline Phase total_exchange_phase(int ranks, int k, int rank) {
   return {{"shift", {{(rank + k) % ranks, (rank - k + ranks) % ranks}}, ranks}, ranks};
 }
 
-// Partners of a rank at distance k: in phase k one of the two, or both.
+// Treatment of the two partners of a rank at distance k in phase k: one of them, each in a half-phase, or both at once.
 enum class Matching { disjoint, halves, both };
 
 // Simple pairwise, phase k of P - 1.
 //
-// `disjoint`: where the cycles of the circulant graph are of even length it has two perfect matchings; the phases
-// up to P/2 take the first and those beyond, where distance k is distance P - k again, the second, so that over all
-// phases each pair meets once. Cycles of odd length have none: two half-phases follow each other, one rank of each
-// cycle staying alone in each, another one from phase to phase.
-// `halves`: always two half-phases, so that every rank of an even cycle talks to both partners, one after the other.
-// `both`: every rank exchanges with both partners at once, without any matching.
+// `disjoint`: cycles of even length in the circulant graph have two perfect matchings; phases up to P/2 use the first,
+// later ones, where distance k is equivalent to P - k, the second, so that each pair meets once over all phases. Cycles
+// of odd length have no perfect matching: two half-phases follow each other, in each of which one rank of each cycle is
+// idle, a different one in each phase.
+// `halves`: always two half-phases, so that every rank of an even cycle communicates with both partners in turn.
+// `both`: every rank exchanges with both partners at once.
 inline Phase pairwise_phase(int ranks, int k, Matching matching, int rank) {
   const int distance = std::min(k, ranks - k), cycles = std::gcd(ranks, distance), length = ranks / cycles;
   const int up = (rank + distance) % ranks, down = (rank - distance + ranks) % ranks;
@@ -53,14 +53,14 @@ inline Phase pairwise_phase(int ranks, int k, Matching matching, int rank) {
   return {std::move(pattern), ranks, 2};
 }
 
-// Cumulative pairwise, phase j of P/2: the first j pairs of a matching that stays.
+// Cumulative pairwise, phase j of P/2: the first j pairs of a fixed matching.
 inline Phase cumulative_phase(int ranks, int j, bool near, int rank) {
   const int partner = near ? near_partner(ranks, rank) : far_partner(ranks, rank);
   const int pair = near ? rank / 2 : std::min(rank, partner);
   return paired(partner != MPI_PROC_NULL && pair < j ? partner : MPI_PROC_NULL, j);
 }
 
-// Random pairwise: a seeded shuffle pairs all ranks, but for one of an odd number.
+// Random pairwise: a seeded shuffle pairs all ranks, except one if their number is odd.
 inline Phase random_phase(int ranks, std::uint64_t seed, int rank) {
   return paired(partner_across(random_order(ranks, seed), rank), ranks / 2);
 }

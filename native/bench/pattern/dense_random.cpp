@@ -1,5 +1,5 @@
-// Dense communication 4: all ranks talk in pairs, shuffled for each phase from the seed of the case. Of an odd number
-// of ranks another one stays alone in each phase, by chance.
+// Dense communication 4: all ranks exchange messages in pairs, which are shuffled for each phase by the seed of the
+// case. With an odd number of ranks a random one is idle in each phase.
 #include "bench/pattern/dense.hpp"
 
 using namespace kiviat;

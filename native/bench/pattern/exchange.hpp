@@ -1,4 +1,4 @@
-// A pattern in which every rank sends to some others and receives from as many, done by three methods.
+// A pattern in which every rank sends to some others and receives from as many, executed by three methods.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace kiviat {
 
-// One message out and one in. The message of a rank with index i is the one with index i of its receiver. A rank
-// with nothing to do at some index has MPI_PROC_NULL there (not with alltoallv, which knows ranks only).
+// A message sent and one received. Message i of a rank is message i of its receiver. MPI_PROC_NULL if there is nothing
+// to do (not with alltoallv).
 struct Message {
   int to, from;
 };
@@ -27,7 +27,7 @@ enum class Method { sendrecv, alltoallv, nonblocking };
 inline constexpr std::array methods = {Method::sendrecv, Method::alltoallv, Method::nonblocking};
 inline constexpr std::array method_names = {"sendrecv", "alltoallv", "nonblocking"};
 
-// To both neighbours of a ring. Where both are one rank, as in a ring of two, it gets one message only.
+// Messages to both neighbours of a ring. In a ring of two, where both are the same rank, only one message.
 inline Pattern ring_pattern(std::string name, const std::vector<int>& order, const std::vector<int>& sizes, int rank) {
   const auto [left, right] = ring_neighbours(order, sizes, rank);
   Pattern pattern{std::move(name), {{right, left}}, 0};
@@ -36,8 +36,8 @@ inline Pattern ring_pattern(std::string name, const std::vector<int>& order, con
   return pattern;
 }
 
-// The most even grid of as many of the ranks as make one whose last dimension is more than 1 wide, as b_eff's program
-// (3.6) chooses it; of few ranks it may be a line.
+// The most even grid for as many ranks as possible whose last dimension is larger than 1, as in b_eff's program (3.6);
+// for few ranks it may be a line.
 inline std::vector<int> grid_dims(int ranks, int dimensions) {
   for (int used = ranks;; --used) {
     std::vector<int> dims(static_cast<std::size_t>(dimensions), 0);
@@ -46,8 +46,8 @@ inline std::vector<int> grid_dims(int ranks, int dimensions) {
   }
 }
 
-// To the two neighbours in each of the given dimensions of a periodic grid, numbered row by row. Ranks beyond it have
-// nothing to do.
+// Messages to both neighbours along the given dimensions of a periodic grid in row-major order. Ranks beyond the grid
+// are idle.
 inline Pattern grid_pattern(std::string name, const std::vector<int>& dims, const std::vector<int>& along, int rank) {
   Pattern pattern{std::move(name), {}, 0};
   std::int64_t ranks = 1;
@@ -67,8 +67,8 @@ inline Pattern grid_pattern(std::string name, const std::vector<int>& dims, cons
   return pattern;
 }
 
-// Messages of up to `largest` bytes, at positions that advance through buffers of `room` bytes, so that
-// successive calls do not find their data where the last one left it.
+// Messages of up to `largest` bytes, at positions that rotate through buffers of `room` bytes, so that successive calls
+// find cold data.
 class Exchange {
  public:
   // Room for `messages` of a rank in one call: a grid of three dimensions has six.
@@ -83,7 +83,7 @@ class Exchange {
   void set(const Pattern& pattern, std::int64_t bytes) {
     pattern_ = &pattern;
     bytes_ = static_cast<int>(bytes);
-    at_ = (at_ + 7) / 8 * 8;  // goes on where the last pattern ended, which is cold by then
+    at_ = (at_ + 7) / 8 * 8;  // continues behind the last pattern's data, which is cold by then
   }
 
   void operator()(Method method) {
@@ -103,7 +103,7 @@ class Exchange {
     at_ += step;
   }
 
-  // Between the two ranks of `pair`.
+  // Round trip between the two ranks of `pair`.
   void round_trip(MPI_Comm pair, int bytes) {
     int rank;
     MPI_Comm_rank(pair, &rank);

@@ -1,4 +1,4 @@
-// Pairs that keep their links full for a given time: both ways with MPI_Sendrecv, or one way.
+// Pairs that saturate their links for a given time: in both directions with MPI_Sendrecv, or in one.
 #pragma once
 
 #include <cmath>
@@ -31,8 +31,8 @@ class Flood {
     });
   }
 
-  // Bytes per second, of all ways, of each pair, on its lower rank; NaN on other ranks. Ranks without partner
-  // sleep. Collective.
+  // Bandwidth of each pair in bytes per second, over all directions, on its lower rank; NaN on other ranks. Ranks
+  // without partner sleep. Collective.
   double rate(int partner) {
     t_.together();
     const double bytes_per_s = partner == MPI_PROC_NULL ? NAN : flooded(partner);
@@ -40,7 +40,7 @@ class Flood {
     return t_.rank() < partner ? bytes_per_s : NAN;
   }
 
-  // The values of the ranks that have one, in the order of ranks; on rank 0.
+  // Values of the ranks that have one, in rank order; on rank 0.
   std::vector<double> gathered(double mine) const {
     std::vector<double> all(t_.rank() == 0 ? t_.ranks() : 0);
     MPI_Gather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, t_.comm());
@@ -49,21 +49,21 @@ class Flood {
   }
 
  private:
-  // Shares of the time that counts. Before it, token buckets and windows become as empty or full as they will be;
-  // after it, the flood goes on, for other pairs may count still.
+  // Shares of the timed part. Messages before it bring token buckets and windows into their steady state; those after
+  // it keep the load on while other pairs may still be timed.
   static constexpr double before = 0.25, after = 0.1;
-  static constexpr double block = 0.02;   // of what is decided at once
-  static constexpr int least_blocks = 3;  // before and after, where single messages take long
+  static constexpr double block = 0.02;   // share of time between two decisions
+  static constexpr int least_blocks = 3;  // minimum before and after, if single messages take long
 
   struct Block {
-    std::int64_t calls = 1, counts = 0;  // no calls: the end
+    std::int64_t calls = 1, counts = 0;  // calls == 0 means the end; counts: whether they are timed
   };
 
-  // Progress until now, on the lower rank of a pair.
+  // Progress so far, kept by the lower rank of a pair.
   struct Progress {
     int blocks_before = 0, blocks_after = 0;
     double before_s = 0, counted_s = 0, after_s = 0, call_s = 0;
-    std::int64_t calls = 0;  // counted
+    std::int64_t calls = 0;  // timed calls
 
     void add(const Block& done, double taken_s) {
       call_s = taken_s / static_cast<double>(done.calls);
@@ -96,7 +96,7 @@ class Flood {
       MPI_Recv(in_.next(), bytes_, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE);
   }
 
-  // While a block is under way the lower rank says what the next one is to be, so that nothing interrupts the flow.
+  // While a block is in flight the lower rank announces the next, so that the flow is never interrupted.
   double flooded(int partner) {
     Progress progress;
     for (Block now, next; now.calls > 0; now = next) {

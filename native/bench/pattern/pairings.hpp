@@ -13,12 +13,12 @@
 
 namespace kiviat {
 
-// Rounds in which all pairs of `ranks` come together, each once: the circle method, a factorisation of the
-// complete graph. An odd number of ranks has one round more, and in each another rank stays alone.
+// Number of rounds in which every pair of ranks meets once: circle method, a 1-factorisation of the complete graph. An
+// odd number of ranks needs one more round, and in each another rank is idle.
 inline int circle_rounds(int ranks) { return ranks - 1 + ranks % 2; }
 
 inline int circle_partner(int ranks, int round, int rank) {
-  const int turning = circle_rounds(ranks);  // the others turn about the last rank of an even number
+  const int turning = circle_rounds(ranks);  // the others rotate around the last rank, if their number is even
   const auto facing = [&](int r) { return static_cast<int>(((2ll * round - r) % turning + turning) % turning); };
   int partner = rank == turning ? round : facing(rank);
   if (partner == rank) partner = turning;
@@ -34,15 +34,15 @@ inline int far_partner(int ranks, int rank) {
 // Neighbours 2i and 2i + 1.
 inline int near_partner(int ranks, int rank) { return (rank ^ 1) < ranks ? rank ^ 1 : MPI_PROC_NULL; }
 
-// The first half of `order` with its second half; the last of an odd number stays alone.
+// Pairs the first half of `order` with its second half; the last of an odd number is idle.
 inline int partner_across(const std::vector<int>& order, int rank) {
   const int position = static_cast<int>(std::ranges::find(order, rank) - order.begin());
   const int other = far_partner(static_cast<int>(order.size()), position);
   return other == MPI_PROC_NULL ? MPI_PROC_NULL : order[other];
 }
 
-// Position of a rank in the graph that joins ranks whose distance modulo P is k: gcd(P, k) cycles r, r + k,
-// r + 2k, … of equal length. A cycle of two ranks is one edge.
+// Position of a rank in the graph of ranks at distance k modulo P: it consists of gcd(P, k) cycles r, r + k, r + 2k, …
+// of equal length. A cycle of two ranks is one edge.
 struct CyclePosition {
   int length, at;
 };
@@ -54,8 +54,8 @@ inline CyclePosition cycle_position(int ranks, int distance, int rank) {
   return {ranks / cycles, at};
 }
 
-// The partner at distance k of a rank, positions `first` and first + 1, first + 2 and first + 3, … of its cycle
-// being paired. In a cycle of odd length the last one stays alone.
+// Partner of a rank at distance k, if positions `first` and first + 1, first + 2 and first + 3, … of its cycle are
+// paired. In a cycle of odd length the last one is idle.
 inline int circulant_partner(int ranks, int distance, int first, int rank) {
   const auto [length, at] = cycle_position(ranks, distance, rank);
   const int position = (at - first % length + length) % length;

@@ -12,15 +12,15 @@
 
 namespace kiviat {
 
-// The ring sizes that the six patterns aim at.
+// Target ring sizes of the six patterns.
 inline std::vector<int> ring_targets(int ranks) {
   std::vector<int> targets = {2, 4, 8, std::max(16, ranks / 4), std::max(32, ranks / 2), ranks};
   for (int& target : targets) target = std::min(target, ranks);
   return targets;
 }
 
-// The sizes of the rings, in rank order, of the pattern that aims at rings of `target` ranks. At least two
-// ranks. The larger rings come first where the others have an odd number of ranks, and last otherwise.
+// Ring sizes, in rank order, of the pattern with rings of about `target` ranks, at least two. Larger rings come first
+// if the others have an odd number of ranks, else last.
 inline std::vector<int> ring_sizes(int ranks, int target) {
   // floor(P/m + 0.4), in integers
   const int rings = std::max(1, std::min((10 * ranks + 4 * target) / (10 * target), ranks / 2));
@@ -36,7 +36,7 @@ struct Neighbours {
   bool operator==(const Neighbours&) const = default;
 };
 
-// The neighbours of `rank` where order[0], order[1], … form rings of these sizes one after the other.
+// Neighbours of `rank` if order[0], order[1], … form consecutive rings of these sizes.
 inline Neighbours ring_neighbours(const std::vector<int>& order, const std::vector<int>& sizes, int rank) {
   const int position = static_cast<int>(std::ranges::find(order, rank) - order.begin());
   int begin = 0;
@@ -56,7 +56,7 @@ inline std::vector<int> natural_order(int ranks) {
   return order;
 }
 
-// The same on every rank for the same seed (Fisher and Yates).
+// Random permutation (Fisher and Yates), equal on every rank for the same seed.
 inline std::vector<int> random_order(int ranks, std::uint64_t seed) {
   std::vector<int> order = natural_order(ranks);
   unsigned long long state = mix(seed);
@@ -65,8 +65,7 @@ inline std::vector<int> random_order(int ranks, std::uint64_t seed) {
   return order;
 }
 
-// 0, P - 1, 1, P - 2, …, as b_eff's program (3.6) has it: ranks that are far apart are neighbours, fewer the further
-// on.
+// 0, P - 1, 1, P - 2, …, as in b_eff's program (3.6): neighbours are far apart, less so towards the end.
 inline std::vector<int> worst_order(int ranks) {
   std::vector<int> order;
   for (int i = 0; i < ranks; ++i) order.push_back(i % 2 == 0 ? i / 2 : ranks - 1 - i / 2);

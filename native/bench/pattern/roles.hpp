@@ -1,6 +1,6 @@
-// Roles of victims and congestors: GPCNeT has victims on a random fifth of the nodes, congestors on the others.
-// S. Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks",
-// SC19, section 3. Pure functions.
+// Assignment of roles to ranks: in GPCNeT a random fifth of the nodes are victims, all others congestors. S. Chunduri
+// et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks", SC19, section 3.
+// Pure functions.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,10 @@
 
 namespace kiviat {
 
-// Members of either role: fewer exchange nothing with each other.
+// Minimum number of each role: a single member could not communicate.
 inline constexpr int least_of_role = 2;
 
-// A random `share` of `all`, chosen by the seed, that leaves both roles at least two.
+// A random `share` of `all`, chosen by the seed; each role has at least two members.
 inline std::vector<bool> chosen(int all, double share, std::uint64_t seed) {
   const int number = std::clamp(static_cast<int>(std::lround(share * all)), least_of_role, all - least_of_role);
   std::vector<bool> is(static_cast<std::size_t>(all), false);
@@ -23,8 +23,9 @@ inline std::vector<bool> chosen(int all, double share, std::uint64_t seed) {
   return is;
 }
 
-// Returns for each rank if it is a victim, given its node (from 0 on). By nodes, all ranks of a node have one role, so
-// that both roles share the network alone; nothing with fewer than four nodes. By ranks, at least four are needed.
+// Returns for each rank whether it is a victim, given its node (numbered from 0). By nodes, all ranks of a node have
+// the same role, so that both roles share only the network; nothing with fewer than four nodes. By ranks, at least four
+// ranks are needed.
 inline std::optional<std::vector<bool>> victims_of(const std::vector<int>& node_of_rank, bool by_node, double share,
                                                    std::uint64_t seed) {
   const int all = by_node ? std::ranges::max(node_of_rank) + 1 : static_cast<int>(node_of_rank.size());

@@ -1,4 +1,4 @@
-// Ping-pong of one pair among many ranks: the others sleep, or are pairs of their own at the same time.
+// Ping-pong of one pair among many ranks: the others sleep, or are paired at the same time.
 #pragma once
 
 #include <cmath>
@@ -37,19 +37,19 @@ class RoundTrips {
     return t_.verify([&](std::int64_t) { (*this)(peer, bytes); });
   }
 
-  // Seconds of half a round trip, on the lower rank of the pair; NaN on others. The median of batches that together
-  // last about `budget_s`, or of a single round trip where that takes longer. Only the pair takes part.
+  // Half of the round-trip time in seconds on the lower rank of the pair; NaN on others. The median of batches that
+  // last about `budget_s` together, or a single round trip if that takes longer. Only the pair takes part.
   double half_s(int peer, std::int64_t bytes, double budget_s) {
     if (peer == MPI_PROC_NULL) return NAN;
     if (t_.deterministic()) budget_s = 0;  // one round trip
-    (*this)(peer, bytes);                  // what was cold is warm
+    (*this)(peer, bytes);                  // warm-up
     std::vector<double> halves_s;
     double spent_s = 0;
     for (std::int64_t calls = 1; calls > 0;) {
       const double start_s = clock::now();
       for (std::int64_t call = 0; call < calls; ++call) (*this)(peer, bytes);
       const double taken_s = clock::now() - start_s;
-      // Shorter ones only find out how many calls a batch needs.
+      // Shorter batches only determine the number of calls.
       if (taken_s >= budget_s / 8) halves_s.push_back(taken_s / static_cast<double>(2 * calls)), spent_s += taken_s;
       calls = agreed(peer, next_batch(calls, taken_s, spent_s, budget_s));
     }
@@ -65,7 +65,7 @@ class RoundTrips {
     return static_cast<std::int64_t>(std::clamp(fitting, 1.0, 16.0 * static_cast<double>(calls)));
   }
 
-  // As the lower rank says.
+  // Number of calls that the lower rank decides on.
   std::int64_t agreed(int peer, std::int64_t calls) {
     if (leads(peer))
       MPI_Send(&calls, 1, MPI_INT64_T, peer, 1, t_.comm());

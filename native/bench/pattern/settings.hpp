@@ -1,4 +1,4 @@
-// Axes of studies that are numbers within bounds, and the median.
+// Numeric axes of studies with bounds, and the median.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline std::int64_t bounded(const Trial& t, const std::string& axis, std::int64_
   return value;
 }
 
-// Seconds, of an axis in milliseconds.
+// Value of an axis in milliseconds, converted to seconds.
 inline double seconds_of_axis(const Trial& t, const std::string& axis) {
   return 1e-3 * static_cast<double>(bounded(t, axis, 1, 60'000));
 }
@@ -30,7 +30,7 @@ inline double median(std::vector<double> values) {
   return quantile(values, 0.5);
 }
 
-// Latencies are of short messages, bandwidths of long ones.
+// Latency is measured with short messages, bandwidth with long ones.
 inline constexpr std::int64_t short_bytes = 8;
 inline std::int64_t long_bytes(const Trial& t) { return bounded(t, "long", short_bytes, 1'000'000'000); }
 inline Axis long_axis(std::string bytes) { return {"long", std::move(bytes), "B", "message size for the bandwidth"}; }

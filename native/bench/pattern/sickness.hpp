@@ -1,11 +1,11 @@
-// Finds slow ranks and links from the times of few rounds of disjoint pairs. Pure functions.
+// Finds slow ranks and links from times of few rounds of disjoint pairs. Pure functions.
 //
-// The logarithm of a pair's time is taken as centre + effect of either rank + noise. Medians find the effects: as long
-// as most partners of a rank are healthy, its median over rounds is its own. Whether an effect could be chance is asked
-// without any assumption about the noise: a healthy rank is in the slower half of its round half of the times.
+// The logarithm of a pair's time is modelled as centre + effects of both ranks + noise. Medians estimate the effects:
+// if most partners of a rank are healthy, its median over rounds is its own effect. Significance is tested without
+// assumptions about the noise: a healthy rank is in the slower half of its round half of the time.
 //
-// A link is measured once or few times, and what disturbed it then is no property of it. Links that stand out are
-// therefore measured again under the same load, twice; the few that still do, directly and many times.
+// A link is measured once or a few times, so a single disturbance could make it look slow. Links that stand out are
+// therefore measured again under the same load, twice; the few that still do, alone and many times.
 #pragma once
 
 #include <algorithm>
@@ -25,17 +25,18 @@ namespace kiviat {
 
 struct PairTime {
   int round, low, high;
-  bool far;  // on different nodes: compared with such pairs only
+  bool far;  // on different nodes; compared with other such pairs only
   double seconds;
 };
 
 struct SickRules {
-  double least_factor = 1.2;    // less is no sickness, however certain
-  double least_deviations = 5;  // robust ones, of the spread over ranks or pairs, without that of the topology
+  double least_factor = 1.2;  // smaller factors are not reported, however significant
+  double least_deviations =
+      5;  // in robust standard deviations of the spread over ranks or pairs, after removing the effect of topology
   double confidence = 0.99;
-  int screens = 2;          // further rounds that a link has to stand out in
-  int most_looked_at = 16;  // links that are measured directly
-  int looks = 12;           // at each of these
+  int screens = 2;          // number of further rounds in which a link must stand out
+  int most_looked_at = 16;  // limit on links measured alone
+  int looks = 12;           // measurements of each of these
 };
 
 // Rounds of disjoint pairs: O(log P), O(sqrt P), or all pairs.
@@ -46,8 +47,8 @@ inline int sick_rounds(int ranks, std::string_view many) {
   return std::max(logarithmic, circle_rounds(ranks));
 }
 
-// Random rounds without repeated pairs, as long as there are such: rounds of the circle method in seeded order among
-// ranks in seeded order. Few ranks have few rounds, which are then repeated.
+// Random rounds in which no pair repeats as long as possible: rounds of the circle method in random order among ranks
+// in random order, by the seed. Few ranks have few rounds, which are then repeated.
 class SickSchedule {
  public:
   SickSchedule(int ranks, std::uint64_t seed)
@@ -64,7 +65,7 @@ class SickSchedule {
   std::vector<int> rank_at_, seat_of_, round_at_;
 };
 
-// The chance of at least `hits` of `tries`, each of chance `chance`.
+// Probability of at least `hits` successes in `tries` trials with probability `chance` each.
 inline double binomial_tail(int tries, int hits, double chance) {
   double sum = 0;
   for (int k = hits; k <= tries; ++k)
@@ -78,7 +79,7 @@ inline double middle(std::vector<double> values) {
   return values.empty() ? 0 : quantile(values, 0.5);
 }
 
-// Standard deviation as the median deviation tells it, at least 1 % of a time.
+// Robust standard deviation from the median absolute deviation; at least 1 % of a time.
 inline double robust_deviation(const std::vector<double>& values) {
   const double centre = middle(values);
   std::vector<double> deviations;
@@ -91,7 +92,7 @@ struct Link {
   bool far;
 };
 
-// Complete rounds that measure all of `links` once, with other pairs beside them as in other rounds: partners by rank.
+// Rounds that measure each of `links` once, with other pairs at the same time as in other rounds: partners by rank.
 inline std::vector<std::vector<int>> screening_rounds(int ranks, std::vector<Link> links, std::uint64_t seed) {
   std::vector<std::vector<int>> rounds;
   while (!links.empty()) {
@@ -123,14 +124,14 @@ class Diagnosis {
     residual_ = residuals(times_);
     for (std::size_t i = 0; i < times_.size(); ++i)
       of_rank_[times_[i].low].push_back(i), of_rank_[times_[i].high].push_back(i);
-    // Partners found slow say nothing about a rank: once they are known, they are left out.
+    // Once slow ranks are known, pairs with them are ignored when other ranks are judged.
     for (int pass = 0; pass < 3; ++pass) find_slow_ranks();
     find_suspects();
   }
 
   const std::vector<Sickness>& ranks() const { return sickness_; }
 
-  // Pairs of healthy ranks that stand out, most of all first, twice as many as ranks at most.
+  // Pairs of healthy ranks that stand out, slowest first; at most twice as many as ranks.
   const std::vector<Link>& suspects() const { return suspects_; }
 
   // Those of `links` that stand out again, in the same order.
@@ -144,7 +145,7 @@ class Diagnosis {
     return left;
   }
 
-  // A healthy rank to compare link `a`-`b` with, other than these and `taken`: as far from `a` as `b` is.
+  // A healthy rank to compare link `a`-`b` with, not in `taken`: as far from `a` as `b` is.
   template <class Far>
   std::optional<int> control(int a, int b, int taken, Far is_far) const {
     std::optional<int> best;
@@ -166,8 +167,8 @@ class Diagnosis {
     return middle(std::move(alike));
   }
 
-  // From the median of pairs as far from each other, and of their round where it has many pairs: what slows down all
-  // alike slows down nobody.
+  // Deviations from the median of pairs at the same distance, and of their round if it has many pairs, because a
+  // disturbance of all pairs makes none slow.
   std::vector<double> residuals(const std::vector<PairTime>& times) const {
     std::vector<double> residual;
     std::map<int, std::vector<double>> rounds;
@@ -233,19 +234,19 @@ class Diagnosis {
   int ranks_;
   SickRules rules_;
   std::vector<PairTime> times_;
-  double centre_[2] = {};  // of the logarithms, near and far
+  double centre_[2] = {};  // of the logarithms of times, near and far
   std::vector<double> residual_;
   std::vector<std::vector<std::size_t>> of_rank_;
   std::vector<Sickness> sickness_;
   std::vector<Link> suspects_;
 };
 
-// One look at a suspected link: its time, and those of its two ranks with healthy partners.
+// One measurement of a suspected link: its time, and those of its two ranks with healthy partners.
 struct LinkTimes {
   double link_s, low_s, high_s;
 };
 
-// A healthy link would be the slowest of the three in a third of the looks.
+// By chance, a healthy link would be the slowest of the three in a third of the measurements.
 inline Sickness judge_link(const std::vector<LinkTimes>& looks, std::size_t suspects, const SickRules& rules = {}) {
   std::vector<double> excesses;
   int slowest = 0;

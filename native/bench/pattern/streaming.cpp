@@ -1,5 +1,5 @@
-// Streaming bidirectional bandwidth: rank r of the first half and r + P/2 of the second flood the links between them
-// with MPI_Sendrecv for a second. Of an odd number of ranks the last one sleeps.
+// Streaming bidirectional bandwidth: rank r of the first half and r + P/2 of the second saturate the links between them
+// with MPI_Sendrecv. With an odd number of ranks the last one sleeps.
 #include <numeric>
 
 #include "bench/pattern/flood.hpp"

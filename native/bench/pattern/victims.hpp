@@ -1,4 +1,4 @@
-// Patterns that suffer from congestion: three patterns among the victims, each call timed by each rank.
+// Patterns that suffer from congestion, executed among the victims; each rank times each call.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ enum class Suffered { latency, bandwidth, allreduce };
 inline constexpr std::array suffered = {Suffered::latency, Suffered::bandwidth, Suffered::allreduce};
 inline constexpr std::array suffered_names = {"latency", "bandwidth", "allreduce"};
 
-// Times of calls, of all victims together.
+// Times of calls, over all victims.
 struct CallTimes {
   double mean_s = NAN, median_s = NAN, p99_s = NAN;
 };
 
 class Victims {
  public:
-  // Messages of `bytes` for the bandwidth; each victim tells at most `most_samples` of its calls.
+  // Messages of `bytes` for the bandwidth; each victim reports at most `most_samples` calls.
   Victims(Trial& t, std::int64_t bytes)
       : trial_(t),
         bytes_(Trial::fitting(bytes, "B")),
@@ -38,8 +38,8 @@ class Victims {
     around_ = ring_neighbours(random_order(size, trial_.seed()), {size}, rank_);
   }
 
-  // Calls for `seconds`, after a quarter of that which does not count. Collective over the victims. Payload is checked
-  // before and after what is timed: while the congestors are at work.
+  // Executes calls for `seconds`, after a quarter of that as warm-up. Collective over the victims. Payload is checked
+  // before and after the timed calls, while the congestors are active.
   Reservoir times(Suffered what, double seconds, std::size_t most_samples) {
     Reservoir times(most_samples);
     check(what);
@@ -72,8 +72,8 @@ class Victims {
   double bytes_of_call() const { return static_cast<double>(window) * bytes_; }
 
  private:
-  // Latency: to the right while from the left, and back; the time is half of both. Bandwidth: a window of messages to
-  // the right while one comes from the left.
+  // Latency: a message to the right neighbour while one comes from the left, and back; the time is half of both.
+  // Bandwidth: a window of messages to the right while one comes from the left.
   void call(Suffered what) {
     std::byte *out = out_.first().data(), *in = in_.first().data();
     const auto [left, right] = around_;
@@ -92,7 +92,7 @@ class Victims {
     }
   }
 
-  // One call with payload. All victims count the same calls, and so have the same seed.
+  // One call with payload check. All victims count the same calls, so their seeds agree.
   void check(Suffered what) {
     const std::uint64_t seed = trial_.seed() + ++checks_;
     const int left = members_[static_cast<std::size_t>(around_.left)],
