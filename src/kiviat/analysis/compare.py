@@ -108,7 +108,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """That of the whole: "worse", "better", "no difference" or "no verdict"."""
+        """Overall verdict: "worse", "better", "no difference" or "no verdict"."""
         changes = [case.change for case in self.cases] + [group.change for group in self.groups]
         survivors = {change.verdict for change in changes if change.survives}
         if "worse" in survivors:
@@ -226,7 +226,7 @@ def _unlike(a: Summary, b: Summary) -> str | None:
 
 
 def _exact(a: Summary, b: Summary, threshold: float) -> Change | None:
-    """Of two simulations, which repeat themselves: no chance is in it. None for what was measured."""
+    """Compare two simulations, which are deterministic and need no test; None for measured results."""
     if not a.clock == b.clock == "simulated" or _unlike(a, b) or min(a.median, b.median) <= 0:
         return None
     ratio = b.median / a.median
@@ -241,7 +241,7 @@ def _remark(a: Summary, b: Summary) -> str:
 
 
 def _ratio(a: Summary, b: Summary) -> float | None:
-    """Ratio of the medians, where nothing better can be had."""
+    """Return the ratio of the medians, for cases without a test; None for different metrics."""
     return b.median / a.median if a.metric == b.metric and a.median > 0 and b.median > 0 else None
 
 
@@ -250,10 +250,10 @@ def _logs(summaries: Sequence[Summary]) -> Floats:
 
 
 def _groups(pairs: Sequence[tuple[Summary, Summary]]) -> dict[str, list[int]]:
-    """Which of `pairs` form a group: those of a benchmark, and all, if of one metric and more than one case.
+    """Return the indices of `pairs` by group: each benchmark, and all; with one metric and several cases.
 
-    Their k-th launches are taken together. Where cases lost a launch they may be of different launches,
-    which only makes the test of the family more cautious.
+    The k-th launches of the cases are tested together. If a case lost a launch, its k-th may be a different
+    launch from that of the others, which only makes the test of the group more conservative.
     """
     groups: dict[str, list[int]] = {}
     for index, (a, _) in enumerate(pairs):

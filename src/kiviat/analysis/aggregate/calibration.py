@@ -1,4 +1,4 @@
-"""What a modelled machine was fitted to, in words: of a machine file or of run.json's `model`."""
+"""Describes the data that a simulated machine was calibrated on, from its file or `model` in run.json."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kiviat.record.units import counted
 
 
 class Calibrated(Protocol):
-    """What a machine file and the record of a simulated run both say of their calibration."""
+    """Calibration data, available both in machine files and in records of simulated runs."""
 
     @property
     def base(self) -> str | None:
@@ -25,7 +25,7 @@ class Calibrated(Protocol):
 
 
 def calibrated(model: Calibrated) -> str:
-    """After "calibrated": "on the published rows F1-008, F1-016"; of a variant nothing that its base was."""
+    """Return the words after "calibrated", such as "on the published rows F1-008, F1-016"."""
     rows = ", ".join(model.calibrated_on)
     if not model.uncalibrated:
         return f"on the published rows {rows}" if rows else "on measurements of its own"

@@ -1,4 +1,4 @@
-"""Which ranks share a node, as the launches observed it."""
+"""The nodes of the ranks, as observed by the launches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Nodes:
     of: tuple[int, ...]
 
     def count(self, ranks: int) -> int:
-        """Nodes that the first `ranks` ranks are on."""
+        """Return the number of nodes used by the first `ranks` ranks."""
         return len(set(self.of[:ranks]))
 
     def near(self, a: int, b: int) -> bool:
@@ -26,16 +26,16 @@ class Nodes:
         return self.of[a] == self.of[b]
 
     def busiest(self, pairs: Iterable[Pair]) -> int:
-        """How many of the pairs have an end, or both, on the node that has most of them."""
+        """Return the number of pairs with at least one rank on the node that has most of them."""
         busy = Counter(node for a, b in pairs for node in {self.of[a], self.of[b]})
         return max(busy.values(), default=0)
 
     def crossing(self, pairs: Sequence[Pair]) -> float:
-        """The share of the pairs that are not on one node."""
+        """Return the share of the pairs whose ranks are on different nodes, 0 to 1."""
         return sum(not self.near(a, b) for a, b in pairs) / len(pairs)
 
     def boundaries(self, ranks: int) -> list[int]:
-        """The ranks that are on another node than the rank before."""
+        """Return the ranks on another node than the rank before."""
         return [rank for rank in range(1, ranks) if self.of[rank] != self.of[rank - 1]]
 
 

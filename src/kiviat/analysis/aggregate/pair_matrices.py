@@ -143,7 +143,7 @@ class Sick:
 
 
 def sick(grids: Sequence[Grid]) -> list[Sick]:
-    """What one case of sick_links named, the slowest first; `grids` are the tables of the case."""
+    """Return the slow ranks and links that a case of sick_links named, slowest first, from its tables."""
     links = [grid for grid in grids if grid.name == "slow_links"]
     launches = sum(grid.launches for grid in links)
     found: dict[tuple[str, str], list[tuple[int, float, float | None]]] = {}

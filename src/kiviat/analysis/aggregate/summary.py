@@ -169,7 +169,7 @@ def _refuse_mixture(first: Row, **origins: Sequence[str]) -> None:
 
 
 def _common(seen: Sequence[str | None]) -> str | None:
-    """What all launches have, or "mixed"."""
+    """Return the value that all launches have in common, else "mixed"."""
     return seen[0] if seen.count(seen[0]) == len(seen) else "mixed"
 
 

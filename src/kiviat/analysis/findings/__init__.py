@@ -1,1 +1,1 @@
-"""What is worth telling about a run, each finding with its evidence."""
+"""Findings: notable facts about a run, each with its evidence."""

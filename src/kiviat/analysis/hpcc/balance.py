@@ -77,11 +77,11 @@ AXES = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """An axis of a system. `value` is None where it is unavailable or left out: `reason` says which and why.
+    """Value of an axis for a system; None if it is unavailable or left out, for the given `reason`.
 
-    `low` and `high` bound it where its parts are bounded over launches: two 95 % intervals give one of 90 %
-    at least; `meaning` says so, or that it is the range of few launches. `relation` and `upper` are of what
-    was published; `extrapolated` says from what, if a part is.
+    `low` and `high` are an interval, if both parts have one over launches: two 95 % intervals give at least
+    90 %. `meaning` names its confidence, or says that it is the range of few launches. `relation` and `upper`
+    belong to published values; `extrapolated` describes the extrapolation of parts.
     """
 
     value: float | None
@@ -287,7 +287,7 @@ def _quotient(size: Size, top: str, bottom: str, top_each: bool, bottom_each: bo
 
 
 def kernels_missing(size: Size) -> list[str]:
-    """What to run for the axes that are not there."""
+    """Return the kernels to run to obtain the missing axes."""
     needed = dict.fromkeys(
         name for axis in AXES for name in (axis.quantity, *(["hpl"] if axis.over_hpl else []))
     )

@@ -1,8 +1,8 @@
-"""What limits a machine: for each kernel of HPC Challenge what its slowest resource would allow by itself.
+"""Bottlenecks of a machine: the resource that limits each kernel of HPC Challenge.
 
-A kernel that did nothing but wait for one resource would run at that resource's bound. Its rate over the
-bound is thus the share of its time that this resource alone accounts for; where resources work at the same
-time shares can add up to more than 1. The resource with the largest share limits the kernel.
+The bound of a resource is the rate of the kernel if only this resource took time. The kernel's rate divided
+by the bound is thus the share of its time that the resource accounts for; since resources may work at the
+same time, shares can add up to more than 1. The resource with the largest share limits the kernel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MORE_THAN_DGEMM = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a kernel would reach if only this resource took time, and how that is reckoned."""
+    """Rate of a kernel if only this resource took time; `reckoning` describes the calculation."""
 
     resource: str
     rate: float
@@ -38,7 +38,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What limits one kernel. `resources` is empty where that cannot be told: `missing` says what lacks."""
+    """Limiting resources of a kernel; empty if they cannot be determined, because data is `missing`."""
 
     kernel: str
     rate: float | None
@@ -50,7 +50,7 @@ class Limit:
 
     @property
     def sentence(self) -> str:
-        """The resource that limits the kernel, with the share of time of each, or why that cannot be told."""
+        """Limiting resource and the share of time of each resource, or the reason why it is unknown."""
         if self.rate is None:
             return f"{self.kernel}: cannot tell; {'; '.join(self.missing)}."
         told = [
@@ -65,10 +65,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What limits the kernels that the whole machine works on together, the evidence, and what else is odd.
+    """Limits of the kernels that all processes execute together, with remarks on implausible values.
 
-    `groups` are the resources with the kernels that each limits, the most limiting first; `where` says what
-    the network is on so few nodes.
+    `groups`: resources with the kernels that each limits, the most frequent first; `where` says what the
+    network is if there are few nodes.
     """
 
     kernels: tuple[Limit, ...]
@@ -171,7 +171,11 @@ Reckoning = Callable[[Size], Bound | str]
 
 
 def _by(quantity: str, between: bool = False) -> Callable[[Reckoning], Reckoning]:
-    """A bound that a quantity gives, which has to be known; `between` processes, there is none for one."""
+    """Decorate a function that derives a bound from a quantity.
+
+    The bound is the reason if the quantity is missing, and empty for a single process if it is a bound on
+    communication (`between` processes).
+    """
 
     def of(reckon: Reckoning) -> Reckoning:
         def bound(size: Size) -> Bound | str:

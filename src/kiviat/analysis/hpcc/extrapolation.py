@@ -23,17 +23,17 @@ from kiviat.analysis.statistics.intervals import Floats
 from kiviat.record.run import Run
 from kiviat.record.units import format_bytes, format_value
 
-# Of the memory of its nodes, what a problem takes: HPC Challenge's advice for HPL.
+# Share of the memory that a problem uses, as HPC Challenge recommends for HPL.
 SHARE = 0.8
-# Of each processor, where the memory of a machine is not known.
+# Assumed memory per processor, if that of the machine is unknown.
 ASSUMED_BYTES = 1e9
-# As many as the longest law has terms, and one to check it by.
+# The largest number of terms of a law, plus one point for the check.
 LEAST_POINTS = 4
 
 
 @dataclass(frozen=True)
 class Law:
-    """What a unit of work costs: a sum of `terms`, functions of the memory of the whole problem in bytes."""
+    """Time per unit of work, as a sum of `terms`, which are functions of the total memory in bytes."""
 
     metric: str
     terms: tuple[Callable[[float], float], ...]
@@ -43,10 +43,10 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Extrapolated:
-    """A rate at a size that was not simulated. `points` are what was: memory of a rank, and the rate there.
+    """A rate extrapolated to a larger size; `points` are the simulated sizes: memory per rank, and rate.
 
-    `held_out` is how far the law of the smaller ones is off at the largest one, relatively; `memory_bytes` is
-    of each rank, and `assumed` says that the machine did not tell it.
+    `held_out` is the relative error at the largest point of the law fitted to the others. `memory_bytes` is
+    the memory per rank, `assumed` if the machine does not specify it.
     """
 
     benchmark: str
@@ -62,7 +62,7 @@ class Extrapolated:
 
     @property
     def words(self) -> str:
-        """A sentence: the value, the sizes it was extrapolated from, the rule, and the rule's error."""
+        """Sentence with the value, the sizes it was extrapolated from, the rule and its error."""
         smallest, largest = self.points[0][0], self.points[-1][0]
         memory = f"{format_bytes(round(self.memory_bytes))} a rank"
         memory += " (assumed)" if self.assumed else f", {SHARE:.0%} of the machine's"
@@ -75,12 +75,12 @@ class Extrapolated:
 
 
 def _order(memory: float) -> float:
-    """Of a square matrix of doubles."""
+    """Return the order of a square matrix of doubles that takes `memory` bytes."""
     return math.sqrt(memory / 8)
 
 
 def _elements(memory: float) -> float:
-    """Of a complex vector and its transform. Only the logarithm hangs on how often it is held."""
+    """Return the length of a complex vector, stored twice; its logarithm hardly depends on the copies."""
     return memory / 32
 
 

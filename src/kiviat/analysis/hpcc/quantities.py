@@ -1,8 +1,7 @@
-"""What is known of a parallel machine as HPC Challenge sees one: its quantities, by number of processes.
+"""Quantities of HPC Challenge for parallel machines ("systems"), by number of processes.
 
-A system is a run (measured, predicted by a model, or reported by another program) or a machine that a paper
-speaks of. Names of quantities are those of docs/reference/benchmarks.md; star and single
-rates are per process.
+A system is a run (measured, simulated, or imported from another program) or a machine of a paper. Names of
+quantities are those of docs/reference/benchmarks.md; star and single rates are per process.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from kiviat.record.types import Row, Scalar
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a quantity is in the records: benchmark, metric, and who computes where that can be chosen."""
+    """Location of a quantity in the records: benchmark, metric, and scope if the benchmark has one."""
 
     benchmark: str
     metric: str
@@ -34,13 +33,13 @@ class Source:
 
     @property
     def kernel(self) -> str:
-        """What to run for it, as one types it."""
+        """Benchmark to run for the quantity, as typed on the command line."""
         plain = self.scope is None or self.scope == _usual_scope(self.benchmark)
         return self.benchmark if plain else f"{self.benchmark} with scope={self.scope}"
 
 
 def _usual_scope(benchmark: str) -> str:
-    """The scope of a case that names none."""
+    """Return the scope of cases that do not specify one."""
     return str(earlier_traits()[benchmark].defaults.get("scope", "star"))
 
 
@@ -92,7 +91,7 @@ class Quantity:
     joules: float | None = None  # of one repetition, likewise
 
     def number(self, axis: str, chosen: str = "") -> float | None:
-        """What the problem's size was: as the axis gives it, or as the benchmark chose it."""
+        """Return the problem size given by the axis, or chosen by the benchmark; None if unknown."""
         given = self.axes.get(axis)
         return float(given) if isinstance(given, int | float) else self.numbers.get(chosen or axis)
 
@@ -139,7 +138,7 @@ class System:
 
     @property
     def whole(self) -> Size:
-        """The size that stands for the system: the largest with HPL, else the one of which most is known."""
+        """Representative size: the largest with HPL, else the one with most quantities."""
         with_hpl = [size for size in self.sizes if "hpl" in size.quantities]
         return with_hpl[-1] if with_hpl else max(self.sizes, key=lambda size: len(size.quantities))
 
@@ -271,7 +270,7 @@ def _failures(rows: Iterable[Row]) -> dict[int, dict[str, str]]:
 
 
 def published_systems() -> list[System]:
-    """All machines of which a paper gives an axis of the diagram, as the paper has them."""
+    """Return all published machines with at least one axis of the diagram."""
     systems = [system for paper in papers() for system in _of_paper(paper)]
     return [system for system in systems if system.whole.quantities or system.whole.ratios]
 

@@ -29,13 +29,13 @@ class Point:
 
     @property
     def share(self) -> float:
-        """Of the roof, in percent."""
+        """Rate as percentage of the bound."""
         return 100 * self.rate / self.bound
 
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """Of a node, or of one process where the nodes are not known (`processes` is 1 and `node` False)."""
+    """Roofline of a node, or of one process if nodes are unknown (`processes` is 1, `node` is False)."""
 
     flops: float
     bandwidth: float
@@ -46,13 +46,13 @@ class Roofline:
 
     @property
     def ridge(self) -> float:
-        """Where the roofs meet: kernels of less flop/B are bound by memory."""
+        """Ridge point in flop/B: kernels with lower intensity are limited by memory bandwidth."""
         return self.flops / self.bandwidth
 
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """`flops` turns the quantity into flop/s; `intensity` takes its problem size where it depends on it."""
+    """`flops` converts the quantity to flop/s; `intensity` (flop/B) may depend on the problem size."""
 
     name: str
     quantity: str
@@ -101,12 +101,12 @@ _KERNELS = (
         *("HPCG", "hpcg", True, "2 flop / 12 B: each nonzero and its index are read", lambda _: 1 / 6),
     ),
 )
-# Kernels that only some runs have: nobody misses them.
+# Kernels that few runs contain; they are not reported as missing.
 _RARE = ("hpcg",)
 
 
 def roofline(size: Size) -> Roofline | str:
-    """The roofline, or why there is none."""
+    """Return the roofline, or the reason why it is unavailable."""
     if absent := [name for name in ("dgemm", "triad") if name not in size.quantities]:
         return "; ".join(size.why(name) for name in absent)
     processes = size.processes or 1

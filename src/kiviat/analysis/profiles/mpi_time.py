@@ -1,4 +1,4 @@
-"""How much of a program's time is MPI, which calls, and how far messages go."""
+"""Share of MPI in a program's time, by call and distance of messages."""
 
 from __future__ import annotations
 
@@ -43,13 +43,12 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Times are seconds per rank, means over those that left something; shares are parts, 0 … 1, of time.
+    """Time in MPI: seconds per rank, means over ranks with data; shares are fractions of time, 0 … 1.
 
-    Where calls of several threads of a rank may overlap, `threads` is the most of a rank, and shares are
-    parts of `thread_s`, the sum of their times. `files` are calls of MPI_File, no communication, which take
-    `files_s`.
-    `seconds` and `bytes` (sent, of all ranks) go by distance. `crossed` are bytes within and between nodes as
-    the MPI itself counted them, `carried` what interfaces of nodes sent; None where nobody counts.
+    If several threads of a rank call MPI, `threads` is the largest number on a rank, and shares are fractions
+    of `thread_s`, the sum of their times. `files` are calls of MPI_File, which are not communication and take
+    `files_s`. `seconds` and `bytes` (sent, over all ranks) are by distance. `crossed`: bytes within and
+    between nodes as the MPI counted them; `carried`: bytes sent by interfaces of nodes; None if not counted.
     """
 
     elapsed_s: float
@@ -71,12 +70,12 @@ class Use:
     remarks: tuple[str, ...]
 
 
-# Of more pairs, that is of some thousands of ranks, collectives are left out of patterns and maps.
+# With more pairs (some thousands of ranks), collectives are omitted from patterns and maps.
 MOST_PAIRS = 1 << 22
 
 
 def use_of(profile: Profile) -> Use:
-    """What `kiviat show` and the report say of a profile."""
+    """Summarise a profile for `kiviat show` and the report."""
     seen = int(profile.seen.sum())
     elapsed, mpi = profile.seconds[profile.seen], profile.mpi_s[profile.seen]
     whole = float(profile.thread_s[profile.seen].sum())
@@ -130,7 +129,7 @@ def _calls(profile: Profile, lines: Calls, mpi_s: float, whole_s: float) -> tupl
 
 
 def pattern_of(profile: Profile) -> list[str]:
-    """Who sends to whom, in sentences: messages first, then collectives as their participants have it."""
+    """Describe the traffic pattern in sentences: messages first, then data exchanged by collectives."""
     kinds = {"messages": profile.traffic(collectives=False)}
     found = []
     if profile.collective_pairs <= MOST_PAIRS:

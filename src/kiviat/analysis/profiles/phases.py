@@ -1,4 +1,4 @@
-"""What each phase of a program took of its machines: hardware counters of ranks, energy."""
+"""Hardware counters and energy of each phase of a program."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class PhaseUse:
-    """One phase over all ranks; None, or no counter, where nobody knows.
+    """One phase over all ranks; unknown values are None, unknown counters absent.
 
-    `seconds` are those between MPI_Pcontrol and the next one. `joules` are those of all machines, `watts`
-    what they took together meanwhile, `memory_bytes` what went to and from their memory.
+    `seconds`: time between one MPI_Pcontrol and the next. `joules` and `watts`: energy and mean power of all
+    machines; `memory_bytes`: their memory traffic.
     """
 
     number: int
@@ -38,10 +38,10 @@ class PhaseUse:
 
 @dataclass(frozen=True, slots=True)
 class PhasesUse:
-    """What the phases took.
+    """Counters and energy of all phases.
 
-    `counters` and `energy` say how that is known, or why it is unavailable, each once; `missing` is the
-    number of ranks that left nothing, because they did not reach MPI_Finalize.
+    `counters` and `energy` name the sources, or the reasons why values are unavailable, each once; `missing`
+    is the number of ranks without data, because they did not reach MPI_Finalize.
     """
 
     phases: tuple[PhaseUse, ...]
@@ -51,7 +51,7 @@ class PhasesUse:
 
 
 def phases_use_of(profile: Profile) -> PhasesUse | None:
-    """None where nobody asked."""
+    """Summarise the phases of a profile; None if it was recorded without counters."""
     each = profile.phases
     if each is None:
         return None
@@ -99,7 +99,7 @@ def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:
         return found
 
     def of_all(values: Callable[[RankPhases], Values | None]) -> float | None:
-        """Over machines, of each of which one rank knows; None where one of them does not tell."""
+        """Sum over machines, each known to one of its ranks; None if a machine has no value."""
         found = of(values)
         return sum(found) if found and len(found) == sum(one.energy is not None for one in here) else None
 

@@ -1,8 +1,8 @@
-"""Who sends to whom, in words: of the shapes that programs have, the fewest that explain the matrix.
+"""Description of traffic by patterns (shapes) common in programs: the fewest that explain the matrix.
 
-A shape is a set of pairs. It is there if nearly all of its pairs are, and it explains what they carry. The
-shape that explains most is taken first, of equal ones the one with the fewest pairs; then the next one of
-what is left.
+A shape is a set of pairs of ranks. It is present if nearly all of its pairs communicate, and explains their
+traffic. The shape that explains most traffic is chosen first, among equal ones that with the fewest pairs;
+then the next one for the remaining traffic.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kiviat.profile import Traffic
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-# Of the pairs of a shape, so many are there; of what is sent, a part below this is not worth a sentence.
+# Required share of a shape's pairs; least share of the traffic that is worth a sentence.
 _PRESENT, _WORTH = 0.9, 0.05
 _MOST_PARTS = 3
-# Of grids of three dimensions there are many where there are many ranks.
+# Limit for the search: many ranks have many three-dimensional grids.
 _MOST_RANKS = 1 << 14
 
 

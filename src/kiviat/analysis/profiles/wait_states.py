@@ -1,4 +1,4 @@
-"""How much of a program's time its ranks wait for each other, in which calls, and for whom."""
+"""Time that ranks of a program wait for each other, by call and by the rank that causes it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ class CallWaits:
 
 @dataclass(frozen=True, slots=True)
 class PairWaits:
-    """How long one rank waited for another, and the part of all waiting; `most` is most of it: call, kind."""
+    """Time that one rank waited for another, and its share of all waiting.
+
+    `most` is the call and kind of wait state that contributes most.
+    """
 
     rank: int
     cause: int
@@ -73,7 +76,7 @@ class WaitUse:
 
 
 def wait_use_of(profile: Profile) -> WaitUse | None:
-    """What `kiviat show` and the report say of waiting; None where nobody asked."""
+    """Summarise wait states for `kiviat show` and the report; None if they were not recorded."""
     waits = profile.waits
     if waits is None:
         return None

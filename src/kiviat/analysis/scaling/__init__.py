@@ -1,1 +1,1 @@
-"""How a benchmark scales with the number of ranks."""
+"""Scaling of benchmarks with the number of ranks."""

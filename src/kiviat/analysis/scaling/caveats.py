@@ -1,4 +1,4 @@
-"""What makes points of a curve incomparable: shared cores, clocks that change, more ranks than cores."""
+"""Caveats about a curve: shared cores, changing clock frequency, more ranks than cores."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kiviat.analysis.scaling.energy import at_size, numbers_in
 from kiviat.record.run import Launch, Run
 from kiviat.record.units import three_digits
 
-# Of the clock between numbers of ranks.
+# Relative change of the clock frequency between numbers of ranks that is reported.
 _CLOCK_CHANGE = 0.05
-# Of the launches of one number of ranks, as in analysis.trust.
+# Relative spread over the launches of one number of ranks that is reported.
 _SPREAD = 0.10
 # Findings about whole runs that make a curve another one.
 _OF_RUNS = ("tcp-fallback", "misplaced", "failed-launches", "uncalibrated", "embedded-mpi")
@@ -68,7 +68,7 @@ def _shared(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _on_one_processor(launch: Launch, ranks: int) -> bool:
-    """Whether ranks of a host may run on fewer processors than there are of them."""
+    """Return whether ranks of a host are restricted to fewer processors than there are ranks."""
     allowed: dict[str, list[frozenset[str]]] = defaultdict(list)
     for rank in launch.ranks:
         if rank.rank < ranks and rank.cpus:
@@ -95,7 +95,7 @@ def _on_threads(run: Run, launches: Sequence[Launch], ranks: int) -> bool:
 
 
 def _unsteady(curve: Curve) -> Iterator[str]:
-    """What a launch says that had the cores for itself, the next one says, too."""
+    """Yield a caveat if launches differ: with exclusive cores, their times would agree."""
     spread = {
         point.ranks: max(point.times) / min(point.times) - 1 for point in curve.points if len(point.times) > 1
     }
@@ -154,7 +154,7 @@ def _of_runs(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _crossing(curve: Curve) -> Iterator[str]:
-    """Where the network begins: the points before it say nothing of it."""
+    """Yield the number of ranks from which messages cross the network."""
     alone = [point.ranks for point in curve.points if point.nodes == 1]
     beyond = [point.ranks for point in curve.points if point.nodes is not None and point.nodes > 1]
     if alone and beyond:

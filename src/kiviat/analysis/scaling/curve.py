@@ -78,7 +78,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a law says of a number of ranks; `beyond` is how many times what was measured that is, or None."""
+    """Prediction of a law for `ranks`; `beyond`: multiple of the largest measured number, None if within."""
 
     law: str
     ranks: int
@@ -202,13 +202,13 @@ _NO_FAIR = Choice((), None, "cannot tell: all points are oversubscribed")
 
 
 def _of_all(summary: Summary, traits: Traits) -> float:
-    """What makes a quantity that of all ranks together."""
+    """Return the factor that converts a quantity to that of all ranks together."""
     alone = traits.per_rank or summary.axes.get("scope") == "star"
     return float(summary.ranks) if alone and summary.better == "higher" else 1.0
 
 
 def _times(summary: Summary, kind: str, rate: bool, factor: float) -> Floats:
-    """T of each launch: the time for as much work, in all or on each rank."""
+    """Return T of each launch: the time for equal work, in total (strong) or per rank (weak)."""
     values = np.array(summary.launch_medians, dtype=np.float64)
     if not rate:
         return values
@@ -216,9 +216,9 @@ def _times(summary: Summary, kind: str, rate: bool, factor: float) -> Floats:
 
 
 def _speedup(base: Floats, times: Floats, more: float, first: bool, clock: str) -> tuple[Ratio, str]:
-    """How many times the work of the smallest number of ranks is done in a second, and what bounds it.
+    """Return the speedup over the smallest number of ranks with its interval, and what the interval means.
 
-    `more` is how many times the work there is.
+    `more` is the amount of work relative to that of the smallest number of ranks.
     """
     value = more * float(np.median(base) / np.median(times))
     if first:

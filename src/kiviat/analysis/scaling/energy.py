@@ -1,9 +1,9 @@
-"""What a point of a curve takes: power, what is done for each watt, and the energy of a solution.
+"""Power of a point of a curve, performance per watt, and energy to solution.
 
-As Martin, Leiker, Laros and Doerfler (section 8) reckon it, a machine takes what the sockets take that the
-ranks are on: 64 ranks on 11 sockets of six cores at 15 W, or on 64 sockets of one core at 115 W. Watts that
-were declared for a socket count for the sockets used, those of a node for the nodes used; what meters said is
-of whole nodes. What nobody says is unavailable.
+Following Martin, Leiker, Laros and Doerfler (section 8), the power of a machine is that of the sockets in
+use: 64 ranks use 11 sockets of six cores at 15 W, or 64 sockets of one core at 115 W. Power declared per
+socket counts for the sockets used, power per node for the nodes used; meters measure whole nodes. Without a
+declaration or meter, energy is unavailable.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _declared(run: Run, ranks: int, declared: DeclaredWatts) -> tuple[float | No
 
 
 def _of_kernel(grid: Grid | None, summary: Summary) -> float | None:
-    """Of the kernel that the quantity is of, on all nodes; None where one of them does not tell."""
+    """Return the value of the quantity's kernel over all nodes; None if a node has no value."""
     if grid is None or "kernel" not in dict(grid.dimensions):
         return None
     kernels = grid.values_of("kernel")

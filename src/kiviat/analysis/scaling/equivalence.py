@@ -1,6 +1,6 @@
-"""How many ranks of one machine do as much as some number of another's.
+"""Equivalent rank counts: how many ranks of one machine perform like a given number of another's.
 
-Read off between two measured numbers of ranks, along a straight line of logarithms; never beyond them.
+Interpolated linearly in logarithms between two measured numbers of ranks; never extrapolated.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Ends = tuple[float | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """`ranks` of `machine` do as much in a second as `as_many` of `other`; both are labels of curves.
+    """`ranks` of `machine` perform like `as_many` ranks of `other`; both are labels of curves.
 
-    `ranks` is None where none of those measured does; `words` is the number, or why there is none. `low` and
-    `high` are from the ends of the 95 % intervals of both, and hold in 90 % of cases at least.
+    `ranks` is None if no measured number does; `words` is the number, or the reason why there is none. `low`
+    and `high` follow from the 95 % intervals of both machines, with a confidence of at least 90 %.
     """
 
     machine: str
@@ -85,7 +85,7 @@ def different(study: Study, curve: Curve, other: Curve) -> str:
 
 
 def work(study: Study, point: Point) -> tuple[float, float | None, float | None]:
-    """What is done in a second, in units of the benchmark, with the ends of its 95 % interval."""
+    """Return work per second in units of the benchmark, with the ends of its 95 % interval."""
     if study.rate:
         return point.value, point.low, point.high
     done = point.ranks if study.kind == "weak" else 1.0

@@ -51,7 +51,7 @@ _AS_GOOD = 2.0
 _AS_NEAR, _NEAR = 3.0, 0.001
 _TOO_FAR = 0.05
 _ITERATIONS = 40
-# What two programs that agree to six digits differ in: a fit cannot be better than its arithmetic.
+# Relative rounding of values printed with six digits: no fit can be more accurate.
 _EXACT = 1e-6
 _WIDEST = 20.0  # of a band, as a power of e: what is wider says nothing
 

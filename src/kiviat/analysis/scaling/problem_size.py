@@ -1,4 +1,4 @@
-"""How large a problem was, in all or on each rank: what tells strong scaling from weak.
+"""Problem size, in total or per rank, which distinguishes strong scaling from weak.
 
 A benchmark describes how its size is counted (`record.traits.Problem`): by a number of its records, by an
 axis, or by the bytes of its messages.
@@ -23,7 +23,7 @@ SIZE_AXES = frozenset(("n", "memory", "p", "q", "nx", "ny", "nz"))
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of one case; `each`: of every rank, else of all together. `exact` is a name, of a class of problems."""
+    """Problem size of a case; `each`: per rank, else in total. `exact` is the name of a problem class."""
 
     value: float
     each: bool
@@ -88,7 +88,7 @@ class Kind:
 
 
 def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None], traits: Traits) -> Kind:
-    """Of the cases of one curve, on different numbers of ranks."""
+    """Return whether the cases of a curve show strong or weak scaling, and the reason."""
     said = {
         str(word) for point in points if (word := point.axes.get("scaling") or point.notes.get("scaling"))
     }

@@ -1,4 +1,4 @@
-"""How a benchmark scales: the same quantity on several numbers of ranks.
+"""Scaling series: the same quantity of a benchmark on several numbers of ranks.
 
 A curve is one metric of one benchmark at one setting, of one machine; its points are numbers of ranks, from
 one run or from several. C, the work done in a second, is the rate, or 1/time for the same work in all
@@ -64,7 +64,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Selection:
-    """What the user wants: benchmarks (all if none), a metric, and the kind where records do not tell."""
+    """Selection by the user: benchmarks (all if empty), metric, and kind if records do not contain it."""
 
     benchmarks: tuple[str, ...] = ()
     metric: str | None = None

@@ -25,7 +25,7 @@ from kiviat.record.units import format_value, three_digits
 from kiviat.report.study.network_sharing_claims import Sentences, said_of_programs
 from kiviat.report.study.programs import communicating
 
-# What is so much more is told in times, not in percent.
+# Larger ratios are written as "times", not in percent.
 _TIMES = 9.0
 
 NodesOf = Callable[[str, int], Nodes | None]
@@ -61,7 +61,7 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What one run holds of one program."""
+    """Figures of one program in one run."""
 
     rate: float
     oversubscribed: bool
@@ -75,7 +75,7 @@ class _Held:
 
     @property
     def network_bytes(self) -> float | None:
-        """Of messages, or of frames with their headers where interfaces alone count."""
+        """Bytes of messages between nodes; if only interfaces count, bytes of frames with headers."""
         return self.by_interfaces if self.between_nodes is None else self.between_nodes
 
 
@@ -86,7 +86,7 @@ def sharings(
     nodes_of: NodesOf,
     traits: TraitsByName,
 ) -> list[Sharing]:
-    """One for each machine, class and clock of which there are several arrangements."""
+    """Return one comparison for each machine, class and clock with several arrangements."""
     held: dict[tuple[str, str, str], dict[str, dict[str, _Held]]] = {}
     found_grids = {(grid.run, grid.case, grid.name): grid for grid in grids}
     by_id = {run.id: run for run in runs}
@@ -186,7 +186,7 @@ def _sharing(
             return None
         if quantity == "network bytes":
             return one.network_bytes
-        # Where ranks wait for processors, rates say nothing of what nodes share.
+        # Oversubscribed ranks wait for processors, so rates do not show the effect of sharing.
         return None if one.oversubscribed else one.rate
 
     bound = _bound_otherwise(order, ranks, nodes_of)
@@ -290,5 +290,5 @@ def _share(part: float, of: _Held) -> str:
 
 
 def _shade(more: float) -> int:
-    """Of what is so much more than in the first arrangement: all of it at twice as much."""
+    """Return the shade in percent for a relative increase; 100 for twice the first arrangement."""
     return min(100, max(0, round(100 * more)))

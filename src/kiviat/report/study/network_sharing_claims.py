@@ -1,4 +1,4 @@
-"""What papers say of programs that are arranged differently on nodes, and what became of it here."""
+"""Claims of papers about placements of programs on nodes, compared with results."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _RELATIONS = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> "}
 # A paper's citation; of each claim its place in the paper, what it is about, its value, what it is here, and
 # the verdict.
 Sentences = tuple[str, list[tuple[str, str, str, str, str]]]
-# Of a run and a program.
+# Value of a quantity for a run and a program; None if unknown.
 Known = Callable[[str, str, Quantity], float | None]
 
 
 def said_of_programs(run: Run, arranged: Sequence[tuple[Run, Nodes | None]], known: Known) -> list[Sentences]:
-    """For each paper that has a claim of NAS programs on the machine of `run`.
+    """Return the claims about NAS programs on the machine of `run`, by paper.
 
-    Of a machine without a model: each claim that has an answer here. `arranged` are all runs, with their
-    ranks' nodes.
+    On a machine without a model, all claims that the results can answer. `arranged` are all runs with the
+    nodes of their ranks.
     """
     model = run.machine.model
     names = {(one.machine, one.mode) for one in model.published} if model else None
@@ -55,7 +55,7 @@ def _answer(row: str, arranged: Sequence[tuple[Run, Nodes | None]], known: Known
 
     def value(program: str, where: Arrangement) -> float | None:
         for run, nodes in arranged:
-            # Which cores of a node ranks are on changes nothing of what they send.
+            # Binding to other cores of a node does not change the messages.
             bound = claim.quantity != "rate" or run.bind == where.bind
             if bound and nodes is not None and _alike(nodes, where):
                 return known(run.id, program, claim.quantity)
@@ -65,7 +65,7 @@ def _answer(row: str, arranged: Sequence[tuple[Run, Nodes | None]], known: Known
 
 
 def _alike(nodes: Nodes, where: Arrangement) -> bool:
-    """Whether the same ranks are together, whatever nodes are called."""
+    """Return whether the same ranks share nodes, irrespective of node names."""
     wanted = [where.node(rank) for rank in range(where.ranks)]
     pairs = set(zip(nodes.of, wanted, strict=False))
     return len(nodes.of) == len(wanted) and len(pairs) == len(set(wanted)) == len(set(nodes.of))
