@@ -1,13 +1,12 @@
-// Preloaded into the ranks of an MPICH that uses UCX, where emulated nodes share the cores of one machine.
+// Library preloaded into ranks of an MPICH with UCX on emulated clusters, whose nodes share the cores of one machine.
 //
-// MPICH polls UCX without ever giving its core to another rank: with more ranks than cores each message
-// then waits for the end of a time slice, some milliseconds. With KIVIAT_UCX_YIELD=1 a poll that finds
-// nothing yields.
+// MPICH polls UCX without ever yielding its core: with more ranks than cores each message then waits for the end of a
+// time slice, some milliseconds. With KIVIAT_UCX_YIELD=1 an unsuccessful poll yields.
 //
-// MPICH 4 closes its connections at the end in a way that waits for an answer of the other side, which
-// may already be in the final barrier and answer nobody (seen: 4.0.2 with UCX 1.13, TCP, up to two thirds
-// of all launches). With KIVIAT_UCX_NO_FLUSH=1 they are not closed one by one; the worker, which goes
-// after the barrier, takes them along. All messages have been received by then: the program has ended.
+// At the end MPICH 4 closes each connection and waits for an answer of the other rank, which may already be in the
+// final barrier and never answer (seen with 4.0.2 and UCX 1.13 over TCP, in up to two thirds of all launches). With
+// KIVIAT_UCX_NO_FLUSH=1 connections are not closed one by one; destroying the worker, after the barrier, closes them.
+// All messages have been received by then.
 #include <dlfcn.h>
 #include <sched.h>
 

@@ -1,9 +1,9 @@
-// slices COMMAND...: runs a command whose threads give the core to another after 0.1 ms.
+// slices COMMAND...: runs a command with scheduler time slices of 0.1 ms.
 //
-// The nodes of an emulated cluster share the cores of one machine. A rank that waits yields, but the scheduler lets a
-// rank that computes, or the one that yielded, go on to the end of its slice, some milliseconds: a thousand times what
-// a message takes. With slices of 0.1 ms the wait is about that of a real network's worst. Linux knows requested slices
-// from 6.12 on (EEVDF); older ones refuse or ignore them, and the command runs all the same.
+// The nodes of an emulated cluster share the cores of one machine. A waiting rank yields, but the scheduler lets the
+// other rank run to the end of its slice, some milliseconds: a thousand times the duration of a message. With slices of
+// 0.1 ms the delay is similar to the worst case of a real network. Linux supports requested slices since 6.12 (EEVDF);
+// older kernels reject or ignore them, and the command runs nevertheless.
 #include <linux/sched/types.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 namespace kiviat {
 namespace {
 
-// How calls start together.
+// Common start of calls.
 struct Starts {
   bool window;      // at agreed times; otherwise after a barrier
   double length_s;  // interval between agreed times

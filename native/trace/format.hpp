@@ -21,69 +21,69 @@ inline constexpr const char* format = "kiviat.trace/1";
 using Word = std::uint64_t;
 
 // `counts` is run-length encoded: pairs (count, repetitions) until every rank has one.
+// `commutes`: 1 if the reduction operator commutes, else 0. An operation without comment has the parameters of the one
+// above it.
 // clang-format off: a table
-// clang-format off: a table
-#define KIVIAT_OPERATIONS(X)                                                                                            \
-  X(end)           /* MPI_Finalize */                                                                                   \
-  X(send)          /* comm zz:to zz:tag count size */                                                                   \
-  X(ssend)                                                                                                              \
-  X(bsend)                                                                                                              \
-  X(isend)         /* comm zz:to zz:tag count size request */                                                           \
-  X(issend)                                                                                                             \
-  X(recv)          /* comm zz:from zz:tag count size */                                                                 \
-  X(irecv)         /* comm zz:from zz:tag count size request */                                                         \
-  X(sendrecv)      /* comm zz:to zz:tag count size zz:from zz:tag count size */                                         \
-  X(probe)         /* comm zz:from zz:tag */                                                                            \
-  X(wait)          /* n requests */                                                                                     \
-  X(free_request)  /* request */                                                                                        \
-  X(cancel)        /* request */                                                                                        \
-  X(barrier)       /* comm request+1 */                                                                                 \
-  X(bcast)         /* comm root count size request+1 */                                                                 \
-  X(gather)                                                                                                             \
-  X(scatter)                                                                                                            \
-  X(reduce)        /* comm root count size commutes request+1 */                                                        \
-  X(gatherv)       /* comm root count size, at the root size counts, request+1 */                                       \
-  X(scatterv)                                                                                                           \
-  X(allgather)     /* comm count size request+1 */                                                                      \
-  X(alltoall)                                                                                                           \
-  X(allgatherv)    /* comm size counts request+1 */                                                                     \
-  X(alltoallv)     /* comm size counts size counts request+1 */                                                         \
-  X(alltoallw)     /* comm, bytes to each, bytes from each, request+1 */                                                \
-  X(allreduce)     /* comm count size commutes request+1 */                                                             \
-  X(scan)                                                                                                               \
-  X(exscan)                                                                                                             \
-  X(reduce_scatter_block)                                                                                               \
-  X(reduce_scatter)  /* comm size counts commutes request+1 */                                                          \
-  X(neighbours)    /* comm n (zz:to bytes)… n (zz:from bytes)… request+1 */                                             \
-  X(comm_dup)      /* comm new */                                                                                       \
-  X(comm_split)    /* comm zz:colour zz:key new, where the world is none */                                                     \
-  X(comm_create)   /* comm n (first zz:step how often)… new: its members, as ranks of comm */                           \
-  X(comm_free)     /* comm */                                                                                           \
-  X(win_create)    /* comm bytes unit new */                                                                            \
-  X(win_free)      /* win */                                                                                            \
-  X(put)           /* win zz:target count size request+1 */                                                             \
-  X(get)                                                                                                                \
-  X(accumulate)                                                                                                         \
-  X(get_accumulate)                                                                                                     \
-  X(fetch_and_op)                                                                                                       \
-  X(compare_and_swap)                                                                                                   \
-  X(win_fence)     /* win */                                                                                            \
-  X(win_complete)                                                                                                       \
-  X(win_wait)                                                                                                           \
-  X(win_lock_all)                                                                                                       \
-  X(win_unlock_all)                                                                                                     \
-  X(win_flush_all)                                                                                                      \
-  X(win_start)     /* win n (first zz:step how often)… */                                                               \
-  X(win_post)                                                                                                           \
-  X(win_lock)      /* win exclusive rank */                                                                             \
-  X(win_unlock)    /* win rank */                                                                                       \
-  X(win_flush)                                                                                                          \
-  X(stamp)         /* call, ns since the last stamp left, ns inside: when the events before it were */                     \
-  X(members)       /* comm n (first zz:step how often)…: of a new one, as ranks of the world; with stamps only */         \
-  X(matched)       /* message: of the probe before, and later of the receipt behind; with stamps only */                \
-  X(ends)          /* request: the communicator before it is there when this is; with stamps only */                    \
-  X(control)       /* whether calls count from now on; with stamps only */
-// clang-format on
+#define KIVIAT_OPERATIONS(X)                                                                                    \
+  X(end)           /* MPI_Finalize */                                                                           \
+  X(send)          /* comm zz:to zz:tag count size */                                                           \
+  X(ssend)                                                                                                      \
+  X(bsend)                                                                                                      \
+  X(isend)         /* comm zz:to zz:tag count size request */                                                   \
+  X(issend)                                                                                                     \
+  X(recv)          /* comm zz:from zz:tag count size */                                                         \
+  X(irecv)         /* comm zz:from zz:tag count size request */                                                 \
+  X(sendrecv)      /* comm zz:to zz:tag count size zz:from zz:tag count size */                                 \
+  X(probe)         /* comm zz:from zz:tag */                                                                    \
+  X(wait)          /* n requests */                                                                             \
+  X(free_request)  /* request */                                                                                \
+  X(cancel)        /* request */                                                                                \
+  X(barrier)       /* comm request+1 */                                                                         \
+  X(bcast)         /* comm root count size request+1 */                                                         \
+  X(gather)                                                                                                     \
+  X(scatter)                                                                                                    \
+  X(reduce)        /* comm root count size commutes request+1 */                                                \
+  X(gatherv)       /* comm root count size, on the root also size counts, request+1 */                          \
+  X(scatterv)                                                                                                   \
+  X(allgather)     /* comm count size request+1 */                                                              \
+  X(alltoall)                                                                                                   \
+  X(allgatherv)    /* comm size counts request+1 */                                                             \
+  X(alltoallv)     /* comm size counts size counts request+1 */                                                 \
+  X(alltoallw)     /* comm, bytes to each rank, bytes from each rank, request+1 */                              \
+  X(allreduce)     /* comm count size commutes request+1 */                                                \
+  X(scan)                                                                                                       \
+  X(exscan)                                                                                                     \
+  X(reduce_scatter_block)                                                                                       \
+  X(reduce_scatter)  /* comm size counts commutes request+1 */                                                  \
+  X(neighbours)    /* comm n (zz:to bytes)… n (zz:from bytes)… request+1 */                                     \
+  X(comm_dup)      /* comm new */                                                                               \
+  X(comm_split)    /* comm zz:colour zz:key new; new is 0 if the rank gets no communicator */                   \
+  X(comm_create)   /* comm n (first zz:step length)… new; members as ranks of comm */                           \
+  X(comm_free)     /* comm */                                                                                   \
+  X(win_create)    /* comm bytes unit new */                                                                    \
+  X(win_free)      /* win */                                                                                    \
+  X(put)           /* win zz:target count size request+1 */                                                     \
+  X(get)                                                                                                        \
+  X(accumulate)                                                                                                 \
+  X(get_accumulate)                                                                                             \
+  X(fetch_and_op)                                                                                               \
+  X(compare_and_swap)                                                                                           \
+  X(win_fence)     /* win */                                                                                    \
+  X(win_complete)                                                                                               \
+  X(win_wait)                                                                                                   \
+  X(win_lock_all)                                                                                               \
+  X(win_unlock_all)                                                                                             \
+  X(win_flush_all)                                                                                              \
+  X(win_start)     /* win n (first zz:step length)…; members of the group */                                    \
+  X(win_post)                                                                                                   \
+  X(win_lock)      /* win exclusive(0/1) rank */                                                                \
+  X(win_unlock)    /* win rank */                                                                               \
+  X(win_flush)                                                                                                  \
+  X(stamp)         /* call, ns since the last exit, ns inside; times of the events before it */                 \
+  X(members)       /* comm n (first zz:step length)…; members of a new comm as world ranks; with stamps */      \
+  X(matched)       /* message; follows its probe and precedes its receive; with stamps only */                  \
+  X(ends)          /* request that completes the comm_dup before it; with stamps only */                        \
+  X(control)       /* 1 if calls count from now on, else 0; with stamps only */
 // clang-format on
 
 enum class Operation : std::uint8_t {
@@ -113,12 +113,10 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 //   offset…          clock of rank 0 minus this clock, in ns, signed, at local time moment…, from a round trip of
 //                    length trip…; measured before and after the run by the first rank of each clock
 // clang-format off: a table
-// clang-format off: a table
 #define KIVIAT_TRACE_FIELDS(X)                                                                                         \
   X(magic) X(rank) X(ranks) X(stage) X(length) X(events) X(computed_ns) X(elapsed_ns) X(clock_ns) X(polls) X(sparse)     \
   X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node) X(stamps) X(begun_ns) X(clock)       \
   X(offset_before_ns) X(moment_before_ns) X(trip_before_ns) X(offset_after_ns) X(moment_after_ns) X(trip_after_ns)
-// clang-format on
 // clang-format on
 #define KIVIAT_TRACE_TEXTS(X) X(host, 64) X(library, 128) X(program, 128)
 

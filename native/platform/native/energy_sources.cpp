@@ -134,7 +134,7 @@ void add_rapl(const fs::path& root, Found& found) {
       continue;
     }
     const double range_uj = number_in(zone / "max_energy_range_uj").value_or(0);
-    // What psys covers depends on the board.
+    // The coverage of psys depends on the board.
     found.sources.push_back(counter(package  ? "package"
                                     : memory ? "dram"
                                              : "platform",

@@ -15,7 +15,7 @@ namespace kiviat::trace {
 
 struct Setting {
   double scale;  // replayed over recorded computation time
-  // Whether any rank called MPI_Alltoallv with empty parts. SMPI's algorithms send empty messages, MPICH's and Open
+  // True if any rank called MPI_Alltoallv with empty parts. SMPI's algorithms send empty messages, MPICH's and Open
   // MPI's do not. All ranks must choose the same algorithm, so one value holds for the whole trace.
   bool sparse;
 };
