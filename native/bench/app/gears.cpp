@@ -687,7 +687,7 @@ static void gears(Trial& t) {
 }
 
 BENCHMARK(gears,
-          .summary = "Gears: which faces of turning gears are near each other, found and shared by all ranks in every step",
+          .summary = "Gears: geometric search for near faces of turning gears, in every step, on all ranks",
           .source = "Mantevo phdMesh, its test Gears; M. Heroux et al., Improving performance via mini-applications, "
                     "SAND2009-5574",
           .aka = {"phdMesh"},
@@ -697,7 +697,7 @@ BENCHMARK(gears,
           .buffers = false,
           .reports = {{"rate", "1/s", "higher", "outer faces of all gears times steps, over the time"},
                       {"time", "s", "lower", "of all steps, the slowest rank's"},
-                      {"search_time", "s", "lower", "of a step: boxes, their exchange and the search; the slowest rank's"},
+                      {"search_time", "s", "lower", "search time per step, of the slowest rank: boxes, their exchange and the search"},
                       {"ghosting_time", "s", "lower",
                        "of a step: others' nodes, and faces that are shared and dropped; the slowest rank's"},
                       {"diffusion_time", "s", "lower", "of a step of the field, the slowest rank's"},

@@ -372,15 +372,15 @@ static void hpccg(Trial& t) {
 }
 
 BENCHMARK(hpccg,
-          .summary = "HPCCG: conjugate gradients for a 27-point operator on a chimney; planes to two neighbours, sums of all",
+          .summary = "HPCCG: conjugate gradients for a 27-point operator; planes to two neighbours, global sums",
           .source = "Mantevo HPCCG; M. Heroux et al., Improving performance via mini-applications, SAND2009-5574",
           .aka = {"HPCCG"},
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
           .buffers = false,
-          .reports = {{"rate", "flop/s", "higher", "operations over the time, of all ranks; nonzeros counted as they are"},
-                      {"rate_27", "flop/s", "higher", "likewise, with 27 nonzeros in every row, as HPCCG counts and publishes"},
+          .reports = {{"rate", "flop/s", "higher", "operations of all ranks per second, with the actual number of nonzeros"},
+                      {"rate_27", "flop/s", "higher", "the same rate with 27 nonzeros counted in every row, as HPCCG publishes it"},
                       {"time", "s", "lower", "from the initial residual to the last step, the slowest rank's"},
                       {"waxpby", "flop/s", "higher", "of sums of vectors alone, of all ranks"},
                       {"ddot", "flop/s", "higher", "of inner products alone, with their sums over ranks"},

@@ -220,7 +220,7 @@ static void lj(Trial& t) {
 }
 
 BENCHMARK(lj,
-          .summary = "the Lennard-Jones liquid: molecular dynamics with short forces; ghosts of neighbours along three sides",
+          .summary = "Lennard-Jones liquid: molecular dynamics with short-range forces; halo exchange along three sides",
           .source = "LAMMPS, bench/in.lj; S. Plimpton, Fast parallel algorithms for short-range molecular dynamics, 1995",
           .aka = {"in.lj"},
           .sampling = Sampling::study,

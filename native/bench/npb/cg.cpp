@@ -252,7 +252,7 @@ static void cg(Trial& t) {
 }
 
 BENCHMARK(cg,
-          .summary = "NAS CG: smallest eigenvalue of a random sparse matrix; messages along a grid and across it",
+          .summary = "NAS CG: smallest eigenvalue of a random sparse matrix; messages along rows of a process grid and across it",
           .source = "NAS Parallel Benchmarks, CG; Bailey et al., RNR-94-007, 1994, section 2.4; NAS-95-020, 1995",
           .aka = {"CG", "npb"},
           .sampling = Sampling::study,

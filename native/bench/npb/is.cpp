@@ -308,7 +308,7 @@ static void is(Trial& t) {
 }
 
 BENCHMARK(is,
-          .summary = "NAS IS: ranks of integer keys; random access to memory, and everyone sends to everyone",
+          .summary = "NAS IS: ranking of integer keys; random access to memory, all-to-all exchange",
           .source = "NAS Parallel Benchmarks, IS; Bailey et al., RNR-94-007, 1994, section 2.6; NAS-95-020, 1995",
           .aka = {"IS", "npb"},
           .sampling = Sampling::study,

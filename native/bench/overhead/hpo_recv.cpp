@@ -6,7 +6,7 @@ using namespace kiviat;
 static void hpo_recv(Trial& t) { measure_overhead(t, Side::receive); }
 
 BENCHMARK(hpo_recv,
-          .summary = "processor time that a non-blocking receive costs, and what is left for work meanwhile",
+          .summary = "processor time of a non-blocking receive, and availability of the processor meanwhile",
           .source = "Sandia MPI Micro-Benchmark Suite, host processor overhead; Doerfler and Brightwell, EuroPVM/MPI 2006",
           .aka = {"hpo"},
           .sampling = Sampling::study,

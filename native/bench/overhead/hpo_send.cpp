@@ -6,7 +6,7 @@ using namespace kiviat;
 static void hpo_send(Trial& t) { measure_overhead(t, Side::send); }
 
 BENCHMARK(hpo_send,
-          .summary = "processor time that a non-blocking send costs, and what is left for work meanwhile",
+          .summary = "processor time of a non-blocking send, and availability of the processor meanwhile",
           .source = "Sandia MPI Micro-Benchmark Suite, host processor overhead; Doerfler and Brightwell, EuroPVM/MPI 2006",
           .aka = {"hpo"},
           .sampling = Sampling::study,

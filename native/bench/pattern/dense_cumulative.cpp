@@ -15,12 +15,12 @@ static void dense_cumulative(Trial& t) {
 }
 
 BENCHMARK(dense_cumulative,
-          .summary = "pairs talk both ways, one pair more in each phase",
+          .summary = "pairs exchange messages both ways; each phase adds a pair",
           .source = "dense communication, cumulative pairwise exchange; the matching is ours",
           .aka = {"dense"},
           .sampling = Sampling::study,
           .sizes = study_sizes,
-          .reports = dense_reports({{"last_to_first", "1", "higher", "bandwidth per process with all pairs over that of one alone"}}),
+          .reports = dense_reports({{"last_to_first", "1", "higher", "bandwidth per process with all pairs, relative to one pair alone"}}),
           .nominal_s = 1,
           .axes = dense_axes({{"matching", "far", "", "far: rank r with r + P/2; near: 2r with 2r + 1", {"far", "near"}}}),
           .section = "dense",

@@ -17,7 +17,7 @@ static void dense_pairwise(Trial& t) {
 }
 
 BENCHMARK(dense_pairwise,
-          .summary = "pairs at distance k talk both ways, phase by phase",
+          .summary = "pairs at distance k exchange messages both ways, phase by phase",
           .source = "dense communication, simple pairwise exchange; the matching is ours",
           .aka = {"dense"},
           .sampling = Sampling::study,
