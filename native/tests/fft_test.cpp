@@ -14,7 +14,7 @@ using namespace kiviat::test;
 
 namespace {
 
-constexpr std::uint64_t seed = 5;
+constexpr std::uint64_t signal_seed = 5;
 
 const Fftw& fftw() {
   std::string why;
@@ -40,7 +40,8 @@ struct Transformed {
         work(static_cast<std::size_t>(std::max(forward.work_elements(), back.work_elements()))) {
     forward.prepare(data.data(), work.data(), &fftw(), Planning::estimated);
     back.prepare(data.data(), work.data(), &fftw(), Planning::estimated);
-    for (std::int64_t j = 0; j < forward.before().size; ++j) data[j] = fft_input(seed, forward.before().begin + j);
+    for (std::int64_t j = 0; j < forward.before().size; ++j)
+      data[j] = fft_input(signal_seed, forward.before().begin + j);
     forward();
     if (and_back) back();
   }
@@ -52,7 +53,7 @@ struct Transformed {
 Complex element(std::int64_t k, std::int64_t n) {
   Complex sum = 0;
   for (std::int64_t j = 0; j < n; ++j)
-    sum += fft_input(seed, j) *
+    sum += fft_input(signal_seed, j) *
            std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
   return sum;
 }
@@ -60,7 +61,7 @@ Complex element(std::int64_t k, std::int64_t n) {
 double checksum(const std::vector<Complex>& all, std::int64_t m) {
   const auto n = static_cast<std::int64_t>(all.size());
   const FftChecksum sum(n, m);
-  return sum.residual(MPI_COMM_SELF, sum.of_output(all.data(), 0, n), sum.of_input(seed, 0, n));
+  return sum.residual(MPI_COMM_SELF, sum.of_output(all.data(), 0, n), sum.of_input(signal_seed, 0, n));
 }
 
 std::vector<Complex> transformed_alone(FftShape shape) {
@@ -94,7 +95,7 @@ RANKED_TEST(transforms_are_those_of_the_definition, 1, 2, 4) {
     for (const FftShape shape : shapes)
       for (const FftTuning& tuning : tunings) {
         const Transformed t(some.comm, shape, tuning);
-        const Share mine = t.forward.after();
+        const FftShare mine = t.forward.after();
         for (std::int64_t k = 0; k < mine.size; ++k)
           EXPECT(std::abs(t.data[k] - element(mine.begin + k, shape.n())) < 1e-12);
       }
@@ -105,14 +106,14 @@ RANKED_TEST(the_way_back_ends_at_the_input, 1, 2, 4) {
   for (const FftShape shape : {FftShape{7, 13}, FftShape{64, 32}, FftShape{50, 81}})
     for (const FftTuning& tuning : {FftTuning{}, FftTuning{2, 3, 1}, FftTuning{8, 100, 0, true}}) {
       const Transformed t(world.comm, shape, tuning, true);
-      const Share mine = t.forward.before();
-      const double residual = fft_residual(seed, t.data.data(), mine.begin, mine.size, shape.n());
+      const FftShare mine = t.forward.before();
+      const double residual = fft_residual(signal_seed, t.data.data(), mine.begin, mine.size, shape.n());
       EXPECT(residual < 2);
       std::vector<Complex> wrong = t.data;
       wrong[mine.size / 2] *= 1 + 1e-9;
-      EXPECT(fft_residual(seed, wrong.data(), mine.begin, mine.size, shape.n()) > fft_threshold);
+      EXPECT(fft_residual(signal_seed, wrong.data(), mine.begin, mine.size, shape.n()) > fft_threshold);
       wrong[mine.size / 2] = NAN;
-      EXPECT(fft_residual(seed, wrong.data(), mine.begin, mine.size, shape.n()) > fft_threshold);
+      EXPECT(fft_residual(signal_seed, wrong.data(), mine.begin, mine.size, shape.n()) > fft_threshold);
     }
 }
 

@@ -83,10 +83,10 @@ RANKED_TEST(waves_of_every_direction_fade_as_they_should, 1, 2, 4) {
         return std::conj(root(nx, kx * x) * root(ny, ky * y) * root(nz, kz * z));
       };
       const auto for_mine = [&](Complex* elements, auto work) {
-        for (std::int64_t z = 0; z < zs.size; ++z)
-          for (std::int64_t y = 0; y < ys.size; ++y)
+        for (std::int64_t z = 0; z < zs.size(); ++z)
+          for (std::int64_t y = 0; y < ys.size(); ++y)
             for (std::int64_t x = 0; x < nx; ++x)
-              work(elements[(z * ys.size + y) * nx + x], wave(x, ys.begin + y, zs.begin + z));
+              work(elements[(z * ys.size() + y) * nx + x], wave(x, ys.begin + y, zs.begin + z));
       };
       for_mine(fourier.before(), [](Complex& element, Complex there) { element = there; });
       fourier.to_waves();
@@ -114,7 +114,7 @@ RANKED_TEST(messages_that_are_cut_bring_the_same, 2) {
   std::vector<Complex> memory(static_cast<std::size_t>(fourier.elements()));
   fourier.prepare(memory.data(), fftw, Planning::estimated);
   const Range zs = fourier.z();
-  random_elements(fourier.before(), zs.begin * 256 * 64, zs.size * 256 * 64);
+  random_elements(fourier.before(), zs.begin * 256 * 64, zs.size() * 256 * 64);
   fourier.to_waves();
   fourier.to_space(0);
   std::vector<Complex> expected(static_cast<std::size_t>(shape.part()));

@@ -45,7 +45,7 @@ struct OwnPart {
              [&](std::span<const std::uint64_t> come) { updates::apply(part, come, tally); });
     }
   }
-  Share share;
+  TableShare share;
   std::vector<std::uint64_t> words;
   updates::Part part;
   UpdateRange mine;
@@ -83,7 +83,7 @@ RANKED_TEST(updates_are_generated_as_they_are_stepped, 1) {
 
 RANKED_TEST(every_word_has_one_owner, 1) {
   for (const int ranks : {1, 2, 3, 5, 7, 64, 576}) {
-    const Share share{10, ranks};
+    const TableShare share{10, ranks};
     std::uint64_t next = 0, fewest = 1024, most = 0;
     bool owned = true;
     for (int rank = 0; rank < ranks; ++rank) {

@@ -41,11 +41,11 @@ struct FftShape {
 };
 
 // Part `mine` of `total` things: equal parts, up to one thing.
-struct Share {
+struct FftShare {
   std::int64_t begin, size;
   std::int64_t end() const { return begin + size; }
 };
-inline Share share_of(std::int64_t total, int parts, int mine) {
+inline FftShare share_of(std::int64_t total, int parts, int mine) {
   const std::int64_t begin = total * mine / parts;
   return {begin, total * (mine + 1) / parts - begin};
 }
@@ -66,8 +66,8 @@ class Slabs {
   std::int64_t most() const { return std::max<std::int64_t>(1, (total_ + parts_ - 1) / parts_); }
   std::int64_t width() const { return width_; }
   std::int64_t count() const { return (most() + width_ - 1) / width_; }
-  Share of(int part, std::int64_t slab) const {
-    const Share all = share_of(total_, parts_, part);
+  FftShare of(int part, std::int64_t slab) const {
+    const FftShare all = share_of(total_, parts_, part);
     const std::int64_t begin = std::min(slab * width_, all.size);
     return {all.begin + begin, std::min(width_, all.size - begin)};
   }
@@ -104,10 +104,10 @@ class DistributedFft {
   }
   // Elements of the table.
   std::int64_t table_elements() const { return shape_.n1 * block_width(); }
-  Share before() const {
+  FftShare before() const {
     return {mine1_.begin * shape_.n2, mine1_.size * shape_.n2};
   }  // which of the n elements are mine
-  Share after() const { return {mine2_.begin * shape_.n1, mine2_.size * shape_.n1}; }
+  FftShare after() const { return {mine2_.begin * shape_.n1, mine2_.size * shape_.n1}; }
 
   // Once before any transform. Plans and tables are made here; what is in the memory is lost. Without `fftw` nothing is
   // computed, as where no payload is moved. Throws Skip where the library has no such transform.
@@ -263,16 +263,16 @@ class DistributedFft {
 
   // Receives its part of my rows after step 3.
   void receive_rows(Requests& requests, int from, std::int64_t slab) {
-    const Share columns = columns_.of(from, slab);
+    const FftShare columns = columns_.of(from, slab);
     receive(requests, middle_ + mine1_.size * columns.begin, mine1_.size * columns.size, from, 2);
   }
 
   void receive_columns(Requests& requests, Complex* into, int from, std::int64_t width) {
-    const Share rows = share_of(shape_.n1, parts_, from);
+    const FftShare rows = share_of(shape_.n1, parts_, from);
     receive(requests, into + rows.begin * width, rows.size * width, from, 1);
   }
 
-  void cut_columns(Complex* to, Share columns) const {
+  void cut_columns(Complex* to, FftShare columns) const {
     for_blocks(columns.size, [&](std::int64_t at, std::int64_t w) {
       copy_runs(to, data_ + columns.begin + at, {mine1_.size, w, shape_.n2, w}, Reuse::soon);
       to += mine1_.size * w;
@@ -281,7 +281,7 @@ class DistributedFft {
 
   void transform_columns(std::int64_t slab, Requests& middle) {
     const std::int64_t slot = slab % slots_;
-    const Share mine = columns_.of(me_, slab);
+    const FftShare mine = columns_.of(me_, slab);
     wait(in_[static_cast<std::size_t>(slot)].received);
     Requests& result = result_[static_cast<std::size_t>(slot)];
     wait(result.sent);
@@ -291,7 +291,7 @@ class DistributedFft {
       for_blocks(mine.size, [&](std::int64_t at, std::int64_t w) {
         over_columns_.at(w)(columns_together(in, mine.size, at, w), block_);
         for (int part = 0; part < parts_; ++part) {
-          const Share rows = share_of(shape_.n1, parts_, part);
+          const FftShare rows = share_of(shape_.n1, parts_, part);
           if (part == me_)
             multiply_and_turn(middle_ + rows.size * (mine.begin + at), rows, mine.begin + at, w, tuning_.reuse);
           else
@@ -302,7 +302,7 @@ class DistributedFft {
     exchange(
         middle, result, [&](int from) { receive_rows(middle, from, slab); },
         [&](int to) {
-          const Share rows = share_of(shape_.n1, parts_, to);
+          const FftShare rows = share_of(shape_.n1, parts_, to);
           send(result, out + rows.begin * mine.size, rows.size * mine.size, to, 2);
         });
   }
@@ -312,7 +312,7 @@ class DistributedFft {
   Complex* columns_together(Complex* in, std::int64_t width, std::int64_t at, std::int64_t w) const {
     if (parts_ == 1 || w == width) return in + shape_.n1 * at;
     for (int part = 0; part < parts_; ++part) {
-      const Share rows = share_of(shape_.n1, parts_, part);
+      const FftShare rows = share_of(shape_.n1, parts_, part);
       std::memcpy(gathered_ + rows.begin * w, in + rows.begin * width + rows.size * at,
                   static_cast<std::size_t>(rows.size * w) * sizeof(Complex));
     }
@@ -320,7 +320,7 @@ class DistributedFft {
   }
 
   // Rows k1 of the block that is transformed, columns from `column` on, with their factors.
-  void multiply_and_turn(Complex* to, Share rows, std::int64_t column, std::int64_t w, Reuse reuse) const {
+  void multiply_and_turn(Complex* to, FftShare rows, std::int64_t column, std::int64_t w, Reuse reuse) const {
     constexpr std::int64_t some = 64;
     Complex coarse[some];
     const std::int64_t n = shape_.n();
@@ -359,7 +359,7 @@ class DistributedFft {
 
   void transform_rows(std::int64_t slab) {
     const std::int64_t slot = slab % slots_;
-    const Share mine = rows_.of(me_, slab);
+    const FftShare mine = rows_.of(me_, slab);
     Requests &in = in_[static_cast<std::size_t>(slot)], &result = result_[static_cast<std::size_t>(slot)];
     Complex *const into = in_memory_ + slot * in_elements(), *const out = result_memory_ + slot * result_elements();
     const auto expect = [&](int from) {
@@ -373,7 +373,7 @@ class DistributedFft {
         rows_together(mine.begin - mine1_.begin + at, w);
         over_rows_.at(w)(block_, block_);
         for (int part = 0; part < parts_; ++part) {
-          const Share to = share_of(shape_.n2, parts_, part);
+          const FftShare to = share_of(shape_.n2, parts_, part);
           const std::int64_t line = shape_.n2 + padding;
           if (part == me_)
             turn(data_ + mine.begin + at, shape_.n1, block_ + to.begin, line, to.size, w, tuning_.reuse);
@@ -383,7 +383,7 @@ class DistributedFft {
       });
     });
     exchange(in, result, expect, [&](int to) {
-      const Share rows = share_of(shape_.n2, parts_, to);
+      const FftShare rows = share_of(shape_.n2, parts_, to);
       send(result, out + rows.begin * mine.size, rows.size * mine.size, to, 3);
     });
   }
@@ -393,7 +393,7 @@ class DistributedFft {
     const std::int64_t line = shape_.n2 + padding;
     for (int part = 0; part < parts_; ++part)
       for (std::int64_t slab = 0; slab < columns_.count(); ++slab) {
-        const Share columns = columns_.of(part, slab);
+        const FftShare columns = columns_.of(part, slab);
         for_blocks(columns.size, [&](std::int64_t at, std::int64_t wide) {
           const Complex* from = middle_ + mine1_.size * (columns.begin + at) + row * wide;
           copy_runs(block_ + columns.begin + at, from, {w, wide, wide, line}, Reuse::soon, from + mine1_.size * wide);
@@ -411,7 +411,7 @@ class DistributedFft {
     work::run({.bytes = 32.0 * static_cast<double>(mine2_.size * width)}, [&] {
       for (int part = 0; part < parts_; ++part) {
         if (part == me_) continue;
-        const Share rows = rows_.of(part, slab);
+        const FftShare rows = rows_.of(part, slab);
         for_blocks(rows.size, [&](std::int64_t at, std::int64_t w) {
           copy_runs(data_ + rows.begin + at, from, {mine2_.size, w, w, shape_.n1}, tuning_.reuse);
           from += mine2_.size * w;
@@ -426,7 +426,7 @@ class DistributedFft {
   FftShape shape_;
   int sign_;
   FftTuning tuning_;
-  Share mine1_, mine2_;
+  FftShare mine1_, mine2_;
   Slabs columns_, rows_;
   int slots_;
   std::vector<Requests> in_, out_, result_;

@@ -283,14 +283,16 @@ class Elimination {
   void swap_with_others(const Panel& panel, const Interchange& moves, std::int64_t begin, std::int64_t columns) {
     const std::int64_t width = panel.width, top = panel.first_below - width;
     const auto parts = static_cast<std::size_t>(rows_.parts), me = static_cast<std::size_t>(rows_.mine);
-    Pieces of_all(parts), of_spread(parts);
+    RowPieces of_all(parts), of_spread(parts);
     for (std::size_t part = 0; part < parts; ++part) {
       of_all.bytes[part] = static_cast<int>(static_cast<std::int64_t>(moves.to_top[part].size()) * columns * 8);
       of_spread.bytes[part] = static_cast<int>(static_cast<std::int64_t>(moves.from_top[part].size()) * columns * 8);
     }
     of_all.lay_out(), of_spread.lay_out();
     double *const all = gathered_, *const spread = gathered_ + places_.u;
-    const auto piece_of = [](double* pieces, const Pieces& of, std::size_t part) { return pieces + of.at[part] / 8; };
+    const auto piece_of = [](double* pieces, const RowPieces& of, std::size_t part) {
+      return pieces + of.at[part] / 8;
+    };
     run(0, 32 * static_cast<double>(width * columns), [&] {
       const auto& mine = moves.to_top[me];
       double* const out = piece_of(all, of_all, me);

@@ -91,7 +91,7 @@ class Study {
 
   void transform(int repetition) {
     const std::uint64_t seed = t_.seed() + static_cast<std::uint64_t>(repetition);
-    const Share before = forward_.before(), after = forward_.after();
+    const FftShare before = forward_.before(), after = forward_.after();
     const bool computed = host::carries_payload() && !idle_;
     if (computed)
       for (std::int64_t j = 0; j < before.size; ++j) data_[j] = fft_input(seed, before.begin + j);

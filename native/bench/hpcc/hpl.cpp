@@ -108,7 +108,7 @@ class Study {
   bool rows_arrive(const GridRanks& grid) {
     const int rows = plan_.grid.rows;
     if (rows == 1) return true;
-    Pieces samples(rows);
+    RowPieces samples(rows);
     for (int row = 0; row < rows; ++row) samples.bytes[row] = static_cast<int>(sample_bytes_);
     samples.lay_out();
     const std::size_t turn_bytes = 2 * sample_bytes_ * rows;  // all, then spread

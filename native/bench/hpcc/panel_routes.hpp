@@ -25,13 +25,13 @@ inline Route route_named(std::string_view name) {
 }
 
 // From whom a rank at some distance from the root has a message, and to whom it hands it on; distances too.
-struct Link {
+struct RouteLink {
   int from = -1;
   std::vector<int> to = {};
 };
 
-inline Link link_of(Route route, int distance, int ranks) {
-  Link link{distance - 1, {}};
+inline RouteLink link_of(Route route, int distance, int ranks) {
+  RouteLink link{distance - 1, {}};
   const auto hand_to = [&](int next) {
     if (next < ranks) link.to.push_back(next);
   };
@@ -65,7 +65,7 @@ inline Link link_of(Route route, int distance, int ranks) {
 // One message on its way. What is sent stays until finish().
 class Relay {
  public:
-  void start(MPI_Comm comm, int root, const Link& link, void* data, int count, MPI_Datatype type, int tag) {
+  void start(MPI_Comm comm, int root, const RouteLink& link, void* data, int count, MPI_Datatype type, int tag) {
     comm_ = comm, data_ = data, count_ = count, type_ = type, tag_ = tag, receiving_ = link.from >= 0;
     int ranks;
     MPI_Comm_size(comm, &ranks);
@@ -166,7 +166,7 @@ class Broadcast {
   void start_pieces(int root, int distance, std::byte* data, std::size_t bytes) {
     relays_.resize(static_cast<std::size_t>(ranks_));
     for (int piece = 0; piece < ranks_; ++piece) {
-      Link link;
+      RouteLink link;
       const bool owner = distance == piece;
       const int next = distance + 1;
       if (distance == 0) {

@@ -131,7 +131,7 @@ class Study {
   Scope scope_;
   bool idle_;
   double time_s_;
-  Share share_;
+  TableShare share_;
   int mine_;  // which part
   HugePages pages_;
   updates::Part part_;

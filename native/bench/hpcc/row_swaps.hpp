@@ -62,11 +62,11 @@ struct Interchange {
   }
 };
 
-// Pieces of the rows, one for each rank, with bytes and offsets: `all` go to all ranks, `spread` one to each from the
-// root.
-struct Pieces {
+// RowPieces of the rows, one for each rank, with bytes and offsets: `all` go to all ranks, `spread` one to each from
+// the root.
+struct RowPieces {
   std::vector<int> bytes, at;
-  explicit Pieces(std::size_t ranks) : bytes(ranks), at(ranks) {}
+  explicit RowPieces(std::size_t ranks) : bytes(ranks), at(ranks) {}
   void lay_out() { std::exclusive_scan(bytes.begin(), bytes.end(), at.begin(), 0); }
   int begin(int rank) const { return at[static_cast<std::size_t>(rank)]; }
   int length(int rank) const { return bytes[static_cast<std::size_t>(rank)]; }
@@ -82,7 +82,8 @@ class RowExchange {
 
   // Every rank has its piece of `all` in place, `root` all of `spread`. Afterwards every rank has all of `all`, and its
   // piece of `spread`, in place.
-  void operator()(std::byte* all, const Pieces& of_all, std::byte* spread, const Pieces& of_spread, int root) const {
+  void operator()(std::byte* all, const RowPieces& of_all, std::byte* spread, const RowPieces& of_spread,
+                  int root) const {
     if (ranks_ == 1) return;
     switch (swap_) {
       case Swap::exchange:
@@ -125,7 +126,7 @@ class RowExchange {
 
   // Recursive doubling. Ranks beyond the largest power of two, `even`, speak through the one that is `even` before
   // them.
-  void exchange(std::byte* all, const Pieces& of_all, std::byte* spread, int spread_bytes, int root) const {
+  void exchange(std::byte* all, const RowPieces& of_all, std::byte* spread, int spread_bytes, int root) const {
     int even = 1;
     while (2 * even <= ranks_) even *= 2;
     const auto range = [&](int first, int last, const auto& move) {  // pieces of ranks first … last - 1
@@ -174,7 +175,7 @@ class RowExchange {
     }
   }
 
-  void roll(std::byte* all, const Pieces& of_all, std::byte* spread, const Pieces& of_spread, int root) const {
+  void roll(std::byte* all, const RowPieces& of_all, std::byte* spread, const RowPieces& of_spread, int root) const {
     std::vector<MPI_Request> requests;
     if (rank_ == root) {
       for (int distance = 1; distance < ranks_; ++distance) {

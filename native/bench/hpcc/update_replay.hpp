@@ -27,7 +27,7 @@ struct Verdict {
 // `mine` are the updates that this rank sent, `done` is what was done to its part. Steps from one number to the next,
 // and long blocks instead of rounds: what went wrong the first time does not go wrong in the same way again. The table
 // does not show that an update did not arrive either time; the sums do. Collective.
-inline Verdict replayed(MPI_Comm comm, const Share& share, const updates::Part& part, const UpdateRange& mine,
+inline Verdict replayed(MPI_Comm comm, const TableShare& share, const updates::Part& part, const UpdateRange& mine,
                         const updates::Tally& done) {
   constexpr std::int64_t block = 1 << 15;
   const std::size_t ranks = static_cast<std::size_t>(share.ranks);

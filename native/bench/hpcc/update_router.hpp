@@ -17,7 +17,7 @@
 namespace kiviat {
 
 // Words 0 … 2^bits - 1 in as many parts as there are ranks, which differ by a word at most.
-struct Share {
+struct TableShare {
   int bits, ranks;
   std::uint64_t mask() const { return (std::uint64_t{1} << bits) - 1; }
   int owner(std::uint64_t word) const { return static_cast<int>((word * static_cast<std::uint64_t>(ranks)) >> bits); }
@@ -47,7 +47,7 @@ class UpdateRouter {
  public:
   static constexpr std::size_t batch = 1024;  // updates that a rank may collect before it sends them, by the rules
 
-  UpdateRouter(MPI_Comm comm, const Share& share, int greatest_base = 16) : comm_(comm), share_(share) {
+  UpdateRouter(MPI_Comm comm, const TableShare& share, int greatest_base = 16) : comm_(comm), share_(share) {
     int rank;
     MPI_Comm_rank(comm, &rank);
     int place = 1;
@@ -132,7 +132,7 @@ class UpdateRouter {
   }
 
   MPI_Comm comm_;
-  Share share_;
+  TableShare share_;
   std::vector<Stage> stages_;
   std::int64_t lost_ = 0;
 };

@@ -8,13 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace kiviat::npb {
+#include "bench/npb/range.hpp"
 
-struct Range {
-  std::int64_t begin, end;
-  std::int64_t size() const { return end - begin; }
-  friend bool operator==(const Range&, const Range&) = default;
-};
+namespace kiviat::npb {
 
 class Diagonals {
  public:

@@ -13,15 +13,12 @@
 #include "bench/npb/fourier_kernels.hpp"
 #include "bench/npb/fourier_shape.hpp"
 #include "bench/npb/outcome.hpp"
+#include "bench/npb/range.hpp"
 #include "kernels/fftw.hpp"
 #include "platform/compute.hpp"
 #include "support/failure.hpp"
 
 namespace kiviat::npb {
-
-struct Range {
-  std::int64_t begin, size;
-};
 
 class Fourier3d {
  public:
@@ -150,7 +147,9 @@ class Fourier3d {
     if (!plan) throw Skip(fftw.name() + " has no plan for transforms of length " + std::to_string(what.n));
     return plan;
   }
-  static Range share(std::int64_t total, int ranks, int mine) { return {total / ranks * mine, total / ranks}; }
+  static Range share(std::int64_t total, int ranks, int mine) {
+    return {total / ranks * mine, total / ranks * (mine + 1)};
+  }
 
   bool alone() const { return row_.ranks == 1 && column_.ranks == 1; }
   std::int64_t rows_of_chunk() const { return shape_.y_part_along() / chunks_; }

@@ -119,8 +119,8 @@ class Program {
   void make_initial_values() const {
     const Range ys = fourier_.y(), zs = fourier_.z();
     Complex* to = fourier_.before();
-    for (std::int64_t z = zs.begin; z < zs.begin + zs.size; ++z, to += ys.size * shape_.nx)
-      random_elements(to, shape_.nx * (ys.begin + shape_.ny * z), ys.size * shape_.nx);
+    for (std::int64_t z = zs.begin; z < zs.begin + zs.size(); ++z, to += ys.size() * shape_.nx)
+      random_elements(to, shape_.nx * (ys.begin + shape_.ny * z), ys.size() * shape_.nx);
   }
 
   // Finds the elements of this rank that enter the checksum.
@@ -128,7 +128,7 @@ class Program {
     const Range ys = fourier_.y(), zs = fourier_.z();
     for (std::int64_t j = 1; j <= 1024; ++j) {
       const std::int64_t x = j % shape_.nx, y = 3 * j % shape_.ny - ys.begin, z = 5 * j % shape_.nz - zs.begin;
-      if (y >= 0 && y < ys.size && z >= 0 && z < zs.size) summands_.push_back((z * ys.size + y) * shape_.nx + x);
+      if (y >= 0 && y < ys.size() && z >= 0 && z < zs.size()) summands_.push_back((z * ys.size() + y) * shape_.nx + x);
     }
   }
 

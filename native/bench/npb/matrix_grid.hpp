@@ -7,14 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace kiviat::npb {
+#include "bench/npb/range.hpp"
 
-struct Range {
-  std::int64_t begin, end;
-  std::int64_t size() const { return end - begin; }
-  bool contains(std::int64_t index) const { return begin <= index && index < end; }
-  bool operator==(const Range&) const = default;
-};
+namespace kiviat::npb {
 
 class MatrixGrid {
  public:

@@ -8,9 +8,9 @@ namespace {
 
 constexpr int most_ranks = 1024;
 
-class Study {
+class AllPairsStudy {
  public:
-  explicit Study(Trial& t)
+  explicit AllPairsStudy(Trial& t)
       : t_(t),
         concurrent_(t.text("concurrent") == "1"),
         budget_s_(seconds_of_axis(t, "pair_ms") / 2),
@@ -88,7 +88,7 @@ static void all_pairs(Trial& t) {
   if (t.ranks() > most_ranks)
     throw Skip("a table of " + std::to_string(t.ranks()) + " by " + std::to_string(t.ranks()) +
                " ranks is too large: give ranks=" + std::to_string(most_ranks) + " or fewer, or take sick_links");
-  Study study(t);
+  AllPairsStudy study(t);
   t.study(std::ref(study));
 }
 

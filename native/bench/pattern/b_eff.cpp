@@ -38,9 +38,9 @@ double loop_s_of(const Trial& t) {
 // Part of a pattern in the averages.
 enum class Kind { ring, random, extra };
 
-class Study {
+class BEffStudy {
  public:
-  explicit Study(Trial& t)
+  explicit BEffStudy(Trial& t)
       : t_(t),
         extent_(t.text("version") == "full" ? b_eff_full : b_eff_quick),
         largest_(largest_of(t)),
@@ -198,7 +198,7 @@ class Study {
 }  // namespace
 
 static void b_eff(Trial& t) {
-  Study study(t);
+  BEffStudy study(t);
   t.study(std::ref(study));
 }
 

@@ -39,9 +39,9 @@ std::vector<bool> victims_among(const Trial& t) {
   return *std::move(victims);
 }
 
-class Study {
+class CongestionStudy {
  public:
-  explicit Study(Trial& t)
+  explicit CongestionStudy(Trial& t)
       : t_(t),
         phase_s_(seconds_of_axis(t, "phase_ms") / (t.deterministic() ? 100 : 1)),
         repetitions_(t.deterministic() ? 1 : bounded(t, "repetitions", 1, 1000)),
@@ -59,12 +59,12 @@ class Study {
       if (asked == load_names[i] || asked == "all" || (asked == "two_sided" && i < 3)) used_.push_back(i);
     MPI_Comm_split(t.comm(), mine_, t.rank(), &role_);
   }
-  ~Study() {
+  ~CongestionStudy() {
     congestors_.reset();  // its window is on the communicator
     MPI_Comm_free(&role_);
   }
-  Study(const Study&) = delete;
-  Study& operator=(const Study&) = delete;
+  CongestionStudy(const CongestionStudy&) = delete;
+  CongestionStudy& operator=(const CongestionStudy&) = delete;
 
   void operator()() {
     if (mine_)
@@ -218,7 +218,7 @@ std::vector<Quantity> congestion_reports() {
 }  // namespace
 
 static void congestion(Trial& t) {
-  Study study(t);
+  CongestionStudy study(t);
   t.study(std::ref(study));
 }
 

@@ -18,9 +18,9 @@ std::vector<int> distances_of(const Trial& t) {
   return distances;
 }
 
-class Study {
+class DistanceStudy {
  public:
-  explicit Study(Trial& t)
+  explicit DistanceStudy(Trial& t)
       : t_(t),
         budget_s_(seconds_of_axis(t, "pair_ms") / rounds),
         long_bytes_(long_bytes(t)),
@@ -76,7 +76,7 @@ class Study {
 }  // namespace
 
 static void distance(Trial& t) {
-  Study study(t);
+  DistanceStudy study(t);
   t.study(std::ref(study));
 }
 

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::array ring_methods = {Method::sendrecv, Method::nonblocking};
 
-class Study {
+class RingStudy {
  public:
-  explicit Study(Trial& t) : t_(t), long_bytes_(t.integer("long")), exchange_(t, long_bytes_) {}
+  explicit RingStudy(Trial& t) : t_(t), long_bytes_(t.integer("long")), exchange_(t, long_bytes_) {}
 
   void operator()() {
     const int latency_rings = number_of("latency_rings"), bandwidth_rings = number_of("bandwidth_rings");
@@ -73,7 +73,7 @@ class Study {
 static void ring(Trial& t) {
   if (const std::int64_t bytes = t.integer("long"); bytes < 8 || bytes > 100'000'000)
     throw UsageError("long=" + std::to_string(bytes) + ": give 8 to 100000000 bytes");
-  Study study(t);
+  RingStudy study(t);
   t.study(std::ref(study));
 }
 

@@ -23,9 +23,9 @@ struct NamedLink {
   Sickness sickness;
 };
 
-class Study {
+class SickLinksStudy {
  public:
-  explicit Study(Trial& t)
+  explicit SickLinksStudy(Trial& t)
       : t_(t),
         group_(t.comm()),
         budget_s_(seconds_of_axis(t, "pair_ms") / 2),
@@ -221,7 +221,7 @@ class Study {
 }  // namespace
 
 static void sick_links(Trial& t) {
-  Study study(t);
+  SickLinksStudy study(t);
   t.study(std::ref(study));
 }
 
