@@ -14,7 +14,17 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from kiviat.launch.mpi.build import PROFILER, PROGRAM, RECORDER, REPLAYER, _key, build, cache_folder
+from kiviat.launch.mpi import build_cache
+from kiviat.launch.mpi.build import (
+    PROFILER,
+    PROGRAM,
+    RECORDER,
+    REPLAYER,
+    build,
+    definitions,
+    products,
+    program_path,
+)
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process import children
@@ -37,15 +47,17 @@ def native(toolchain: Toolchain, target: str = "all") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     configure = [
         *("cmake", "-G", "Ninja", "-S", str(CHECKOUT / "native"), "-B", str(folder)),
-        f"-DMPI_CXX_COMPILER={toolchain.mpicxx}",
-        f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
-        "-DKIVIAT_TESTS=ON",
+        *definitions(toolchain),
         "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
-        "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON",
     ]
-    _done(configure)
-    compiled(folder, target)
-    _take_for_built(toolchain, folder / PROGRAM)
+    if toolchain.family != SIMULATOR:
+        configure += ["-DKIVIAT_TESTS=ON", "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"]
+    home = program_path(toolchain).parent
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with build_cache.locked(home, lambda text: None):  # tests that need the program meanwhile wait for it
+        _done(configure, {**os.environ, "SMPI_PRETEND_CC": "1"})  # CMake asks smpicxx as a mere compiler
+        compiled(folder, target)
+        _take_for_built(toolchain, folder)
     return folder
 
 
@@ -54,25 +66,27 @@ def compiled(folder: Path, target: str) -> None:
     _done(["ninja", "-C", str(folder), target])
 
 
-def _done(command: list[str]) -> None:
-    done = children.run(command)
+def _done(command: list[str], environment: dict[str, str] | None = None) -> None:
+    done = children.run(command, environment=environment)
     if done.returncode != 0:
         raise BuildError(f"{' '.join(command)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}")
 
 
-def _take_for_built(toolchain: Toolchain, program: Path) -> None:
-    """Kiviat then need not build for this MPI again. How it does is seen with the simulator."""
-    home = cache_folder() / "build" / _key(toolchain, CHECKOUT / "native")
-    home.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(program, home / f"{PROGRAM}.new")
-    (home / f"{PROGRAM}.new").replace(home / PROGRAM)
+def _take_for_built(toolchain: Toolchain, folder: Path) -> None:
+    """Kiviat then need not build for this MPI again. How it does is seen with what is preloaded."""
+    program = program_path(toolchain)
+    program.parent.mkdir(parents=True, exist_ok=True)
+    for name in reversed(products(toolchain)):  # the program last: where it is, all is there
+        shutil.copy2(folder / name, program.with_name(f"{name}.new"))
+        program.with_name(f"{name}.new").replace(program.with_name(name))
 
 
 def everything() -> None:
     """What cannot be built is left to the test that needs it, which then says why."""
-    with suppress(InputError):
+    with suppress(InputError, BuildError):
         simulator = find_toolchain(SIMULATOR)
-        for product in (PROGRAM, REPLAYER, PROFILER):
+        native(simulator)
+        for product in (REPLAYER, PROFILER):
             build(simulator, product=product)
     # The second MPI's native tests are among those of `make test-full`.
     for name, target in (("openmpi", "all"), ("mpich", PROGRAM)):

@@ -148,7 +148,7 @@ def _build_into(
         home.mkdir(exist_ok=True)
         (work / _LOG).replace(home / _LOG)
         # The program last: where it is, all is there.
-        for name in reversed(_products(toolchain, product)):
+        for name in reversed(products(toolchain, product)):
             built = next(path for path in sorted(work.rglob(name)) if path.is_file())
             built.replace(home / name)
     except KeyboardInterrupt as interrupted:
@@ -164,7 +164,8 @@ def _build_into(
     _kept_log(home).unlink(missing_ok=True)  # of an attempt that failed
 
 
-def _products(toolchain: Toolchain, product: str) -> list[str]:
+def products(toolchain: Toolchain, product: str = PROGRAM) -> list[str]:
+    """Return the files that a build of the product leaves, the product first."""
     return [product, PLATFORM] if toolchain.family == SIMULATOR else [product]
 
 
@@ -172,10 +173,10 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> b
     project = str(source / _PROJECTS[product])
     configure = [
         *("cmake", "-G", "Ninja", "-S", project, "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
-        *_definitions(toolchain),
+        *definitions(toolchain),
     ]
     # Ninja itself, not by way of CMake: told to end, it ends its compilers and removes what they began.
-    make = ["ninja", "-C", str(work), *_products(toolchain, product)]
+    make = ["ninja", "-C", str(work), *products(toolchain, product)]
     # CMake's questions to smpicxx are about a compiler, not about a simulator.
     asking = {**os.environ, "SMPI_PRETEND_CC": "1"}
     with (work / _LOG).open("w") as log:
@@ -185,7 +186,8 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> b
         )
 
 
-def _definitions(toolchain: Toolchain) -> list[str]:
+def definitions(toolchain: Toolchain) -> list[str]:
+    """Return what tells CMake which MPI to build for."""
     if toolchain.family == SIMULATOR:
         return [f"-DCMAKE_CXX_COMPILER={toolchain.mpicxx}", "-DKIVIAT_SIMULATED=ON"]
     return [
