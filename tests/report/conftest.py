@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 Open = Callable[..., Page]
 
@@ -21,35 +22,52 @@ VIEWS = [
 
 
 @pytest.fixture(scope="module")
-def browser(chromium_path: Path) -> Iterator[Browser]:
+def tab(chromium_path: Path) -> Iterator[Page]:
+    """One tab for all tests of a file: it compiles Plotly once, which takes longer than most of them."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
-        yield browser
+        yield browser.new_page()
         browser.close()
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+def open_page(tab: Page, tmp_path: Path) -> Iterator[Open]:
     """Opens a page from a file; the test fails if it complained, or asked for anything but itself."""
     complaints: list[str] = []
     requests: list[str] = []
-    contexts = []
+    listeners: dict[str, Callable[..., None]] = {
+        "console": lambda message: complaints.append(f"{message.type}: {message.text}"),
+        "pageerror": lambda error: complaints.append(f"error: {error}"),
+        "dialog": lambda dialog: complaints.append(f"dialog: {dialog.message}"),
+        "request": lambda request: requests.append(request.url),
+    }
+    file = tmp_path / "report.html"
 
     def open_(html: str, width: int = 1280, theme: Literal["light", "dark"] = "light") -> Page:
-        file = tmp_path / "report.html"
         file.write_text(html, encoding="utf-8")
-        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(file.as_uri())
-        return page
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(color_scheme=theme)
+        tab.goto(file.as_uri())
+        return tab
 
+    for event, listener in listeners.items():
+        tab.on(event, listener)  # type: ignore[call-overload]
     yield open_
-    for context in contexts:
-        context.close()
+    if file.exists():
+        tab.evaluate("localStorage.clear()")
+    tab.goto("about:blank")
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)
     assert complaints == []
-    own = (tmp_path / "report.html").as_uri()
-    assert [url for url in requests if url != own and not url.startswith(("data:", "blob:"))] == []
+    assert [
+        url
+        for url in requests
+        if url not in (file.as_uri(), "about:blank") and not url.startswith(("data:", "blob:"))
+    ] == []
+
+
+def photograph(page: Page, name: str) -> None:
+    """Keeps a picture of the whole page in $KIVIAT_SCREENSHOTS, for people to look at: it takes seconds."""
+    if folder := os.environ.get("KIVIAT_SCREENSHOTS"):
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)

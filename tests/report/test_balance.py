@@ -16,9 +16,9 @@ from kiviat.analysis.hpcc.balance import AXES, Balance, balance
 from kiviat.analysis.hpcc.quantities import measured_system, published_systems
 from kiviat.report.balance.page import render_balance
 
-from .conftest import VIEWS, Open
+from .conftest import VIEWS, Open, photograph
 from .hpcc import hpcc_rows, hpcc_run, hpcc_run_json
-from .test_page import SCREENSHOTS, draw_all, plotted
+from .test_page import draw_all, plotted
 
 
 def made(**changes: Any) -> tuple[Balance, str]:
@@ -72,9 +72,7 @@ def share_at(point: tuple[float, float], place: int) -> float:
 def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(everything()[1], width, theme)
     draw_all(page)
-    page.evaluate("scrollTo(0, 0)")
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"balance-{width}-{theme}.png", full_page=True)
+    photograph(page, f"balance-{width}-{theme}")
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 

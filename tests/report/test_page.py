@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -16,10 +15,9 @@ from kiviat.record.run import Run
 from kiviat.record.units import format_value
 from kiviat.report import render
 
-from .conftest import VIEWS, Open
+from .conftest import VIEWS, Open, photograph
 from .synthetic import failed, make_rows, make_run, make_run_json, row
 
-SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 SIZES = [0, 1, 8, 64, 1024, 8192, 16384, 65536, 1 << 20, 4 << 20]
 
 
@@ -75,9 +73,7 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(mixed(), width, theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     draw_all(page)
-    page.evaluate("scrollTo(0, 0)")
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"report-{width}-{theme}.png", full_page=True)
+    photograph(page, f"report-{width}-{theme}")
     page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     expect(page.locator("details[data-from]:not(:has(tr))")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth") == width

@@ -11,17 +11,15 @@ from kiviat.profile.profile import Groups
 from kiviat.report.profile.page import render_profile
 from tests.profiler.made_up import halo_profile, halo_waits
 
-from .conftest import Open
-from .test_page import SCREENSHOTS, draw_all
+from .conftest import Open, photograph
+from .test_page import draw_all
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
 def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(render_profile(halo_profile()), width, theme)
     draw_all(page)
-    page.evaluate("scrollTo(0, 0)")
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"profile-{width}-{theme}.png", full_page=True)
+    photograph(page, f"profile-{width}-{theme}")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     expect(page.locator("h1")).to_have_text("halo <b> on 16 ranks")
     expect(page.locator(".number .value").first).to_have_text("23.5 %")

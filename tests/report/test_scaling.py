@@ -18,9 +18,9 @@ from kiviat.record import Row
 from kiviat.report.facts.runs import labels
 from kiviat.report.scaling.page import render_scaling
 
-from .conftest import VIEWS, Open
+from .conftest import VIEWS, Open, photograph
 from .scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, scaling_rows, scaling_run, scaling_run_json
-from .test_page import SCREENSHOTS, draw_all
+from .test_page import draw_all
 
 SIMULATED: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
 LARGEST = 64
@@ -91,9 +91,7 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(everything()[1], width, theme)
     page.evaluate("document.querySelectorAll('details.study').forEach((node) => { node.open = true; })")
     draw_all(page)
-    page.evaluate("scrollTo(0, 0)")
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"scaling-{width}-{theme}.png", full_page=True)
+    photograph(page, f"scaling-{width}-{theme}")
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 

@@ -13,10 +13,10 @@ from kiviat.record.run import Run
 from kiviat.report import render
 from kiviat.report.study.effective_bandwidth import Cell, Line, beside
 
-from .conftest import VIEWS, Open
+from .conftest import VIEWS, Open, photograph
 from .modelled import ONCE, SIMULATED, simulated_run, simulated_run_json
 from .synthetic import make_rows, make_run, row
-from .test_page import SCREENSHOTS, draw_all, plotted
+from .test_page import draw_all, plotted
 from .test_render import SIZES, data, words
 
 
@@ -136,9 +136,7 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     ]  # fmt: skip
     page = open_page(render(runs, [*make_rows(sizes=SIZES), *rows(), *rows("tree", 2.0)]), width, theme)
     draw_all(page)
-    page.evaluate("scrollTo(0, 0)")
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"simulated-{width}-{theme}.png", full_page=True)
+    photograph(page, f"simulated-{width}-{theme}")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     pictures = page.locator("svg.topology")
     expect(pictures).to_have_count(2)

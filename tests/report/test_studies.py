@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -22,13 +21,11 @@ from kiviat.record.published import papers
 from kiviat.record.units import format_value
 from kiviat.report import render
 
-from .conftest import Open
+from .conftest import Open, photograph
 from .studies import B_EFF_SIZES, NODES, RANKS, SIZES, study_rows, study_run, study_tables, table_row
 from .synthetic import make_rows, make_run, make_run_json
 from .test_page import draw_all, plotted
 from .test_render import words
-
-SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 
 
 @cache
@@ -74,9 +71,7 @@ def page_of_two() -> str:
 def test_wide_and_narrow(open_page: Open, width: int, theme: str, runs: int) -> None:
     page = open_page(page_of_one() if runs == 1 else page_of_two(), width, theme)
     draw_all(page)
-    page.evaluate("scrollTo(0, 0)")
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"studies-of-{runs}-{width}-{theme}.png", full_page=True)
+    photograph(page, f"studies-of-{runs}-{width}-{theme}")
     page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     wider = "(nodes) => nodes.filter((node) => node.scrollWidth > node.clientWidth + 1).length"
