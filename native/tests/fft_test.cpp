@@ -1,4 +1,4 @@
-// The distributed transform against the definition, and what its checks notice.
+// The distributed transform compared with the definition, and faults that its checks must detect.
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -23,7 +23,7 @@ const Fftw& fftw() {
   return *found;
 }
 
-// The first `size` ranks, and the others.
+// Communicators of the first `size` ranks and of the others.
 struct Some {
   Some(const World& world, int size) : within(world.rank < size) { MPI_Comm_split(world.comm, within, 0, &comm); }
   ~Some() { MPI_Comm_free(&comm); }
@@ -31,7 +31,7 @@ struct Some {
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
-// This rank's part of a transform, or of one forth and back.
+// This rank's part of the result of a forward transform, or of a forward and backward transform.
 struct Transformed {
   Transformed(MPI_Comm comm, FftShape shape, const FftTuning& tuning, bool and_back = false)
       : forward(comm, shape, -1, tuning),
@@ -49,7 +49,7 @@ struct Transformed {
   std::vector<Complex> data, work;
 };
 
-// By the definition, one sine and one cosine for each term.
+// The definition: one sine and one cosine per term.
 Complex element(std::int64_t k, std::int64_t n) {
   Complex sum = 0;
   for (std::int64_t j = 0; j < n; ++j)
@@ -84,7 +84,8 @@ RANKED_TEST(roots_of_unity_are_right_to_the_last_digit, 1) {
   }
 }
 
-// Odd lengths, shares of different size, more slabs and fewer than ranks, messages of several blocks, one at a time.
+// Odd lengths, shares of different size, more and fewer slabs than ranks, messages of several blocks, stepwise
+// exchange.
 RANKED_TEST(transforms_are_those_of_the_definition, 1, 2, 4) {
   const FftTuning tunings[] = {
       {}, {2, 1, 0}, {2, 2, 1, false, Reuse::soon}, {3, 4, 3}, {1, 1, 5, true, Reuse::soon}, {4, 100, 0, true}};
@@ -140,8 +141,8 @@ RANKED_TEST(one_wrong_element_of_any_is_noticed, 1) {
   }
 }
 
-// What is wrong both ways alike, such as a wrong factor whose conjugate is taken on the way back, only the checksum
-// finds.
+// An error that the backward transform cancels, such as a wrong factor with its conjugate, is detected by the checksum
+// only.
 RANKED_TEST(a_transform_that_is_wrong_and_can_be_undone_is_noticed, 1) {
   std::vector<Complex> wrong = transformed_alone({40, 45});
   for (std::size_t k = 0; k < wrong.size(); ++k) wrong[k] *= std::polar(1.0, 1e-8 * static_cast<double>(k));
@@ -187,8 +188,8 @@ RANKED_TEST(fft_is_checked_in_each_scope, 1, 2, 4) {
 }
 
 RANKED_TEST(what_cannot_be_transformed_is_said, 2) {
-  EXPECT(contains(study(world, {{"n", "2003"}}).reason.value_or(""), "n=2003 has no two factors of at least 2") ==
-         true);
+  EXPECT(contains(study(world, {{"n", "2003"}}).reason.value_or(""),
+                  "n=2003 is not a product of two factors of at least 2") == true);
   EXPECT(contains(study(world, {{"n", "3"}}).reason.value_or(""), "n=3: give 4 to") == true);
   EXPECT(study(world, {{"n", "2018"}}).outcome == "ok");
 }

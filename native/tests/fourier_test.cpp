@@ -1,4 +1,4 @@
-// FT: how three-dimensional transforms lie on ranks, and that they are those of the definition.
+// FT: distribution of three-dimensional transforms over ranks, and their results compared with the definition.
 #include <string>
 
 #include "bench/npb/fourier_3d.hpp"
@@ -36,7 +36,7 @@ RANKED_TEST(every_rank_has_the_same_part_of_every_transform, 1) {
         continue;
       }
       EXPECT(shape.across * shape.along == ranks);
-      // Slabs as long as there is a plane for every rank.
+      // Slabs if every rank can have a plane.
       EXPECT((shape.across == 1) == (ranks <= std::min({nx, ny, nz})));
       EXPECT(shape.x_part() * shape.across == nx);
       EXPECT(shape.y_part_across() * shape.across == ny);
@@ -61,7 +61,8 @@ RANKED_TEST(random_elements_are_those_of_the_stream, 1) {
     }
 }
 
-// A wave of one number becomes one element; it fades as its number says. Ranks are slabs (up to 2) and pencils (4).
+// A wave with one wave number is transformed to one element, which decays accordingly. Up to 2 ranks have slabs, 4 have
+// pencils.
 RANKED_TEST(waves_of_every_direction_fade_as_they_should, 1, 2, 4) {
   std::string why;
   const Fftw* fftw = Fftw::find(why);
@@ -101,7 +102,7 @@ RANKED_TEST(waves_of_every_direction_fade_as_they_should, 1, 2, 4) {
     }
 }
 
-// Messages back are cut into several only where they are long.
+// Only long messages are split on the way back.
 RANKED_TEST(messages_that_are_cut_bring_the_same, 2) {
   std::string why;
   const Fftw* fftw = Fftw::find(why);

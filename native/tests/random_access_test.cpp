@@ -1,4 +1,4 @@
-// RandomAccess: its sequence, its table in parts, and what the replay notices.
+// RandomAccess: its random sequence, the distributed table, and errors that the replay must detect.
 #include <bit>
 #include <numeric>
 
@@ -11,7 +11,7 @@ using namespace kiviat::test;
 
 namespace {
 
-// The table of all ranks, by the definition: stepping, one word after the other.
+// The table of all ranks by the definition, one update after the other.
 std::vector<std::uint64_t> table_by_definition(int bits, std::int64_t count) {
   std::vector<std::uint64_t> table(std::size_t{1} << bits);
   std::iota(table.begin(), table.end(), std::uint64_t{0});
@@ -32,7 +32,7 @@ struct OwnPart {
         router(comm, share, greatest_base) {
     reset(part);
   }
-  // All updates, without those of batch `left_out` of rank 0.
+  // Applies all updates except those of batch `left_out` of rank 0.
   void run(int rank, std::int64_t left_out = -1) {
     std::vector<std::uint64_t> numbers(UpdateRouter::batch);
     std::uint64_t state = updates::starts(mine.first);
@@ -61,7 +61,7 @@ RANKED_TEST(updates_jump_to_where_steps_lead, 1) {
   EXPECT(updates::starts(updates::period) == 1);
   EXPECT(updates::starts(-1) == updates::starts(updates::period - 1));
   EXPECT(updates::next(updates::starts(-1)) == 1);
-  // Jumps add up, wherever they begin: x^(a + b) steps from x^a.
+  // Jumps are additive: stepping b times from x^a gives x^(a + b).
   for (const std::int64_t far : {std::int64_t{1} << 40, updates::period - 700, std::int64_t{123'456'789'012'345}}) {
     stepped = updates::starts(far);
     for (int n = 0; n < 1000; ++n) stepped = updates::next(stepped);
@@ -110,7 +110,7 @@ RANKED_TEST(digits_number_all_ranks, 1) {
   }
 }
 
-// In one stage, and in two where there are four ranks; three ranks share out a table of a power of two.
+// Routed in one stage, in two with four ranks; three ranks share a table whose size is a power of two.
 RANKED_TEST(tables_in_parts_are_those_of_the_definition, 1, 2, 4) {
   for (int ranks = 1; ranks <= world.size; ++ranks) {
     MPI_Comm comm;
@@ -147,13 +147,13 @@ RANKED_TEST(one_wrong_word_is_noticed, 1, 2) {
          (world.rank == world.size - 1));
 }
 
-// The table alone would not show it: neither time did the update arrive.
+// The table alone would not reveal them: the updates are missing in the replay too.
 RANKED_TEST(updates_that_never_arrive_are_noticed, 1) {
   OwnPart table(world.comm, 10, 1, 0, 4096);
   table.run(0);
   table.tally.sum -= 12'345;
   const Verdict verdict = replayed(world.comm, table.share, table.part, table.mine, table.tally);
-  EXPECT(verdict.reason.find("lost or changed") != std::string::npos);
+  EXPECT(verdict.reason.find("lost or corrupted") != std::string::npos);
 }
 
 RANKED_TEST(updates_outside_of_the_table_write_nothing, 1) {

@@ -178,7 +178,8 @@ class DistributedFft {
 
   LocalFft planned(const Fftw& fftw, const Transforms& what, Complex* in, Planning planning) {
     LocalFft plan(fftw, what, in, block_, sign_, planning);
-    if (!plan) throw Skip("the FFT library has no transform of length " + std::to_string(what.n) + ": give another n");
+    if (!plan)
+      throw Skip("the FFT library cannot plan a transform of length " + std::to_string(what.n) + ": give another n");
     return plan;
   }
 

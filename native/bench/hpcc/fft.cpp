@@ -67,8 +67,8 @@ class Study {
       const FftShape shape = shape_of_length(n, ranks_);
       if (shape.n1 == 0)
         throw UsageError(
-            "n=" + std::to_string(n) + " has no two factors of at least " + std::to_string(ranks_) +
-            ", the number of ranks: give one that has, such as " +
+            "n=" + std::to_string(n) + " is not a product of two factors of at least " + std::to_string(ranks_) +
+            ", the number of ranks: give one that is, such as " +
             std::to_string(longest_shape(std::max<std::int64_t>(n, 4 * ranks_ * ranks_), ranks_, [](FftShape) {
                              return true;
                            }).n()));
@@ -123,7 +123,7 @@ class Study {
       residual = fft_residual(seed, data_, before.begin, before.size, shape_.n());
     }
     t_.confirm(sums < fft_threshold && residual < fft_threshold,
-               sums < fft_threshold ? "transformed forth and back elements are off by " + format(residual) +
+               sums < fft_threshold ? "elements transformed forward and back deviate by " + format(residual) +
                                           " ln n eps, where less than 16 is allowed"
                                     : "a checksum of the transform is off by " + format(sums) +
                                           " n ln n eps, where less than 16 is allowed");

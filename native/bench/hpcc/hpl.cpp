@@ -64,7 +64,8 @@ class Study {
     const std::int64_t singular = elimination.singular_column();
     if (t_.confirm(singular < 0, "the matrix is singular: column " + std::to_string(singular) + " has no pivot"))
       t_.confirm(residual < threshold, "the residual is " + std::to_string(residual) +
-                                           ", not below 16: messages are wrong, or " + blas_.words());
+                                           ", not below 16: messages were corrupted, or the BLAS is wrong (" +
+                                           blas_.words() + ")");
   }
 
  private:

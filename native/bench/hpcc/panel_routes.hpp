@@ -21,7 +21,7 @@ inline constexpr std::array route_names = {"ring", "ring_first", "two_rings", "t
 inline Route route_named(std::string_view name) {
   for (std::size_t i = 0; i < route_names.size(); ++i)
     if (route_names[i] == name) return static_cast<Route>(i);
-  throw UsageError("no route is called '" + std::string(name) + "'");
+  throw UsageError("bcast is '" + std::string(name) + "': give ring, ring_first, two_rings, tree, long or library");
 }
 
 // From whom a rank at some distance from the root has a message, and to whom it hands it on; distances too.

@@ -1,5 +1,5 @@
-// RandomAccess: words of a large table, picked at random, are XORed with a number; on one rank, on each for itself, or
-// all ranks on one table. No two ranks write to the same word, so that no update is lost, and none may be wrong.
+// RandomAccess: random words of a large table are XORed with a number, on one rank, on each separately, or on all ranks
+// with one table. Only its owner writes to a word, so no update may be lost or wrong.
 #include <bit>
 
 #include "bench/hpcc/scope.hpp"
@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::int64_t batch = UpdateRouter::batch, simulated_batches = 8;
 constexpr std::int64_t updates_per_word = 4;
-// A simulated update reads a line of the cache and writes it back.
+// A simulated update reads and writes one cache line.
 constexpr double bytes_of_update = 2 * 64;
 
-// The largest power of two of words that takes at most half of the memory.
+// Largest power of two of words that takes at most half of the memory.
 int bits_of(std::int64_t memory_bytes) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(memory_bytes) / 16)) - 1;
 }
@@ -37,7 +37,7 @@ class Study {
     const std::int64_t all = updates_per_word << share_.bits;
     first_ = all / parts() * mine_ + all % parts() * mine_ / parts();
     most_ = all / parts() * (mine_ + 1) + all % parts() * (mine_ + 1) / parts() - first_;
-    batches_ = ((all + parts() - 1) / parts() + batch - 1) / batch;  // of the rank that has most
+    batches_ = ((all + parts() - 1) / parts() + batch - 1) / batch;  // for the rank with the most
   }
 
   void operator()() {
@@ -63,7 +63,7 @@ class Study {
     t_.note("table", "2^" + std::to_string(share_.bits) + " words" + (scope_ == Scope::star ? " on each rank" : ""));
     if (batches_ < all_batches)
       t_.note("updates", std::to_string(batches_ * batch) + " on each rank of " + std::to_string(all_batches * batch) +
-                             (t_.deterministic() ? ": each batch takes as long as the next"
+                             (t_.deterministic() ? ": all batches take equally long in a simulation"
                                                  : ", as many as " + t_.text("time_s") + " s allow"));
     check();
   }
@@ -94,7 +94,7 @@ class Study {
     }
   }
 
-  // As many as the time allows, found by trying; known on all ranks.
+  // As many batches as the time allows, determined by measurement; equal on all ranks.
   std::int64_t batches_in_time() {
     if (t_.deterministic()) return std::min(batches_, simulated_batches);
     constexpr double enough_s = 0.2;

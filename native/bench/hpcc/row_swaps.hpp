@@ -27,7 +27,7 @@ inline constexpr std::array swap_names = {"exchange", "roll", "library"};
 inline Swap swap_named(std::string_view name) {
   for (std::size_t i = 0; i < swap_names.size(); ++i)
     if (swap_names[i] == name) return static_cast<Swap>(i);
-  throw UsageError("no way to swap rows is called '" + std::string(name) + "'");
+  throw UsageError("swap is '" + std::string(name) + "': give exchange, roll or library");
 }
 
 // Sources and destinations of rows, from the pivots of a panel: rank by rank of the grid column.

@@ -1,5 +1,5 @@
-// All updates once more, as simply as can be: what the table must be then is known, for two XORs with the same leave a
-// word as it was.
+// Repetition of all updates in the simplest way, after which the table must have its initial contents, because XORing
+// twice with the same number leaves a word unchanged.
 #pragma once
 
 #include <mpi.h>
@@ -73,7 +73,7 @@ inline Verdict replayed(MPI_Comm comm, const TableShare& share, const updates::P
     verdict.reason =
         std::to_string(verdict.wrong_words) + " of " + std::to_string(part.count) + " words are wrong after the replay";
   else if (done.sum != due || done.strayed > 0)
-    verdict.reason = "updates were lost or changed on their way";
+    verdict.reason = "updates were lost or corrupted between ranks";
   return verdict;
 }
 

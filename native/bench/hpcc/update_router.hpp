@@ -1,8 +1,8 @@
-// Brings updates to the ranks that own their words, in rounds of few updates, so that latency is what counts. Where
-// there are many ranks, updates travel in stages, and a rank has few partners at each: those whose number differs in
-// one digit. Fewer and longer messages carry the same updates (S. J. Plimpton et al., "A simple synchronous
-// distributed-memory algorithm for the HPCC RandomAccess benchmark", IEEE Cluster 2006, for powers of two; digits of
-// several bases are ours).
+// Routing of updates to the ranks that own their words, in rounds of few updates, so that latency dominates. With many
+// ranks, updates travel in stages, and a rank has few partners in each: ranks whose number differs in one digit. So
+// updates are combined into fewer and longer messages (S. J. Plimpton et al., "A simple synchronous distributed-memory
+// algorithm for the HPCC RandomAccess benchmark", IEEE Cluster 2006, for powers of two; mixed bases are Kiviat's
+// extension).
 #pragma once
 
 #include <mpi.h>
@@ -28,8 +28,8 @@ struct TableShare {
   std::uint64_t count(int rank) const { return first(rank + 1) - first(rank); }
 };
 
-// The bases of the digits of a rank's number: products of prime factors of the number of ranks, no greater than `most`
-// where the primes are not.
+// Bases of the digits of a rank's number: products of prime factors of the number of ranks, at most `most` unless a
+// prime itself is larger.
 inline std::vector<int> digit_bases(int ranks, int most) {
   std::vector<int> bases;
   for (int rest = ranks, prime = 2; rest > 1; ++prime)
@@ -45,7 +45,7 @@ inline std::vector<int> digit_bases(int ranks, int most) {
 
 class UpdateRouter {
  public:
-  static constexpr std::size_t batch = 1024;  // updates that a rank may collect before it sends them, by the rules
+  static constexpr std::size_t batch = 1024;  // HPC Challenge limits the updates that a rank may collect before sending
 
   UpdateRouter(MPI_Comm comm, const TableShare& share, int greatest_base = 16) : comm_(comm), share_(share) {
     int rank;
@@ -64,8 +64,8 @@ class UpdateRouter {
     }
   }
 
-  // One round: `mine`, no more than a batch, leave; deliver() is called with what has come for this rank, some at a
-  // time. Collective.
+  // One round: sends `mine`, at most a batch; calls deliver() with received updates for this rank, possibly several
+  // times. Collective.
   template <class Deliver>
   void operator()(std::span<const std::uint64_t> mine, Deliver deliver) {
     for (Stage& stage : stages_) receive(stage);
@@ -91,7 +91,7 @@ class UpdateRouter {
     }
   }
 
-  // Updates for which there was no room: as much as four batches for one partner cannot come by chance.
+  // Number of updates dropped for lack of room; four batches for one partner cannot occur by chance.
   std::int64_t lost() const { return lost_; }
 
  private:
@@ -115,7 +115,7 @@ class UpdateRouter {
                   &stage.requests[digit]);
   }
 
-  // By the digit of their owners at stage `s`; behind the last stage they are where they belong.
+  // Sorts updates by the digit of their owner at stage `s`; after the last stage they have arrived.
   template <class Deliver>
   void sort(std::size_t s, std::span<const std::uint64_t> updates, Deliver& deliver) {
     if (s == stages_.size()) return deliver(updates);

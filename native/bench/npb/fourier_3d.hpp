@@ -1,7 +1,7 @@
-// Transforms of three dimensions over ranks, between space and wave numbers. What lies along a line is brought together
-// in blocks of some lines that stay in the cache, is transformed there, and goes from there to where it is sent from:
-// no transposition is a step of its own. Messages go to each other rank of a row or column; on the way back they are
-// cut into several, which are under way while what comes after them is computed.
+// Distributed three-dimensional transforms between space and wave numbers. Lines are gathered in blocks that stay in
+// the cache, transformed there, and written directly to where they are sent from, without a separate transposition.
+// Ranks exchange messages with all others of their row or column; on the way back these are divided into chunks, which
+// are in flight while the next ones are computed.
 #pragma once
 
 #include <mpi.h>
@@ -66,7 +66,7 @@ class Fourier3d {
   Range z() const { return share(shape_.nz, column_.ranks, column_.me); }
   Range y() const { return share(shape_.ny, row_.ranks, row_.me); }
 
-  // To wave numbers, which are kept.
+  // Forward transform; the result is kept.
   void to_waves() {
     if (row_.ranks == 1) {
       planes_to_waves();
@@ -86,7 +86,7 @@ class Fourier3d {
     });
   }
 
-  // To space, as they are at time t.
+  // Backward transform of the waves as they are at time t.
   void to_space(double t) {
     fade_x_ = fading(shape_.nx, t, 2), fade_y_ = fading(shape_.ny, t, 1), fade_z_ = fading(shape_.nz, t, 1);
     const std::int64_t each = message();
@@ -144,7 +144,7 @@ class Fourier3d {
   static LocalFft planned(const Fftw& fftw, const Transforms& what, Complex* in, Complex* out, int sign,
                           Planning planning) {
     LocalFft plan(fftw, what, in, out, sign, planning);
-    if (!plan) throw Skip(fftw.name() + " has no plan for transforms of length " + std::to_string(what.n));
+    if (!plan) throw Skip(fftw.name() + " cannot plan transforms of length " + std::to_string(what.n));
     return plan;
   }
   static Range share(std::int64_t total, int ranks, int mine) {
@@ -156,7 +156,7 @@ class Fourier3d {
   // Elements of a message between ranks of a column, on the way back.
   std::int64_t message() const { return shape_.z_part() * rows_of_chunk() * shape_.x_part(); }
   std::int64_t block_elements() const { return width_ * std::max(shape_.ny, shape_.nz); }
-  // The place to which a rank writes the elements for member `to` of its line. Its own part is not sent.
+  // Address where a rank writes the elements for member `to` of its line; its own part is not sent.
   static Complex* place_for(const Line& line, int to, Complex* sent, Complex* own, std::int64_t each) {
     return to == line.me ? own : sent + to * each;
   }
@@ -254,7 +254,7 @@ class Fourier3d {
 
   std::int64_t row_message() const { return shape_.z_part() * shape_.y_part_across() * shape_.x_part(); }
 
-  // Rows (x) out of parts of them and into such.
+  // Rows (x), gathered from parts and scattered to parts.
   void gather_rows(Complex* to, const Complex* parts) const {
     const std::int64_t rows = shape_.z_part() * shape_.y_part_across(), xs = shape_.x_part();
     for (int part = 0; part < row_.ranks; ++part)

@@ -1,6 +1,6 @@
-// FT: an equation of diffusion, solved in wave numbers: one transform of three dimensions to them, then one back for
-// every time step, and a checksum of it. In each of them all ranks send all data to each other, as long as these have
-// slabs; where they have pencils those of a row do, and those of a column.
+// FT: a diffusion equation, solved in wave numbers: one three-dimensional forward transform, then a backward transform
+// and a checksum for every time step. In each transform all ranks exchange all data (slabs), or those of a row and
+// those of a column do (pencils).
 #include "bench/agreed_fftw.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/fourier_3d.hpp"
@@ -68,7 +68,7 @@ class Program {
     const double bytes = 16.0 * static_cast<double>(fourier_.elements());
     refuse_more_than_available(t_, "class=" + t_.text("class"), bytes);
     const HugePages memory = pages_of(t_, static_cast<std::size_t>(fourier_.elements()) * sizeof(Complex));
-    // The smallest class takes less time than the planner would.
+    // Planning by measurement would take longer than the smallest class.
     const bool tried = t_.text("class") != "S";
     fourier_.prepare(memory.as<Complex>(), fftw, tried ? Planning::measured : Planning::estimated);
     const std::string plans =
@@ -76,7 +76,7 @@ class Program {
     if (fftw) t_.note("fft", fftw->name() + "; plans " + plans);
     find_summands();
 
-    solve(1);  // memory and code are there
+    solve(1);  // warm-up
     phases_.reset();
     const double time_s = t_.measured("ft", [&] { solve(size_.steps); });
     MPI_Bcast(sums_.data(), 2 * most_steps, MPI_DOUBLE, 0, t_.comm());
@@ -99,7 +99,8 @@ class Program {
   const FourierShape& checked() const {
     if (shape_.across == 0)
       throw Skip("class=" + t_.text("class") + " has " + std::to_string(shape_.nx) + " x " + std::to_string(shape_.ny) +
-                 " x " + std::to_string(shape_.nz) + " points, too few for " + std::to_string(t_.ranks()) + " ranks");
+                 " x " + std::to_string(shape_.nz) + " points, too few for " + std::to_string(t_.ranks()) +
+                 " ranks: give fewer ranks, or a larger class");
     return shape_;
   }
 
@@ -132,7 +133,7 @@ class Program {
     }
   }
 
-  // Only rank 0 gets the sum, and only rank 0 waits for it: it would print it.
+  // Only rank 0 receives the sum, as the reference program prints it there.
   void add_up(Complex& all) {
     Complex mine = 0;
     phases_(sums, [&] {

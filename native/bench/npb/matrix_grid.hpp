@@ -1,6 +1,6 @@
-// The ranks of CG as a grid over the matrix: each has the elements of a block of rows in a block of columns, and the
-// parts of all vectors that belong to its columns. There are as many columns of ranks as rows, or twice as many. D.
-// Bailey et al., The NAS Parallel Benchmarks 2.0, NAS-95-020, 1995, section 3.1 (CG).
+// Grid of ranks of CG: each rank has the matrix elements of a block of rows in a block of columns, and the elements of
+// vectors of its columns. The grid has as many columns as rows, or twice as many. D. Bailey et al., The NAS Parallel
+// Benchmarks 2.0, NAS-95-020, 1995, section 3.1 (CG).
 #pragma once
 
 #include <bit>
@@ -28,20 +28,19 @@ class MatrixGrid {
   Range row_block() const { return block(row_, rows_); }
   Range column_block() const { return block(column_, columns_); }
 
-  // The rows whose sums this rank keeps: all rows of its block; or one half, if a block of rows is as large as two
+  // Rows whose sums this rank keeps: all rows of its block; or half of them, if a block of rows is as large as two
   // blocks of columns.
   Range kept() const { return square() ? row_block() : block(2 * row_ + column_ % 2, columns_); }
 
-  // With whom it sums, in this order: those in its row of ranks whose columns differ in one digit. The first one keeps
-  // the other half, if there are halves.
+  // Partners for the summation, in order: ranks of the same grid row whose column differs in one binary digit. The
+  // first one keeps the other half, if rows are halved.
   std::vector<int> sum_partners() const {
     std::vector<int> partners;
     for (int digit = 1; digit < columns_; digit *= 2) partners.push_back(rank_at(row_, column_ ^ digit));
     return partners;
   }
 
-  // The rank on the other side of the diagonal: it keeps the sums of this rank's block of columns, and needs those of
-  // this rank.
+  // The rank across the diagonal, which needs this rank's sums and has those for this rank's columns.
   int transposed() const { return square() ? rank_at(column_, row_) : rank_at(column_ / 2, 2 * row_ + column_ % 2); }
 
  private:

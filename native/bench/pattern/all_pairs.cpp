@@ -20,7 +20,7 @@ class AllPairsStudy {
         bandwidth_(t.ranks(), NAN) {}
 
   void operator()() {
-    // All pairs of a round at once: that is quick, and opens all connections.
+    // Check all pairs of a round at once: this is quick and opens all connections.
     const int rounds = circle_rounds(t_.ranks());
     for (int round = 0; round < rounds; ++round)
       for (const std::int64_t bytes : {short_bytes, long_bytes_}) round_trips_.verify(partner(round), bytes);
@@ -41,7 +41,7 @@ class AllPairsStudy {
   void one_by_one(int round) {
     for (int lower = 0; lower < t_.ranks(); ++lower) {
       const int higher = circle_partner(t_.ranks(), round, lower);
-      if (higher < lower) continue;  // met already, or alone
+      if (higher < lower) continue;  // measured already, or no partner
       measure(t_.rank() == lower ? higher : t_.rank() == higher ? lower : MPI_PROC_NULL);
     }
   }
@@ -54,7 +54,7 @@ class AllPairsStudy {
     if (peer > t_.rank()) latency_s_[peer] = latency_s, bandwidth_[peer] = static_cast<double>(long_bytes_) / long_s;
   }
 
-  // Each rank has its row of the upper triangle; the lower one is its mirror image.
+  // Fills a symmetric table: each rank contributes its row of the upper triangle.
   void tell(const char* quantity, const char* unit, const char* better, const std::vector<double>& row) {
     const std::size_t ranks = row.size();
     std::vector<std::string> names;

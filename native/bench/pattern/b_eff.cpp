@@ -21,21 +21,22 @@ std::int64_t largest_of(const Trial& t) {
   const std::int64_t asked = t.integer("lmax");
   const std::int64_t largest =
       asked == 0
-          // The least of all ranks' shares: they agree on sizes.
+          // The minimum over all ranks' memory shares, so that they agree on sizes.
           ? static_cast<std::int64_t>(-t.worst(-std::min<double>(most_bytes, t.session().memory_share_bytes / 128)))
           : asked;
   if (largest < 4096 || largest > most_bytes)
-    throw UsageError("lmax=" + std::to_string(asked) + ": give 4096 to " + std::to_string(most_bytes) + " bytes, or 0");
+    throw UsageError("lmax=" + std::to_string(asked) + ": give 4096 to " + std::to_string(most_bytes) +
+                     " bytes, or 0 to derive it from memory");
   return largest;
 }
 
 double loop_s_of(const Trial& t) {
   const std::int64_t ms = t.integer("loop_ms");
-  if (ms < 0 || ms > 10'000) throw UsageError("loop_ms=" + std::to_string(ms) + ": give 0 to 10000");
+  if (ms < 0 || ms > 10'000) throw UsageError("loop_ms=" + std::to_string(ms) + ": give 0 to 10000 ms");
   return 1e-3 * static_cast<double>(ms);
 }
 
-// Part of a pattern in the averages.
+// Kind of a pattern, which determines the average it belongs to.
 enum class Kind { ring, random, extra };
 
 class BEffStudy {
@@ -106,8 +107,9 @@ class BEffStudy {
     }
   }
 
-  // All patterns at one size by one method, with equally many calls. Where the slow ones make a single call, a ring
-  // within a node does too, and is as cold as the definition has it: with loops of its own it would be twice as quick.
+  // Measures all patterns at one size by one method, with the same number of calls. If slow patterns make a single
+  // call, a ring within a node does too, with cold caches as the definition prescribes; with more calls it would appear
+  // twice as fast.
   void measure(Pieces& pieces, std::size_t column, std::size_t m, int repetition) {
     const std::int64_t bytes = sizes_[column];
     const std::int64_t loops = loops_of(column, m, repetition);
@@ -116,9 +118,9 @@ class BEffStudy {
       if (!pieces.mine(i)) continue;
       const Pattern& pattern = patterns_[i].first;
       exchange_.set(pattern, bytes);
-      // Each payload once by each method: at a size that is cheap to look at, and at the largest.
+      // Verify the payload once by each method, at a size that is cheap to check and at the largest.
       if (repetition == 0 && (bytes == sizes_.front() || bytes == largest_)) exchange_.verify(methods[m]);
-      // One call before those that count, as in the program of the authors; but not of the longest messages.
+      // One untimed call first, as in the authors' program, except for the longest messages.
       else if (!t_.deterministic() && 4 * bytes < largest_)
         exchange_(methods[m]);
       for (int calls = host::settling_calls(); calls > 0; --calls) exchange_(methods[m]);
@@ -131,8 +133,8 @@ class BEffStudy {
     call_s_[m] = all_s / static_cast<double>(patterns_.size()) / static_cast<double>(loops);
   }
 
-  // As many as last loop_ms, the mean of all patterns, by the time that those of the size before took. Version 3.1 had
-  // a number that depends on the size alone.
+  // Number of calls that last loop_ms, averaged over the patterns, as estimated from the previous size. Version 3.1 of
+  // the authors' program used a number that depends on the size alone.
   std::int64_t loops_of(std::size_t column, std::size_t m, int repetition) {
     if (t_.deterministic()) return 1;
     if (loop_s_ == 0) return b_eff_loops(largest_, sizes_[column], extent_.most_loops);
@@ -188,7 +190,7 @@ class BEffStudy {
   BEffExtent extent_;
   std::int64_t largest_;
   double loop_s_;
-  std::array<double, methods.size()> call_s_{};  // of each method, at the latest size
+  std::array<double, methods.size()> call_s_{};  // duration of a call by each method, at the latest size
   std::array<std::int64_t, methods.size()> first_loops_{};
   Exchange exchange_;
   std::vector<std::int64_t> sizes_;

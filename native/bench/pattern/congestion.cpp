@@ -1,6 +1,5 @@
-// Congestion: what traffic of other ranks does to the latency, the bandwidth and the allreduce of some. GPCNeT's idea:
-// S. Chunduri et al., "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks",
-// SC19.
+// Congestion: effect of other ranks' traffic on latency, bandwidth and allreduce, after GPCNeT: S. Chunduri et al.,
+// "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks", SC19.
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,10 +31,10 @@ std::vector<bool> victims_among(const Trial& t) {
   const bool by_node = split == "nodes" || (split == "auto" && number >= 2 * least_of_role);
   const double share = static_cast<double>(bounded(t, "victims", 1, 99)) / 100;
   auto victims = victims_of(nodes, by_node, share, t.seed());
-  // Groups are on unlike many nodes, perhaps; none goes on without the others.
+  // Groups may run on different numbers of nodes; all skip the case if one has too few.
   if (t.worst(victims ? 0 : 1) > 0)
     throw Skip("split=nodes needs at least 4 nodes; " +
-               (victims ? "another group has fewer" : "the ranks are on " + std::to_string(number)));
+               (victims ? "another group has fewer" : "these ranks run on " + std::to_string(number)));
   return *std::move(victims);
 }
 
@@ -72,7 +71,7 @@ class CongestionStudy {
     else
       congestors_->meet(role_, members_[false]);
     expose();
-    verify(Load::alltoall);  // in which every congestor receives
+    verify(Load::alltoall);  // alltoall first, because in it every congestor receives
     for (const std::size_t load : used_)
       if (loads[load] != Load::alltoall) verify(loads[load]);
     impacts_.resize(suffered.size() * used_.size() * 2);
@@ -83,15 +82,16 @@ class CongestionStudy {
   }
 
  private:
-  // Without one-sided operations between these ranks the case is skipped with the reason, if it asks for one of these
-  // patterns; else it goes on with the others.
+  // Creates windows for one-sided patterns. If that fails, skips the case if it requests only such patterns, else
+  // continues with the others.
   void expose() {
     const auto needs_window = [](std::size_t load) { return one_sided(loads[load]); };
     if (std::ranges::none_of(used_, needs_window)) return;
     const std::string trouble = mine_ ? "" : congestors_->expose();
     if (t_.worst(!trouble.empty()) == 0) return;
     std::erase_if(used_, needs_window);
-    if (used_.empty()) throw Skip("MPI makes no window between these ranks" + (trouble.empty() ? "" : ": " + trouble));
+    if (used_.empty())
+      throw Skip("MPI cannot create a window on these ranks" + (trouble.empty() ? "" : ": " + trouble));
   }
 
   void verify(Load load) {
@@ -102,7 +102,7 @@ class CongestionStudy {
     });
   }
 
-  // Each victim alone, then beside each of the congestors.
+  // Measures each victim pattern alone, then with each congestor pattern.
   void repetition() {
     double worst = 0;
     for (std::size_t v = 0; v < suffered.size(); ++v) {
@@ -131,7 +131,7 @@ class CongestionStudy {
     t_.report("impact", worst);
   }
 
-  // Congestors sleep where there is nothing for them to do. Known on rank 0. Collective.
+  // Congestors sleep if they have no load. The result is known on rank 0. Collective.
   CallTimes phase(Suffered what, const Load* load) {
     Reservoir times(0);
     t_.together();
@@ -147,7 +147,7 @@ class CongestionStudy {
     return pooled(times);
   }
 
-  // All calls of all victims.
+  // Combines the calls of all victims.
   CallTimes pooled(const Reservoir& times) const {
     const double mine[] = {times.mean() * static_cast<double>(times.count()), static_cast<double>(times.count())};
     double sums[2] = {};
@@ -191,7 +191,8 @@ class CongestionStudy {
   std::vector<std::size_t> used_;  // of the loads
   MPI_Comm role_ = MPI_COMM_NULL;
   std::int64_t phases_ = 0;
-  std::vector<std::vector<double>> impacts_;  // by victim, congestor, and mean or P99: a value of each repetition
+  std::vector<std::vector<double>>
+      impacts_;  // by victim, congestor, and statistic (mean or P99): one value per repetition
 };
 
 std::vector<Quantity> congestion_reports() {

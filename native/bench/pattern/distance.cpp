@@ -30,7 +30,7 @@ class DistanceStudy {
   void operator()() {
     for (const int distance : distances_)
       for (const std::int64_t bytes : {short_bytes, long_bytes_}) round_trips_.verify(peer(distance), bytes);
-    // In turn, so that a drift of the machine does not look like a distance.
+    // Distances alternate, so that drift of the machine does not look like an effect of distance.
     std::vector<std::vector<double>> latency_s(distances_.size()), bandwidth(distances_.size());
     for (int round = 0; round < (t_.deterministic() ? 1 : rounds); ++round) {
       for (std::size_t i = 0; i < distances_.size(); ++i) {
@@ -48,7 +48,7 @@ class DistanceStudy {
   }
 
  private:
-  static constexpr int rounds = 7;  // the fewest with an interval of the median
+  static constexpr int rounds = 7;  // smallest number that gives an interval of the median
 
   int peer(int distance) const { return t_.rank() == 0 ? distance : t_.rank() == distance ? 0 : MPI_PROC_NULL; }
 

@@ -1,4 +1,4 @@
-// Natural and random rings, as HPC Challenge has them: every rank exchanges with both neighbours at once.
+// Natural and random rings of HPC Challenge: every rank exchanges messages with both neighbours at once.
 #include <cmath>
 
 #include "bench/pattern/exchange.hpp"
@@ -59,7 +59,7 @@ class RingStudy {
       for (int repetition = 0; repetition < repetitions; ++repetition)
         least = std::min(least, t_.seconds_of(calls, once) / static_cast<double>(calls));
     }
-    // In a ring of two both neighbours are one rank, and each sends one message only.
+    // In a ring of two both neighbours are the same rank, and each sends one message only.
     return least / static_cast<double>(pattern.mine.size());
   }
 

@@ -1,6 +1,6 @@
-// Sick links: which ranks and links are slow, found in few rounds in which all ranks play ping-pong in disjoint pairs.
-// With one rank on each node, slow ranks are slow nodes. Links that stand out are measured again, in the end directly
-// and beside healthy partners of both ranks.
+// Detection of slow ranks and links in few rounds, in which all ranks play ping-pong in disjoint pairs. With one rank
+// per node, slow ranks are slow nodes. Suspicious links are measured again, finally alone and together with healthy
+// partners of both ranks.
 #include <functional>
 #include <set>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* measures[] = {"latency", "bandwidth"};
 
-// A link that is measured directly, and healthy partners of its ranks.
+// A link to be measured alone, and healthy partners of its ranks.
 struct Suspect {
   int measure, low, high, low_control, high_control;
 };
@@ -68,14 +68,14 @@ class SickLinksStudy {
     MPI_Allgather(&mine, 1, MPI_UINT64_T, nodes_.data(), 1, MPI_UINT64_T, t_.comm());
   }
 
-  // All ranks in pairs at once. Groups may need unlike numbers of rounds: each waits for its own ranks only.
+  // All ranks in pairs at once. Groups may need different numbers of rounds, so each synchronises its own ranks only.
   double half_s(int partner, int measure) {
     const double seconds = round_trips_.half_s(partner, bytes_[measure], budget_s_);
     group_.meet(partner == MPI_PROC_NULL);
     return seconds;
   }
 
-  // Everybody's times by round, on rank 0.
+  // Times of all ranks by round, on rank 0.
   template <class Partner>
   std::vector<PairTime> gathered(const std::vector<double>& mine, Partner partner) const {
     const int rounds = static_cast<int>(mine.size());
@@ -106,7 +106,7 @@ class SickLinksStudy {
     return items;
   }
 
-  // The links that stand out whenever they are measured, most of all first.
+  // Links that stand out whenever measured, slowest first.
   std::vector<Link> screened(int measure) {
     std::vector<Link> suspects = shared(t_.rank() == 0 ? diagnoses_[measure].suspects() : std::vector<Link>());
     for (int screen = 0; screen < rules_.screens; ++screen) {
@@ -119,7 +119,7 @@ class SickLinksStudy {
     return suspects;
   }
 
-  // Without anything to compare it with, a link is not called slow.
+  // A link is not called slow without healthy links to compare it with.
   void compare_with_healthy(int measure, const std::vector<Link>& links, std::vector<Suspect>& suspects) const {
     if (t_.rank() != 0) return;
     const Diagnosis& diagnosis = diagnoses_[measure];
@@ -133,7 +133,7 @@ class SickLinksStudy {
     }
   }
 
-  // The links that are slow indeed, on rank 0.
+  // Links confirmed as slow, on rank 0.
   std::vector<NamedLink> look_at(const std::vector<Suspect>& suspects) {
     const std::size_t looks = static_cast<std::size_t>(rules_.looks);
     std::vector<double> mine(3 * looks * suspects.size()), all(mine.size());
@@ -156,7 +156,7 @@ class SickLinksStudy {
     return links;
   }
 
-  // Pairs a-b and c-d at once, the others asleep; their times go to seconds[0] and [1] of one rank of each.
+  // Times pairs a-b and c-d at once, while the others sleep; their times are stored in seconds[0] and [1].
   void play(int a, int b, int c, int d, int measure, double* seconds) {
     const int me = t_.rank();
     const int partner = me == a ? b : me == b ? a : me == c ? d : me == d ? c : MPI_PROC_NULL;
