@@ -111,6 +111,15 @@ def test_a_line_without_checksum_is_no_older_one(finished: RunDirectory) -> None
         load(finished.path)
 
 
+@pytest.mark.parametrize("depth", [40, 900, 1100, 3000, 100_000])
+def test_endless_nesting_is_refused(finished: RunDirectory, depth: int) -> None:
+    records = finished.path / "records.jsonl"
+    made_older(finished)
+    records.write_text(records.read_text().replace('"axes":{}', f'"axes":{"[" * depth + "]" * depth}', 1))
+    with pytest.raises(InputError, match=r"records.jsonl line 1: "):
+        load(finished.path)
+
+
 def test_an_older_run_is_resumed(run: RunDirectory) -> None:
     run.set_launch(launch(0, 0))
     run.append(record(run.id))

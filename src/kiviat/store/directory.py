@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from kiviat import __version__
 from kiviat.record import RUN_SCHEMA, InputError, Record
 from kiviat.record.plain import plain_name
 from kiviat.record.run import Run
+from kiviat.record.valid import parse_json
 from kiviat.store.check import refuse_damaged
 from kiviat.store.checksum import seal
 from kiviat.store.files import RECORDS_FILE, read_run_json, replace_run
@@ -250,7 +250,7 @@ def _done(records: Path, run: Run) -> frozenset[tuple[int, str]]:
         with records.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    record = json.loads(line)
+                    record = parse_json(line)
                     done.add((repetition[record["launch"]], record["case"]))
                 except (ValueError, KeyError, TypeError) as error:
                     raise InputError(
