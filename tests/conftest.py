@@ -45,6 +45,7 @@ COMPILING = ("test_headers.py", "test_plain_cmake.py")  # to these an MPI is one
 WAITING = (
     *("cli/", "launch/", "schedulers/", "setup/", "slurm/", "faults/"),
     *("trace/test_refused.py", "trace/test_mutants.py", "profiler/test_endings.py"),
+    *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb")),
 )
 
 

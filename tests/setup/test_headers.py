@@ -20,6 +20,7 @@ def test_there_are_headers() -> None:
     assert HEADERS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
 def test_header_compiles_alone(header: Path, openmpi: Toolchain) -> None:
     # Twice, so that a missing include guard is noticed too.
