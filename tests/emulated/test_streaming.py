@@ -1,4 +1,4 @@
-"""What MPI gets of a link when it streams, beside plain TCP over the same link right before and after."""
+"""The rate at which MPI streams over a link, beside that of plain TCP, in turns."""
 
 from __future__ import annotations
 
@@ -13,36 +13,35 @@ from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.raw_tcp import stream_rates
 from kiviat.launch.emulated.spec import Spec
 
-# Once in a while something is late: the machine has two cores for all that streams here.
-TRIES = 12
+# Other programs and other guests of the host only ever slow a stream: the best of so many counts, of both.
+TURNS = 4
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     "rate",
     [
-        pytest.param(10**8, id="100Mbit", marks=pytest.mark.full),
-        pytest.param(10**9, id="1Gbit"),
+        pytest.param(10**8, id="100Mbit"),
+        pytest.param(10**9, id="1Gbit", marks=pytest.mark.full),
         pytest.param(None, id="highest", marks=pytest.mark.full),
     ],
 )
 def test_mpi_streams_as_fast_as_plain_tcp(rate: int | None, mpi: str, tmp_path: Path) -> None:
     """The highest rate is half of what plain TCP gets over a link without a limit, or less, measured here."""
     rate = rate or min(highest_rate(unshaped_rates()), 10**10)
-    off: list[float] = []
-    while len(off) < TRIES and (not off or abs(off[-1]) > 0.03):
-        off.append(beside_tcp(rate, mpi, tmp_path / str(len(off))))
-    assert abs(off[-1]) <= 0.03, off
-
-
-def beside_tcp(rate: int, mpi: str, folder: Path) -> float:
-    """Relative difference of uniband's rate, 1 MiB and eight messages under way, one way."""
     with Cluster.up(Spec(2, 1, rate)) as cluster:
-        before = sum(stream_rates(cluster, (("n1", "n2"),)))
-        where = ["--on", f"emulated:{cluster.name}", "--mpi", mpi, "-n", "2x1", "--launches", "1"]
-        what = ["uniband", "-m", "1M", "--set", "window=8", "--budget", "1"]
-        assert main(["run", *what, *where, "--output", str(folder)]) == 0
-        after = sum(stream_rates(cluster, (("n1", "n2"),)))
+        plain, streamed = [], []
+        for turn in range(TURNS):
+            plain += stream_rates(cluster, (("n1", "n2"),))
+            streamed.append(mpi_rate(cluster, mpi, tmp_path / str(turn)))
+    assert max(streamed) / max(plain) == pytest.approx(1, abs=0.03), (streamed, plain)
+
+
+def mpi_rate(cluster: Cluster, mpi: str, folder: Path) -> float:
+    """The rate of uniband in bit/s: 1 MiB, eight messages under way, one way."""
+    where = ["--on", f"emulated:{cluster.name}", "--mpi", mpi, "-n", "2x1", "--launches", "1"]
+    what = ["uniband", "-m", "1M", "--set", "window=8", "--budget", "1"]
+    assert main(["run", *what, *where, "--output", str(folder)]) == 0
     (file,) = folder.glob("*/records.jsonl")
     (bandwidth,) = (one for one in json.loads(file.read_text())["metrics"] if one["name"] == "bandwidth")
-    return float(8 * bandwidth["p50"] / ((before + after) / 2) - 1)
+    return 8 * float(bandwidth["p50"])
