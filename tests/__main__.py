@@ -26,9 +26,13 @@ from kiviat.launch.process import children
 from tests import builds
 
 STAMP = builds.CHECKOUT / ".venv" / "setup-test"  # tools/setup writes it
-# A worker gets whole files, so that what a file's tests share is made once.
-SIDE_BY_SIDE = ["-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile"]
-PARTS = {"untimed": SIDE_BY_SIDE, "waiting": SIDE_BY_SIDE, "timed": []}
+CORES = len(os.sched_getaffinity(0))
+# A worker gets whole files, so that what a file's tests share is made once. Those that wait leave half of a core idle.
+PARTS = {
+    "untimed": ["-n", str(CORES), "--dist", "loadfile"],
+    "waiting": ["-n", str(CORES + CORES // 2), "--dist", "loadfile"],
+    "timed": [],
+}
 
 
 def main(words: list[str]) -> int:

@@ -213,6 +213,7 @@ def test_data_cannot_end_its_script() -> None:
     assert json.loads(text) == {"</script><!--": "\u2028&<script>"}
 
 
+@pytest.mark.full
 def test_a_hundred_thousand_records_stay_small() -> None:
     page = render([make_run(launches=10)], many_rows(100_000))
     assert len(page.encode()) <= 8_000_000

@@ -70,7 +70,7 @@ def test_every_benchmark_runs_once(small: Simulation, ranks: int) -> None:
                 ], name
 
 
-@pytest.mark.parametrize("ranks", [2, 5, 8])
+@pytest.mark.parametrize("ranks", [2, 5, pytest.param(8, marks=pytest.mark.full)])
 def test_payload_arrives_where_it_is_looked_at(small: Simulation, ranks: int) -> None:
     benchmarks = [one for one in known(small) if not one["threads"] and one["name"] != "noise"]
     verifying = small.with_options(smpi__shared_malloc="off")
