@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from kiviat.record import (
     OLDER_RECORD_SCHEMAS,
@@ -24,6 +22,9 @@ from kiviat.record import (
 )
 from kiviat.record.valid import first_wrong, parse_json
 from kiviat.store.checksum import is_intact
+
+if TYPE_CHECKING:
+    import duckdb
 
 _KINDS: Mapping[str, tuple[str, ...]] = {
     "VARCHAR": ("string",),

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from kiviat.cli.options.request import RunRequest
-from kiviat.cli.text.run_page import report_on
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.plan import Arrangement
 from kiviat.record import InputError
@@ -51,6 +50,8 @@ def run_arranged(
         raise InputError(f"plan {plan} has no arrangement for this machine: {left_out[0]}")
     if paths:
         report = Path(request.report or paths[0].parent / f"{plan}.html")
+        from kiviat.cli.text.run_page import report_on  # it takes longer to import than a dry run
+
         report_on(paths, report)
         if not quiet:
             _tell(paths, report)

@@ -19,8 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import jinja2
-
 from kiviat.launch.process import children
 from kiviat.record import InputError
 from kiviat.record.files import read_text
@@ -179,6 +177,8 @@ def render(scheduler: Scheduler, request: Request, template: Path | None = None)
     Raise InputError for a folder, an option or a word of the command that would inject something into the
     script, such as one with a newline.
     """
+    import jinja2
+
     _refuse_folder(request.folder)
     if not request.command.isprintable():
         raise InputError(f"a job script cannot hold {request.command!r}; leave the control characters out")
