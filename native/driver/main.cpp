@@ -141,7 +141,7 @@ Options parse(int argc, char** argv) {
       const auto equals = word.find('=');
       if (equals == 0 || equals == std::string::npos) throw UsageError("--set '" + word + "': give AXIS=VALUE");
       options.words[word.substr(0, equals)] = word.substr(equals + 1);
-    } else if (argument.starts_with("-")) {
+    } else if (argument.starts_with('-')) {
       throw UsageError("option '" + argument + "' is unknown; see --help");
     } else {
       options.names.push_back(argument);

@@ -100,7 +100,11 @@ class Trial {
   };
   // Times batches of calls of `operation`, long enough that reading the clock costs less than 1 %.
   template <class Op>
-  void batched(Op operation, Batch how = {}) {
+  void batched(Op operation) {
+    batched(std::move(operation), Batch{});
+  }
+  template <class Op>
+  void batched(Op operation, Batch how) {
     batched_loops(
         [&](std::int64_t first, std::int64_t calls) {
           for (std::int64_t i = first; i < first + calls; ++i) operation(i);

@@ -32,6 +32,13 @@ namespace lennard_jones {
 using Lane4 = double __attribute__((vector_size(32), may_alias));
 using Mask4 = long long __attribute__((vector_size(32)));
 
+// Elements of two vectors, numbered 0 to 7.
+#if __has_builtin(__builtin_shufflevector)
+#define KIVIAT_PICK(one, other, ...) __builtin_shufflevector(one, other, __VA_ARGS__)
+#else  // GCC before 12
+#define KIVIAT_PICK(one, other, ...) __builtin_shuffle(one, other, Mask4{__VA_ARGS__})
+#endif
+
 // Adds to forces. Pairs beyond the cutoff are computed and discarded, because branches would cost more.
 template <bool tallied>
 [[gnu::always_inline]] inline void add_forces(const HalfList& list, const Four* positions, Four* forces, Tally& tally) {
@@ -49,10 +56,9 @@ template <bool tallied>
       const Lane4 d0 = here - x[j0], d1 = here - x[j1], d2 = here - x[j2], d3 = here - x[j3];
       const Lane4 s0 = d0 * d0, s1 = d1 * d1, s2 = d2 * d2, s3 = d3 * d3;
       // Squares of distances: sums along each of these, side by side.
-      const Lane4 t01 = __builtin_shuffle(s0, s1, Mask4{0, 4, 2, 6}) + __builtin_shuffle(s0, s1, Mask4{1, 5, 3, 7});
-      const Lane4 t23 = __builtin_shuffle(s2, s3, Mask4{0, 4, 2, 6}) + __builtin_shuffle(s2, s3, Mask4{1, 5, 3, 7});
-      const Lane4 squared =
-          __builtin_shuffle(t01, t23, Mask4{0, 1, 4, 5}) + __builtin_shuffle(t01, t23, Mask4{2, 3, 6, 7});
+      const Lane4 t01 = KIVIAT_PICK(s0, s1, 0, 4, 2, 6) + KIVIAT_PICK(s0, s1, 1, 5, 3, 7);
+      const Lane4 t23 = KIVIAT_PICK(s2, s3, 0, 4, 2, 6) + KIVIAT_PICK(s2, s3, 1, 5, 3, 7);
+      const Lane4 squared = KIVIAT_PICK(t01, t23, 0, 1, 4, 5) + KIVIAT_PICK(t01, t23, 2, 3, 6, 7);
       const Lane4 inverse = 1.0 / squared;
       const Lane4 sixth = inverse * inverse * inverse;
       const Mask4 within = (Mask4)(squared < reach);
@@ -61,10 +67,10 @@ template <bool tallied>
         energies += (Lane4)((Mask4)(sixth * (4.0 * sixth - 4.0)) & within);
         virials += strength * squared;
       }
-      const Lane4 f0 = __builtin_shuffle(strength, Mask4{0, 0, 0, 0}) * d0;
-      const Lane4 f1 = __builtin_shuffle(strength, Mask4{1, 1, 1, 1}) * d1;
-      const Lane4 f2 = __builtin_shuffle(strength, Mask4{2, 2, 2, 2}) * d2;
-      const Lane4 f3 = __builtin_shuffle(strength, Mask4{3, 3, 3, 3}) * d3;
+      const Lane4 f0 = KIVIAT_PICK(strength, strength, 0, 0, 0, 0) * d0;
+      const Lane4 f1 = KIVIAT_PICK(strength, strength, 1, 1, 1, 1) * d1;
+      const Lane4 f2 = KIVIAT_PICK(strength, strength, 2, 2, 2, 2) * d2;
+      const Lane4 f3 = KIVIAT_PICK(strength, strength, 3, 3, 3, 3) * d3;
       sum0 += f0, sum1 += f1, sum2 += f2, sum3 += f3;
       f[j0] -= f0, f[j1] -= f1, f[j2] -= f2, f[j3] -= f3;
     }

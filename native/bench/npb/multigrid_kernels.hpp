@@ -40,8 +40,8 @@ KIVIAT_EVERY_WIDTH
 void apply_to_plane(const Weights& weights, double* to, const double* base, const ThreePlanes& planes,
                     const PlaneSize& size) {
   const Weights w = weights;
-  const auto [points, rows, row] = size;
-  const auto [lower, middle, upper] = planes;
+  const std::int64_t points = size.points, rows = size.rows, row = size.row;
+  const double *const lower = planes.lower, *const middle = planes.middle, *const upper = planes.upper;
   alignas(64) double memory[4][longest_row + 16];
   double *before = memory[0] + 8, *here = memory[1] + 8, *behind = memory[2] + 8, *const beside = memory[3] + 8;
   add_rows(before, lower - row, upper - row, points);
@@ -76,8 +76,8 @@ void apply_to_plane(const Weights& weights, double* to, const double* base, cons
 KIVIAT_EVERY_WIDTH
 void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& planes, std::int64_t fine_row,
                        int offset_x, int offset_y) {
-  const auto [points, rows, row] = coarse;
-  const auto [lower, middle, upper] = planes;
+  const std::int64_t points = coarse.points, rows = coarse.rows, row = coarse.row;
+  const double *const lower = planes.lower, *const middle = planes.middle, *const upper = planes.upper;
   alignas(64) double memory[longest_row + 16];
   double* const __restrict sum = memory + 8;
   for (std::int64_t y = 0; y < rows; ++y) {
@@ -100,7 +100,7 @@ void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& p
 KIVIAT_EVERY_WIDTH
 void add_interpolated(double* to, const PlaneSize& fine, const double* lower, const double* upper,
                       std::int64_t coarse_row, int offset_x, int offset_y) {
-  const auto [points, rows, row] = fine;
+  const std::int64_t points = fine.points, rows = fine.rows, row = fine.row;
   alignas(64) double memory[longest_row + 16];
   double* const __restrict sum = memory + 8;
   const std::int64_t coarse_points = (points + 1 - offset_x) / 2;
@@ -127,7 +127,7 @@ void add_interpolated(double* to, const PlaneSize& fine, const double* lower, co
 
 KIVIAT_EVERY_WIDTH
 double squares_of_plane(const double* from, const PlaneSize& size) {
-  const auto [points, rows, row] = size;
+  const std::int64_t points = size.points, rows = size.rows, row = size.row;
   double sum = 0;
   for (std::int64_t y = 0; y < rows; ++y) {
     const double* const r = from + y * row;
