@@ -13,7 +13,7 @@ export PATH := $(PATH):$(CURDIR)/.venv/bin
 python := .venv/bin/python
 tests := $(python) -m tests
 
-.PHONY: help run test test-full lint bench clean
+.PHONY: help run test test-full lint tidy bench clean
 
 help: ## this list
 	@echo "Kiviat: evaluates the interconnect of a parallel machine"
@@ -44,6 +44,10 @@ lint: ## ruff, clang-format, mypy, the import contract, where clocks and <mpi.h>
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
 	@tools/check-sources
+
+tidy: ## clang-tidy over the native program (minutes)
+	@tools/setup test
+	@tools/tidy
 
 bench: ## our speed and accuracy beside a peer's (OSU_DIR=, IMB_DIR=, NPB_DIR=, HPCCG_DIR=, LAMMPS_DIR=)
 	@tools/setup test
