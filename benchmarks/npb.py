@@ -24,7 +24,7 @@ from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import BUILD, LaunchError, Mpi
 from benchmarks.peers import find_program
 from benchmarks.setting import Setting
-from kiviat.launch.emulated.patience import library
+from kiviat.launch.emulated.yield_library import library
 from kiviat.launch.substrates.cores import available_cores, oversubscribes
 
 ROW = "npb"

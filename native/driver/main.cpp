@@ -199,10 +199,10 @@ std::vector<std::string> read_cases(const std::string& path, const Session& sess
       text.assign(std::istreambuf_iterator<char>(file), {});
       length = static_cast<long>(text.size());
     }
-  session.assembly.tell(&length, sizeof length);
+  session.group.broadcast(&length, sizeof length);
   if (length < 0) throw UsageError("cannot read the cases file '" + path + "'");
   text.resize(static_cast<std::size_t>(length));
-  session.assembly.tell(text.data(), text.size());
+  session.group.broadcast(text.data(), text.size());
 
   std::vector<std::string> lines;
   int number = 0;
@@ -239,7 +239,7 @@ int run(const Options& options) {
     }
   }
   int proceed = trouble.empty();
-  session.assembly.tell(&proceed, sizeof proceed);
+  session.group.broadcast(&proceed, sizeof proceed);
   if (!proceed) throw UsageError(trouble);
 
   int failed = 0;
@@ -258,7 +258,7 @@ int run(const Options& options) {
         record(json::Object().field("event", "progress").field("case", spec.id).field("share", share).text());
       };
     }
-    session.assembly.tell(&proceed, sizeof proceed);
+    session.group.broadcast(&proceed, sizeof proceed);
     if (!proceed) return 1;
     const Outcome outcome = run_case(spec, session);
     if (root) {
@@ -273,7 +273,7 @@ int run(const Options& options) {
     if (format) format->end();
     failed = !proceed || (failed && !driven);
   }
-  session.assembly.tell(&failed, sizeof failed);
+  session.group.broadcast(&failed, sizeof failed);
   return failed;
 }
 

@@ -71,11 +71,11 @@ Outcome run_case(const Case& spec, Session& session) {
       throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, but the launch has " +
                  std::to_string(session.size));
     member = members.contain(session.rank);
-    if (Assembly::silent() && members.ranks == session.size) {
+    if (RankGroup::silent() && members.ranks == session.size) {
       members_comm = session.world;
     } else {
       members_comm = members.of(session.world);
-      session.assembly.meet();  // waits until other ranks' messages of the split have arrived
+      session.group.barrier();  // waits until other ranks' messages of the split have arrived
     }
     if (member) {
       Trial trial(spec, benchmark, session, members_comm);
@@ -88,7 +88,7 @@ Outcome run_case(const Case& spec, Session& session) {
     end_as("failed", why);
   }
   if (members_comm != session.world && members_comm != MPI_COMM_NULL) MPI_Comm_free(&members_comm);
-  session.assembly.meet(!member);
+  session.group.barrier(!member);
   return outcome;
 }
 

@@ -17,11 +17,11 @@ struct Who {
 };
 
 // Gathers the texts of all ranks on rank 0. Collective.
-std::vector<std::string> gathered(const Assembly& assembly, int rank, int ranks, const std::string& mine) {
-  const auto longest = static_cast<std::size_t>(assembly.most(static_cast<double>(mine.size()))) + 1;
+std::vector<std::string> gathered(const RankGroup& group, int rank, int ranks, const std::string& mine) {
+  const auto longest = static_cast<std::size_t>(group.maximum(static_cast<double>(mine.size()))) + 1;
   std::vector<char> padded(longest, 0), all(rank == 0 ? longest * static_cast<std::size_t>(ranks) : 0);
   std::memcpy(padded.data(), mine.data(), mine.size());
-  assembly.gather(padded.data(), longest, all.data());
+  group.gather(padded.data(), longest, all.data());
   std::vector<std::string> texts;
   for (int other = 0; rank == 0 && other < ranks; ++other)
     texts.emplace_back(all.data() + longest * static_cast<std::size_t>(other));
@@ -30,15 +30,15 @@ std::vector<std::string> gathered(const Assembly& assembly, int rank, int ranks,
 
 }  // namespace
 
-KernelLog::KernelLog(const Assembly& assembly, Instruments& instruments, std::optional<energy::Watts> declared)
-    : assembly_(assembly), instruments_(instruments), declared_(declared), messages_(assembly), interfaces_(assembly) {
-  MPI_Comm_rank(assembly.comm(), &rank_);
-  MPI_Comm_size(assembly.comm(), &ranks_);
+KernelLog::KernelLog(const RankGroup& group, Instruments& instruments, std::optional<energy::Watts> declared)
+    : group_(group), instruments_(instruments), declared_(declared), messages_(group), interfaces_(group) {
+  MPI_Comm_rank(group.comm(), &rank_);
+  MPI_Comm_size(group.comm(), &ranks_);
   const host::Place place = host::place();
   Who mine{clock::domain(), declared_ && declared_->per_socket ? energy::sockets(energy::usual_places()) : 1, {}, {}};
   std::memcpy(mine.node, place.node, sizeof mine.node), std::memcpy(mine.host, place.host, sizeof mine.host);
   std::vector<Who> all(rank_ == 0 ? static_cast<std::size_t>(ranks_) : 0);
-  assembly_.gather(&mine, sizeof mine, all.data());
+  group_.gather(&mine, sizeof mine, all.data());
 
   std::vector<char> leads(static_cast<std::size_t>(ranks_), 0);
   for (int rank = 0; rank < static_cast<int>(all.size()); ++rank) {
@@ -54,12 +54,12 @@ KernelLog::KernelLog(const Assembly& assembly, Instruments& instruments, std::op
       name = std::string(who.host) + ' ' + std::to_string(number);
     leaders_.push_back(rank), nodes_.push_back(name), sockets_.push_back(who.sockets);
   }
-  assembly_.tell(leads.data(), leads.size());
+  group_.broadcast(leads.data(), leads.size());
   leads_ = leads[static_cast<std::size_t>(rank_)];
   CounterSource& counters = instruments_.counter_source();
   if (leads_) counters.lead();
   counts_ = counters.any();
-  meets_ = !declared_ && assembly_.most(leads_ && !instruments_.reader().sources().empty()) > 0;
+  meets_ = !declared_ && group_.maximum(leads_ && !instruments_.reader().sources().empty()) > 0;
 }
 
 void KernelLog::before(std::string_view kernel) {
@@ -69,7 +69,7 @@ void KernelLog::before(std::string_view kernel) {
     kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back(), carried_.emplace_back();
   if (counts_) instruments_.counter_source().prepare();
   // Waits for unfinished work of other ranks, which must not count for this kernel.
-  if (meets_ || interfaces_.reads()) assembly_.meet();
+  if (meets_ || interfaces_.reads()) group_.barrier();
   interfaces_.before(at_);
   if (meets_ && leads_) instruments_.reader().start();
 }
@@ -147,15 +147,15 @@ void KernelLog::tell_energy(Result& result) {
   } else if (!meets_) {
     // No rank reads energy: report the reasons only.
     const std::vector<std::string> said =
-        gathered(assembly_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), {}, {}).words : "");
+        gathered(group_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), {}, {}).words : "");
     for (const int leader : leaders_) {
       energy::Account& account = accounts.emplace_back();
       account.words = said[static_cast<std::size_t>(leader)];
       account.joules.assign(kernels_.size(), energy::Account::unknown), account.watts = account.joules;
     }
   } else {
-    const std::vector<std::string> said = gathered(
-        assembly_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), kernels_, spent_).text() : "");
+    const std::vector<std::string> said =
+        gathered(group_, rank_, ranks_, leads_ ? energy::account(instruments_.reader(), kernels_, spent_).text() : "");
     for (const int leader : leaders_)
       accounts.push_back(energy::Account::from(said[static_cast<std::size_t>(leader)], kernels_.size()));
   }
@@ -164,7 +164,7 @@ void KernelLog::tell_energy(Result& result) {
 
 void KernelLog::tell_counters(Result& result) {
   const std::string words = instruments_.counter_source().words();
-  if (assembly_.most(counts_) <= 0) {
+  if (group_.maximum(counts_) <= 0) {
     if (rank_ == 0) result.note("counters", words);
     return;
   }
@@ -172,7 +172,7 @@ void KernelLog::tell_counters(Result& result) {
   counters::Gathered all{
       std::vector<counters::Counted>(rank_ == 0 ? counted_.size() * static_cast<std::size_t>(ranks_) : 0), leaders_,
       nodes_};
-  assembly_.gather(counted_.data(), bytes, all.counted.data());
+  group_.gather(counted_.data(), bytes, all.counted.data());
   if (rank_ == 0) counters::tell(result, kernels_, all, words);
 }
 

@@ -19,7 +19,7 @@ namespace kiviat {
 class KernelLog {
  public:
   // Collective. The lowest rank of each machine reads its energy, unless power is `declared`.
-  KernelLog(const Assembly& assembly, Instruments& instruments, std::optional<energy::Watts> declared);
+  KernelLog(const RankGroup& group, Instruments& instruments, std::optional<energy::Watts> declared);
 
   // To be called around each repetition, in this order, on all ranks: before(), count(), stop_counting(), after().
   // before() is collective. `slowest_s`: time of the slowest rank in seconds; `idle`: this rank did not compute.
@@ -41,7 +41,7 @@ class KernelLog {
   void tell_counters(Result& result);
   void tell_messages(Result& result) const;
 
-  const Assembly& assembly_;
+  const RankGroup& group_;
   Instruments& instruments_;
   std::optional<energy::Watts> declared_;
   int rank_ = 0, ranks_ = 1;

@@ -13,7 +13,7 @@ Session::Session(MPI_Comm comm)
     : world(comm),
       clock_cost_s(clock::cost()),
       global_clock(comm),
-      assembly(comm),
+      group(comm),
       processors_per_rank(host::processors_per_rank(comm)),
       oversubscribed(processors_per_rank < 1),
       cache_bytes(host::last_level_cache_bytes()),
@@ -21,13 +21,13 @@ Session::Session(MPI_Comm comm)
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
   clock_cost_s =
-      assembly.most(clock_cost_s);  // all ranks must use the same value, because it determines the length of batches
+      group.maximum(clock_cost_s);  // all ranks must use the same value, because it determines the length of batches
 }
 
 std::string Session::describe() const {
   host::Place mine = host::place();
   std::vector<host::Place> places(rank == 0 ? size : 0);
-  assembly.gather(&mine, sizeof mine, places.data());
+  group.gather(&mine, sizeof mine, places.data());
 
   int length;
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};

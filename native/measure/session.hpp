@@ -20,7 +20,7 @@ struct Session {
   int rank = 0, size = 1;
   double clock_cost_s;  // cost of reading the clock, of the slowest rank
   GlobalClock global_clock;
-  Assembly assembly;
+  RankGroup group;
   double processors_per_rank;      // on the node with the fewest
   bool oversubscribed;             // more ranks than processors on some node
   std::size_t cache_bytes;         // last-level cache, for off-cache buffers

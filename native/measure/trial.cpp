@@ -23,7 +23,7 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
       session_(session),
       all_(members),
       comm_(members),
-      assembly_(members == session.world ? session.assembly : Assembly(members)),
+      members_(members == session.world ? session.group : RankGroup(members)),
       started_s_(clock::now()) {
   MPI_Comm_rank(all_, &all_rank_);
   MPI_Comm_size(all_, &all_ranks_);
@@ -80,7 +80,7 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
     root_ = static_cast<int>(root), shift_ = static_cast<int>(shift % group_ranks);
   }
 
-  if (group || !Assembly::silent()) MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
+  if (group || !RankGroup::silent()) MPI_Comm_split(all_, all_rank_ / group_ranks, all_rank_, &comm_);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
   // Groups use different payloads, so that messages from another group are detected.

@@ -160,11 +160,11 @@ class Trial {
   // Returns the number of calls, 1 to `most`, that take about `seconds`, determined by timing; equal on all ranks.
   // Collective.
   std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);
-  double worst(double value) const { return assembly_.most(value); }  // maximum over all members
-  const Assembly& assembly() const { return assembly_; }
-  void together() { assembly_.meet(); }  // barrier over all members
+  double worst(double value) const { return members_.maximum(value); }  // maximum over all members
+  const RankGroup& members() const { return members_; }
+  void together() { members_.barrier(); }  // barrier over all members
   void together(bool idle) {
-    assembly_.meet(idle);
+    members_.barrier(idle);
   }  // likewise; idle ranks sleep and leave processor and memory to the others
   std::uint64_t seed() const { return seed_; }  // of the case; differs between groups
   const Session& session() const { return session_; }
@@ -191,7 +191,7 @@ class Trial {
   const Benchmark& benchmark_;
   Session& session_;
   MPI_Comm all_, comm_;
-  Assembly assembly_;  // of all members
+  RankGroup members_;  // of all members
   int all_rank_ = 0, all_ranks_ = 1, rank_ = 0, ranks_ = 1;
   std::int64_t bytes_ = 0;
   int root_ = 0, shift_ = 0;

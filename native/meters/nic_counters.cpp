@@ -21,15 +21,15 @@ double counted(const std::string& path) {
 
 }  // namespace
 
-InterfaceLog::InterfaceLog(const Assembly& assembly) : assembly_(assembly) {
+InterfaceLog::InterfaceLog(const RankGroup& group) : group_(group) {
   const char* name = std::getenv(variable);
-  if (assembly_.most(name && *name ? 1 : 0) <= 0) return;
+  if (group_.maximum(name && *name ? 1 : 0) <= 0) return;
   path_ = std::string("/sys/class/net/") + (name ? name : "") + "/statistics/tx_bytes";
-  MPI_Comm_rank(assembly_.comm(), &rank_);
-  MPI_Comm_size(assembly_.comm(), &ranks_);
+  MPI_Comm_rank(group_.comm(), &rank_);
+  MPI_Comm_size(group_.comm(), &ranks_);
   const host::Place place = host::place();
   std::vector<host::Place> all(rank_ == 0 ? static_cast<std::size_t>(ranks_) : 0);
-  assembly_.gather(&place, sizeof place, all.data());
+  group_.gather(&place, sizeof place, all.data());
   std::vector<char> read(static_cast<std::size_t>(ranks_), 0);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const auto same = [&](int other) {
@@ -46,7 +46,7 @@ InterfaceLog::InterfaceLog(const Assembly& assembly) : assembly_(assembly) {
   // A single node sends nothing.
   if (readers_.size() > 1)
     for (const int reader : readers_) read[static_cast<std::size_t>(reader)] = 1;
-  assembly_.tell(read.data(), read.size());
+  group_.broadcast(read.data(), read.size());
   mine_ = read[static_cast<std::size_t>(rank_)];
   reads_ = std::ranges::find(read, 1) != read.end();
 }
@@ -66,7 +66,7 @@ void InterfaceLog::finish(Result& result, const std::vector<std::string>& kernel
                           const std::vector<double>& repetitions) const {
   if (!reads_ || sent_.empty()) return;
   std::vector<double> all(rank_ == 0 ? sent_.size() * static_cast<std::size_t>(ranks_) : 0);
-  assembly_.gather(sent_.data(), sent_.size() * sizeof(double), all.data());
+  group_.gather(sent_.data(), sent_.size() * sizeof(double), all.data());
   if (rank_ != 0) return;
   Table table("interface_bytes", "B", "lower", {{"kernel", kernels}, {"node", nodes_}});
   for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel)

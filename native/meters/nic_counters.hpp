@@ -15,7 +15,7 @@ namespace kiviat {
 // variable; on other machines the user must set it. The lowest rank of each node reads the counter.
 class InterfaceLog {
  public:
-  explicit InterfaceLog(const Assembly& assembly);  // collective
+  explicit InterfaceLog(const RankGroup& group);  // collective
 
   bool reads() const { return reads_; }  // whether any rank reads a counter; equal on all ranks
   // To be called before and after each repetition of a kernel, on all ranks, with barriers in between. Kernels are
@@ -27,7 +27,7 @@ class InterfaceLog {
   void finish(Result& result, const std::vector<std::string>& kernels, const std::vector<double>& repetitions) const;
 
  private:
-  const Assembly& assembly_;
+  const RankGroup& group_;
   int rank_ = 0, ranks_ = 1;
   std::string path_;                   // of the counter
   bool reads_ = false, mine_ = false;  // some rank reads; this rank reads

@@ -30,7 +30,7 @@ class MessageCounter {
  public:
   static constexpr int most_ranks = 64;  // larger tables would be unreadable
 
-  explicit MessageCounter(const Assembly& assembly);  // collective
+  explicit MessageCounter(const RankGroup& group);  // collective
 
   // On rank 0: counts of all messages sent so far, including those of collective operations; empty on other ranks.
   MessageCount now() const;

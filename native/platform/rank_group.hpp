@@ -10,30 +10,30 @@
 
 namespace kiviat {
 
-class Assembly {
+class RankGroup {
  public:
   // Collective over `comm`, which is not copied.
-  explicit Assembly(MPI_Comm comm);
+  explicit RankGroup(MPI_Comm comm);
 
   // Returns whether the group works without messages (in simulations), so that measured code needs no separate
   // communicator.
   static bool silent();
   // Barriers over all ranks of the group. In the second form `idle` ranks sleep while they wait, leaving processor and
   // memory to the others; all ranks must use the same form.
-  void meet() const;
-  void meet(bool idle) const;
+  void barrier() const;
+  void barrier(bool idle) const;
   MPI_Comm comm() const { return comm_; }
   // Maximum of `value` over all ranks, known on all of them.
-  double most(double value) const;
+  double maximum(double value) const;
   // Broadcasts from rank 0.
-  void tell(void* data, std::size_t bytes) const;
+  void broadcast(void* data, std::size_t bytes) const;
   // Gathers the data of each rank, in order, into `all` of rank 0.
   void gather(const void* mine, std::size_t bytes, void* all) const;
 
  private:
   MPI_Comm comm_;
-  // Used by simulations, where all ranks live in one process: their shared state, and the number of calls of most() by
-  // this rank, counted across copies of this object.
+  // Used by simulations, where all ranks live in one process: their shared state, and the number of calls of maximum()
+  // by this rank, counted across copies of this object.
   struct Common;
   Common* common_ = nullptr;
   int rank_ = 0;  // set in simulations only

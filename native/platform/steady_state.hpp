@@ -11,11 +11,11 @@ namespace kiviat {
 
 // Real machines run every pass. Simulations without payload run the first passes only, and extrapolate time and message
 // counts from the last of them, which saves minutes for programs with hundreds of steps. Use: loop over made() passes,
-// call watch() before pass p if settled(p), and leave_out() after the loop.
-class Alike {
+// call watch() before pass p if settled(p), and account_for_skipped() after the loop.
+class SteadyState {
  public:
   // The first `filling` passes fill the pipelines; the next `watched` passes represent all others.
-  Alike(MPI_Comm comm, std::int64_t passes, std::int64_t filling = 16, std::int64_t watched = 16);
+  SteadyState(MPI_Comm comm, std::int64_t passes, std::int64_t filling = 16, std::int64_t watched = 16);
 
   std::int64_t made() const { return made_; }  // number of passes to execute
   // Returns whether `pass` is the first of the watched ones.
@@ -23,7 +23,7 @@ class Alike {
   void watch();
   // Advances time and message counts by the skipped passes. Returns the factor by which the caller extrapolates its own
   // sums since watch(), 0 if no pass was skipped. Collective.
-  double leave_out();
+  double account_for_skipped();
   std::string words() const;  // "32 of 400 simulated, …"; empty if no pass was skipped
 
  private:

@@ -11,16 +11,16 @@
 
 namespace kiviat {
 
-class Pieces {
+class WorkShare {
  public:
   using Progress = std::function<void(double share)>;
-  // Prepares room for `values` results of each of `count` pieces. Collective over `assembly`. Calls `progressed` on
+  // Prepares room for `values` results of each of `count` pieces. Collective over `group`. Calls `progressed` on
   // rank 0 whenever another process has finished a piece. Throws std::runtime_error if memory or a process is
   // unavailable.
-  Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress& progressed);
-  ~Pieces();
-  Pieces(const Pieces&) = delete;
-  Pieces& operator=(const Pieces&) = delete;
+  WorkShare(const RankGroup& group, std::size_t count, std::size_t values, const Progress& progressed);
+  ~WorkShare();
+  WorkShare(const WorkShare&) = delete;
+  WorkShare& operator=(const WorkShare&) = delete;
 
   // Returns whether this process measures the piece and must fill in its values, on all ranks.
   bool mine(std::size_t piece) const;
@@ -33,7 +33,7 @@ class Pieces {
 
  private:
   struct Shares;
-  const Assembly& assembly_;
+  const RankGroup& group_;
   std::size_t count_, values_;
   double* results_ = nullptr;
   std::vector<double> own_;

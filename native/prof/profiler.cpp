@@ -78,7 +78,7 @@ Slot& Profiler::new_slot(Call call) {
   std::abort();  // unreachable: the last slot accepts every call
 }
 
-void Profiler::take(State* room, const Where& mine, const std::string& program) {
+void Profiler::take(State* room, const Location& mine, const std::string& program) {
   state = room;
   Header& header = state->header;
   header.magic = magic;

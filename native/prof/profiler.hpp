@@ -10,9 +10,9 @@
 
 #include "platform/tsc.hpp"
 #include "prof/call.hpp"
+#include "prof/location.hpp"
 #include "prof/members.hpp"
 #include "prof/state.hpp"
-#include "prof/where.hpp"
 
 namespace kiviat::prof {
 
@@ -111,7 +111,7 @@ struct Profiler {
   void refresh(std::uint64_t now_ticks);
   void note_time(std::uint64_t now_ticks);
   // Uses the zero-initialised `room` for all counters and fills in its header; start() begins counting.
-  void take(State* room, const Where& mine, const std::string& program);
+  void take(State* room, const Location& mine, const std::string& program);
   void start();
 };
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench/app/checksummed_exchange.hpp"
 #include "bench/app/face_search.hpp"
 #include "bench/app/gear_mesh.hpp"
 #include "bench/app/gear_replay.hpp"
 #include "bench/app/gear_train.hpp"
 #include "bench/app/hilbert.hpp"
-#include "bench/app/sealed_post.hpp"
 #include "ranked_test.hpp"
 #include "support/random.hpp"
 
@@ -273,21 +273,21 @@ RANKED_TEST(contacts_of_gears_are_those_of_their_definition, 1) {
 }
 
 // The order of messages must not matter.
-RANKED_TEST(a_seal_is_of_bytes_and_of_the_way_that_they_take, 1) {
+RANKED_TEST(checksums_depend_on_bytes_and_on_ranks_and_tag, 1) {
   const std::vector<std::uint32_t> some = {1, 2, 3}, others = {1, 2, 4};
-  using Sent = std::pair<std::vector<std::uint32_t>, Seal::Way>;
-  const auto sealed = [](std::initializer_list<Sent> messages) {
-    Seal seal;
-    for (const auto& [words, way] : messages) seal.add(words.data(), words.size() * sizeof words[0], way);
-    return seal.sum();
+  using Sent = std::pair<std::vector<std::uint32_t>, Checksum::Way>;
+  const auto checksum_of = [](std::initializer_list<Sent> messages) {
+    Checksum checksum;
+    for (const auto& [words, way] : messages) checksum.add(words.data(), words.size() * sizeof words[0], way);
+    return checksum.sum();
   };
-  const std::uint64_t both = sealed({{some, {0, 1, 2}}, {others, {0, 2, 2}}});
-  EXPECT(both == sealed({{others, {0, 2, 2}}, {some, {0, 1, 2}}}));
-  EXPECT(both != sealed({{others, {0, 1, 2}}, {some, {0, 2, 2}}}));  // two messages swapped
-  EXPECT(both != sealed({{some, {1, 0, 2}}, {others, {0, 2, 2}}}));
-  EXPECT(both != sealed({{some, {0, 1, 3}}, {others, {0, 2, 2}}}));
-  EXPECT(both != sealed({{some, {0, 1, 2}}}));
-  EXPECT(sealed({{{}, {0, 1, 2}}}) != sealed({}));  // an empty message counts too
+  const std::uint64_t both = checksum_of({{some, {0, 1, 2}}, {others, {0, 2, 2}}});
+  EXPECT(both == checksum_of({{others, {0, 2, 2}}, {some, {0, 1, 2}}}));
+  EXPECT(both != checksum_of({{others, {0, 1, 2}}, {some, {0, 2, 2}}}));  // two messages swapped
+  EXPECT(both != checksum_of({{some, {1, 0, 2}}, {others, {0, 2, 2}}}));
+  EXPECT(both != checksum_of({{some, {0, 1, 3}}, {others, {0, 2, 2}}}));
+  EXPECT(both != checksum_of({{some, {0, 1, 2}}}));
+  EXPECT(checksum_of({{{}, {0, 1, 2}}}) != checksum_of({}));  // an empty message counts too
 }
 
 RANKED_TEST(each_sum_over_contacts_is_of_its_contacts, 1) {

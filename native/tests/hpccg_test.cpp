@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "bench/app/chimney.hpp"
+#include "bench/app/hpccg_domain.hpp"
 #include "bench/app/run_matrix.hpp"
 #include "ranked_test.hpp"
 #include "support/random.hpp"
@@ -32,9 +32,9 @@ Elements definition(std::int64_t nx, std::int64_t ny, std::int64_t nz) {
 }
 
 // The elements of all ranks in global numbering; `once` becomes false if an element occurs twice.
-Elements gathered(const std::vector<Chimney>& parts, bool& once) {
+Elements gathered(const std::vector<HpccgDomain>& parts, bool& once) {
   Elements elements;
-  for (const Chimney& part : parts) {
+  for (const HpccgDomain& part : parts) {
     const std::int64_t first = part.first_z * part.plane();
     std::int64_t count = 0;
     for (std::int64_t i = 0; i < part.rows(); ++i)
@@ -70,10 +70,10 @@ RANKED_TEST(ranks_together_have_the_matrix_of_the_definition_once, 1) {
   const std::int64_t sizes[][3] = {{4, 3, 7}, {1, 1, 9}, {2, 5, 8}, {3, 1, 7}};
   for (const auto& [nx, ny, nz] : sizes)
     for (const int ranks : {1, 2, 3, 4, 7}) {
-      std::vector<Chimney> weak, strong;
+      std::vector<HpccgDomain> weak, strong;
       for (int rank = 0; rank < ranks; ++rank)
-        weak.push_back(Chimney::weak(nx, ny, 2, ranks, rank)),
-            strong.push_back(Chimney::strong(nx, ny, nz, ranks, rank));
+        weak.push_back(HpccgDomain::weak(nx, ny, 2, ranks, rank)),
+            strong.push_back(HpccgDomain::strong(nx, ny, nz, ranks, rank));
       for (const auto& parts : {weak, strong}) {
         const Elements all = definition(nx, ny, parts[0].all_z);
         bool once = true;
@@ -82,13 +82,13 @@ RANKED_TEST(ranks_together_have_the_matrix_of_the_definition_once, 1) {
         EXPECT(parts[0].all_nonzeros() == static_cast<std::int64_t>(all.size()));
         EXPECT(parts[0].all_rows() == nx * ny * parts[0].all_z);
       }
-      const auto [least, most] = std::ranges::minmax(strong, {}, &Chimney::nz);
+      const auto [least, most] = std::ranges::minmax(strong, {}, &HpccgDomain::nz);
       EXPECT(most.nz - least.nz <= 1);
     }
 }
 
 RANKED_TEST(counts_are_right_beyond_32_bits, 1) {
-  const Chimney all = Chimney::weak(1000, 1000, 1000, 4096, 4095);
+  const HpccgDomain all = HpccgDomain::weak(1000, 1000, 1000, 4096, 4095);
   EXPECT(all.all_rows() == 4096ll * 1000 * 1000 * 1000);
   EXPECT(all.all_nonzeros() == 2998ll * 2998 * (3 * 4096000ll - 2));
 }
@@ -116,9 +116,9 @@ RANKED_TEST(a_matrix_in_runs_has_the_product_of_the_matrix, 1) {
 }
 
 // The domain is surrounded by empty planes, so all rows except some at the ends are stored as runs.
-RANKED_TEST(a_chimney_has_an_eighth_of_a_column_number_for_each_element, 1) {
+RANKED_TEST(a_domain_has_an_eighth_of_a_column_number_for_each_element, 1) {
   for (const std::int64_t nx : {16, 21}) {
-    const Chimney part = Chimney::weak(nx, 16, 16, 3, 1);
+    const HpccgDomain part = HpccgDomain::weak(nx, 16, 16, 3, 1);
     const RunMatrix matrix(
         part.rows(), part.columns(), [&](std::int64_t i, auto add) { part.each_element(i, add); }, allocate);
     const double of_row = static_cast<double>(matrix.bytes()) / static_cast<double>(part.rows());

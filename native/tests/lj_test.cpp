@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/app/liquid.hpp"
+#include "bench/app/md.hpp"
 #include "ranked_test.hpp"
 
 using namespace kiviat;
@@ -47,11 +47,11 @@ std::size_t nearest(const Vector& box, const std::vector<Vector>& atoms, const V
 using Pair = std::pair<std::size_t, std::size_t>;
 
 // Pairs in the lists of all ranks, by index in `all`, with multiplicity.
-std::multiset<Pair> listed(MPI_Comm comm, const Liquid& liquid, const std::vector<Vector>& all) {
-  const HalfList& list = liquid.list();
-  const Atoms& atoms = liquid.atoms();
+std::multiset<Pair> listed(MPI_Comm comm, const MolecularDynamics& md, const std::vector<Vector>& all) {
+  const HalfList& list = md.list();
+  const Atoms& atoms = md.atoms();
   std::vector<std::size_t> number(atoms.all);
-  for (std::int64_t i = 0; i < atoms.all; ++i) number[i] = nearest(liquid.domain().box, all, vector(atoms.position[i]));
+  for (std::int64_t i = 0; i < atoms.all; ++i) number[i] = nearest(md.domain().box, all, vector(atoms.position[i]));
   std::vector<std::int64_t> mine, everything;
   for (std::int64_t i = 0; i < list.atoms(); ++i)
     for (std::int64_t at = list.begin(i); at < list.begin(i + 1); ++at) {
@@ -105,16 +105,16 @@ RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
     const auto grid = ProcessGrid::of(ranks, crystal.cells, false);
     const std::size_t longest = std::ranges::max_element(crystal.cells) - crystal.cells.begin();
     EXPECT((ranks == 4 || grid->ranks[longest] == ranks));
-    npb::Phases phases(Liquid::phase_names());
-    Liquid liquid(comm, crystal, Subdomain(crystal, *grid, world.rank), phases);
+    npb::Phases phases(MolecularDynamics::phase_names());
+    MolecularDynamics md(comm, crystal, Subdomain(crystal, *grid, world.rank), phases);
     for (const int steps : {0, 60}) {
       if (steps == 0)
-        liquid.begin();
+        md.begin();
       else
-        liquid.run(steps);
-      const std::vector<Vector> all = all_positions(comm, liquid.atoms());
+        md.run(steps);
+      const std::vector<Vector> all = all_positions(comm, md.atoms());
       EXPECT(static_cast<std::int64_t>(all.size()) == crystal.atoms());
-      EXPECT((listed(comm, liquid, all) == brute_force(liquid.domain().box, all, Liquid::reach)));
+      EXPECT((listed(comm, md, all) == brute_force(md.domain().box, all, MolecularDynamics::reach)));
     }
     MPI_Comm_free(&comm);
   }
@@ -122,22 +122,22 @@ RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
 
 RANKED_TEST(forces_are_the_slope_of_the_energy, 1, 2, 4) {
   const Crystal crystal{{4, 4, 5}};
-  npb::Phases phases(Liquid::phase_names());
-  Liquid liquid(world.comm, crystal, Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank),
-                phases);
-  liquid.begin();
-  liquid.run(40);
-  const std::vector<Vector> all = all_positions(world.comm, liquid.atoms());
+  npb::Phases phases(MolecularDynamics::phase_names());
+  MolecularDynamics md(world.comm, crystal,
+                       Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank), phases);
+  md.begin();
+  md.run(40);
+  const std::vector<Vector> all = all_positions(world.comm, md.atoms());
   constexpr double step = 1e-5;
   double worst = 0, largest = 0;
-  for (std::int64_t i = 0; i < liquid.atoms().own; i += 7)
+  for (std::int64_t i = 0; i < md.atoms().own; i += 7)
     for (std::size_t side = 0; side < 3; ++side) {
-      const Vector at = vector(liquid.atoms().position[i]);
+      const Vector at = vector(md.atoms().position[i]);
       Vector before = at, behind = at;
       before[side] -= step, behind[side] += step;
-      const std::size_t number = nearest(liquid.domain().box, all, at);
-      const auto energy = [&](const Vector& point) { return energy_of(liquid.domain().box, all, number, point); };
-      const double force = liquid.atoms().force[i][side],
+      const std::size_t number = nearest(md.domain().box, all, at);
+      const auto energy = [&](const Vector& point) { return energy_of(md.domain().box, all, number, point); };
+      const double force = md.atoms().force[i][side],
                    jump = 0.02;  // energy of a pair at the cutoff: -0.016
       const double off = std::abs((energy(before) - energy(behind)) / (2 * step) - force);
       if (off < jump / (4 * step)) worst = std::max(worst, off / (1 + std::abs(force)));
@@ -150,11 +150,11 @@ RANKED_TEST(forces_are_the_slope_of_the_energy, 1, 2, 4) {
 // 12, 6, 24, 12 and 24 neighbours within the cutoff, as known of the face-centred cubic lattice.
 RANKED_TEST(a_crystal_begins_with_the_sums_over_its_lattice, 1, 2, 4) {
   const Crystal crystal{{4, 5, 4}};
-  npb::Phases phases(Liquid::phase_names());
-  Liquid liquid(world.comm, crystal, Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank),
-                phases);
-  liquid.begin();
-  const Thermodynamics found = liquid.thermodynamics(), expected = Thermodynamics::at_start(crystal);
+  npb::Phases phases(MolecularDynamics::phase_names());
+  MolecularDynamics md(world.comm, crystal,
+                       Subdomain(crystal, *ProcessGrid::of(world.size, crystal.cells, false), world.rank), phases);
+  md.begin();
+  const Thermodynamics found = md.thermodynamics(), expected = Thermodynamics::at_start(crystal);
   double energy = 0;
   const double shells[][2] = {
       {12, 0.5}, {6, 1}, {24, 1.5}, {12, 2}};  // the next shell, at 2.5 squared edges, is beyond the cutoff

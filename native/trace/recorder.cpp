@@ -11,8 +11,8 @@
 #include <ctime>
 
 #include "platform/clock.hpp"
+#include "prof/location.hpp"
 #include "prof/meeting.hpp"
-#include "prof/where.hpp"
 #include "trace/clocks.hpp"
 #include "trace/event.hpp"
 
@@ -252,15 +252,15 @@ void begin() {
   trace::Header& header = *recorder.stream.header();
   recorder.header = &header;
   know_the_world();
-  const Where where = prof::where();
+  const Location location = prof::location();
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   KIVIAT_PMPI(Get_library_version)(library, &length);
   library[std::strcspn(library, "\n,")] = 0;
   std::ranges::replace(library, '\t', ' ');
-  text(header.host, where.host), text(header.library, library), text(header.program, program());
+  text(header.host, location.host), text(header.library, library), text(header.program, program());
   header.rank = static_cast<Word>(recorder.rank), header.ranks = static_cast<Word>(recorder.ranks);
-  header.process = static_cast<Word>(getpid()), header.node = where.node;
+  header.process = static_cast<Word>(getpid()), header.node = location.node;
   header.started_s = static_cast<Word>(std::time(nullptr));
   header.clock_ns = static_cast<Word>(cost_of_clock());
   header.stage = static_cast<Word>(trace::Stage::recording);

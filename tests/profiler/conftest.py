@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.emulated.patience import library
+from kiviat.launch.emulated.yield_library import library
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.profile import Profile, read_profile
 
@@ -65,7 +65,7 @@ class Done:
         return int(lines.bytes[chosen].sum())
 
 
-def _patience(launcher: str) -> dict[str, str]:
+def _yield_library(launcher: str) -> dict[str, str]:
     """MPICH's ranks spin where there are more of them than cores, unless something else is preloaded too."""
     if not launcher.endswith("mpich"):
         return {}
@@ -95,7 +95,7 @@ def kiviat_profile(
     command = [sys.executable, "-m", "kiviat.cli.main", "profile", *named, *asks, "-o", output, "--", *words]
     process = subprocess.Popen(
         command,
-        env={**os.environ, **ROOT, **({} if mpi else _patience(str(words[0])))},
+        env={**os.environ, **ROOT, **({} if mpi else _yield_library(str(words[0])))},
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

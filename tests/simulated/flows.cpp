@@ -19,14 +19,14 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const kiviat::Assembly all(MPI_COMM_WORLD);
+  const kiviat::RankGroup all(MPI_COMM_WORLD);
   std::vector<char> buffer(1 << 26);
   auto& sent = *simgrid::s4u::this_actor::get_host()->get_data<kiviat::Sent>();
   sent.counted = true;
   for (int i = 1; i < argc;) {
     std::vector<MPI_Request> requests;
     kiviat::Cost cost;
-    all.meet();
+    all.barrier();
     const double start_s = kiviat::clock::now();
     const double network_s = sent.network.until(start_s), node_s = sent.node.until(start_s);
     double took_s = 0;
@@ -50,15 +50,15 @@ int main(int argc, char** argv) {
     if (cost.bytes > 0 || cost.flops > 0) kiviat::work::run(cost, [] {});
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     took_s = kiviat::clock::now() - start_s;
-    all.meet();
+    all.barrier();
     const double end_s = kiviat::clock::now(), far_s = sent.network.until(end_s) - network_s,
                  near_s = sent.node.until(end_s) - node_s;
     int ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int one = 0; one < ranks; ++one, all.meet())
+    for (int one = 0; one < ranks; ++one, all.barrier())
       if (one == rank) std::printf("%.12g,%.12g,%.12g ", took_s, far_s, near_s), std::fflush(stdout);
     if (rank == 0) std::printf("\n"), std::fflush(stdout);
-    all.meet();
+    all.barrier();
     ++i;
   }
   MPI_Finalize();

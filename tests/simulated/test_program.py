@@ -23,7 +23,7 @@ ALLOWED = re.compile(
     # Found by whoever asks first, the same for all: a library, and the kernels that suit the processor.
     r"|kiviat::Fftw::find\(.*\)::found|kiviat::\(anonymous namespace\)::in_tiles<.*::one"
     # Functions of the profiler, where it is preloaded, and who sees a call first.
-    r"|kiviat::Alike::(watch\(\)::watch|leave_out\(\)::repeat)|MPI_Alltoallv?::first"
+    r"|kiviat::SteadyState::(watch\(\)::watch|account_for_skipped\(\)::repeat)|MPI_Alltoallv?::first"
     r"|__cpu_(model|features2)"
     r"|DW\.ref\..*|__TMC_END__|__dso_handle|completed\.0|std::.*"
 )

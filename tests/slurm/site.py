@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
-from kiviat.launch.emulated import patience
+from kiviat.launch.emulated import yield_library
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.scripts import INTERFACE
 from kiviat.launch.emulated.spec import parse_spec
@@ -167,7 +167,7 @@ def _of_shared_cores() -> dict[str, str]:
         return variables
     if mpich.version.startswith("4."):
         variables["KIVIAT_UCX_NO_FLUSH"] = "1"
-    return variables | {"LD_PRELOAD": str(patience.library(mpich))}
+    return variables | {"LD_PRELOAD": str(yield_library.library(mpich))}
 
 
 def main() -> int:

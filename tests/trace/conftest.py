@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.launch.emulated.patience import library
+from kiviat.launch.emulated.yield_library import library
 from kiviat.launch.mpi.build import REPLAYER, build
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
@@ -75,8 +75,8 @@ def record(tmp_path: Path) -> Record:
         many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
         command: list[str | Path] = [toolchain.mpiexec, *many, "-n", str(ranks), program, *names]
         # MPICH's ranks spin where there are more of them than cores, unless something else is preloaded too.
-        patience = library(toolchain)
-        patient = {"LD_PRELOAD": str(patience), "KIVIAT_UCX_YIELD": "1"} if patience else {}
+        library_path = library(toolchain)
+        patient = {"LD_PRELOAD": str(library_path), "KIVIAT_UCX_YIELD": "1"} if library_path else {}
         done = kiviat(tmp_path, "trace", "-o", output, "--", *command, **patient)
         return Recorded(done.returncode, done.stdout, done.stderr, output)
 

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "bench/app/checksummed_exchange.hpp"
 #include "bench/app/face_search.hpp"
 #include "bench/app/gear_mesh.hpp"
 #include "bench/app/gear_replay.hpp"
 #include "bench/app/gear_train.hpp"
 #include "bench/app/hilbert.hpp"
 #include "bench/app/process_grid.hpp"
-#include "bench/app/sealed_post.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
 #include "platform/clock.hpp"
@@ -80,7 +80,7 @@ class Program {
         steps_(static_cast<int>(bounded(t, "steps", 3, 10'000))),
         computed_(host::carries_payload()),
         ranks_(static_cast<std::size_t>(t.ranks())),
-        post_(t.comm(), computed_) {
+        exchange_(t.comm(), computed_) {
     const double within = 1e-3 * static_cast<double>(bounded(t, "within", 1, 1000));
     if (t.text("reach") == "share")
       reach_ = {0, static_cast<float>(within)};
@@ -200,7 +200,7 @@ class Program {
       SentElement& sent = to.emplace_back(SentElement{gear * Gear::elements + element, {}});
       for (std::size_t i = 0; i < 8; ++i) sent.nodes[i] = {mesh_->position(nodes[i]), mesh_->value(nodes[i])};
     });
-    std::vector<std::vector<SentElement>> incoming = post_.exchanged(outgoing, elements_tag);
+    std::vector<std::vector<SentElement>> incoming = exchange_.exchanged(outgoing, elements_tag);
     incoming[static_cast<std::size_t>(t_.rank())] = outgoing[static_cast<std::size_t>(t_.rank())];
     std::size_t come = 0;
     for (const std::vector<SentElement>& elements : incoming) come += elements.size();
@@ -222,7 +222,7 @@ class Program {
     std::int64_t count = static_cast<std::int64_t>(here.size()), all = 0;
     MPI_Allreduce(&count, &all, 1, MPI_INT64_T, MPI_SUM, t_.comm());
     const double moved_s = clock::now();
-    post_.seal();
+    exchange_.add_checksums();
     outgoing = {}, incoming = {};
     if (!t_.confirm(good && all == train_.elements(), "after the rebalance, elements are missing or on wrong ranks"))
       return false;
@@ -282,17 +282,18 @@ class Program {
 
   // Sends positions and values from the owner of each node to all ranks that have it as ghost.
   void refresh_ghosts() {
-    for (const auto& [rank, nodes] : mesh_->incoming()) post_.receive(nodes_in_[rank], nodes.size(), rank, nodes_tag);
+    for (const auto& [rank, nodes] : mesh_->incoming())
+      exchange_.receive(nodes_in_[rank], nodes.size(), rank, nodes_tag);
     for (const auto& [rank, nodes] : mesh_->outgoing()) {
       std::vector<SentNode>& out = nodes_out_[rank];
       out.clear();
       for (const std::int32_t node : nodes) out.push_back({mesh_->position(node), mesh_->value(node)});
-      post_.send(out, rank, nodes_tag);
+      exchange_.send(out, rank, nodes_tag);
     }
-    post_.wait();
+    exchange_.wait();
     for (const auto& [rank, nodes] : mesh_->incoming()) {
       const std::vector<SentNode>& in = nodes_in_[rank];
-      post_.has_come(in, rank, nodes_tag);
+      exchange_.received(in, rank, nodes_tag);
       for (std::size_t i = 0; i < in.size(); ++i) mesh_->set(nodes[i], in[i].at, in[i].value);
     }
   }
@@ -374,22 +375,22 @@ class Program {
   void exchange_faces() {
     std::vector<int> counts = per_rank();
     for (const auto& [rank, faces] : chosen_) counts[static_cast<std::size_t>(rank)] = static_cast<int>(faces.size());
-    const std::vector<int> come = post_.exchanged_counts(counts);
+    const std::vector<int> come = exchange_.exchanged_counts(counts);
     faces_in_.clear(), faces_out_.clear();
     for (std::size_t rank = 0; rank < ranks_; ++rank)
       if (come[rank] > 0)
-        post_.receive(faces_in_[static_cast<int>(rank)], static_cast<std::size_t>(come[rank]), static_cast<int>(rank),
-                      faces_tag);
+        exchange_.receive(faces_in_[static_cast<int>(rank)], static_cast<std::size_t>(come[rank]),
+                          static_cast<int>(rank), faces_tag);
     for (const auto& [rank, faces] : chosen_) {
       std::vector<SentFace>& faces_out = faces_out_[rank];
       for (const std::uint32_t face : faces)
         faces_out.push_back({own_.box(face), mesh_->faces()[face].gear, own_.number(face)});
-      post_.send(faces_out, rank, faces_tag);
+      exchange_.send(faces_out, rank, faces_tag);
     }
-    post_.wait();
+    exchange_.wait();
     others_.clear(), other_numbers_.clear(), sources_.clear();
     for (const auto& [rank, faces] : faces_in_) {
-      post_.has_come(faces, rank, faces_tag);
+      exchange_.received(faces, rank, faces_tag);
       sources_.push_back({rank, others_.size(), faces.size()});
       for (const SentFace& face : faces) {
         others_.add(face.gear, face.number, face.box);
@@ -423,7 +424,7 @@ class Program {
       contacts = {};
       for (const auto [domain, range] : found_) contacts.add(number_of(domain), number_of(range));
       gathered_.add(fragment_boxes_.data(), fragment_boxes_.size() * sizeof(Box));
-      post_.seal();
+      exchange_.add_checksums();
       check_faces(turn);
     }
     tallies_.push_back(contacts);
@@ -478,28 +479,28 @@ class Program {
       for (std::size_t i = 0; i < count; ++i)
         if (near[begin + i]) faces.push_back(static_cast<std::uint32_t>(i));
     }
-    for (const auto& [rank, faces] : chosen_) post_.receive(asked_here_[rank], faces.size(), rank, asked_tag);
-    for (const auto& [rank, faces] : asked_) post_.send(faces, rank, asked_tag);
-    post_.wait();
+    for (const auto& [rank, faces] : chosen_) exchange_.receive(asked_here_[rank], faces.size(), rank, asked_tag);
+    for (const auto& [rank, faces] : asked_) exchange_.send(faces, rank, asked_tag);
+    exchange_.wait();
     std::size_t at = 0;
     for (auto& [rank, faces] : asked_here_) {
-      faces.resize(post_.received_bytes(at++) / sizeof faces[0]);
-      post_.has_come(faces, rank, asked_tag);
+      faces.resize(exchange_.received_bytes(at++) / sizeof faces[0]);
+      exchange_.received(faces, rank, asked_tag);
     }
 
     for (const auto& [rank, faces] : asked_)
-      if (!faces.empty()) post_.receive(answered_[rank], faces.size(), rank, answered_tag);
+      if (!faces.empty()) exchange_.receive(answered_[rank], faces.size(), rank, answered_tag);
     for (const auto& [rank, places] : asked_here_) {
       std::vector<SharedFace>& faces = answered_here_[rank];
       const std::vector<std::uint32_t>& chosen = chosen_.at(rank);
       for (const std::uint32_t place : places)
         faces.push_back(place < chosen.size() ? shared(mesh_->faces()[chosen[place]]) : SharedFace{});
-      if (!faces.empty()) post_.send(faces, rank, answered_tag);
+      if (!faces.empty()) exchange_.send(faces, rank, answered_tag);
     }
-    post_.wait();
+    exchange_.wait();
     for (const auto& [rank, faces] : answered_here_) enter(faces, rank, now);
     for (const auto& [rank, faces] : answered_) {
-      post_.has_come(faces, rank, answered_tag);
+      exchange_.received(faces, rank, answered_tag);
       shared_ += faces.size();
       enter(faces, rank, now);
     }
@@ -572,7 +573,7 @@ class Program {
 
   // Checksums of received and sent messages must agree, and fragment boxes must be equal on all ranks.
   void check_messages() {
-    t_.confirm(post_.all_came(), "received messages differ from what was sent");
+    t_.confirm(exchange_.all_arrived(), "received messages differ from what was sent");
     const std::uint64_t same[2] = {gathered_.sum(), ~gathered_.sum()};
     std::uint64_t most[2];
     MPI_Allreduce(same, most, 2, MPI_UINT64_T, MPI_MAX, t_.comm());
@@ -667,8 +668,8 @@ class Program {
   std::map<int, std::vector<std::uint32_t>> asked_,
       asked_here_;  // faces requested from and by other ranks, by position in the message
   std::map<int, std::vector<SharedFace>> answered_, answered_here_;
-  SealedPost post_;
-  Seal gathered_;
+  ChecksummedExchange exchange_;
+  Checksum gathered_;
   Contacts first_;
   std::vector<Contacts> tallies_;  // of each step
   std::uint64_t shared_ = 0, strayed_ = 0;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/app/chimney.hpp"
+#include "bench/app/hpccg_domain.hpp"
 #include "bench/app/run_matrix.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
@@ -35,14 +35,14 @@ KIVIAT_EVERY_WIDTH void add_scaled(const double* x, double beta, const double* y
   for (std::int64_t i = 0; i < count; ++i) w[i] = x[i] + beta * y[i];
 }
 
-Chimney chimney_of(const Trial& t, int rank) {
+HpccgDomain domain_of(const Trial& t, int rank) {
   constexpr std::int64_t most = 1 << 20;
   const std::int64_t nx = bounded(t, "nx", 1, most), ny = bounded(t, "ny", 1, most), nz = bounded(t, "nz", 1, most);
-  if (t.text("scaling") == "weak") return Chimney::weak(nx, ny, nz, t.ranks(), rank);
+  if (t.text("scaling") == "weak") return HpccgDomain::weak(nx, ny, nz, t.ranks(), rank);
   if (nz < t.ranks())
     throw Skip("scaling=strong: nz=" + std::to_string(nz) + " planes are fewer than the " + std::to_string(t.ranks()) +
                " ranks; give at least one plane per rank");
-  return Chimney::strong(nx, ny, nz, t.ranks(), rank);
+  return HpccgDomain::strong(nx, ny, nz, t.ranks(), rank);
 }
 
 // An inner product: this rank's contribution, and the sum over all ranks.
@@ -56,18 +56,18 @@ class Program {
   explicit Program(Trial& t)
       : t_(t),
         steps_(static_cast<int>(bounded(t, "steps", 1, 10'000))),
-        chimney_(chimney_of(t, t.rank())),
-        rows_(chimney_.rows()),
-        plane_(chimney_.plane()),
+        domain_(domain_of(t, t.rank())),
+        rows_(domain_.rows()),
+        plane_(domain_.plane()),
         computed_(host::carries_payload()) {
     const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
-    if (const std::int64_t columns = chimney_of(t, 0).columns();
+    if (const std::int64_t columns = domain_of(t, 0).columns();
         columns > RunMatrix::most_columns)  // the first rank has the most
       throw UsageError(size + ": " + std::to_string(columns) + " matrix columns on a rank exceed the limit of " +
                        std::to_string(RunMatrix::most_columns) + "; give a smaller grid");
     Trial::fitting(8 * plane_, "B of a plane");
     const std::size_t vector = static_cast<std::size_t>(RunMatrix::padded(rows_));
-    const std::size_t columns = static_cast<std::size_t>(RunMatrix::padded(chimney_.columns()));
+    const std::size_t columns = static_cast<std::size_t>(RunMatrix::padded(domain_.columns()));
     vector_bytes_ = (4 * vector + columns) * sizeof(double);
     refuse_more_than_available(t, size, static_cast<double>(vector_bytes_) + matrix_bytes());
     vectors_ = pages_of(t, vector_bytes_);
@@ -101,12 +101,12 @@ class Program {
   enum Phase { waxpby, ddot, sparsemv, halo, allreduce };
 
   void assemble() {
-    const auto row = [&](std::int64_t i, auto add) { chimney_.each_element(i, add); };
-    matrix_.emplace(rows_, chimney_.columns(), row, [&](std::size_t bytes) { return pages_of(t_, bytes); });
+    const auto row = [&](std::int64_t i, auto add) { domain_.each_element(i, add); };
+    matrix_.emplace(rows_, domain_.columns(), row, [&](std::size_t bytes) { return pages_of(t_, bytes); });
     for (std::int64_t i = 0; i < rows_; ++i) {
       std::int64_t elements = 0;
-      chimney_.each_element(i, [&](std::int64_t, double) { ++elements; });
-      b_[i] = Chimney::diagonal - static_cast<double>(elements - 1);  // A times a vector of ones
+      domain_.each_element(i, [&](std::int64_t, double) { ++elements; });
+      b_[i] = HpccgDomain::diagonal - static_cast<double>(elements - 1);  // A times a vector of ones
       nonzeros_ += elements;
     }
   }
@@ -116,8 +116,8 @@ class Program {
   // Neighbours' planes are NaN until received: initial values are 0, so that a missing message would go unnoticed.
   void begin() {
     std::fill_n(x_, rows_, 0.0);
-    if (chimney_.has_below()) std::fill_n(columns_, plane_, NAN);
-    if (chimney_.has_above()) std::fill_n(p_ + rows_, plane_, NAN);
+    if (domain_.has_below()) std::fill_n(columns_, plane_, NAN);
+    if (domain_.has_above()) std::fill_n(p_ + rows_, plane_, NAN);
   }
 
   // Solves from x = 0, in HPCCG's order of operations: r·r is summed when needed.
@@ -147,8 +147,8 @@ class Program {
     phases_(halo, [&] { exchange_planes(); });
     phases_(sparsemv, [&] {
       // Cost: reads the matrix and the vector once; written memory is fetched first.
-      work::run({.flops = 2 * static_cast<double>(chimney_.nonzeros()),
-                 .bytes = matrix_bytes() + 8 * static_cast<double>(chimney_.columns() + 2 * rows_)},
+      work::run({.flops = 2 * static_cast<double>(domain_.nonzeros()),
+                 .bytes = matrix_bytes() + 8 * static_cast<double>(domain_.columns() + 2 * rows_)},
                 [&] { multiply(*matrix_, columns_, q_); });
     });
   }
@@ -160,10 +160,10 @@ class Program {
     const int bytes = static_cast<int>(8 * plane_), below = t_.rank() - 1, above = t_.rank() + 1;
     MPI_Request requests[4];
     int count = 0;
-    if (chimney_.has_below()) MPI_Irecv(columns_, bytes, MPI_BYTE, below, upwards, t_.comm(), &requests[count++]);
-    if (chimney_.has_above()) MPI_Irecv(p_ + rows_, bytes, MPI_BYTE, above, downwards, t_.comm(), &requests[count++]);
-    if (chimney_.has_below()) MPI_Isend(p_, bytes, MPI_BYTE, below, downwards, t_.comm(), &requests[count++]);
-    if (chimney_.has_above())
+    if (domain_.has_below()) MPI_Irecv(columns_, bytes, MPI_BYTE, below, upwards, t_.comm(), &requests[count++]);
+    if (domain_.has_above()) MPI_Irecv(p_ + rows_, bytes, MPI_BYTE, above, downwards, t_.comm(), &requests[count++]);
+    if (domain_.has_below()) MPI_Isend(p_, bytes, MPI_BYTE, below, downwards, t_.comm(), &requests[count++]);
+    if (domain_.has_above())
       MPI_Isend(p_ + rows_ - plane_, bytes, MPI_BYTE, above, upwards, t_.comm(), &requests[count++]);
     MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
   }
@@ -190,8 +190,7 @@ class Program {
 
   // Rate of a kernel: operations of all ranks over the mean time of a rank, `seconds` of each phase.
   void tell_rates(double time_s, const std::vector<double>& seconds) const {
-    const double rows = static_cast<double>(chimney_.all_rows()),
-                 nonzeros = static_cast<double>(chimney_.all_nonzeros());
+    const double rows = static_cast<double>(domain_.all_rows()), nonzeros = static_cast<double>(domain_.all_nonzeros());
     const double of_dots = 4 * rows * done_, of_sums = 6 * rows * done_, of_products = 2 * nonzeros * done_;
     t_.report("rate", (of_dots + of_sums + of_products) / time_s);
     t_.report("rate_27", (of_dots + of_sums + 2 * 27 * rows * done_) / time_s);
@@ -204,7 +203,7 @@ class Program {
   }
 
   void tell_size() const {
-    const std::int64_t rows = chimney_.all_rows(), nonzeros = chimney_.all_nonzeros();
+    const std::int64_t rows = domain_.all_rows(), nonzeros = domain_.all_nonzeros();
     t_.number("rows", rows);
     t_.note("rows", std::to_string(rows));
     t_.note("nonzeros", std::to_string(nonzeros));
@@ -226,8 +225,7 @@ class Program {
     double mine[3] = {static_cast<double>(rows_), static_cast<double>(nonzeros_), 0}, all[3];
     for (std::int64_t i = 0; i < rows_; ++i) mine[2] += b_[i];
     MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, t_.comm());
-    const double rows = static_cast<double>(chimney_.all_rows()),
-                 nonzeros = static_cast<double>(chimney_.all_nonzeros());
+    const double rows = static_cast<double>(domain_.all_rows()), nonzeros = static_cast<double>(domain_.all_nonzeros());
     const double expected[3] = {rows, nonzeros, 28 * rows - nonzeros};
     const char* const what[3] = {"rows", "nonzeros", "the sum of b"};
     std::string wrong;
@@ -239,7 +237,7 @@ class Program {
   // Checks a product with small integers that depend on the row, which is exact in any order of summation. It detects
   // any wrong element, column or plane; the solution does not, because it is the same everywhere.
   void check_product() {
-    const std::int64_t below = chimney_.first_z * plane_ - plane_;  // global row of column 0
+    const std::int64_t below = domain_.first_z * plane_ - plane_;  // global row of column 0
     const auto number = [&](std::int64_t column) {
       return static_cast<double>(random_at(t_.seed(), static_cast<std::uint64_t>(below + column)) >> 44);
     };
@@ -248,7 +246,7 @@ class Program {
     std::string wrong;
     for (std::int64_t i = 0; i < rows_ && wrong.empty(); ++i) {
       double expected = 0;
-      chimney_.each_element(i, [&](std::int64_t column, double value) { expected += value * number(column); });
+      domain_.each_element(i, [&](std::int64_t column, double value) { expected += value * number(column); });
       if (q_[i] != expected)
         wrong =
             "the product of matrix and vector in row " + std::to_string(below + plane_ + i) + differs(q_[i], expected);
@@ -295,8 +293,7 @@ class Program {
       mine[0] += r_[i] * r_[i], mine[1] += b_[i] * b_[i], mine[2] += gap * gap;
     }
     MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, t_.comm());
-    const double sum_of_b =
-        28 * static_cast<double>(chimney_.all_rows()) - static_cast<double>(chimney_.all_nonzeros());
+    const double sum_of_b = 28 * static_cast<double>(domain_.all_rows()) - static_cast<double>(domain_.all_nonzeros());
     const double step = (std::sqrt(53) - 1) / (std::sqrt(53) + 1);
     const double most = 2 * std::pow(step, done_) * std::sqrt(sum_of_b) + rounding;
     std::string wrong;
@@ -342,15 +339,15 @@ class Program {
   // Estimated bytes of the matrix on this rank: one column number per eight elements, lines along x padded.
   double matrix_bytes() const {
     const double filled_up =
-        static_cast<double>(3 * RunMatrix::padded(chimney_.nx)) / static_cast<double>(3 * chimney_.nx - 2);
-    return 8.5 * filled_up * static_cast<double>(chimney_.nonzeros()) + static_cast<double>(rows_);
+        static_cast<double>(3 * RunMatrix::padded(domain_.nx)) / static_cast<double>(3 * domain_.nx - 2);
+    return 8.5 * filled_up * static_cast<double>(domain_.nonzeros()) + static_cast<double>(rows_);
   }
 
   static constexpr double rounding = 1e-12;
 
   Trial& t_;
   int steps_, done_ = 0;
-  Chimney chimney_;
+  HpccgDomain domain_;
   std::int64_t rows_, plane_, nonzeros_ = 0;
   bool computed_;
   std::size_t vector_bytes_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/app/liquid.hpp"
+#include "bench/app/md.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
 #include "support/random.hpp"
@@ -35,11 +35,11 @@ Shape shape_of(const Trial& t) {
   for (std::size_t side = 0; weak && side < 3; ++side) shape.crystal.cells[side] *= grid->ranks[side];
   const Crystal& crystal = shape.crystal;
   for (std::size_t side = 0; side < 3; ++side)
-    if (crystal.edge(side) < Liquid::least_edge) {
+    if (crystal.edge(side) < MolecularDynamics::least_edge) {
       char words[160];
       std::snprintf(words, sizeof words,
                     ": the box is %.4g sigma long in %c, shorter than 2 (cutoff + skin) = %.4g sigma; give 4 cells",
-                    crystal.edge(side), "xyz"[side], Liquid::least_edge);
+                    crystal.edge(side), "xyz"[side], MolecularDynamics::least_edge);
       throw UsageError(size + words);
     }
   constexpr double bytes_of_atom = 500;  // about, with ghosts where subdomains are not thin
@@ -57,21 +57,21 @@ class Program {
       : t_(t),
         steps_(static_cast<int>(bounded(t, "steps", 1, 1'000'000))),
         shape_(shape_of(t)),
-        liquid_(t.comm(), shape_.crystal, Subdomain(shape_.crystal, shape_.grid, t.rank()), phases_) {}
+        md_(t.comm(), shape_.crystal, Subdomain(shape_.crystal, shape_.grid, t.rank()), phases_) {}
 
   void operator()() {
     if (computed_) {
-      liquid_.begin();
-      liquid_.run(std::min(steps_, 2));  // warm-up: memory and code are loaded, connections exist
+      md_.begin();
+      md_.run(std::min(steps_, 2));  // warm-up: memory and code are loaded, connections exist
     }
-    liquid_.begin();
-    const Thermodynamics start = computed_ ? liquid_.thermodynamics() : Thermodynamics{};
+    md_.begin();
+    const Thermodynamics start = computed_ ? md_.thermodynamics() : Thermodynamics{};
     phases_.reset();
-    const double time_s = t_.measured("lj", [&] { liquid_.run(steps_); });
+    const double time_s = t_.measured("lj", [&] { md_.run(steps_); });
     tell(time_s, phases_.tell(t_));
     if (!computed_) return check(true, "");
-    const Thermodynamics end = liquid_.thermodynamics();
-    const std::uint64_t fingerprint = liquid_.fingerprint();
+    const Thermodynamics end = md_.thermodynamics();
+    const std::uint64_t fingerprint = md_.fingerprint();
     tell_states(start, end);
     check_start(start);
     check_end(start, end);
@@ -86,10 +86,10 @@ class Program {
     t_.report("rank_rate", rate / t_.ranks());
     t_.report("time", time_s);
     t_.report("step_time", time_s / steps_);
-    t_.report("pair_time", seconds[Liquid::pair]);
-    t_.report("neighbour_time", seconds[Liquid::neighbour]);
-    t_.report("communication_time", seconds[Liquid::ghosts] + seconds[Liquid::migration]);
-    t_.report("other_time", seconds[Liquid::integration]);
+    t_.report("pair_time", seconds[MolecularDynamics::pair]);
+    t_.report("neighbour_time", seconds[MolecularDynamics::neighbour]);
+    t_.report("communication_time", seconds[MolecularDynamics::ghosts] + seconds[MolecularDynamics::migration]);
+    t_.report("other_time", seconds[MolecularDynamics::integration]);
     t_.number("atoms", shape_.crystal.atoms());
     t_.note("atoms", std::to_string(shape_.crystal.atoms()));
     const auto& [nx, ny, nz] = shape_.crystal.cells;
@@ -109,9 +109,8 @@ class Program {
       ++row;
     }
     t_.report("drift", std::abs(end.total / start.total - 1));
-    double pairs = static_cast<double>(liquid_.list().pairs()), mine = static_cast<double>(liquid_.bytes()), bytes = 0;
-    t_.note("neighbours",
-            std::to_string(2 * pairs / static_cast<double>(liquid_.list().atoms())) + " of an atom (rank 0)");
+    double pairs = static_cast<double>(md_.list().pairs()), mine = static_cast<double>(md_.bytes()), bytes = 0;
+    t_.note("neighbours", std::to_string(2 * pairs / static_cast<double>(md_.list().atoms())) + " of an atom (rank 0)");
     MPI_Allreduce(&mine, &bytes, 1, MPI_DOUBLE, MPI_SUM, t_.comm());
     t_.report("memory", bytes / static_cast<double>(shape_.crystal.atoms()));
   }
@@ -138,7 +137,7 @@ class Program {
   // before lists are rebuilt, as in LAMMPS' benchmark.
   void check_end(const Thermodynamics& start, const Thermodynamics& end) {
     check_near("energy after the last step", end.total, start.total, most_drift);
-    const std::array<double, 4> momentum = liquid_.momentum();
+    const std::array<double, 4> momentum = md_.momentum();
     const double atoms = static_cast<double>(shape_.crystal.atoms());
     check_near("the number of atoms", momentum[3], atoms, 0);
     for (std::size_t side = 0; side < 3; ++side) check_near("the mean velocity", momentum[side] / atoms, 0, rounding);
@@ -146,9 +145,9 @@ class Program {
 
   // Recomputes forces on some atoms of some ranks from all others, without lists and cells.
   void check_forces() {
-    if (steps_ % Liquid::rebuilt_every != 0) liquid_.begin_anew();  // otherwise the last step has rebuilt them
+    if (steps_ % MolecularDynamics::rebuilt_every != 0) md_.begin_anew();  // otherwise the last step has rebuilt them
     constexpr std::size_t samples = 64;
-    const Atoms& atoms = liquid_.atoms();
+    const Atoms& atoms = md_.atoms();
     std::vector<double> mine(6 * samples), all(6 * samples), summed(3 * samples), direct(3 * samples);
     for (std::size_t k = 0; k < samples; ++k) {
       const std::uint64_t random = random_at(t_.seed(), k);
@@ -181,7 +180,7 @@ class Program {
     Vector apart;
     double squared = 0;
     for (std::size_t side = 0; side < 3; ++side) {
-      const double box = liquid_.domain().box[side], away = at[side] - other[side];
+      const double box = md_.domain().box[side], away = at[side] - other[side];
       apart[side] = away - box * std::round(away / box);
       squared += apart[side] * apart[side];
     }
@@ -193,11 +192,11 @@ class Program {
   // The energy does not reveal a missing message or kernel, so all steps are repeated: the result must be bitwise equal
   // on every rank.
   void check_again(const Thermodynamics& end, std::uint64_t fingerprint) {
-    liquid_.begin();
-    liquid_.run(steps_);
-    const Thermodynamics again = liquid_.thermodynamics();
+    md_.begin();
+    md_.run(steps_);
+    const Thermodynamics again = md_.thermodynamics();
     const bool same = off(again.total, end.total) <= rounding && off(again.pressure, end.pressure) <= rounding;
-    check(same && liquid_.fingerprint() == fingerprint, "a repetition of all steps does not reproduce the final state");
+    check(same && md_.fingerprint() == fingerprint, "a repetition of all steps does not reproduce the final state");
   }
 
   static constexpr double rounding = 1e-9, force_rounding = 1e-9, most_drift = 0.01;
@@ -206,8 +205,8 @@ class Program {
   int steps_;
   Shape shape_;
   bool computed_ = host::carries_payload();
-  npb::Phases phases_{Liquid::phase_names()};
-  Liquid liquid_;
+  npb::Phases phases_{MolecularDynamics::phase_names()};
+  MolecularDynamics md_;
   double worst_ = 0;
   bool good_ = true;
 };
@@ -246,4 +245,4 @@ BENCHMARK(lj,
           .section = "applications",
           .place = 3,
           .problem = ProblemSize{.counts = "atoms", .words = "{,} atoms"},
-          .phases = Liquid::phase_names());
+          .phases = MolecularDynamics::phase_names());

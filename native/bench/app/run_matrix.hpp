@@ -37,11 +37,11 @@ class RunMatrix {
   template <class Source>
   RunMatrix(std::int64_t rows, std::int64_t columns, const Source& source,
             const std::function<HugePages(std::size_t)>& allocate) {
-    Assembly assembly(rows, columns);
+    SliceBuilder builder(rows, columns);
     std::size_t runs = 0, scattered = 0;
     slices_.reserve(static_cast<std::size_t>(padded(rows)) / height);
     for (std::int64_t first = 0; first < rows; first += height) {
-      const Slice slice = slices_.emplace_back(assembly.arrange(first, source));
+      const Slice slice = slices_.emplace_back(builder.arrange(first, source));
       runs += slice.runs, scattered += slice.scattered;
     }
     const std::size_t bytes = (runs + scattered) * sizeof(Values) + scattered * sizeof(Columns) + runs * sizeof(Column);
@@ -54,9 +54,9 @@ class RunMatrix {
     Columns* next_columns = columns_;
     Column* next_first = firsts_;
     for (std::int64_t first = 0; first < rows; first += height) {
-      assembly.arrange(first, source);
-      for (const Run& run : assembly.runs()) *next_values++ = run.values, *next_first++ = run.first;
-      for (const Scattered& some : assembly.scattered()) *next_values++ = some.values, *next_columns++ = some.columns;
+      builder.arrange(first, source);
+      for (const Run& run : builder.runs()) *next_values++ = run.values, *next_first++ = run.first;
+      for (const Scattered& some : builder.scattered()) *next_values++ = some.values, *next_columns++ = some.columns;
     }
   }
 
@@ -77,9 +77,9 @@ class RunMatrix {
   };
 
   // Assembles one slice from the elements of its rows.
-  class Assembly {
+  class SliceBuilder {
    public:
-    Assembly(std::int64_t rows, std::int64_t columns) : rows_(rows), columns_(columns) {}
+    SliceBuilder(std::int64_t rows, std::int64_t columns) : rows_(rows), columns_(columns) {}
 
     template <class Source>
     Slice arrange(std::int64_t first, const Source& source) {

@@ -27,7 +27,7 @@ auto agreed(const Trial& t, Find find) {
   if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
     wrong = "finds " + mine + " where rank 0 finds " + first + ": give all ranks the same library, by KIVIAT_BLAS";
   const std::string reason =
-      first_said(t.assembly().comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
+      first_said(t.members().comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
   if (!reason.empty()) throw Skip(reason);
   return found;
 }

@@ -212,7 +212,7 @@ class DistributedFft {
   template <class Expect, class Send>
   void exchange(Requests& in, Requests& out, Expect expect, Send send) {
     for_others([&](int to, int from) {
-      if (tuning_.in_steps) steps_->meet(), expect(from);
+      if (tuning_.in_steps) steps_->barrier(), expect(from);
       send(to);
       if (tuning_.in_steps) wait(in.received), wait(out.sent);
     });
@@ -422,7 +422,7 @@ class DistributedFft {
   }
 
   MPI_Comm comm_;
-  std::optional<Assembly> steps_;
+  std::optional<RankGroup> steps_;
   int parts_, me_;
   FftShape shape_;
   int sign_;

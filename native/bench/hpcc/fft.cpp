@@ -40,7 +40,7 @@ class Study {
         wrong = why.what();
       }
     if (fftw)
-      if (const std::string reason = first_said(t_.assembly().comm(), wrong); !reason.empty()) throw Skip(reason);
+      if (const std::string reason = first_said(t_.members().comm(), wrong); !reason.empty()) throw Skip(reason);
     t_.number("n", shape_.n());
     t_.note("n", std::to_string(shape_.n()) + " = " + std::to_string(shape_.n1) + " x " + std::to_string(shape_.n2) +
                      ", " + std::to_string(tuning_.columns * tuning_.blocks) + " columns at once");

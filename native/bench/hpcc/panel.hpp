@@ -94,7 +94,7 @@ class PanelFactorization {
 
   // Agreements on the pivots of so many columns: a loop of equal iterations, of which simulations execute only the
   // first.
-  static Alike agreements(MPI_Comm grid_column, std::int64_t width) { return {grid_column, width, 4, 4}; }
+  static SteadyState agreements(MPI_Comm grid_column, std::int64_t width) { return {grid_column, width, 4, 4}; }
 
   // First column without a pivot (all zero), as far as this rank knows; -1 if there is none.
   std::int64_t singular_column() const { return singular_; }
@@ -263,12 +263,12 @@ class PanelFactorization {
 
   // In simulations without payload, ranks agree on the pivots of all columns in one loop.
   void imagine_agreements() {
-    Alike columns = agreements(comm_, panel_->width);
+    SteadyState columns = agreements(comm_, panel_->width);
     for (std::int64_t j = 0; j < columns.made(); ++j) {
       if (columns.settled(j)) columns.watch();
       agree(j, 0, 0);
     }
-    columns.leave_out();
+    columns.account_for_skipped();
     for (std::int64_t j = 0; j < panel_->width; ++j) panel_->pivots[static_cast<std::size_t>(j)] = imagined_pivot(j);
   }
 

@@ -74,13 +74,13 @@ class Phases {
   // simulations extrapolate. Collective.
   template <class Pass>
   void repeat(MPI_Comm comm, std::int64_t passes, Pass&& pass) {
-    Alike alike(comm, passes);
+    SteadyState alike(comm, passes);
     std::vector<double> settled;
     for (std::int64_t at = 0; at < alike.made(); ++at) {
       if (alike.settled(at)) alike.watch(), settled = seconds_;
       pass(at);
     }
-    const double times = alike.leave_out();
+    const double times = alike.account_for_skipped();
     for (std::size_t i = 0; i < settled.size(); ++i) seconds_[i] += times * (seconds_[i] - settled[i]);
     left_out_ = alike.words();
   }

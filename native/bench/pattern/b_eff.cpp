@@ -59,8 +59,8 @@ class BEffStudy {
         t_.table("bandwidth", "B/s", "higher",
                  {{"pattern", names}, {"bytes", bytes}, {"method", {method_names.begin(), method_names.end()}}});
     const int repetitions = t_.deterministic() ? 1 : extent_.repetitions;
-    Pieces pieces(t_.assembly(), patterns_.size(), sizes_.size() * methods.size(),
-                  [&](double share) { t_.progressed(share); });
+    WorkShare pieces(t_.members(), patterns_.size(), sizes_.size() * methods.size(),
+                     [&](double share) { t_.progressed(share); });
     for (int repetition = 0; repetition < repetitions; ++repetition)
       for (std::size_t column = 0; column < sizes_.size(); ++column) {
         for (std::size_t m = 0; m < methods.size(); ++m) measure(pieces, column, m, repetition);
@@ -110,7 +110,7 @@ class BEffStudy {
   // Measures all patterns at one size by one method, with the same number of calls. If slow patterns make a single
   // call, a ring within a node does too, with cold caches as the definition prescribes; with more calls it would appear
   // twice as fast.
-  void measure(Pieces& pieces, std::size_t column, std::size_t m, int repetition) {
+  void measure(WorkShare& pieces, std::size_t column, std::size_t m, int repetition) {
     const std::int64_t bytes = sizes_[column];
     const std::int64_t loops = loops_of(column, m, repetition);
     double all_s = 0;

@@ -4,8 +4,8 @@
 #include <functional>
 #include <set>
 
+#include "bench/pattern/link_health.hpp"
 #include "bench/pattern/round_trips.hpp"
-#include "bench/pattern/sickness.hpp"
 
 using namespace kiviat;
 
@@ -20,7 +20,7 @@ struct Suspect {
 
 struct NamedLink {
   int measure, low, high;
-  Sickness sickness;
+  LinkHealth health;
 };
 
 class SickLinksStudy {
@@ -71,7 +71,7 @@ class SickLinksStudy {
   // All ranks in pairs at once. Groups may need different numbers of rounds, so each synchronises its own ranks only.
   double half_s(int partner, int measure) {
     const double seconds = round_trips_.half_s(partner, bytes_[measure], budget_s_);
-    group_.meet(partner == MPI_PROC_NULL);
+    group_.barrier(partner == MPI_PROC_NULL);
     return seconds;
   }
 
@@ -150,8 +150,8 @@ class SickLinksStudy {
         const double* at = &all[3 * (s * looks + look)];
         times.push_back({at[0], at[1], at[2]});
       }
-      const Sickness sickness = judge_link(times, suspects.size(), rules_);
-      if (sickness.slow) links.push_back({suspects[s].measure, suspects[s].low, suspects[s].high, sickness});
+      const LinkHealth health = judge_link(times, suspects.size(), rules_);
+      if (health.slow) links.push_back({suspects[s].measure, suspects[s].low, suspects[s].high, health});
     }
     return links;
   }
@@ -174,10 +174,10 @@ class SickLinksStudy {
     std::set<std::size_t> slow;
     for (std::size_t measure = 0; measure < 2; ++measure)
       for (std::size_t rank = 0; rank < names.size(); ++rank) {
-        const Sickness& sickness = diagnoses_[measure].ranks()[rank];
-        factors.at({rank, measure}) = sickness.factor;
-        confidences.at({rank, measure}) = sickness.confidence;
-        if (sickness.slow) slow.insert(rank), worst = std::max(worst, sickness.factor);
+        const LinkHealth& health = diagnoses_[measure].ranks()[rank];
+        factors.at({rank, measure}) = health.factor;
+        confidences.at({rank, measure}) = health.confidence;
+        if (health.slow) slow.insert(rank), worst = std::max(worst, health.factor);
       }
     std::vector<std::string> slow_names, link_names;
     for (const std::size_t rank : slow) slow_names.push_back(names[rank]);
@@ -193,9 +193,9 @@ class SickLinksStudy {
     Table& slow_links =
         t_.table("slow_links", "1", "lower", {{"link", link_names}, {"quantity", {"factor", "confidence"}}});
     for (std::size_t i = 0; i < links.size(); ++i) {
-      slow_links.at({i, 0}) = links[i].sickness.factor;
-      slow_links.at({i, 1}) = links[i].sickness.confidence;
-      worst = std::max(worst, links[i].sickness.factor);
+      slow_links.at({i, 0}) = links[i].health.factor;
+      slow_links.at({i, 1}) = links[i].health.confidence;
+      worst = std::max(worst, links[i].health.factor);
     }
     t_.report("slowdown_max", worst);
     t_.report("slow_ranks", static_cast<double>(slow.size()));
@@ -206,7 +206,7 @@ class SickLinksStudy {
   }
 
   Trial& t_;
-  Assembly group_;
+  RankGroup group_;
   double budget_s_;
   std::int64_t bytes_[2];
   int rounds_;
@@ -240,7 +240,7 @@ BENCHMARK(sick_links,
           .nominal_s = 2,
           .axes = {{"rounds", "log", "", "log: 8 + 4 log2 P rounds; sqrt: 2 sqrt P if that is more; all: every pair",
                     {"log", "sqrt", "all"}},
-                   {"slower_by", "20", "%", "less than this is no sickness"},
+                   {"slower_by", "20", "%", "ranks and links that are slower by less count as healthy"},
                    {"pair_ms", "10", "ms", "time for each pair"},
                    long_axis("262144")},
           .section = "pairs",

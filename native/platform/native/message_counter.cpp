@@ -2,7 +2,7 @@
 
 namespace kiviat {
 
-MessageCounter::MessageCounter(const Assembly&) {}
+MessageCounter::MessageCounter(const RankGroup&) {}
 
 MessageCount MessageCounter::now() const { return {}; }
 

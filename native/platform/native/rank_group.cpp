@@ -4,14 +4,14 @@
 
 namespace kiviat {
 
-Assembly::Assembly(MPI_Comm comm) : comm_(comm) {}
+RankGroup::RankGroup(MPI_Comm comm) : comm_(comm) {}
 
-bool Assembly::silent() { return false; }
+bool RankGroup::silent() { return false; }
 
-void Assembly::meet() const { MPI_Barrier(comm_); }
+void RankGroup::barrier() const { MPI_Barrier(comm_); }
 
 // MPI_Barrier may spin on idle ranks, so all ranks use MPI_Ibarrier, which idle ranks test between sleeps.
-void Assembly::meet(bool idle) const {
+void RankGroup::barrier(bool idle) const {
   MPI_Request request;
   MPI_Ibarrier(comm_, &request);
   if (idle) {
@@ -21,17 +21,17 @@ void Assembly::meet(bool idle) const {
   }
 }
 
-double Assembly::most(double value) const {
+double RankGroup::maximum(double value) const {
   double found;
   MPI_Allreduce(&value, &found, 1, MPI_DOUBLE, MPI_MAX, comm_);
   return found;
 }
 
-void Assembly::tell(void* data, std::size_t bytes) const {
+void RankGroup::broadcast(void* data, std::size_t bytes) const {
   MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, comm_);
 }
 
-void Assembly::gather(const void* mine, std::size_t bytes, void* all) const {
+void RankGroup::gather(const void* mine, std::size_t bytes, void* all) const {
   MPI_Gather(mine, static_cast<int>(bytes), MPI_BYTE, all, static_cast<int>(bytes), MPI_BYTE, 0, comm_);
 }
 

@@ -2,13 +2,13 @@
 
 namespace kiviat {
 
-Alike::Alike(MPI_Comm comm, std::int64_t passes, std::int64_t, std::int64_t)
+SteadyState::SteadyState(MPI_Comm comm, std::int64_t passes, std::int64_t, std::int64_t)
     : comm_(comm), passes_(passes), made_(passes) {}
 
-void Alike::watch() {}
+void SteadyState::watch() {}
 
-double Alike::leave_out() { return 0; }
+double SteadyState::account_for_skipped() { return 0; }
 
-std::string Alike::words() const { return ""; }
+std::string SteadyState::words() const { return ""; }
 
 }  // namespace kiviat

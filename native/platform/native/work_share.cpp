@@ -2,17 +2,17 @@
 
 namespace kiviat {
 
-Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress&)
-    : assembly_(assembly), count_(count), values_(values), own_(count * values), shares_(nullptr) {
+WorkShare::WorkShare(const RankGroup& group, std::size_t count, std::size_t values, const Progress&)
+    : group_(group), count_(count), values_(values), own_(count * values), shares_(nullptr) {
   results_ = own_.data();
 }
 
-Pieces::~Pieces() = default;
+WorkShare::~WorkShare() = default;
 
-bool Pieces::mine(std::size_t) const { return true; }
+bool WorkShare::mine(std::size_t) const { return true; }
 
-bool Pieces::leads() const { return true; }
+bool WorkShare::leads() const { return true; }
 
-void Pieces::collect() {}
+void WorkShare::collect() {}
 
 }  // namespace kiviat

@@ -10,16 +10,16 @@ namespace kiviat {
 
 using simgrid::s4u::Host;
 
-MessageCounter::MessageCounter(const Assembly& assembly) {
+MessageCounter::MessageCounter(const RankGroup& group) {
   int rank, ranks;
-  MPI_Comm_rank(assembly.comm(), &rank);
-  MPI_Comm_size(assembly.comm(), &ranks);
+  MPI_Comm_rank(group.comm(), &rank);
+  MPI_Comm_size(group.comm(), &ranks);
   if (ranks > most_ranks) return;
   places_.resize(rank == 0 ? static_cast<std::size_t>(ranks) : 0);
   Host* host = simgrid::s4u::this_actor::get_host();
   host->get_data<Sent>()->counted = true;
   const void* mine = host;
-  assembly.gather(&mine, sizeof mine, places_.data());
+  group.gather(&mine, sizeof mine, places_.data());
   // Messages are counted by core: ranks that share one cannot be distinguished.
   std::vector<const void*> sorted = places_;
   std::ranges::sort(sorted);

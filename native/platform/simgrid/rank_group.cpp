@@ -10,16 +10,16 @@
 
 namespace kiviat {
 
-struct Assembly::Common {
+struct RankGroup::Common {
   simgrid::s4u::BarrierPtr barrier;
-  // Maxima of the last three calls of most(), used in turn: a slot is reset one call before its reuse, when all ranks
-  // have read it.
+  // Maxima of the last three calls of maximum(), used in turn: a slot is reset one call before its reuse, when all
+  // ranks have read it.
   double most[3] = {-INFINITY, -INFINITY, -INFINITY};
-  void* of_root = nullptr;  // rank 0's buffer in tell() and gather()
+  void* of_root = nullptr;  // rank 0's buffer in broadcast() and gather()
 };
 
 // Common is never freed: no rank knows whether it is the last to use it.
-Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)) {
+RankGroup::RankGroup(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)) {
   int size;
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size);
@@ -35,33 +35,33 @@ Assembly::Assembly(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(0)
   common_ = reinterpret_cast<Common*>(address);
 }
 
-bool Assembly::silent() { return true; }
+bool RankGroup::silent() { return true; }
 
-void Assembly::meet() const { common_->barrier->wait(); }
+void RankGroup::barrier() const { common_->barrier->wait(); }
 
-void Assembly::meet(bool) const { meet(); }
+void RankGroup::barrier(bool) const { barrier(); }
 
-double Assembly::most(double value) const {
+double RankGroup::maximum(double value) const {
   const long turn = (*turn_)++;
   common_->most[(turn + 1) % 3] = -INFINITY;
   double& found = common_->most[turn % 3];
   found = std::max(found, value);
-  meet();
+  barrier();
   return found;
 }
 
-void Assembly::tell(void* data, std::size_t bytes) const {
+void RankGroup::broadcast(void* data, std::size_t bytes) const {
   if (rank_ == 0) common_->of_root = data;
-  meet();
+  barrier();
   if (rank_ != 0) std::memcpy(data, common_->of_root, bytes);
-  meet();
+  barrier();
 }
 
-void Assembly::gather(const void* mine, std::size_t bytes, void* all) const {
+void RankGroup::gather(const void* mine, std::size_t bytes, void* all) const {
   if (rank_ == 0) common_->of_root = all;
-  meet();
+  barrier();
   std::memcpy(static_cast<char*>(common_->of_root) + static_cast<std::size_t>(rank_) * bytes, mine, bytes);
-  meet();
+  barrier();
 }
 
 }  // namespace kiviat

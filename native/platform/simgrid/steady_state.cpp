@@ -25,26 +25,26 @@ Function* of_profiler(const char* name) {
 
 }  // namespace
 
-struct Alike::Before {
+struct SteadyState::Before {
   Sent sent;
 };
 
 // With 16 and 16 the time of SP, class W, on 16 ranks is off by 0.01 %; with 12 and 12 by 0.1 %.
-Alike::Alike(MPI_Comm comm, std::int64_t passes, std::int64_t filling, std::int64_t watched)
+SteadyState::SteadyState(MPI_Comm comm, std::int64_t passes, std::int64_t filling, std::int64_t watched)
     : comm_(comm),
       passes_(passes),
       made_(host::carries_payload() ? passes : std::min(passes, filling + watched)),
       settled_(filling),
       watched_(watched) {}
 
-void Alike::watch() {
+void SteadyState::watch() {
   since_s_ = clock::now();
   before_ = std::make_shared<Before>(Before{sent()});
   static auto* const watch = of_profiler<void()>("kiviat_profiler_watch");
   if (watch) watch();
 }
 
-double Alike::leave_out() {
+double SteadyState::account_for_skipped() {
   if (made_ == passes_) return 0;
   const auto left = static_cast<double>(passes_ - made_), watched = static_cast<double>(watched_);
   const double until_s = clock::now();
@@ -75,7 +75,7 @@ double Alike::leave_out() {
   return left / watched;
 }
 
-std::string Alike::words() const {
+std::string SteadyState::words() const {
   if (made_ == passes_) return "";
   return std::to_string(made_) + " of " + std::to_string(passes_) +
          " simulated, the others extrapolated from the last " + std::to_string(watched_);

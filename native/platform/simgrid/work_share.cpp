@@ -34,7 +34,7 @@ std::size_t processes_at_a_time() {
 }  // namespace
 
 // State shared by all ranks of a process.
-struct Pieces::Shares {
+struct WorkShare::Shares {
   double* results;
   bool all_mine = false;  // with payload, one process runs all pieces, because it collects the check results
   std::size_t mine = SIZE_MAX;
@@ -88,25 +88,25 @@ struct Pieces::Shares {
 };
 
 // Rank 0 creates the shared state and broadcasts its address within the process.
-Pieces::Pieces(const Assembly& assembly, std::size_t count, std::size_t values, const Progress& progressed)
-    : assembly_(assembly), count_(count), values_(values) {
+WorkShare::WorkShare(const RankGroup& group, std::size_t count, std::size_t values, const Progress& progressed)
+    : group_(group), count_(count), values_(values) {
   int rank;
-  MPI_Comm_rank(assembly.comm(), &rank);
+  MPI_Comm_rank(group.comm(), &rank);
   if (rank == 0) shares_ = Shares::among(count, values, progressed);
   auto address = reinterpret_cast<std::uintptr_t>(shares_);
-  assembly.tell(&address, sizeof address);
+  group.broadcast(&address, sizeof address);
   shares_ = reinterpret_cast<Shares*>(address);
   results_ = shares_->results;
 }
 
-Pieces::~Pieces() = default;
+WorkShare::~WorkShare() = default;
 
-bool Pieces::mine(std::size_t piece) const { return shares_->all_mine || piece == shares_->mine; }
+bool WorkShare::mine(std::size_t piece) const { return shares_->all_mine || piece == shares_->mine; }
 
-bool Pieces::leads() const { return shares_->all_mine; }
+bool WorkShare::leads() const { return shares_->all_mine; }
 
-void Pieces::collect() {
-  assembly_.meet();
+void WorkShare::collect() {
+  group_.barrier();
   // In a child, the first rank to get here ends the process, and with it all ranks.
   if (shares_->mine != SIZE_MAX) _exit(0);
   if (shares_->lost) throw std::runtime_error("a process of the simulation failed or was killed");

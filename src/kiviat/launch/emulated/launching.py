@@ -31,8 +31,8 @@ def launching(
     """Return how an MPI's mpiexec starts ranks on a cluster, by the needs that its file in mpi/vendors lists.
 
     Placeholders in these, such as "{agent}", stand for paths of the cluster. `oversubscribed`: the machine
-    has fewer cores than the launch has ranks. `preload` is what `patience.library` built. Raise InputError
-    for an MPI whose file lists none.
+    has fewer cores than the launch has ranks. `preload` is the path that
+    `yield_library.library` returned. Raise InputError for an MPI whose file lists none.
     """
     known = {name: vendor for name, vendor in vendors().items() if vendor.needed(["emulated"], version)}
     if family not in known:

@@ -11,8 +11,8 @@ from typing import Self
 
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.launching import launching
-from kiviat.launch.emulated.patience import library
 from kiviat.launch.emulated.spec import parse_spec
+from kiviat.launch.emulated.yield_library import library
 from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain

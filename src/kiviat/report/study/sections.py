@@ -18,7 +18,7 @@ from kiviat.report.study.network_sharing import Sharing, sharings
 from kiviat.report.study.overhead import overhead_figures
 from kiviat.report.study.pair_maps import heat_maps
 from kiviat.report.study.programs import Program, programs
-from kiviat.report.study.tables import Congestion, Quantities, Sickness, congestion, quantities, sickness
+from kiviat.report.study.tables import Congestion, LinkHealth, Quantities, congestion, link_health, quantities
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class StudySection:
     effective: list[effective.Line] = field(default_factory=list)
     published: list[Published] = field(default_factory=list)
     quantities: list[Quantities] = field(default_factory=list)
-    sickness: list[Sickness] = field(default_factory=list)
+    link_health: list[LinkHealth] = field(default_factory=list)
     congestion: list[Congestion] = field(default_factory=list)
     programs: list[Program] = field(default_factory=list)
     sharing: list[Sharing] = field(default_factory=list)
@@ -150,7 +150,7 @@ def study_sections(
             section.effective = effective.own(by_run, labels)
             section.published = _published(runs, section.effective) if section.effective else []
         if section.id == "pairs":
-            section.sickness = sickness(grids, names)
+            section.link_health = link_health(grids, names)
         if section.id == "congestion":
             section.congestion = congestion(grids, table, names)
         if section.id == "programs":

@@ -129,7 +129,7 @@ def _setting(grid: Grid) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sickness:
+class LinkHealth:
     """The slow ranks and links of one case of sick_links."""
 
     run: str
@@ -137,13 +137,13 @@ class Sickness:
     named: list[Sick]
 
 
-def sickness(grids: Iterable[Grid], names: Mapping[str, str]) -> list[Sickness]:
+def link_health(grids: Iterable[Grid], names: Mapping[str, str]) -> list[LinkHealth]:
     """Return the slow ranks and links of each case, possibly none; `names` maps runs to labels."""
     cases: dict[tuple[str, str], list[Grid]] = {}
     for grid in grids:
         if grid.benchmark == "sick_links":
             cases.setdefault((grid.run, grid.case), []).append(grid)
     return [
-        Sickness(names[run], counted(found[0].ranks, "rank"), sick(found))
+        LinkHealth(names[run], counted(found[0].ranks, "rank"), sick(found))
         for (run, _), found in cases.items()
     ]

@@ -1,4 +1,4 @@
-#include "prof/where.hpp"
+#include "prof/location.hpp"
 
 #include <dirent.h>
 #include <sched.h>
@@ -74,8 +74,8 @@ std::uint64_t hash(const std::string& words) {  // FNV-1a
 
 }  // namespace
 
-Where where() {
-  Where mine{};
+Location location() {
+  Location mine{};
   char name[256] = {}, shared_memory[64] = {};
   gethostname(name, sizeof name - 1);
   if (readlink("/proc/self/ns/ipc", shared_memory, sizeof shared_memory - 1) < 0) shared_memory[0] = 0;

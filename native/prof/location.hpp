@@ -6,7 +6,7 @@
 
 namespace kiviat::prof {
 
-struct Where {
+struct Location {
   // Host name, and host name with IPC namespace, which tells emulated nodes on one host apart; `node` is its hash.
   std::string host, node_name;
   std::uint64_t node;
@@ -17,7 +17,7 @@ struct Where {
   int sockets;
 };
 
-Where where();
+Location location();
 std::string program();
 // Reads the bytes sent and received by all interfaces of this network namespace except loopback, since boot. Returns
 // false if they cannot be read.

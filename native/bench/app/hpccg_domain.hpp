@@ -9,17 +9,17 @@
 namespace kiviat::app {
 
 // The part of one rank: planes first_z .. first_z + nz - 1 of `all_z`.
-struct Chimney {
+struct HpccgDomain {
   static constexpr double diagonal = 27, off_diagonal = -1;
 
   std::int64_t nx, ny, nz, first_z, all_z;
 
   // nx × ny × nz points on each rank.
-  static Chimney weak(std::int64_t nx, std::int64_t ny, std::int64_t nz, int ranks, int rank) {
+  static HpccgDomain weak(std::int64_t nx, std::int64_t ny, std::int64_t nz, int ranks, int rank) {
     return {nx, ny, nz, nz * rank, nz * ranks};
   }
   // nx × ny × nz points in total; if planes do not divide evenly, the lowest ranks have one more.
-  static Chimney strong(std::int64_t nx, std::int64_t ny, std::int64_t nz, int ranks, int rank) {
+  static HpccgDomain strong(std::int64_t nx, std::int64_t ny, std::int64_t nz, int ranks, int rank) {
     const std::int64_t each = nz / ranks, more = nz % ranks;
     return {nx, ny, each + (rank < more ? 1 : 0), each * rank + std::min<std::int64_t>(rank, more), nz};
   }

@@ -61,7 +61,7 @@ static void accelerate(double* position, double* velocity, double* force, std::i
   }
 }
 
-class Liquid {
+class MolecularDynamics {
  public:
   enum Phase { pair, neighbour, integration, ghosts, migration };
   static PhaseNames phase_names() { return {{"pair", "neighbour", "integration"}, {"ghosts", "migration"}}; }
@@ -71,7 +71,7 @@ class Liquid {
   static constexpr double least_edge =
       2 * reach;  // minimum edge of the box: an atom must not be a neighbour of two images of another
 
-  Liquid(MPI_Comm comm, const Crystal& crystal, const Subdomain& domain, npb::Phases& phases)
+  MolecularDynamics(MPI_Comm comm, const Crystal& crystal, const Subdomain& domain, npb::Phases& phases)
       : comm_(comm),
         crystal_(crystal),
         domain_(domain),

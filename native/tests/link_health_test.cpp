@@ -1,5 +1,5 @@
 // Detection of slow ranks and links in fabricated times with known ones, over many seeds.
-#include "bench/pattern/sickness.hpp"
+#include "bench/pattern/link_health.hpp"
 
 #include <map>
 #include <set>
@@ -78,8 +78,8 @@ Found examine(Machine& machine, std::uint64_t seed, const char* many = "log") {
     std::vector<LinkTimes> looks;
     for (int look = 0; look < rules.looks; ++look)
       looks.push_back({machine.seconds(low, high), machine.seconds(low, *first), machine.seconds(high, *second)});
-    const Sickness sickness = judge_link(looks, suspects.size());
-    if (sickness.slow) found.links[{low, high}] = sickness.factor;
+    const LinkHealth health = judge_link(looks, suspects.size());
+    if (health.slow) found.links[{low, high}] = health.factor;
   }
   return found;
 }

@@ -14,7 +14,7 @@
 namespace kiviat::app {
 
 // Checksum that depends on every bit, on positions, and on source, target and tag.
-class Seal {
+class Checksum {
  public:
   struct Way {
     int source, target, tag;
@@ -50,15 +50,15 @@ int bytes_of(const std::vector<Record>& records) {
   return static_cast<int>(records.size() * sizeof(Record));
 }
 
-class SealedPost {
+class ChecksummedExchange {
  public:
-  // Without `seals` messages are delivered without checksums.
-  SealedPost(MPI_Comm comm, bool seals) : comm_(comm), seals_(seals) { MPI_Comm_rank(comm, &rank_); }
+  // Without `checked` messages are delivered without checksums.
+  ChecksummedExchange(MPI_Comm comm, bool checked) : comm_(comm), checked_(checked) { MPI_Comm_rank(comm, &rank_); }
 
-  // Starts sending. Records must stay unchanged until seal().
+  // Starts sending. Records must stay unchanged until add_checksums().
   template <class Record>
   void send(const std::vector<Record>& records, int rank, int tag) {
-    if (seals_) unsealed_.push_back({records.data(), records.size() * sizeof(Record), {rank_, rank, tag}, &sent_});
+    if (checked_) pending_.push_back({records.data(), records.size() * sizeof(Record), {rank_, rank, tag}, &sent_});
     MPI_Isend(records.data(), bytes_of(records), MPI_BYTE, rank, tag, comm_, &requests_.emplace_back());
   }
   // Starts receiving up to `most` records.
@@ -81,13 +81,13 @@ class SealedPost {
   }
   // Content of a message, valid until the next wait().
   template <class Record>
-  void has_come(const std::vector<Record>& records, int rank, int tag) {
-    if (seals_) unsealed_.push_back({records.data(), records.size() * sizeof(Record), {rank, rank_, tag}, &came_});
+  void received(const std::vector<Record>& records, int rank, int tag) {
+    if (checked_) pending_.push_back({records.data(), records.size() * sizeof(Record), {rank, rank_, tag}, &received_});
   }
   // Adds all messages since the last call to the checksums; separate from wait(), because it takes time.
-  void seal() {
-    for (const Unsealed& one : unsealed_) one.into->add(one.records, one.bytes, one.way);
-    unsealed_.clear();
+  void add_checksums() {
+    for (const Pending& one : pending_) one.into->add(one.records, one.bytes, one.way);
+    pending_.clear();
   }
 
   // Sends a number to each rank and returns the received ones. Collective.
@@ -111,33 +111,33 @@ class SealedPost {
       if (rank != self && counts[rank] > 0) send(outgoing[rank], static_cast<int>(rank), tag);
     wait();
     for (std::size_t rank = 0; rank < come.size(); ++rank)
-      if (!incoming[rank].empty()) has_come(incoming[rank], static_cast<int>(rank), tag);
+      if (!incoming[rank].empty()) received(incoming[rank], static_cast<int>(rank), tag);
     return incoming;
   }
 
   // True if all messages with a checksum arrived as they were sent, on all ranks. Collective.
-  bool all_came() const {
-    const std::uint64_t mine = sent_.sum() - came_.sum();
+  bool all_arrived() const {
+    const std::uint64_t mine = sent_.sum() - received_.sum();
     std::uint64_t all = 0;
     MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, comm_);
     return all == 0;
   }
 
  private:
-  struct Unsealed {
+  struct Pending {
     const void* records;
     std::size_t bytes;
-    Seal::Way way;
-    Seal* into;
+    Checksum::Way way;
+    Checksum* into;
   };
 
   MPI_Comm comm_;
-  bool seals_;
+  bool checked_;
   int rank_;
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
-  std::vector<Unsealed> unsealed_;
-  Seal sent_, came_;
+  std::vector<Pending> pending_;
+  Checksum sent_, received_;
 };
 
 }  // namespace kiviat::app

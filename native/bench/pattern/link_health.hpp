@@ -111,7 +111,7 @@ inline std::vector<std::vector<int>> screening_rounds(int ranks, std::vector<Lin
   return rounds;
 }
 
-struct Sickness {
+struct LinkHealth {
   double factor = 1, confidence = 0;
   bool slow = false;
 };
@@ -119,7 +119,7 @@ struct Sickness {
 class Diagnosis {
  public:
   Diagnosis(int ranks, std::vector<PairTime> times, const SickRules& rules = {})
-      : ranks_(ranks), rules_(rules), times_(std::move(times)), of_rank_(ranks), sickness_(ranks) {
+      : ranks_(ranks), rules_(rules), times_(std::move(times)), of_rank_(ranks), health_(ranks) {
     for (const bool far : {false, true}) centre_[far] = centre(far);
     residual_ = residuals(times_);
     for (std::size_t i = 0; i < times_.size(); ++i)
@@ -129,7 +129,7 @@ class Diagnosis {
     find_suspects();
   }
 
-  const std::vector<Sickness>& ranks() const { return sickness_; }
+  const std::vector<LinkHealth>& ranks() const { return health_; }
 
   // Pairs of healthy ranks that stand out, slowest first; at most twice as many as ranks.
   const std::vector<Link>& suspects() const { return suspects_; }
@@ -150,9 +150,8 @@ class Diagnosis {
   std::optional<int> control(int a, int b, int taken, Far is_far) const {
     std::optional<int> best;
     for (int rank = 0; rank < ranks_; ++rank) {
-      if (rank == a || rank == b || rank == taken || sickness_[rank].slow || is_far(a, rank) != is_far(a, b)) continue;
-      if (!best || std::abs(std::log(sickness_[rank].factor)) < std::abs(std::log(sickness_[*best].factor)))
-        best = rank;
+      if (rank == a || rank == b || rank == taken || health_[rank].slow || is_far(a, rank) != is_far(a, b)) continue;
+      if (!best || std::abs(std::log(health_[rank].factor)) < std::abs(std::log(health_[*best].factor))) best = rank;
     }
     return best;
   }
@@ -184,13 +183,13 @@ class Diagnosis {
 
   void find_slow_ranks() {
     std::vector<double> effects(ranks_);
-    std::vector<Sickness> found(ranks_);
+    std::vector<LinkHealth> found(ranks_);
     for (int rank = 0; rank < ranks_; ++rank) {
       std::vector<double> all, with_healthy;
       for (const std::size_t i : of_rank_[rank]) {
         const int partner = times_[i].low == rank ? times_[i].high : times_[i].low;
         all.push_back(residual_[i]);
-        if (!sickness_[partner].slow) with_healthy.push_back(residual_[i]);
+        if (!health_[partner].slow) with_healthy.push_back(residual_[i]);
       }
       const auto& said = with_healthy.empty() ? all : with_healthy;
       effects[rank] = middle(said);
@@ -203,7 +202,7 @@ class Diagnosis {
       found[rank].slow = found[rank].factor >= rules_.least_factor && found[rank].confidence >= rules_.confidence &&
                          (effects[rank] - centre) / deviation >= rules_.least_deviations;
     }
-    sickness_ = std::move(found);
+    health_ = std::move(found);
   }
 
   void find_suspects() {
@@ -214,7 +213,7 @@ class Diagnosis {
     std::map<std::pair<int, int>, Seen> links;
     for (std::size_t i = 0; i < times_.size(); ++i) {
       const PairTime& time = times_[i];
-      if (sickness_[time.low].slow || sickness_[time.high].slow) continue;
+      if (health_[time.low].slow || health_[time.high].slow) continue;
       Seen& seen = links[{time.low, time.high}];
       seen.far = time.far, seen.residuals.push_back(residual_[i]);
     }
@@ -237,7 +236,7 @@ class Diagnosis {
   double centre_[2] = {};  // of the logarithms of times, near and far
   std::vector<double> residual_;
   std::vector<std::vector<std::size_t>> of_rank_;
-  std::vector<Sickness> sickness_;
+  std::vector<LinkHealth> health_;
   std::vector<Link> suspects_;
 };
 
@@ -247,7 +246,7 @@ struct LinkTimes {
 };
 
 // By chance, a healthy link would be the slowest of the three in a third of the measurements.
-inline Sickness judge_link(const std::vector<LinkTimes>& looks, std::size_t suspects, const SickRules& rules = {}) {
+inline LinkHealth judge_link(const std::vector<LinkTimes>& looks, std::size_t suspects, const SickRules& rules = {}) {
   std::vector<double> excesses;
   int slowest = 0;
   for (const LinkTimes& look : looks) {
@@ -255,9 +254,9 @@ inline Sickness judge_link(const std::vector<LinkTimes>& looks, std::size_t susp
     slowest += look.link_s > std::max(look.low_s, look.high_s);
   }
   const double chance = binomial_tail(static_cast<int>(looks.size()), slowest, 1.0 / 3);
-  Sickness sickness{std::exp(middle(excesses)), std::max(0.0, 1 - static_cast<double>(suspects) * chance)};
-  sickness.slow = sickness.factor >= rules.least_factor && sickness.confidence >= rules.confidence;
-  return sickness;
+  LinkHealth health{std::exp(middle(excesses)), std::max(0.0, 1 - static_cast<double>(suspects) * chance)};
+  health.slow = health.factor >= rules.least_factor && health.confidence >= rules.confidence;
+  return health;
 }
 
 }  // namespace kiviat

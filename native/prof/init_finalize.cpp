@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "platform/clock.hpp"
+#include "prof/location.hpp"
 #include "prof/meeting.hpp"
 #include "prof/merge.hpp"
 #include "prof/packed.hpp"
 #include "prof/phases.hpp"
 #include "prof/profiler.hpp"
 #include "prof/real.hpp"
-#include "prof/where.hpp"
 
 namespace kiviat::prof {
 
@@ -58,7 +58,7 @@ bool first_of_machine = false;
 
 // Determines the distance to each rank, and the first ranks of nodes and machines. Returns false if a rank has no
 // memory for counters. Collective.
-bool find_distances(const Where& mine, bool has_room) {
+bool find_distances(const Location& mine, bool has_room) {
   struct Told {
     std::uint64_t node, machine;
     std::int64_t socket, has_room;
@@ -116,7 +116,7 @@ void begin() {
     return;
   }
   profiler().counter = clock::counter_is_a_clock();
-  const Where mine = where();
+  const Location mine = location();
   State* const state = room(folder, description());
   // Read before the first collective: no rank can have sent a message of the program yet.
   std::uint64_t sent = 0, received = 0;
