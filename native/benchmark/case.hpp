@@ -13,7 +13,7 @@ namespace kiviat {
 
 struct Case {
   std::string id, benchmark;
-  std::map<std::string, std::string, std::less<>> words;  // axes and controls as given
+  std::map<std::string, std::string, std::less<>> words;  // axes and controls, as given by the user
 
   // Value of `key`, or `fallback` if it is not given. integer() and real() throw UsageError if it is not a number.
   std::string text(std::string_view key, std::string_view fallback) const;

@@ -17,7 +17,7 @@ std::vector<Benchmark>& registered() {
   return all;
 }
 
-// "…/native/bench/pt2pt/pingpong.cpp" → "pt2pt/pingpong"
+// Example: "…/native/bench/pt2pt/pingpong.cpp" → "pt2pt/pingpong"
 std::string below_bench(std::string_view path) {
   if (const auto at = path.rfind("bench/"); at != std::string_view::npos) path.remove_prefix(at + 6);
   if (const auto dot = path.rfind('.'); dot != std::string_view::npos) path = path.substr(0, dot);

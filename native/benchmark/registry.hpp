@@ -44,15 +44,17 @@ struct Quantity {
   std::string name, unit, better, help = {};
 };
 
-// A headline figure at the top of a report: `metric` at message size `bytes`, or of the best case. Sorted by `place`.
+// A headline figure at the top of a report: `metric` at message size `bytes`, or its best value over all cases.
+// Headlines are sorted by `place`.
 struct Headline {
   std::string title, metric;
   std::optional<std::int64_t> bytes = {};
   int place = 99;
 };
 
-// Measure of the problem size, which distinguishes strong from weak scaling. `counts` names a value of Trial::number, a
-// metric or an axis; "class" is an axis that names the size; "ranks" means a size determined by the number of ranks.
+// Measure of the problem size, which tells strong from weak scaling. `counts` names a number recorded with
+// Trial::number, a metric or an axis; "class": the axis of that name; "ranks": the size is determined by the number of
+// ranks.
 struct ProblemSize {
   std::string counts, words = {};  // `words`: format of the size in reports; {} is the number, {,} the same with commas
   double power = 1;                // memory grows with the number to this power
@@ -76,7 +78,7 @@ struct Traits {
   bool sized = true;                   // has a message size
   std::string sizes = {};              // default message sizes, in the syntax of -m; empty: those of the plan
   bool buffers = true;                 // uses message buffers of Trial::buffer
-  int element_bytes = 1;               // sizes that are not a multiple of it are skipped (reductions)
+  int element_bytes = 1;               // message sizes must be a multiple of it; others are skipped (reductions)
   bool bandwidth = false;              // reports bytes per second
   bool message_rate = false;           // reports messages per second
   bool threads = false;                // several threads of a rank communicate: needs MPI_THREAD_MULTIPLE
@@ -97,7 +99,7 @@ struct Traits {
 };
 
 struct Benchmark {
-  std::string name, file;  // file: "pt2pt/pingpong", below native/bench
+  std::string name, file;  // source file relative to native/bench, without suffix: "pt2pt/pingpong"
   void (*run)(Trial&);
   Traits traits;
 

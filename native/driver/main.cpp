@@ -189,8 +189,8 @@ std::vector<Case> cases_of(const Options& options) {
   return cases;
 }
 
-// Rank 0 reads the file and broadcasts it, because reads by every rank would load a parallel file system. Lines are
-// kept as text, since a parsed case is ten times as large and a plan may have many thousands.
+// Rank 0 reads the file and broadcasts it, because reads by every rank would load a parallel file system. Cases are
+// kept as lines of text, because a parsed case is ten times as large and a plan may have many thousands.
 std::vector<std::string> read_cases(const std::string& path, const Session& session) {
   std::string text;
   long length = -1;
@@ -228,7 +228,7 @@ int run(const Options& options) {
 
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Format> format;
-  // Only rank 0 writes; if it cannot, all ranks learn of it together.
+  // Only rank 0 writes; if it fails, it tells all ranks.
   std::string trouble;
   if (root) {
     try {
@@ -277,8 +277,8 @@ int run(const Options& options) {
   return failed;
 }
 
-// Returns whether this process prints messages: rank 0, according to the launcher's environment since MPI has not
-// started, or a process without launcher.
+// Returns whether this process prints messages: the process without launcher, or rank 0. The rank comes from the
+// launcher's environment, because MPI has not started.
 bool speaks_for_all() {
   for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";

@@ -16,8 +16,8 @@ struct Members {
   std::int64_t ranks, stride = 1;
   std::int64_t last() const { return (ranks - 1) * stride; }
   bool contain(int rank) const { return rank % stride == 0 && rank / stride < ranks; }
-  // Communicator of the members; null on other ranks. All ranks know the members, so MPI_Comm_split, which exchanges
-  // them, is not needed.
+  // Communicator of the members; null on other ranks. All ranks know the members, so no MPI_Comm_split is needed, which
+  // would exchange messages to determine them.
   MPI_Comm of(MPI_Comm world) const {
     int range[][3] = {{0, static_cast<int>(last()), static_cast<int>(stride)}};
     MPI_Group all, group;
@@ -33,7 +33,8 @@ struct Members {
 Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
   RankRule rule = benchmark.traits.ranks;
   if (spec.integer("group", 0)) rule.max = 0;  // the limit holds for each group
-  // The largest allowed number; if none is allowed, those available, so that the trial reports what is needed.
+  // Uses the largest allowed number of ranks; if none is allowed, those available, so that the trial reports what is
+  // needed.
   const int natural = std::max(rule.most(world), std::min(world, rule.min));
   const Members members{spec.integer("ranks", natural), spec.integer("distance", 1)};
   if (members.ranks < 1 || members.stride < 1)
@@ -75,7 +76,7 @@ Outcome run_case(const Case& spec, Session& session) {
       members_comm = session.world;
     } else {
       members_comm = members.of(session.world);
-      session.group.barrier();  // waits until other ranks' messages of the split have arrived
+      session.group.barrier();  // waits until the messages of other ranks' splits have arrived
     }
     if (member) {
       Trial trial(spec, benchmark, session, members_comm);

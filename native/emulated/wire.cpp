@@ -1,12 +1,12 @@
-// wire DELAY_S NODE...: the links of an emulated cluster on kernels that cannot delay frames (no netem).
+// wire DELAY_S NODE...: links of an emulated cluster for kernels that cannot delay frames (without netem).
 //
-// Started in the head's network namespace, in the cluster's folder. Creates both ends of a link for each node, eth0 on
-// the node and a port p1, p2, … on the head, writes its process number to `wire.pid`, and forwards frames between the
-// ends in the background until it is killed; frames from a node are delayed by DELAY_S seconds. On SIGUSR1 it reads
-// another DELAY_S from `wire.delay`.
+// To be started in the head's network namespace, in the cluster's folder. Creates both ends of a link for each node:
+// eth0 on the node, and a port p1, p2, … on the head. Writes its process number to `wire.pid`, and forwards frames
+// between the ends in the background until it is killed; frames from a node are delayed by DELAY_S seconds. On SIGUSR1
+// it reads a new DELAY_S from `wire.delay`.
 //
-// Frames have up to 64 KiB, as the kernel passes them before segmentation, with a header that describes how to segment
-// them; so a link can carry some Gbit/s.
+// Frames have up to 64 KiB, as the kernel passes them before segmentation, with a header that describes the
+// segmentation; so a link can carry some Gbit/s.
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>

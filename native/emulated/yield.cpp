@@ -1,10 +1,10 @@
-// Library preloaded into ranks of an MPICH with UCX on emulated clusters, whose nodes share the cores of one machine.
+// Library that ranks of an MPICH with UCX preload on emulated clusters, whose nodes share the cores of one machine.
 //
-// MPICH polls UCX without ever yielding its core: with more ranks than cores each message then waits for the end of a
-// time slice, some milliseconds. With KIVIAT_UCX_YIELD=1 an unsuccessful poll yields.
+// MPICH polls UCX without ever yielding its core. If there are more ranks than cores, each message then waits for the
+// end of a time slice, some milliseconds. With KIVIAT_UCX_YIELD=1 an unsuccessful poll yields.
 //
-// At the end MPICH 4 closes each connection and waits for an answer of the other rank, which may already be in the
-// final barrier and never answer (seen with 4.0.2 and UCX 1.13 over TCP, in up to two thirds of all launches). With
+// When a launch ends, MPICH 4 closes each connection and waits for an answer of the other rank, which may already be in
+// the final barrier and never answer (seen with 4.0.2 and UCX 1.13 over TCP, in up to two thirds of all launches). With
 // KIVIAT_UCX_NO_FLUSH=1 connections are not closed one by one; destroying the worker, after the barrier, closes them.
 // All messages have been received by then.
 #include <dlfcn.h>

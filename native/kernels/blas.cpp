@@ -80,7 +80,7 @@ void* reload_if_misled(void* library, const char* file, const Naming& naming) {
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-// Determines name and version of the library, and its function for the number of threads.
+// Sets the library's name and version, and its function for the number of threads.
 void introduce(Blas& blas, void* library, const Naming& naming) {
   if (const auto config = function<const char*()>(library, naming.of("openblas_get_config"))) {
     std::istringstream words(config());
@@ -93,7 +93,7 @@ void introduce(Blas& blas, void* library, const Naming& naming) {
     if (const auto set = function<void(int)>(library, naming.of("openblas_set_num_threads"))) blas.set_threads = set;
   } else if (const auto bli_version = function<const char*()>(library, "bli_info_get_version_str")) {
     blas.name = std::string("BLIS ") + bli_version();
-    // BLIS may have 32- or 64-bit integers; small numbers are passed equally in registers.
+    // BLIS may have 32- or 64-bit integers; in registers, small numbers look the same.
     if (const auto set = function<void(std::int64_t)>(library, "bli_thread_set_num_threads"))
       blas.set_threads = [set](int threads) { set(threads); };
   } else if (const auto mkl_version = function<void(char*, int)>(library, "MKL_Get_Version_String")) {
@@ -107,7 +107,7 @@ void introduce(Blas& blas, void* library, const Naming& naming) {
   }
 }
 
-// Loads `file` into `blas`; false if it is not a BLAS.
+// Loads `file` into `blas`; returns false if it is not a BLAS.
 bool load(const char* file, Blas& blas) {
   void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!library) return false;

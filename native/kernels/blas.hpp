@@ -29,8 +29,8 @@ struct Blas {
 // loaded. Throws Skip, with installation advice, if there is none.
 Blas find_blas();
 
-// OpenBLAS core type that suits a processor with these `flags` (of /proc/cpuinfo) better than the chosen `core`; empty
-// if the choice is good. OpenBLAS releases older than a processor mistake it for a much older one.
+// Returns the OpenBLAS core type that suits a processor with these `flags` (of /proc/cpuinfo) better than the chosen
+// `core`; empty if the choice is good. OpenBLAS releases older than a processor may mistake it for a much older one.
 std::string better_core(const std::string& core, const std::string& flags);
 
 }  // namespace kiviat

@@ -8,7 +8,7 @@ namespace kiviat {
 
 using Complex = std::complex<double>;
 
-// When written data is read again: `late` data is written with non-temporal stores, if the processor has them, which
+// When written data will be read again. `late`: written with non-temporal stores, if the processor has them, which
 // bypass the cache and avoid reading the lines first.
 enum class Reuse { soon, late };
 
@@ -16,7 +16,7 @@ enum class Reuse { soon, late };
 struct Runs {
   std::int64_t runs, length, from_distance, to_distance;
 };
-// Copies runs. If `next` is not null, prefetches the source of the next copy from there.
+// Copies runs. If `next` is not null, prefetches the next copy's source from there.
 void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, const Complex* next = nullptr);
 
 // Transposes: row i of `to` becomes column i of `from`, which has `count` columns and `rows` rows. `to_line` and

@@ -44,14 +44,16 @@ enum class Planning { measured, estimated };
 class LocalFft {
  public:
   LocalFft() = default;
-  // `sign` of the exponent: -1 forward, +1 backward, both unnormalised. False if the library cannot plan the transform.
+  // `sign` of the exponent: -1 forward, +1 backward, both unnormalised. The object converts to false if the library
+  // cannot plan the transform.
   LocalFft(const Fftw& fftw, const Transforms& what, Complex* in, Complex* out, int sign, Planning planning);
   ~LocalFft();
   LocalFft(LocalFft&& other) noexcept;
   LocalFft& operator=(LocalFft&& other) noexcept;
 
   explicit operator bool() const { return plan_ != nullptr; }
-  // Transforms memory with the same alignment as that of the plan; in place if the plan was.
+  // Executes the transform; the memory must have the same alignment as the plan's, and `in` must equal `out` if and
+  // only if it did in the plan.
   void operator()(Complex* in, Complex* out) const { fftw_->execute_(plan_, in, out); }
 
  private:

@@ -21,7 +21,7 @@ HugePages::HugePages(std::size_t bytes) {
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(memory) + alignment - 1) / alignment * alignment;
   begin_ = {reinterpret_cast<void*>(begin), Release{memory, mapped}};
 #ifdef MADV_HUGEPAGE
-  madvise(begin_.get(), bytes, MADV_HUGEPAGE);  // failure is harmless: without huge pages access is slower only
+  madvise(begin_.get(), bytes, MADV_HUGEPAGE);  // failure is harmless: access is only slower without huge pages
 #endif
 }
 

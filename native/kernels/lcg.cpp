@@ -1,4 +1,5 @@
-// In a file of its own, so that a test program can replace it: results of wrong seeds must be rejected.
+// Seeds of the NAS generator. They are in a file of their own, so that a test program can replace them: results of
+// wrong seeds must be rejected.
 #include "kernels/lcg.hpp"
 
 namespace kiviat {

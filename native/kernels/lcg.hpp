@@ -10,11 +10,11 @@ class Lcg {
  public:
   static constexpr std::uint64_t multiplier = 1220703125, mask = (std::uint64_t{1} << 46) - 1;
 
-  // Seed of all programs except EP, and that of EP.
+  // Seed of all programs except EP; the next function returns the seed of EP.
   static std::uint64_t usual_seed();
   static std::uint64_t seed_of_ep();
 
-  // multiplier^n mod 2^46, which advances the generator by n steps.
+  // Returns multiplier^n mod 2^46, the factor that advances the generator by n steps.
   static constexpr std::uint64_t steps(std::uint64_t n) {
     std::uint64_t result = 1;
     for (std::uint64_t square = multiplier; n; n >>= 1, square = square * square & mask)
@@ -29,7 +29,7 @@ class Lcg {
     state_ = state_ * multiplier & mask;
     return static_cast<double>(state_) * 0x1p-46;
   }
-  constexpr std::uint64_t state() const { return state_; }  // x of the last number
+  constexpr std::uint64_t state() const { return state_; }  // the integer x of the last number
 
  private:
   std::uint64_t state_;

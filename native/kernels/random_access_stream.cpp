@@ -17,8 +17,8 @@ constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 constexpr std::size_t stretch = 32;
 
-// Multiplication by x^k: a shift by k moves k bits out at the top, each of which returns as x^2 + x + 1. So all updates
-// of a group follow from the first without depending on each other.
+// Multiplies by x^k: a shift by k moves k bits out at the top, each of which returns as x^2 + x + 1. So all updates of
+// a group follow from the first one, independently of each other.
 KIVIAT_COMPILED_FOR("default", "avx2", "avx512f")
 void generate_stretches(std::uint64_t& state, std::uint64_t* to, std::size_t stretches) {
   std::uint64_t before = state;
@@ -47,7 +47,7 @@ void generate(std::uint64_t& state, std::span<std::uint64_t> to) {
   for (std::uint64_t& update : to.subspan(stretches * stretch)) update = state = next(state);
 }
 
-// Prefetches words well before they are updated, as many as the processor can have outstanding.
+// Prefetches words well before they are updated, as many as a processor can have outstanding.
 void apply(const Part& part, std::span<const std::uint64_t> updates, Tally& tally) {
   constexpr std::size_t ahead = 64;
   std::uint64_t sum = 0;

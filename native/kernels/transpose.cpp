@@ -7,7 +7,7 @@
 namespace kiviat {
 namespace {
 
-constexpr std::size_t tile = 8;  // a cache line per row and per column, so each fetched line is used completely
+constexpr std::size_t tile = 8;  // elements of a cache line, so that each line fetched is used completely
 
 using Tile = void (*)(double* to, std::size_t to_stride, const double* from, std::size_t from_stride);
 

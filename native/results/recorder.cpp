@@ -40,14 +40,14 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
   json::Object axes;
   for (const auto& [key, value] : spec.words)
     if (!is_control(key)) {
-      // JSON has no numbers with leading zeros.
+      // JSON does not allow numbers with leading zeros.
       const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos &&
                           (value[0] != '0' || value.size() == 1);
       number ? axes.raw(key, value) : axes.field(key, value);
     }
   json::Object event;
   event.field("event", "result").field("case", spec.id).field("benchmark", benchmark).field("ranks", ranks);
-  // An invalid size is explained by the reason; throwing here, on one rank only, would deadlock.
+  // The reason of the result explains an invalid size. Throwing here, on one rank only, would deadlock.
   event.field("bytes", sized ? spec.bytes() : std::nullopt);
   return event.raw("axes", axes.text())
       .field("mode", result.mode)

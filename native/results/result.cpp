@@ -44,8 +44,8 @@ Summary Result::summary(const Metric& metric) const {
     if (metric.per_call) summary.p90 = quantile(sorted, 0.9), summary.p99 = quantile(sorted, 0.99);
     return summary;
   }
-  // A rate decreases with time: percentiles are exchanged (p90 of the rate is p10 of the time), and the mean rate
-  // follows from the mean time.
+  // A rate decreases with time, so percentiles are exchanged (p90 of the rate is p10 of the time), and the mean rate is
+  // computed from the mean time.
   const auto rate = [&](double time) { return metric.numerator / time; };
   if (metric.per_call) summary.p90 = rate(quantile(sorted, 0.1)), summary.p99 = rate(quantile(sorted, 0.01));
   summary.mean = rate(*summary.mean), summary.p50 = rate(*summary.p50);

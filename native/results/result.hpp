@@ -49,7 +49,7 @@ struct Result {
   std::optional<std::string> phase, reason, check_reason, stopped_by;
   std::optional<long> batch, missed_windows;
   double clock_cost_s = 0, elapsed_s = 0;
-  bool oversubscribed = false;  // the threads of this case exceed the processors, although the ranks do not
+  bool oversubscribed = false;  // threads of this case exceed the number of processors, although ranks do not
 
   const Metric* metric(std::string_view name) const;
   Summary summary(const Metric& metric) const;
@@ -57,7 +57,7 @@ struct Result {
   std::string tables_json() const;
   std::string notes_json() const;
   std::string numbers_json() const;
-  // Replaces an earlier note of the same name.
+  // Sets a note; replaces an earlier one of the same name.
   void note(std::string_view name, std::string words);
   void number(std::string_view name, double value);
 };

@@ -9,7 +9,7 @@
 namespace kiviat {
 
 // Distribution-free 95 % interval of the median: order statistics whose ranks follow from the normal approximation of
-// the binomial distribution. Nothing below six samples, where no pair of order statistics covers 95 %.
+// the binomial distribution. Empty with fewer than six samples, because no pair of order statistics then covers 95 %.
 struct Interval {
   double low, high;
 };

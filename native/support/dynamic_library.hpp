@@ -7,13 +7,13 @@
 
 namespace kiviat {
 
-// The function or variable `name` of `library`, null if it has none.
+// Returns the function or variable `name` of `library`, null if it has none.
 template <class Function>
 Function* look_up(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-// Path of the library that contains `address`; empty if unknown.
+// Returns the path of the library that contains `address`; empty if unknown.
 inline std::string path_of(const void* address) {
   Dl_info found{};
   return dladdr(address, &found) != 0 && found.dli_fname ? found.dli_fname : "";

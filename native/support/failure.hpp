@@ -1,4 +1,5 @@
-// Exceptions that end a case. They must be thrown on all ranks alike, else the others would wait for ever.
+// Exceptions that end a case. They must be thrown on all ranks, because otherwise the remaining ranks would wait for
+// ever.
 #pragma once
 
 #include <stdexcept>

@@ -38,7 +38,7 @@ template <std::integral T>
 std::string value(T number) {
   return std::to_string(number);
 }
-// Whole numbers below 2^53 (counts) with all digits, others (measurements) with 7 significant digits.
+// Writes integers below 2^53 (counts) with all digits, other numbers (measurements) with 7 significant digits.
 inline std::string value(double number) {
   if (!std::isfinite(number)) return "null";
   constexpr double most_counted = 1LL << 53;
@@ -69,7 +69,7 @@ class Object {
   Object& field(std::string_view name, const T& v) {
     return raw(name, value(v));
   }
-  // `rendered` is JSON already.
+  // Adds a field whose value, `rendered`, is JSON already.
   Object& raw(std::string_view name, std::string_view rendered) {
     if (!body_.empty()) body_ += ',';
     body_ += quoted(name);

@@ -1,5 +1,5 @@
 // Positions, velocities and forces of atoms: first those of this rank, then ghosts (copies of other ranks' atoms and
-// periodic images) with positions and forces only. Also an array type that grows.
+// periodic images), which have no velocities. Also an array type that grows.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct alignas(32) Four {
 
 class Atoms {
  public:
-  std::int64_t own = 0, all = 0;  // with ghosts
+  std::int64_t own = 0, all = 0;  // `all` includes ghosts
   Grown<Four> position, velocity, force;
 
   // Makes room for `count` atoms including ghosts, and for a dummy atom, nobody(), which is far from all others.

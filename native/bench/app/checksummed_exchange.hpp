@@ -1,5 +1,5 @@
-// Messages of records with checksums of all data sent and received: summed over all ranks both are equal, unless data
-// was lost, corrupted or delivered to a wrong rank.
+// Messages of records, with checksums of all data sent and of all data received. Summed over all ranks, the two are
+// equal unless data was lost, corrupted or delivered to a wrong rank.
 #pragma once
 
 #include <mpi.h>
@@ -25,7 +25,7 @@ class Checksum {
     const std::uint64_t ends = static_cast<std::uint64_t>(way.source) << 32 | static_cast<std::uint32_t>(way.target);
     const std::uint64_t begin = mix(mix(ends) + static_cast<std::uint64_t>(way.tag) * random_step + bytes);
     sum_ += begin;                     // empty messages count too
-    std::uint64_t factor = begin | 1;  // stays odd when multiplied
+    std::uint64_t factor = begin | 1;  // odd, so that it never becomes 0
     for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t), factor += random_step - 1) {
       std::uint64_t word = 0;
       std::memcpy(&word, from + at, std::min(sizeof word, bytes - at));
@@ -73,13 +73,13 @@ class ChecksummedExchange {
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data());
     requests_.clear();
   }
-  // Bytes received in message `number`, from 0, of the last wait().
+  // Bytes received by the `number`-th receive, counted from 0, of the last wait().
   std::size_t received_bytes(std::size_t number) const {
     int bytes = 0;
     MPI_Get_count(&statuses_[number], MPI_BYTE, &bytes);
     return static_cast<std::size_t>(bytes);
   }
-  // Content of a message, valid until the next wait().
+  // Adds a received message to the checksum at the next add_checksums(); its content must stay valid until then.
   template <class Record>
   void received(const std::vector<Record>& records, int rank, int tag) {
     if (checked_) pending_.push_back({records.data(), records.size() * sizeof(Record), {rank, rank_, tag}, &received_});

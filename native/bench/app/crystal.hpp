@@ -13,13 +13,13 @@
 namespace kiviat::app {
 
 // Minimal standard generator (S. Park and K. Miller, "Random number generators: good ones are hard to find", CACM
-// 31(10), 1988), seeded by a point in space, so that an atom's velocity depends on its position only. LAMMPS documents
-// it as `loop geom` of its command `velocity`.
+// 31(10), 1988), seeded by a point in space, so that an atom's velocity depends on its position only. LAMMPS calls this
+// `loop geom` in its documentation of the command `velocity`.
 class PointNumbers {
  public:
   PointNumbers(std::int32_t seed, const Vector& point) {
-    // R. Jenkins' hash, one byte at a time ("Algorithm alley: hash functions", Dr. Dobb's Journal, September 1997), of
-    // the seed and the coordinates, whose bytes count as signed.
+    // R. Jenkins' hash ("Algorithm alley: hash functions", Dr. Dobb's Journal, September 1997) of the bytes of the seed
+    // and the coordinates, taken as signed numbers.
     std::uint32_t hash = 0;
     const auto take = [&](std::uint64_t word, int bytes) {
       for (int at = 0; at < bytes; ++at) {
@@ -37,7 +37,7 @@ class PointNumbers {
     if (state_ == 0) state_ = 1;
     for (int unused = 0; unused < 5; ++unused) (*this)();
   }
-  // Between 0 and 1.
+  // Returns the next number, between 0 and 1.
   double operator()() {
     state_ = 16807 * state_ % modulus;
     return 1.0 / modulus * static_cast<double>(state_);
@@ -90,8 +90,8 @@ struct Crystal {
     return {x, y, number() - 0.5};
   }
 
-  // Sums over the neighbours of one atom within `reach`, which must be less than half of any edge: half of each pair's
-  // energy and, for the virial, half of force times distance.
+  // Lattice sums over the neighbours of one atom within `reach`, which must be less than half of any edge: half of each
+  // pair's energy and, for the virial, half of force times distance.
   struct Sums {
     double energy = 0, virial = 0;
   };

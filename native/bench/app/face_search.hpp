@@ -1,8 +1,8 @@
-// Search of Gears: pairs of overlapping boxes of faces of different gears. There are two levels of boxes: of faces, and
-// of fragments, the faces of one gear on a rank. Overlapping fragments are found by a sort and sweep along x (M. Shamos
-// and D. Hoey, "Geometric intersection problems", FOCS 1976, section 4); then the faces of both that overlap the other
-// fragment's box are tested against each other with SIMD. A gear never touches itself, fragments are small, and faces
-// move in every step, so a tree would be rebuilt for a single use.
+// Search of Gears: finds pairs of faces of different gears whose boxes overlap. Boxes have two levels: faces, and
+// fragments (the faces of one gear on a rank). Overlapping fragments are found by a sort and sweep along x (M. Shamos
+// and D. Hoey, "Geometric intersection problems", FOCS 1976, section 4). In two overlapping fragments, the faces that
+// overlap the other fragment's box are tested against each other with SIMD. A tree would not pay, because fragments are
+// small and faces move in every step.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Box {
     for (std::size_t side = 0; side < 3; ++side)
       low[side] = std::min(low[side], other.low[side]), high[side] = std::max(high[side], other.high[side]);
   }
-  // Boxes that touch overlap.
+  // Returns whether the boxes overlap or touch.
   bool overlaps(const Box& other) const {
     bool all = true;
     for (std::size_t side = 0; side < 3; ++side)
@@ -49,12 +49,12 @@ inline Box box_of(const std::array<Vector, 4>& corners) {
   return box;
 }
 
-// Margin by which a box is enlarged on all sides, so that the boxes of two faces overlap if the faces are near.
+// Margin by which boxes are enlarged on all sides, so that the boxes of near faces overlap.
 struct Reach {
-  float length;  // half of the largest distance of near faces
-  float share;   // or this share of the box's longest side, as in phdMesh
+  float length;  // half of the distance below which faces are near
+  float share;   // if larger, this share of the box's longest side, as in phdMesh
 
-  // Enlarges `tight`, the bounding box of the corners.
+  // Returns `tight`, the bounding box of a face's corners, enlarged by the margin.
   Box around(const Box& tight) const {
     float longest = 0;
     for (std::size_t side = 0; side < 3; ++side) longest = std::max(longest, tight.high[side] - tight.low[side]);
@@ -122,8 +122,8 @@ class Faces {
   std::array<std::vector<float>, 6> sides_;
 };
 
-// Two near faces: `domain` of the gear with the lower number, as index into the rank's own faces; `range` of the other
-// gear, as index into own faces followed by received ones.
+// Two near faces. `domain` belongs to the gear with the lower number and is an index into the rank's own faces; `range`
+// belongs to the other gear and is an index into own faces followed by received ones.
 struct Contact {
   std::uint32_t domain, range;
 };
@@ -164,8 +164,8 @@ static void select(const Faces& faces, std::uint32_t begin, std::uint32_t end, c
   strip.count = count;
 }
 
-// Tests each face against each other. Writes contacts from `contacts` on, where there must be room for all pairs;
-// returns their end.
+// Tests each face against each other face. Writes contacts to `contacts`, which must have room for all pairs; returns
+// their end.
 KIVIAT_EVERY_WIDTH
 static Contact* test(const Strip& domain, const Strip& range, std::uint32_t range_offset, unsigned char* hits,
                      Contact* contacts) {
@@ -204,7 +204,7 @@ class FaceSearch {
         sweep_.push_back({fragment.box.low[0], mine, &fragment});
     };
     begins(own, true), begins(came, false);
-    // NaN, possible in corrupted messages, cannot be sorted.
+    // Corrupted messages may contain NaN, which cannot be sorted.
     std::erase_if(sweep_, [](const Begin& begin) { return !(begin.x == begin.x); });
     std::ranges::sort(sweep_, {}, &Begin::x);
     for (auto one = sweep_.begin(); one != sweep_.end(); ++one)

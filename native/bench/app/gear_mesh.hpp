@@ -1,6 +1,6 @@
 // The mesh of one rank: its elements, one layer of other ranks' elements around them (ghosts), the nodes of both, and
-// the ranks that share each node. The owner of an element follows from its number, so each rank determines without
-// communication what it shares.
+// the ranks that share each node. The owner of an element follows from its number, so each rank determines what it
+// shares without communication.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace kiviat::app {
 // Returns the rank that owns an element of a gear.
 using Owner = std::function<int(std::int64_t gear, int element)>;
 
-// A node or face that two ranks have.
+// A node or face that this rank and another one have.
 struct Sharing {
   static constexpr std::uint64_t face_bit = std::uint64_t{1} << 63;
 
@@ -43,7 +43,7 @@ class GearMesh {
   };
   using Lists = std::map<int, std::vector<std::int32_t>>;  // node lists by rank, in the same order on both sides
 
-  // `elements`: numbers of this rank's own elements, ascending: gear times Gear::elements plus number in the gear.
+  // `elements`: numbers of this rank's elements, ascending: gear * Gear::elements + number in the gear.
   GearMesh(const Train& train, std::span<const std::int64_t> elements, int rank, const Owner& owner)
       : train_(train), rank_(rank) {
     for (auto begin = elements.begin(); begin != elements.end();) {
@@ -59,19 +59,19 @@ class GearMesh {
 
   std::size_t nodes() const { return z_.size(); }
   std::size_t own_elements() const { return own_elements_; }
-  std::size_t elements() const { return element_nodes_.size(); }  // own elements
+  std::size_t elements() const { return element_nodes_.size(); }  // number of own elements
   const std::vector<Face>& faces() const { return faces_; }
   const std::vector<Sharing>& sharing() const { return sharing_; }
-  const Lists& outgoing() const { return outgoing_; }  // owned nodes, by the ranks that have them as ghosts
+  const Lists& outgoing() const { return outgoing_; }  // owned nodes, for each rank that has them as ghosts
   const Lists& incoming() const { return incoming_; }
   Vector position(std::int32_t node) const { return {x_[index(node)], y_[index(node)], z_[index(node)]}; }
   double value(std::int32_t node) const { return value_[index(node)]; }
 
-  // Stores position and value of a node received from its owner.
+  // Sets the position and value of a node received from its owner.
   void set(std::int32_t node, const Vector& at, double value) {
     x_[index(node)] = at[0], y_[index(node)] = at[1], z_[index(node)] = at[2], value_[index(node)] = value;
   }
-  // Calls use(local number, gear, number in the gear, belongs to an own element) for each node.
+  // Calls use(local number, gear, number in the gear, whether it belongs to an own element) for each node.
   template <class Use>
   void each_node(Use use) const {
     for (const Piece& piece : pieces_)
@@ -125,7 +125,7 @@ class GearMesh {
   }
   double additions() const { return static_cast<double>(8 * element_nodes_.size() + around_.size()); }
 
-  // Returns whether the node or face is shared in the mesh itself; faces are not, since each belongs to one element.
+  // Returns whether the mesh itself shares the node or face. Faces are not shared, because each belongs to one element.
   bool shares(const Sharing& one) const {
     if (one.entity & Sharing::face_bit) return false;
     const auto gear = static_cast<std::int64_t>(one.entity / Gear::nodes);
@@ -150,8 +150,8 @@ class GearMesh {
  private:
   struct Piece {
     std::int64_t gear;
-    std::vector<int> owners;          // owners of its elements
-    std::vector<std::int32_t> nodes;  // local numbers of its nodes; -1 if this rank does not have it
+    std::vector<int> owners;          // ranks that own its elements
+    std::vector<std::int32_t> nodes;  // local numbers of its nodes; -1 for nodes that this rank does not have
   };
   struct Spin {
     double radius;
@@ -226,7 +226,7 @@ class GearMesh {
     const double radius = Gear::inner_radius + (Gear::outer_radius - Gear::inner_radius) * layer / Gear::layers;
     const auto number = static_cast<std::int32_t>(pieces_.size());
     spins_.push_back({radius, local, number, static_cast<std::int16_t>(angle), train_.forwards(piece.gear)});
-    // Another rank has this node if it owns an element that shares a node with an element around this one.
+    // Another rank has this node if it owns an element with a node in common with an element around this node.
     others.clear();
     Gear::each_element_near(node, 2, [&](int element) {
       if (const int owner = piece.owners[index(element)]; owner != rank_) others.push_back(owner);
@@ -246,10 +246,10 @@ class GearMesh {
   std::size_t own_elements_ = 0;
   std::vector<Piece> pieces_;  // of gears, ascending
   std::vector<Vector> centres_;
-  std::vector<double> x_, y_, z_, value_;  // of nodes
+  std::vector<double> x_, y_, z_, value_;  // of each node
   std::vector<std::array<std::int32_t, 8>> element_nodes_;
-  std::vector<double> mean_;                      // of elements
-  std::vector<std::int32_t> begins_{0}, around_;  // elements around each node, compressed; empty for ghosts
+  std::vector<double> mean_;                      // of each element
+  std::vector<std::int32_t> begins_{0}, around_;  // elements around each node in CSR format; empty for ghosts
   std::vector<Spin> spins_;
   std::vector<Face> faces_;
   std::vector<Sharing> sharing_;

@@ -49,7 +49,7 @@ class GearBoxes {
 // Contacts of given faces with those of all gears of higher number.
 class ContactReplay {
  public:
-  // `faces` in ascending order of gears; `within`: largest distance of near faces.
+  // `faces`: ascending by gear; `within`: distance below which faces are near.
   template <class List>
   ContactReplay(const Train& train, const Reach& reach, double within, const List& faces)
       : train_(train), reach_(reach), within_(within) {
@@ -59,7 +59,7 @@ class ContactReplay {
     }
   }
 
-  // Contacts by the search of one gear against another, for all pairs of gears that can touch.
+  // Returns the contacts found by searching one gear against another, for all pairs of gears that can touch.
   Contacts searched(const Turn& turn) {
     Contacts contacts;
     each_meeting(turn, [&](const Piece& piece, const GearBoxes& own, std::uint32_t gear, const GearBoxes& other) {
@@ -73,7 +73,7 @@ class ContactReplay {
     });
     return contacts;
   }
-  // Contacts by comparing all pairs of faces.
+  // Returns the contacts found by comparing all pairs of faces.
   Contacts compared(const Turn& turn) const {
     Contacts contacts;
     each_meeting(turn, [&](const Piece& piece, const GearBoxes& own, std::uint32_t gear, const GearBoxes& other) {
@@ -116,7 +116,7 @@ inline double first_value(std::uint64_t seed, std::int64_t gear, int node) {
   return centred(random_at(seed, static_cast<std::uint64_t>(gear * Gear::nodes + node))) + 0.5;
 }
 
-// Field at the nodes of a gear after `steps` steps, summed in the order of numbers.
+// Returns the field at the nodes of a gear after `steps` diffusion steps, summed in the order of numbers.
 inline std::vector<double> diffused(std::uint64_t seed, std::int64_t gear, int steps) {
   std::vector<double> value(Gear::nodes), mean(Gear::elements);
   for (int node = 0; node < Gear::nodes; ++node) value[static_cast<std::size_t>(node)] = first_value(seed, gear, node);

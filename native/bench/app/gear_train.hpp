@@ -1,5 +1,5 @@
-// Geometry of Gears: a grid of gears that turn against each other, each a ring of hexahedra. Everything follows from
-// numbers: positions of nodes at any angle, nodes of elements and faces, elements around nodes.
+// Geometry of Gears: a grid of gears that turn against each other, each a ring of hexahedra. Computes, from their
+// numbers, positions of nodes at any angle, nodes of elements and faces, and elements around nodes.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Gear {
   static constexpr int element(int layer, int angle, int slice) { return (layer * around + angle) * slices + slice; }
   static constexpr int node(int layer, int angle, int plane) { return (layer * around + angle) * (slices + 1) + plane; }
 
-  // The eight nodes of an element, in the order in which they are summed.
+  // Returns the eight nodes of an element, in the order of summation.
   static std::array<int, 8> nodes_of_element(int element) {
     const int slice = element % slices, angle = element / slices % around, layer = element / slices / around;
     std::array<int, 8> nodes;
@@ -37,8 +37,8 @@ struct Gear {
     return {node(layers, angle, slice), node(layers, angle, slice + 1), node(layers, next, slice),
             node(layers, next, slice + 1)};
   }
-  // Calls use(element) once for each element whose nodes are at most `reach` elements away from the node (1: those that
-  // contain it), provided that they do not reach all around.
+  // Calls use(element) once for each element whose nodes are at most `reach` elements away from the node (1: elements
+  // that contain it). The elements must not reach all around the gear.
   template <class Use>
   static void each_element_near(int node, int reach, Use use) {
     const int plane = node % (slices + 1), angle = node / (slices + 1) % around, layer = node / (slices + 1) / around;
@@ -130,7 +130,7 @@ struct Train {
           const std::int64_t other = a + i * (b + j * c);
           if (other <= gear) continue;
           const Vector there = centre(other);
-          // Allows for rounding.
+          // 1e-3 allows for rounding.
           constexpr double most = 2 * Gear::outer_radius + 1e-3, most_z = 2 * Gear::half_width + 1e-3;
           if (std::abs(here[0] - there[0]) <= most + reach && std::abs(here[1] - there[1]) <= most + reach &&
               std::abs(here[2] - there[2]) <= most_z + reach)

@@ -1,5 +1,5 @@
-// Gears: the geometric search of phdMesh. Gears turn against each other; in every step all pairs of near outer faces of
-// different gears are found, on whichever ranks their elements are, and faces of other ranks are shared for the step.
+// Gears: the geometric search of phdMesh. Gears turn against each other. Each step finds all pairs of near outer faces
+// of different gears on all ranks, and shares found faces of other ranks for that step.
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -38,7 +38,7 @@ struct SentElement {
   std::int64_t number;
   std::array<SentNode, 8> nodes;
 };
-struct SentFace {  // a face sent to a rank that may have near faces
+struct SentFace {  // a face sent to a rank that may have faces near it
   Box box;
   std::uint32_t gear, number;
 };
@@ -96,8 +96,8 @@ class Program {
   void operator()() {
     if (!deal_out()) return;
     phases_.reset();
-    // Storing data for checks is not part of a step, so each step starts with a barrier. In simulations storing takes
-    // no time.
+    // Results are stored for the checks outside of the timed steps, so each step starts with a barrier. Storing takes
+    // no time in simulations.
     const bool apart = !t_.deterministic();
     double time_s = 0;
     t_.measured("gears", [&] {
@@ -172,8 +172,8 @@ class Program {
       counts_[rank] *= int{sizeof(Box)}, places_[rank] *= int{sizeof(Box)};
   }
 
-  // Each rank gets an equally long section of Hilbert's curve through all elements, with the elements whose centres are
-  // there.
+  // Cuts the Hilbert curve through all elements into one section per rank, with equal numbers of elements. Each rank
+  // then owns the elements whose centres lie on its section. Returns false if elements are lost.
   bool rebalance(const Turn& turn) {
     const double start_s = clock::now();
     const auto key = [this, turn](std::int64_t gear, int element) {
@@ -186,7 +186,7 @@ class Program {
     std::vector<std::uint64_t> keys;
     keys.reserve(mesh_->own_elements());
     mesh_->each_own_element([&](std::int64_t gear, int element, const auto&) { keys.push_back(key(gear, element)); });
-    // A copy in each mesh, because meshes outlive this function.
+    // Copies the cuts, because the meshes that use them outlive this function.
     const auto rank_of = [cuts = cuts_of(keys)](std::uint64_t element_key) {
       return static_cast<int>(std::ranges::upper_bound(cuts, element_key) - cuts.begin());
     };
@@ -239,7 +239,8 @@ class Program {
     return true;
   }
 
-  // Keys at which the curve is cut into parts with equal numbers of elements, determined bit by bit from global counts.
+  // Returns the keys that cut the curve into sections with equal numbers of elements, determined bit by bit from global
+  // counts.
   std::vector<std::uint64_t> cuts_of(std::vector<std::uint64_t> keys) const {
     std::ranges::sort(keys);
     const std::size_t cuts = ranks_ - 1;
@@ -249,7 +250,7 @@ class Program {
       for (std::size_t i = 0; i < cuts; ++i)
         mine[i] = std::ranges::lower_bound(keys, found[i] | std::uint64_t{1} << bit) - keys.begin();
       MPI_Allreduce(mine.data(), below.data(), static_cast<int>(cuts), MPI_INT64_T, MPI_SUM, t_.comm());
-      // The greatest key below which there are no more elements than the ranks before the cut should have.
+      // Finds the greatest key below which there are at most as many elements as the ranks before the cut should have.
       for (std::size_t i = 0; i < cuts; ++i)
         if (below[i] <= train_.elements() * static_cast<std::int64_t>(i + 1) / t_.ranks())
           found[i] |= std::uint64_t{1} << bit;
@@ -263,7 +264,7 @@ class Program {
     begin_step(turn_of(step));
     const double nodes = static_cast<double>(mesh_->nodes()), elements = static_cast<double>(mesh_->elements());
     phases_(diffusion, [&] {
-      // Nodes and means are accessed repeatedly, and the numbers of both.
+      // Bytes: nodes and means are accessed repeatedly, and so are the index lists.
       work::run({.flops = mesh_->additions() + nodes + elements,
                  .bytes = 24 * nodes + 48 * elements + 4 * mesh_->additions()},
                 [&] { mesh_->diffuse(); });
@@ -280,7 +281,7 @@ class Program {
     phases_(refresh, [&] { refresh_ghosts(); });
   }
 
-  // Sends positions and values from the owner of each node to all ranks that have it as ghost.
+  // Sends positions and values from the owner of each node to all ranks that have it as a ghost.
   void refresh_ghosts() {
     for (const auto& [rank, nodes] : mesh_->incoming())
       exchange_.receive(nodes_in_[rank], nodes.size(), rank, nodes_tag);
@@ -298,7 +299,7 @@ class Program {
     }
   }
 
-  // Finds contacts whose domain is a face of this rank.
+  // Finds the contacts whose `domain` is a face of this rank.
   void find() {
     chosen_.clear(), found_ = {};
     phases_(search, [&] {
@@ -343,8 +344,8 @@ class Program {
                    MPI_BYTE, t_.comm());
   }
 
-  // Selects the own faces that overlap a fragment of another rank with a lower gear number, since that rank will search
-  // for contacts with them.
+  // Selects own faces that overlap a fragment of another rank with a lower gear number, because that rank searches for
+  // contacts with them.
   Cost choose_faces() {
     double looked_at = 0;
     std::vector<bool> taken(own_.size());
@@ -399,13 +400,13 @@ class Program {
     }
   }
 
-  // Shares found faces of other ranks with their owners, and then drops them.
+  // Shares the found faces of other ranks with their owners, then drops them.
   void share() {
     phases_(sharing, [&] {
       const std::vector<Sharing> before = mesh_->sharing();
       std::vector<Sharing> now = before;
       add_sharing(now);
-      // Sorting takes some ten passes.
+      // Sorting takes about ten passes.
       work::run({.flops = 0, .bytes = 10 * static_cast<double>(now.size() * sizeof(Sharing))}, [&] {
         std::ranges::sort(now);
         const auto rest = std::ranges::unique(now);
@@ -430,7 +431,7 @@ class Program {
     tallies_.push_back(contacts);
   }
 
-  // Compares received boxes and faces with those computed from their numbers, and checks that the sender owns them.
+  // Compares received boxes and faces with those computed from their numbers, and checks that their sender owns them.
   void check_faces(const Turn& turn) {
     const auto is_of = [&](std::uint32_t gear, std::uint32_t number, int rank) {
       return gear < train_.gears() && number < Gear::faces &&
@@ -469,7 +470,7 @@ class Program {
   }
 
   void add_sharing(std::vector<Sharing>& now) {
-    // Position in the message that contained it.
+    // Marks faces by their position in the message.
     std::vector<bool> near(others_.size());
     for (const Contact& contact : found_)
       if (contact.range >= own_.size()) near[contact.range - own_.size()] = true;
@@ -535,7 +536,7 @@ class Program {
     t_.report("rebalance_time", rebalance_s_);
     phases_.tell(t_);
 
-    // Results of all steps: first of this rank, then summed over all ranks.
+    // Sums the results of all steps over all ranks.
     std::vector<std::uint64_t> mine{first_.count, first_.sum};
     for (const Contacts& step : tallies_) mine.insert(mine.end(), {step.count, step.sum});
     mine.push_back(shared_);
@@ -580,7 +581,8 @@ class Program {
     t_.confirm(most[0] == same[0] && most[1] == same[1], "the bounding boxes of fragments differ between ranks");
   }
 
-  // Each step must find what a search without ranks finds; some steps are also compared with testing all pairs.
+  // Each step must find the same contacts as a search without ranks; some steps are also compared with a test of all
+  // pairs.
   void check_contacts() {
     ContactReplay replay(train_, reach_, within_, mesh_->faces());
     const auto any = static_cast<int>(random_at(t_.seed(), 0) % static_cast<std::uint64_t>(steps_));
@@ -601,8 +603,8 @@ class Program {
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // Nodes must be at their initial positions, as the geometry says; the field must be bitwise equal for any
-  // distribution of elements; and steps must not leave anything shared.
+  // Nodes must be at the initial positions given by the geometry; the field must be bitwise equal for any distribution
+  // of elements; and after a step nothing may remain shared.
   void check_mesh() {
     const Turn first(0), last = turn_of(steps_ - 1);
     double furthest = 0;
@@ -650,7 +652,7 @@ class Program {
   bool computed_;
   std::size_t ranks_;
   Reach reach_;
-  double within_;  // largest distance of near faces along each side
+  double within_;  // distance below which faces are near, along each side
   std::optional<GearMesh> mesh_;
   Owner owner_;
   Faces own_, others_;
@@ -671,10 +673,10 @@ class Program {
   ChecksummedExchange exchange_;
   Checksum gathered_;
   Contacts first_;
-  std::vector<Contacts> tallies_;  // of each step
+  std::vector<Contacts> tallies_;  // contacts of each step
   std::uint64_t shared_ = 0, strayed_ = 0;
   std::string wrong_face_;        // first error found
-  std::size_t moving_bytes_ = 0;  // memory used during the rebalance, at most
+  std::size_t moving_bytes_ = 0;  // peak memory of the rebalance
   bool repeated_ = false;
   double initial_s_ = 0, rebalance_s_ = 0, imbalance_ = 1;
   npb::Phases phases_{phase_names()};

@@ -1,10 +1,11 @@
-// Ghosts, the copies of neighbours' atoms that a rank needs, and migration of atoms to the rank where they are. A pair
-// of atoms on two ranks belongs to the rank for which the other one lies above, along z, or if they share the layer
-// along z, along y, or else along x. So a rank needs ghosts from half of the ranks around it (K. Bowers, R. Dror, D.
-// Shaw, "Overview of neutral territory methods for the parallel evaluation of pairwise particle interactions", J. Phys.
-// Conf. Ser. 16, 2005: the half-shell method). They are exchanged side by side, z first (S. Plimpton, "Fast parallel
-// algorithms for short-range molecular dynamics", J. Comput. Phys. 117, 1995, section 5): all atoms near the lower end
-// of a side go down, and ghosts of earlier sides near the upper end go up. Forces on ghosts return the same way.
+// Ghosts are a rank's copies of neighbours' atoms; atoms that leave a subdomain migrate to another rank. A pair of
+// atoms on two ranks belongs to the rank whose atom is the lower one along z; if both ranks have the same layer along
+// z, along y; else along x. So a rank needs ghosts from half of the ranks around it only (half-shell method: K. Bowers,
+// R. Dror, D. Shaw, "Overview of neutral territory methods for the parallel evaluation of pairwise particle
+// interactions", J. Phys. Conf. Ser. 16, 2005). Ghosts are exchanged along one side after the other, z first (S.
+// Plimpton, "Fast parallel algorithms for short-range molecular dynamics", J. Comput. Phys. 117, 1995, section 5): all
+// atoms near the lower end of a side are sent down, and ghosts of earlier sides near the upper end are sent up. Forces
+// on ghosts return the same way.
 #pragma once
 
 #include <mpi.h>
@@ -51,7 +52,8 @@ class Ghosts {
     return sum;
   }
 
-  // Determines the ghosts and sends their positions; there must be none. Collective, as all functions below.
+  // Determines the ghosts and exchanges their positions; `atoms` must have no ghosts yet. All functions from here on
+  // are collective.
   void find(Atoms& atoms) {
     const std::vector<Swap>* previous = nullptr;
     std::int64_t before = atoms.own;
@@ -92,7 +94,7 @@ class Ghosts {
     }
   }
 
-  // Adds the forces on ghosts to the atoms they are copies of, and clears them.
+  // Adds the forces on ghosts to the atoms that they copy, and clears them.
   void add_forces(Atoms& atoms) {
     for (auto round = rounds_.rbegin(); round != rounds_.rend(); ++round) {
       for (Swap& swap : *round) receive(swap.sent, swap.sent_count, swap.to, swap.step);
@@ -108,9 +110,9 @@ class Ghosts {
     }
   }
 
-  // Atoms that have left this rank's subdomain move to the neighbour, at most one rank away along each side; ghosts are
-  // dropped. Without payload, the number sent is the expected flux of a gas through a plane in the given `time`, with
-  // mean speed sqrt(temperature / (2 pi)) in one direction.
+  // Moves atoms that have left this rank's subdomain to a neighbour, at most one rank away along each side, and drops
+  // all ghosts. Without payload, the number of migrating atoms is the expected flux of a gas through a plane in `time`,
+  // with mean speed sqrt(temperature / (2 pi)) in one direction.
   void move_on(Atoms& atoms, double time, double temperature) {
     atoms.all = atoms.own;
     for (const std::size_t side : order) {
@@ -147,17 +149,17 @@ class Ghosts {
   struct Moving {
     Vector position, velocity;
   };
-  // Positions are sent to `to` and received from `from`; forces in the opposite direction.
+  // A message: positions are sent to `to` and received from `from`; forces go in the opposite direction.
   struct Swap {
     std::size_t side;
     int step, hop, to, from;
     double shift;                                       // added to sent positions, for the periodic box
-    std::int64_t sent_count = 0, first = 0, count = 0;  // received ghosts are those from `first` on
+    std::int64_t sent_count = 0, first = 0, count = 0;  // received ghosts have indices `first` to `first` + count - 1
     Grown<std::int32_t> who = {};                       // indices of the sent atoms
     Grown<Vector> sent = {}, received = {};
   };
 
-  // Selects those of atoms begin .. end - 1 that are near the end of the side at which they leave.
+  // Selects those of atoms begin .. end - 1 that are near the end of the side towards which they are sent.
   void choose(Swap& swap, const Atoms& atoms, std::int64_t begin, std::int64_t end) {
     const double thickness = domain_.thickness(swap.side), depth = std::min(reach_ - swap.hop * thickness, thickness);
     const double candidates = static_cast<double>(end - begin);
@@ -207,8 +209,8 @@ class Ghosts {
     }
   }
 
-  // Removes the atoms that have left at the lower and upper end of a side, and returns their numbers. The last atoms
-  // fill the gaps.
+  // Removes the atoms that have left at the lower and the upper end of a side, and returns their two numbers. The last
+  // atoms fill the gaps.
   std::array<std::int64_t, 2> take_leaving(Atoms& atoms, std::size_t side) {
     std::array<std::int64_t, 2> leaving{};
     for (std::int64_t i = 0; i < atoms.own;) {

@@ -32,7 +32,7 @@ struct Candidates {
   }
 };
 
-// Writes the candidates, from index `begin` on, that are within reach; returns their number.
+// Writes those of the candidates, from index `begin` on, that are within reach; returns their number.
 KIVIAT_EVERY_WIDTH
 static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four& to, double reach_squared,
                                 std::int32_t* list) {
@@ -47,8 +47,7 @@ static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four&
     squared[k] = dx * dx + dy * dy + dz * dz;
   }
   std::int64_t found = 0;
-  for (std::int64_t k = begin; k < end;
-       ++k) {  // without branch: it would be predicted correctly in only two of three cases
+  for (std::int64_t k = begin; k < end; ++k) {  // a branch would be predicted correctly in only two of three cases
     list[found] = who[k];
     found += squared[k] <= reach_squared ? 1 : 0;
   }
@@ -57,7 +56,7 @@ static std::int64_t append_near(Candidates& all, std::int64_t begin, const Four&
 
 class HalfList {
  public:
-  static constexpr int width = 4;  // lists are padded to a multiple of it with Atoms::nobody()
+  static constexpr int width = 4;  // lengths of lists are padded to a multiple of this with Atoms::nobody()
 
   // `reach`: largest distance of neighbours.
   HalfList(const Subdomain& domain, double reach) : reach_(reach) {
@@ -82,7 +81,7 @@ class HalfList {
     return begins_.bytes() + neighbours_.bytes() + numbers * sizeof(std::int32_t) + candidates_.bytes();
   }
 
-  // Sorts own atoms by cells; their forces are lost.
+  // Sorts own atoms by cells; does not keep their forces.
   void sort(Atoms& atoms) {
     const std::int64_t count = atoms.own;
     sorted_ = count_cells(atoms, 0, count, own_);
@@ -96,8 +95,8 @@ class HalfList {
     std::swap(atoms.velocity, atoms.force);
   }
 
-  // Builds the list of own atoms, as sorted, and ghosts. It is empty if atoms are denser than in any liquid, so that
-  // corrupted data does not take excessive time.
+  // Builds the list of own atoms, which must be sorted, and ghosts. The list is empty if atoms are denser than in any
+  // liquid, so that corrupted data does not take excessive time.
   void build(const Atoms& atoms) {
     const std::int64_t own = atoms.own, all = atoms.all;
     atoms_ = 0, pairs_ = 0;
@@ -117,7 +116,7 @@ class HalfList {
           gather(atoms, {x, y, z});
           for (std::int32_t i = first; i < last; ++i) {
             neighbours_.make_room(end + candidates_.count + width);
-            const std::int64_t begin = i - first + 1;  // within its own cell only later atoms
+            const std::int64_t begin = i - first + 1;  // within its own cell an atom is paired with later atoms only
             const std::int64_t found =
                 append_near(candidates_, begin, atoms.position[i], reach_ * reach_, neighbours_.data() + end);
             pairs_ += found, end += found;
@@ -146,8 +145,8 @@ class HalfList {
     return number(cell);
   }
 
-  // Assigns atoms begin .. end - 1 to cells: sets `firsts` of each cell, and next_. Returns false if a cell has too
-  // many.
+  // Assigns atoms begin .. end - 1 to cells: sets `firsts` (first atom of each cell) and next_. Returns false if a cell
+  // has too many atoms.
   bool count_cells(const Atoms& atoms, std::int64_t begin, std::int64_t end, std::vector<std::int32_t>& firsts) {
     cell_of_.resize(end - begin);
     firsts.assign(cells_ + 1, 0);
@@ -180,7 +179,7 @@ class HalfList {
       }
     });
   }
-  // Calls use(first, last) for rows of cells around a cell; with half, rows start at the cell itself.
+  // Calls use(first, last) for rows of cells around a cell; with `half`, only for the cell and those after it.
   template <class Use>
   void each_row(const Cell& cell, bool half, Use use) const {
     constexpr int away = cells_in_reach;
@@ -199,7 +198,7 @@ class HalfList {
   Vector low_, of_length_;
   Cell size_;
   std::int64_t cells_ = 1;
-  std::vector<std::int32_t> own_, ghosts_, next_;  // the first of each cell, and behind the last
+  std::vector<std::int32_t> own_, ghosts_, next_;  // first atom of each cell, and next atom in the same cell
   std::vector<std::int32_t> cell_of_, ghost_at_;
   Candidates candidates_;
   Grown<std::int64_t> begins_;

@@ -8,7 +8,7 @@
 
 namespace kiviat::app {
 
-// Coordinates are below 2^bits; bits is 21 at most.
+// Returns the position; coordinates must be below 2^bits, bits at most 21.
 inline std::uint64_t hilbert_index(const std::array<std::uint32_t, 3>& cell, int bits) {
   constexpr unsigned all = 7;  // a bit for each side
   const auto to_left = [](unsigned word, unsigned by) { return ((word << by) | (word >> (3 - by))) & all; };
@@ -16,12 +16,12 @@ inline std::uint64_t hilbert_index(const std::array<std::uint32_t, 3>& cell, int
   const auto gray = [](unsigned i) { return i ^ (i >> 1); };
   std::uint64_t index = 0;
   unsigned entry = 0,
-           direction = 0;  // by which corner the curve enters the cube chosen last, and along which side it leaves
+           direction = 0;  // corner at which the curve enters the current cube, and side along which it leaves
   for (int level = bits - 1; level >= 0; --level) {
     unsigned corner = 0;
     for (unsigned side = 0; side < 3; ++side) corner |= ((cell[side] >> level) & 1u) << side;
     const unsigned turned = to_right(corner ^ entry, (direction + 1) % 3);
-    const unsigned at = turned ^ (turned >> 1) ^ (turned >> 2);  // the inverse of Gray's code
+    const unsigned at = turned ^ (turned >> 1) ^ (turned >> 2);  // inverse Gray code
     index = index << 3 | at;
     const unsigned enters = at == 0 ? 0 : gray((at - 1) & ~1u);
     const unsigned leaves = at == 0 ? 0 : static_cast<unsigned>(std::countr_one(at % 2 == 0 ? at - 1 : at)) % 3;

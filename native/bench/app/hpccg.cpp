@@ -45,7 +45,7 @@ HpccgDomain domain_of(const Trial& t, int rank) {
   return HpccgDomain::strong(nx, ny, nz, t.ranks(), rank);
 }
 
-// An inner product: this rank's contribution, and the sum over all ranks.
+// An inner product: the contribution of this rank, and the sum over all ranks.
 struct Sum {
   double mine, all;
 };
@@ -62,7 +62,7 @@ class Program {
         computed_(host::carries_payload()) {
     const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
     if (const std::int64_t columns = domain_of(t, 0).columns();
-        columns > RunMatrix::most_columns)  // the first rank has the most
+        columns > RunMatrix::most_columns)  // the first rank has the most columns
       throw UsageError(size + ": " + std::to_string(columns) + " matrix columns on a rank exceed the limit of " +
                        std::to_string(RunMatrix::most_columns) + "; give a smaller grid");
     Trial::fitting(8 * plane_, "B of a plane");
@@ -120,7 +120,7 @@ class Program {
     if (domain_.has_above()) std::fill_n(p_ + rows_, plane_, NAN);
   }
 
-  // Solves from x = 0, in HPCCG's order of operations: r·r is summed when needed.
+  // Solves from x = 0, in HPCCG's order of operations: r·r is summed only when it is needed.
   void solve(int steps) {
     sums_.clear(), done_ = 0;
     compute(waxpby, {.flops = 0, .bytes = 24}, [&] { std::copy_n(x_, rows_, p_); });
@@ -153,7 +153,7 @@ class Program {
     });
   }
 
-  // Exchanges the planes of p next to this rank's part. Sent as bytes, so that fault injection can tell them from
+  // Exchanges the planes of p that border this rank's part. Sends bytes, so that fault injection can tell them from
   // messages of the harness.
   void exchange_planes() {
     enum Tag { downwards, upwards };
@@ -179,7 +179,7 @@ class Program {
     return all;
   }
 
-  // `cost` is per row.
+  // `flops` and `bytes` are per row.
   template <class Kernel>
   void compute(Phase phase, const Cost& cost, const Kernel& kernel) {
     const double rows = static_cast<double>(rows_);
@@ -188,7 +188,8 @@ class Program {
 
   // --- what comes out ----------------------------------------------------------------------------------------
 
-  // Rate of a kernel: operations of all ranks over the mean time of a rank, `seconds` of each phase.
+  // Reports the rate of each kernel: operations of all ranks divided by the kernel's time in `seconds`, the mean over
+  // ranks.
   void tell_rates(double time_s, const std::vector<double>& seconds) const {
     const double rows = static_cast<double>(domain_.all_rows()), nonzeros = static_cast<double>(domain_.all_nonzeros());
     const double of_dots = 4 * rows * done_, of_sums = 6 * rows * done_, of_products = 2 * nonzeros * done_;
@@ -220,7 +221,7 @@ class Program {
 
   // --- whether it is right -----------------------------------------------------------------------------------
 
-  // The numbers of rows and nonzeros of all ranks must add up to the closed form of the whole.
+  // The rows and nonzeros of all ranks must add up to the closed form of the whole matrix.
   void check_counts() {
     double mine[3] = {static_cast<double>(rows_), static_cast<double>(nonzeros_), 0}, all[3];
     for (std::int64_t i = 0; i < rows_; ++i) mine[2] += b_[i];
@@ -234,8 +235,8 @@ class Program {
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // Checks a product with small integers that depend on the row, which is exact in any order of summation. It detects
-  // any wrong element, column or plane; the solution does not, because it is the same everywhere.
+  // Checks a matrix-vector product of small integers that depend on the row; it is exact in any order of summation. It
+  // detects any wrong element, column or plane, unlike the solution, which is the same everywhere.
   void check_product() {
     const std::int64_t below = domain_.first_z * plane_ - plane_;  // global row of column 0
     const auto number = [&](std::int64_t column) {
@@ -254,8 +255,8 @@ class Program {
     t_.confirm(wrong.empty(), wrong);
   }
 
-  // A message lost late does not change a converged solution, but the way to it. So all steps are repeated with the
-  // recorded global sums: each rank's contributions must be bitwise equal, and the sums must equal the sum of the
+  // A message lost in a late step does not change a converged solution. So all steps are repeated with the recorded
+  // global sums: each rank's contributions must be bitwise equal, and the global sums must equal the sum of the
   // contributions.
   void check_steps() {
     const std::vector<Sum> were = std::exchange(sums_, {});
@@ -278,10 +279,10 @@ class Program {
     return (number % 2 == 0 ? "r·r in step " : "p·Ap in step ") + std::to_string(number / 2 + 1);
   }
 
-  // The solution is 1 everywhere, as accurately as the number of steps guarantees: |x - 1| in the norm of A decreases
-  // per step by at least (sqrt(53) - 1) / (sqrt(53) + 1), up to a factor of 2 (Y. Saad, Iterative Methods for Sparse
-  // Linear Systems, 2003, section 6.11.3), because all eigenvalues are between 1 and 53: a row has 27 on the diagonal,
-  // and -1 up to 26 times. The recomputed residual must equal the iterated one.
+  // The solution must be 1 everywhere, as accurately as the number of steps guarantees: |x - 1| in the norm of A
+  // decreases per step by at least (sqrt(53) - 1) / (sqrt(53) + 1), up to a factor of 2 (Y. Saad, Iterative Methods for
+  // Sparse Linear Systems, 2003, section 6.11.3). All eigenvalues are between 1 and 53, because a row has 27 on the
+  // diagonal and up to 26 times -1. The recomputed residual must equal the iterated one.
   void check_solution() {
     double furthest = 0;
     std::copy_n(x_, rows_, p_);
@@ -354,10 +355,10 @@ class Program {
   HugePages vectors_;
   double *b_, *x_, *r_, *q_;  // right-hand side, solution, residual, A p
   double *columns_,
-      *p_;  // the direction: start of its columns including the lower neighbour's plane, and of this rank's
+      *p_;  // search direction: start of all columns, including the plane below, and of this rank's own
   std::optional<RunMatrix> matrix_;
-  std::vector<Sum> sums_;                    // r·r and p·Ap in turns
-  const std::vector<Sum>* known_ = nullptr;  // recorded sums, used instead of summing again
+  std::vector<Sum> sums_;                    // r·r and p·Ap alternately
+  const std::vector<Sum>* known_ = nullptr;  // recorded sums to use instead of computing them; null otherwise
   npb::Phases phases_{phase_names()};
 };
 

@@ -1,6 +1,6 @@
-// Domain of HPCCG: a tall box of points ("chimney") with nx × ny points per plane, whose planes are distributed over
-// the ranks from the bottom up; and the matrix of its 27-point operator. Point (x, y, z) is row x + nx (y + ny z); its
-// neighbours are the up to 26 points around it.
+// Domain of HPCCG, a tall box with nx × ny points per plane, and the matrix of its 27-point operator. The planes are
+// distributed over the ranks from the bottom up. Point (x, y, z) is row x + nx (y + ny z); its neighbours are the up to
+// 26 points around it.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +29,14 @@ struct HpccgDomain {
   std::int64_t plane() const { return nx * ny; }
   std::int64_t rows() const { return plane() * nz; }
   std::int64_t all_rows() const { return plane() * all_z; }
-  // n points in a line have 3 n - 2 neighbours along it, counting themselves.
+  // Along a line of n points there are 3 n - 2 pairs of neighbours, counting a point as its own neighbour.
   std::int64_t nonzeros() const {
     return (3 * nx - 2) * (3 * ny - 2) * (3 * nz - (has_below() ? 0 : 1) - (has_above() ? 0 : 1));
   }
   std::int64_t all_nonzeros() const { return (3 * nx - 2) * (3 * ny - 2) * (3 * all_z - 2); }
 
-  // Columns of this rank: the plane below, its own planes, the plane above, also at the ends of the domain. So the
-  // diagonal element of row i is in column i + plane().
+  // Number of columns of this rank: the plane below, its own planes, the plane above, also at the ends of the domain.
+  // So the diagonal element of row i is in column i + plane().
   std::int64_t columns() const { return rows() + 2 * plane(); }
 
   // Calls use(column, value) for each element of row i of this rank.

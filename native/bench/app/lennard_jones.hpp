@@ -15,14 +15,14 @@ namespace kiviat::app {
 struct LennardJones {
   static constexpr double cutoff = 2.5;
 
-  // Returns the energy of a pair at this squared distance, and force times distance.
+  // Returns the energy of a pair, and force times distance; `squared` is the squared distance.
   static std::pair<double, double> of(double squared) {
     const double sixth = 1 / (squared * squared * squared);
     return {4 * sixth * (sixth - 1), 24 * sixth * (2 * sixth - 1)};
   }
 };
 
-// Summed over the pairs of this rank.
+// Sums over the pairs of this rank.
 struct Tally {
   double energy = 0, virial = 0;
 };
@@ -39,7 +39,7 @@ using Mask4 = long long __attribute__((vector_size(32)));
 #define KIVIAT_PICK(one, other, ...) __builtin_shuffle(one, other, Mask4{__VA_ARGS__})
 #endif
 
-// Adds to forces. Pairs beyond the cutoff are computed and discarded, because branches would cost more.
+// Adds the pairs' forces. Pairs beyond the cutoff are computed and discarded, because branches would cost more.
 template <bool tallied>
 [[gnu::always_inline]] inline void add_forces(const HalfList& list, const Four* positions, Four* forces, Tally& tally) {
   const auto* const x = reinterpret_cast<const Lane4*>(positions);
@@ -55,7 +55,7 @@ template <bool tallied>
       const std::int32_t j0 = neighbours[at], j1 = neighbours[at + 1], j2 = neighbours[at + 2], j3 = neighbours[at + 3];
       const Lane4 d0 = here - x[j0], d1 = here - x[j1], d2 = here - x[j2], d3 = here - x[j3];
       const Lane4 s0 = d0 * d0, s1 = d1 * d1, s2 = d2 * d2, s3 = d3 * d3;
-      // Squares of distances: sums along each of these, side by side.
+      // Squared distances of four pairs: sums the squares of each pair's coordinates.
       const Lane4 t01 = KIVIAT_PICK(s0, s1, 0, 4, 2, 6) + KIVIAT_PICK(s0, s1, 1, 5, 3, 7);
       const Lane4 t23 = KIVIAT_PICK(s2, s3, 0, 4, 2, 6) + KIVIAT_PICK(s2, s3, 1, 5, 3, 7);
       const Lane4 squared = KIVIAT_PICK(t01, t23, 0, 1, 4, 5) + KIVIAT_PICK(t01, t23, 2, 3, 6, 7);

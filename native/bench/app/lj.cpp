@@ -1,5 +1,5 @@
 // Lennard-Jones liquid: molecular dynamics with short-range forces, LAMMPS' benchmark in.lj. Each rank has a part of
-// the box; in every step it receives the positions of neighbours' atoms near it and returns the forces on these.
+// the box. In every step it receives positions of nearby atoms of its neighbours and returns the forces on them.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -42,7 +42,7 @@ Shape shape_of(const Trial& t) {
                     crystal.edge(side), "xyz"[side], MolecularDynamics::least_edge);
       throw UsageError(size + words);
     }
-  constexpr double bytes_of_atom = 500;  // about, with ghosts where subdomains are not thin
+  constexpr double bytes_of_atom = 500;  // approximately, including ghosts, unless subdomains are thin
   const double own = static_cast<double>(crystal.atoms()) / t.ranks();
   if (own > 40e6)
     throw UsageError(size + ": " + std::to_string(std::llround(own)) +
@@ -117,7 +117,7 @@ class Program {
 
   // --- whether it is right -----------------------------------------------------------------------------------
 
-  // Only the first deviation is reported: the others follow from it.
+  // Reports only the first deviation, because the others follow from it.
   void check(bool good, const std::string& wrong) { good_ = good_ && t_.confirm(good, wrong); }
   void check_near(const char* what, double found, double expected, double tolerance) {
     char words[160];
@@ -125,7 +125,7 @@ class Program {
     check(std::abs(found - expected) <= tolerance * std::max(1.0, std::abs(expected)), words);
   }
 
-  // Energy and pressure of the crystal are known as lattice sums.
+  // The energy and pressure of the initial crystal must equal the lattice sums.
   void check_start(const Thermodynamics& start) {
     const Thermodynamics expected = Thermodynamics::at_start(shape_.crystal);
     check_near("temperature before the first step", start.temperature, expected.temperature, rounding);
@@ -133,8 +133,8 @@ class Program {
     check_near("pressure before the first step", start.pressure, expected.pressure, rounding);
   }
 
-  // Energy is conserved only approximately: the potential is truncated, and atoms may come nearer than the skin allows
-  // before lists are rebuilt, as in LAMMPS' benchmark.
+  // Energy must be conserved approximately. It is not conserved exactly, because the potential is truncated and atoms
+  // may come nearer than the skin allows before lists are rebuilt, as in LAMMPS' benchmark.
   void check_end(const Thermodynamics& start, const Thermodynamics& end) {
     check_near("energy after the last step", end.total, start.total, most_drift);
     const std::array<double, 4> momentum = md_.momentum();
@@ -143,9 +143,10 @@ class Program {
     for (std::size_t side = 0; side < 3; ++side) check_near("the mean velocity", momentum[side] / atoms, 0, rounding);
   }
 
-  // Recomputes forces on some atoms of some ranks from all others, without lists and cells.
+  // Recomputes the forces on some atoms of some ranks from all other atoms, without lists and cells.
   void check_forces() {
-    if (steps_ % MolecularDynamics::rebuilt_every != 0) md_.begin_anew();  // otherwise the last step has rebuilt them
+    if (steps_ % MolecularDynamics::rebuilt_every != 0)
+      md_.begin_anew();  // otherwise the last step has rebuilt the lists
     constexpr std::size_t samples = 64;
     const Atoms& atoms = md_.atoms();
     std::vector<double> mine(6 * samples), all(6 * samples), summed(3 * samples), direct(3 * samples);

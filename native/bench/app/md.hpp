@@ -1,5 +1,5 @@
-// Molecular dynamics of the Lennard-Jones liquid, this rank's part: constant energy, velocity Verlet (W. Swope et al.,
-// J. Chem. Phys. 76, 1982), neighbour lists rebuilt every 20 steps.
+// This rank's part of the molecular dynamics of a Lennard-Jones liquid: constant energy, velocity Verlet (W. Swope et
+// al., J. Chem. Phys. 76, 1982), neighbour lists rebuilt every 20 steps.
 #pragma once
 
 #include <mpi.h>
@@ -29,13 +29,14 @@ namespace kiviat::app {
 struct Thermodynamics {
   double temperature = 0, potential = 0, total = 0, pressure = 0;
 
-  // From global sums over atoms and pairs. The centre of mass is at rest, which removes three degrees of freedom.
+  // Computes them from global sums over atoms and pairs. The centre of mass is at rest, which removes three degrees of
+  // freedom.
   static Thermodynamics of(const Crystal& crystal, double squared_velocities, double energy, double virial) {
     const double atoms = static_cast<double>(crystal.atoms()), potential = energy / atoms;
     return {squared_velocities / (3 * atoms - 3), potential, potential + squared_velocities / 2 / atoms,
             (squared_velocities + virial) / (3 * crystal.volume())};
   }
-  // Values of the initial crystal, by sums over its lattice.
+  // Computes them for the initial crystal from lattice sums.
   static Thermodynamics at_start(const Crystal& crystal) {
     const double atoms = static_cast<double>(crystal.atoms());
     const auto [energy, virial] = Crystal::lattice_sums(LennardJones::cutoff, LennardJones::of);
@@ -80,7 +81,7 @@ class MolecularDynamics {
         list_(domain, reach),
         ghosts_(comm, domain, reach) {}
 
-  // Sets up the crystal and computes its forces. Collective, as all functions below.
+  // Creates the crystal and computes its forces. All functions from here on are collective.
   void begin() {
     int ranks;
     MPI_Comm_size(comm_, &ranks);
@@ -100,7 +101,7 @@ class MolecularDynamics {
     add_up_forces(true);
   }
 
-  // Afterwards the tally is that of the last step.
+  // Executes steps; the tally is that of the last step.
   void run(int steps) {
     kick_ = time_step / 2;
     phases_.repeat(comm_, steps / rebuilt_every, [&](std::int64_t block) {
@@ -123,7 +124,7 @@ class MolecularDynamics {
     MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, comm_);
     return Thermodynamics::of(crystal_, all[0], all[1], all[2]);
   }
-  // Global sum of velocities, and number of atoms.
+  // Returns the sum of all velocities along x, y and z, and the number of atoms.
   std::array<double, 4> momentum() const {
     std::array<double, 4> mine{}, all;
     for (std::int64_t i = 0; computed_ && i < atoms_.own; ++i)
@@ -196,7 +197,7 @@ class MolecularDynamics {
   void rebuild() {
     phases_(migration, [&] { ghosts_.move_on(atoms_, rebuilt_every * time_step, Crystal::temperature / 2); });
     phases_(neighbour, [&] {
-      // Reads coordinates to find the cell; reads and writes positions and velocities to sort them.
+      // Cost: reads coordinates to find the cell; reads and writes positions and velocities to sort them.
       const double own = static_cast<double>(atoms_.own);
       work::run({.flops = 6 * own, .bytes = 7 * sizeof(Four) * own}, [&] { list_.sort(atoms_); });
     });
@@ -226,14 +227,15 @@ class MolecularDynamics {
     phases_(ghosts, [&] { ghosts_.add_forces(atoms_); });
   }
 
-  // Expected numbers per atom at this density: half of the atoms within a sphere; and those in half of the 5 x 5 x 5
-  // cells, each half as wide as the reach, that are searched.
+  // Expected number of pairs per atom at this density: half of the atoms within `radius`. The next function returns the
+  // expected number of candidates per atom: half of the atoms in the 5 x 5 x 5 cells searched, whose width is half of
+  // the reach.
   static double pairs_of_atom(double radius) {
     return 2 * std::numbers::pi / 3 * radius * radius * radius * Crystal::density;
   }
   static constexpr double candidates = 125.0 / 2 * (reach / 2) * (reach / 2) * (reach / 2) * Crystal::density;
 
-  // An upper bound, except for small fluctuations.
+  // Upper bound on the number of atoms including ghosts, except for small fluctuations.
   std::int64_t expected_with_ghosts() const {
     double volume = 1;
     for (std::size_t side = 0; side < 3; ++side) volume *= domain_.thickness(side) + (side == 2 ? 1 : 2) * reach;

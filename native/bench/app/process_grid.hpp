@@ -14,9 +14,9 @@ using Sides = std::array<int, 3>;
 struct ProcessGrid {
   Sides ranks;
 
-  // The grid whose subdomains have the smallest surface; of equal ones that which divides the later sides (z), along
-  // which less is sent. Nothing if a subdomain would be smaller than a cell of the crystal. `weak`: each rank has
-  // `cells`.
+  // Returns the grid whose subdomains have the smallest surface; of several such grids, the one that divides the later
+  // sides (z), which send less. Returns nothing if a subdomain would be smaller than a cell of the crystal. `weak`:
+  // `cells` is per rank.
   static std::optional<ProcessGrid> of(int ranks, const std::array<std::int64_t, 3>& cells, bool weak) {
     std::optional<ProcessGrid> best;
     double least = std::numeric_limits<double>::infinity();
@@ -43,7 +43,7 @@ struct ProcessGrid {
     return surface(static_cast<double>(cells[0]) / ranks[0], static_cast<double>(cells[1]) / ranks[1],
                    static_cast<double>(cells[2]) / ranks[2]);
   }
-  // Half of the surface of the whole box if each rank has `cells`: the most cubic box has the least.
+  // Half of the surface of the whole box if each rank has `cells`; smallest for the most cubic box.
   double surface_of_all(const Cells& cells) const {
     return surface(static_cast<double>(cells[0]) * ranks[0], static_cast<double>(cells[1]) * ranks[1],
                    static_cast<double>(cells[2]) * ranks[2]);

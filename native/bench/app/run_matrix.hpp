@@ -2,8 +2,8 @@
 // al., "A unified sparse matrix data format for efficient general sparse matrix-vector multiplication on modern
 // processors with wide SIMD units", SIAM J. Sci. Comput. 36(5), 2014), with compressed column numbers (K. Kourtis et
 // al., "CSX: an extended compression format for SpMV on shared memory systems", PPoPP 2011): elements along a diagonal,
-// in consecutive rows and columns, form a run, which stores only its first column. Any matrix can be stored: elements
-// outside of runs store a column number each.
+// in consecutive rows and columns, form a run, which stores only its first column. Elements outside of runs store a
+// column number each, so any matrix can be stored.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,13 @@ class RunMatrix {
   using Columns = std::array<Column, height>;
   struct Slice {
     std::uint32_t runs = 0,
-                  scattered = 0;  // number of runs and of scattered elements of the longest row; runs come first
+                  scattered = 0;  // numbers of runs and of scattered elements of the longest row; runs come first
   };
   static constexpr std::int64_t most_columns = INT32_MAX;
 
   static std::int64_t padded(std::int64_t rows) { return (rows + 7) / 8 * 8; }
 
-  // source(i, add) calls add(column, value) once for each element of row i. Memory comes from allocate(bytes).
-  // allocate(bytes).
+  // source(i, add) calls add(column, value) once for each element of row i; allocate(bytes) returns memory.
   template <class Source>
   RunMatrix(std::int64_t rows, std::int64_t columns, const Source& source,
             const std::function<HugePages(std::size_t)>& allocate) {
@@ -62,7 +61,7 @@ class RunMatrix {
 
   std::size_t bytes() const { return bytes_; }
   const std::vector<Slice>& slices() const { return slices_; }
-  const Values* values() const { return values_; }     // of all slices one after the other
+  const Values* values() const { return values_; }     // values of all slices, one slice after the other
   const Column* firsts() const { return firsts_; }     // first columns of all runs, slice by slice
   const Columns* columns() const { return columns_; }  // columns of all scattered elements, slice by slice
 
@@ -102,13 +101,12 @@ class RunMatrix {
 
    private:
     struct Element {
-      std::int64_t first;  // column of the first element, less its lane
+      std::int64_t first;  // column of the first element minus its lane
       std::size_t lane;
       double value;
     };
 
-    // Decides whether elements of one diagonal become a run: if it is at least half full, and its padding lies within
-    // the vector.
+    // Makes elements of one diagonal a run if it is at least half full and its padding lies within the vector.
     void add(std::size_t begin, std::size_t end) {
       const std::int64_t first = elements_[begin].first;
       if (end - begin >= height / 2 && first >= 0 && first + static_cast<std::int64_t>(height) <= columns_) {
@@ -129,7 +127,7 @@ class RunMatrix {
     std::vector<Element> elements_;
     std::vector<Run> runs_;
     std::vector<Scattered> scattered_;
-    std::array<std::size_t, height> length_{};  // scattered elements of each row
+    std::array<std::size_t, height> length_{};  // number of scattered elements of each row
   };
 
   HugePages memory_;

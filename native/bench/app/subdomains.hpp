@@ -34,7 +34,7 @@ struct Subdomain {
     if (step > 0 && place[side] + 1 == grid.ranks[side]) return -box[side];
     return 0;
   }
-  // Position wrapped into the periodic box: in [0, edge).
+  // Wraps a coordinate into the periodic box, [0, edge).
   double wrapped(std::size_t side, double at) const {
     if (at < 0)
       at += box[side];
@@ -44,8 +44,8 @@ struct Subdomain {
   }
 
  private:
-  // Position of a boundary, bitwise equal on both adjacent ranks; the last is the edge of the box itself, which
-  // rounding could miss.
+  // Position of boundary `number`, bitwise equal on both adjacent ranks. The last boundary is exactly the edge of the
+  // box, which rounding could miss.
   double bound(std::size_t side, int number) const {
     return number == grid.ranks[side] ? box[side] : box[side] * number / grid.ranks[side];
   }

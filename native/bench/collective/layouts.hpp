@@ -1,5 +1,5 @@
-// Data that each collective sends, and where it must arrive. One layout serves the blocking form, the
-// non-blocking form and the one with counts. `bytes` is a block of one rank (or pair), or a whole vector.
+// Data that each collective sends, and where it must arrive. The blocking, the non-blocking and the v form of a
+// collective share one layout. `bytes` is the size of a block of one rank (or pair), or of a whole vector.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ struct Blocks {
   int count;  // bytes of one block
 };
 
-// Expected data with one block per rank, in rank order: of each sender's message the bytes from `offset` on.
+// Expected data with one block per rank, in rank order. The block of each sender starts at byte `offset` of its
+// message.
 inline std::vector<Piece> one_of_each(const Trial& t, std::size_t offset) {
   const auto bytes = static_cast<std::size_t>(t.bytes());
   std::vector<Piece> pieces;
@@ -23,11 +24,11 @@ inline std::vector<Piece> one_of_each(const Trial& t, std::size_t offset) {
   return pieces;
 }
 
-// Total bytes of the blocks of all ranks. Only ranks that may be root allocate them in rooted collectives.
+// Total bytes of the blocks of all ranks. In rooted collectives only ranks that may be root allocate them.
 inline std::size_t all_blocks(const Trial& t) { return static_cast<std::size_t>(t.bytes()) * t.ranks(); }
 inline std::size_t all_blocks_if_root(const Trial& t) { return t.may_be_root() ? all_blocks(t) : 0; }
 
-// The root sends its vector to all ranks, in the same buffer.
+// Buffer from which the root sends its vector, and in which the other ranks receive it.
 inline Buffer& bcast_buffer(Trial& t) {
   Buffer& data = t.buffer(t.bytes());
   const int root = t.root_of(0);
@@ -71,8 +72,8 @@ inline Blocks alltoall_blocks(Trial& t) {
   return blocks;
 }
 
-// Counts and displacements of the v forms: equal counts as in IMB, blocks without gaps. To be built before the buffers,
-// so that displacements beyond int skip the case before memory is allocated.
+// Counts and displacements of the v forms: equal counts as in IMB, blocks without gaps. Must be built before the
+// buffers, so that displacements that exceed int skip the case before memory is allocated.
 struct EqualCounts {
   explicit EqualCounts(const Trial& t) : counts(t.ranks(), t.count()) {
     Trial::fitting((t.ranks() - 1) * t.bytes(), "B before the last block");
@@ -126,7 +127,7 @@ struct SplitVectors {
 inline SplitVectors reduce_scatter_vectors(Trial& t) {
   const std::int64_t given = elements_of(t), ranks = t.ranks();
   const std::int64_t total = t.text("meaning") == "split" ? given : given * ranks;
-  Trial::fitting(total, "elements");  // libraries add up the counts as int
+  Trial::fitting(total, "elements");  // libraries sum the counts in an int
   std::vector<int> counts;
   for (std::int64_t rank = 0; rank < ranks; ++rank)
     counts.push_back(static_cast<int>(total / ranks + (rank < total % ranks)));

@@ -1,4 +1,4 @@
-// Libraries loaded at run time: a kernel uses one only if all ranks found the same.
+// Loads libraries at run time; a kernel uses a library only if all ranks have found the same one.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace kiviat {
 
-// Returns the result of `find`, whose words() names it. If a rank finds nothing, or another library than rank 0, all
-// skip the case with the reason of the first such rank. Collective over the trial's ranks.
+// Returns the result of `find`, whose words() names the library. If a rank finds none, or another one than rank 0, all
+// ranks skip the case with the reason of the first such rank. Collective over the trial's ranks.
 template <class Find>
 auto agreed(const Trial& t, Find find) {
   decltype(find()) found{};
@@ -23,7 +23,7 @@ auto agreed(const Trial& t, Find find) {
   char first[512] = {};
   mine.copy(first, sizeof first - 1);
   MPI_Bcast(first, sizeof first, MPI_CHAR, 0, t.comm());
-  // A missing library is reported to all groups; differing ones matter only if every rank has one.
+  // A missing library is reported to all groups; differing libraries matter only if every rank has one.
   if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
     wrong = "finds " + mine + " where rank 0 finds " + first + ": give all ranks the same library, by KIVIAT_BLAS";
   const std::string reason =

@@ -10,16 +10,16 @@
 
 namespace kiviat {
 
-// One dimension: `count` indices in blocks of `block`; block b belongs to part b mod parts. Functions refer to part
-// `mine`.
+// One dimension: `count` indices in blocks of `block`; block b belongs to part b mod parts. Member functions refer to
+// part `mine`.
 struct Cyclic {
   std::int64_t count, block;
   int parts, mine;
 
-  std::int64_t blocks() const { return (count + block - 1) / block; }                      // of all parts
+  std::int64_t blocks() const { return (count + block - 1) / block; }                      // of all parts together
   std::int64_t width(std::int64_t b) const { return std::min(block, count - b * block); }  // of block b
   int owner(std::int64_t index) const { return static_cast<int>(index / block % parts); }
-  // Number of local indices below global index `end`; also the local position of the first index from `end` on.
+  // Number of local indices below global index `end`; also the local index of the first one that is not below.
   std::int64_t before(std::int64_t end) const {
     const std::int64_t round = block * parts, rest = end % round - mine * block;
     return end / round * block + std::clamp<std::int64_t>(rest, 0, block);
@@ -33,7 +33,7 @@ struct GridShape {
   int rows, columns;
 };
 
-// The one nearest to a square with at most as many rows as columns.
+// Returns the grid nearest to a square, with at most as many rows as columns.
 inline GridShape nearest_square(int ranks) {
   int rows = 1;
   for (int r = 1; r * r <= ranks; ++r)

@@ -12,14 +12,15 @@
 
 namespace kiviat {
 
-// The BLAS that all ranks have found, with `threads` threads on each. Throws Skip. Collective.
+// Returns the BLAS that all ranks have found, set to `threads` threads per rank. Throws Skip if there is none.
+// Collective.
 inline Blas agreed_blas(Trial& t, int threads) {
   Blas blas = agreed(t, find_blas);
   if (threads > 1 && t.worst(!blas.set_threads) > 0)
     throw Skip("threads=" + std::to_string(threads) + ": " + (blas.set_threads ? "another rank's BLAS" : blas.words()) +
                " has no function to set its threads: set its environment variable and leave threads out");
   if (blas.set_threads) blas.set_threads(threads);
-  // Warm-up: creates the library's threads and memory.
+  // Warm-up: lets the library create its threads and memory.
   constexpr std::int64_t n = 256;
   std::vector<double> matrices(3 * n * n, 1);
   double* const a = matrices.data();

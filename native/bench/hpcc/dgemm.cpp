@@ -1,4 +1,4 @@
-// DGEMM: product of two dense matrices on each rank separately, by the machine's BLAS.
+// DGEMM: product of two dense matrices on each rank separately, computed by the machine's BLAS.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double threshold = 16;
 constexpr double most_s = 20;       // limit on the time of one product if neither order nor memory is given
-constexpr double repeated_s = 0.5;  // short products are repeated until they have taken this long
+constexpr double repeated_s = 0.5;  // short products are repeated for at least this time
 constexpr int most_repetitions = 10;
 
 class Study {
@@ -58,7 +58,8 @@ class Study {
   }
 
  private:
-  // The largest order for the given memory; without given memory, one that takes at most about most_s. Collective.
+  // Returns the largest order that fits the given memory; if no memory is given, an order that takes at most about
+  // most_s. Collective.
   std::int64_t automatic_order() {
     const std::int64_t doubles = memory_of(t_) / 8;
     auto order = static_cast<std::int64_t>(std::sqrt(static_cast<double>(doubles) / 3));

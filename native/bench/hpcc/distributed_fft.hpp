@@ -1,17 +1,17 @@
-// One-dimensional transforms of n = n1 n2 elements over any number of ranks, natural order in and out: the six steps of
-// D. Bailey, "FFTs in external or hierarchical memory", J. Supercomputing 4, 1990. Element j1 n2 + j2 comes in, k1 + n1
-// k2 goes out:
+// One-dimensional transforms of n = n1 n2 elements over any number of ranks, with input and output in natural order, by
+// the six steps of D. Bailey, "FFTs in external or hierarchical memory", J. Supercomputing 4, 1990. Input elements have
+// the index j1 n2 + j2, output elements k1 + n1 k2.
 //
-//     1. an exchange brings columns j2 together
+//     1. an exchange gathers columns j2
 //     2. transforms of length n1 over j1
 //     3. factors exp(+-2 pi i j2 k1 / n)
-//     4. an exchange brings rows k1 together
+//     4. an exchange gathers rows k1
 //     5. transforms of length n2 over j2
-//     6. an exchange brings rows k2 together
+//     6. an exchange gathers rows k2
 //
-// Each step works on slabs of columns that stay in the cache, whose messages are under way while others are computed.
-// Nothing is copied but on the way into a message and out of it: step 3 writes messages, as steps 5 and 6 do, and what
-// arrives in step 4 arrives where it stays. With one rank the same steps are an algorithm for hierarchical memory.
+// Each step works on slabs of columns that stay in the cache; the messages of some slabs are in flight while others are
+// computed. Data is copied only into and out of messages: steps 3, 5 and 6 write send buffers, and messages of step 4
+// arrive at their final place. With one rank the same steps are an algorithm for hierarchical memory.
 #pragma once
 
 #include <mpi.h>
@@ -37,10 +37,10 @@ namespace kiviat {
 struct FftShape {
   std::int64_t n1, n2;
   std::int64_t n() const { return n1 * n2; }
-  FftShape swapped() const { return {n2, n1}; }  // of the transform back
+  FftShape swapped() const { return {n2, n1}; }  // shape of the backward transform
 };
 
-// Part `mine` of `total` things: equal parts, up to one thing.
+// Part `mine` of `total` items, divided into parts that differ by at most one item.
 struct FftShare {
   std::int64_t begin, size;
   std::int64_t end() const { return begin + size; }
@@ -51,14 +51,14 @@ inline FftShare share_of(std::int64_t total, int parts, int mine) {
 }
 
 struct FftTuning {
-  std::int64_t columns = 8;   // of a block: so many transforms are in the cache together
-  std::int64_t blocks = 1;    // of a slab: its messages carry so many
-  int ahead = 2;              // slabs whose messages are under way while one is computed
-  bool in_steps = false;      // one message under way in each direction, to the k-th rank after; all begin together
-  Reuse reuse = Reuse::late;  // of what the next exchange does not send: soon, where all of it is in the cache
+  std::int64_t columns = 8;   // width of a block: number of transforms in the cache together
+  std::int64_t blocks = 1;    // width of a slab in blocks; each message carries one slab
+  int ahead = 2;              // number of slabs whose messages are in flight while one is computed
+  bool in_steps = false;      // exchange in synchronised steps: in step k with the k-th next rank only
+  Reuse reuse = Reuse::late;  // of data that stays on this rank: `soon` if all of it fits into the cache
 };
 
-// Columns (or rows) dealt out to parts, and each part's in slabs.
+// Columns (or rows) divided among parts, and each part divided into slabs.
 class Slabs {
  public:
   Slabs(std::int64_t total, int parts, std::int64_t width)
@@ -96,21 +96,21 @@ class DistributedFft {
         out_(in_),
         result_(in_) {}
 
-  // Elements that a caller provides, as many on every rank: of the data, and of memory that nothing need survive in.
+  // Number of elements that the caller must provide, equal on all ranks: for the data, and (work_elements) for working
+  // memory that need not be preserved between transforms.
   std::int64_t data_elements() const { return std::max(rows_.most() * shape_.n2, columns_.most() * shape_.n1); }
   std::int64_t work_elements() const {
     return rows_.most() * shape_.n2 + slots_ * (in_elements() + out_elements() + result_elements()) +
            2 * block_elements();
   }
-  // Elements of the table.
+  // Number of elements of the table of factors.
   std::int64_t table_elements() const { return shape_.n1 * block_width(); }
-  FftShare before() const {
-    return {mine1_.begin * shape_.n2, mine1_.size * shape_.n2};
-  }  // which of the n elements are mine
+  // This rank's range of the n elements, before and after the transform.
+  FftShare before() const { return {mine1_.begin * shape_.n2, mine1_.size * shape_.n2}; }
   FftShare after() const { return {mine2_.begin * shape_.n1, mine2_.size * shape_.n1}; }
 
-  // Once before any transform. Plans and tables are made here; what is in the memory is lost. Without `fftw` nothing is
-  // computed, as where no payload is moved. Throws Skip where the library has no such transform.
+  // Creates plans and tables; must be called once before any transform. Overwrites the memory. Without `fftw` nothing
+  // is computed, as in simulations without payload. Throws Skip if the library does not support the length.
   void prepare(Complex* data, Complex* work, const Fftw* fftw, Planning planning) {
     data_ = data, middle_ = work;
     in_memory_ = middle_ + rows_.most() * shape_.n2;
@@ -133,14 +133,14 @@ class DistributedFft {
     roots_ = roots;
   }
 
-  // Data of rows n1 / ranks by n2 before, of n2 / ranks by n1 afterwards. Collective.
+  // Transforms the data, n1 / ranks rows of n2 elements before and n2 / ranks rows of n1 afterwards. Collective.
   void operator()() {
     columns_to_rows();
     rows_to_result();
   }
 
  private:
-  // Rows that are worked on together do not begin at equal places of the cache.
+  // Elements between rows that are processed together, so that they do not map to the same cache sets.
   static constexpr std::int64_t padding = 4;
   struct Requests {
     std::vector<MPI_Request> sent, received;
@@ -167,7 +167,7 @@ class DistributedFft {
   }
   std::int64_t block_elements() const { return block_width() * (std::max(shape_.n1, shape_.n2) + padding); }
 
-  // Those that blocks of `size` columns in slabs of `slab` have.
+  // Widths of blocks that occur if `size` columns are divided into slabs of `slab`.
   std::vector<std::int64_t> widths(std::int64_t size, std::int64_t slab) const {
     std::vector<std::int64_t> found;
     for (const std::int64_t s : {std::min(size, slab), size % slab})
@@ -185,7 +185,7 @@ class DistributedFft {
 
   Complex factor(const Roots& roots, std::int64_t e) const { return sign_ < 0 ? std::conj(roots(e)) : roots(e); }
 
-  // Visits the blocks of a slab of `width`: where each begins in it, and how wide it is.
+  // Calls visit(offset, width) for each block of a slab.
   template <class Visit>
   void for_blocks(std::int64_t width, Visit visit) const {
     for (std::int64_t at = 0; at < width; at += tuning_.columns) visit(at, std::min(tuning_.columns, width - at));
@@ -207,8 +207,8 @@ class DistributedFft {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     requests.clear();
   }
-  // Sends to all others what `send` has for them. Who takes steps has not said before what is to be received, and does
-  // by `expect`.
+  // Calls send(rank) for all other ranks. With in_steps, receives are posted here by `expect`; otherwise the caller has
+  // posted them.
   template <class Expect, class Send>
   void exchange(Requests& in, Requests& out, Expect expect, Send send) {
     for_others([&](int to, int from) {
@@ -235,7 +235,8 @@ class DistributedFft {
       wait(out_[static_cast<std::size_t>(slot)].sent), wait(result_[static_cast<std::size_t>(slot)].sent);
   }
 
-  // Columns of everybody's slab out of my rows. A message has, block by block, rows of a block's width.
+  // Sends the columns of every rank's slab that lie in this rank's rows. A message has one block after the other, each
+  // by rows.
   void exchange_columns(std::int64_t slab) {
     const std::int64_t slot = slab % slots_;
     Requests &out = out_[static_cast<std::size_t>(slot)], &in = in_[static_cast<std::size_t>(slot)];
@@ -262,7 +263,7 @@ class DistributedFft {
     });
   }
 
-  // Receives its part of my rows after step 3.
+  // Posts the receive for rank `from`'s part of this rank's rows after step 3.
   void receive_rows(Requests& requests, int from, std::int64_t slab) {
     const FftShare columns = columns_.of(from, slab);
     receive(requests, middle_ + mine1_.size * columns.begin, mine1_.size * columns.size, from, 2);
@@ -308,8 +309,8 @@ class DistributedFft {
         });
   }
 
-  // The rows of one block that several ranks have sent, one after the other; they are so already in messages of one
-  // block.
+  // Returns the columns of one block as one array: gathers the parts that the ranks have sent. If messages consist of
+  // one block, they already form one array.
   Complex* columns_together(Complex* in, std::int64_t width, std::int64_t at, std::int64_t w) const {
     if (parts_ == 1 || w == width) return in + shape_.n1 * at;
     for (int part = 0; part < parts_; ++part) {
@@ -320,7 +321,7 @@ class DistributedFft {
     return gathered_;
   }
 
-  // Rows k1 of the block that is transformed, columns from `column` on, with their factors.
+  // Multiplies rows k1 of the transformed block by their factors and transposes them; its columns start at `column`.
   void multiply_and_turn(Complex* to, FftShare rows, std::int64_t column, std::int64_t w, Reuse reuse) const {
     constexpr std::int64_t some = 64;
     Complex coarse[some];
@@ -351,7 +352,7 @@ class DistributedFft {
     for (int slot = 0; slot < slots_; ++slot) wait(result_[static_cast<std::size_t>(slot)].sent);
   }
 
-  // Place of the message from a rank in a slab; messages are ordered by rank.
+  // Address of the message from a rank within a slab; messages are ordered by rank.
   Complex* row_message(Complex* memory, std::int64_t slab, int from) const {
     for (int part = 0; part < from; ++part)
       if (part != me_) memory += mine2_.size * rows_.of(part, slab).size;
@@ -389,7 +390,7 @@ class DistributedFft {
     });
   }
 
-  // Rows of mine from `row` on, out of the blocks in which their columns have come.
+  // Gathers this rank's rows from `row` on from the blocks of columns in which they were received.
   void rows_together(std::int64_t row, std::int64_t w) const {
     const std::int64_t line = shape_.n2 + padding;
     for (int part = 0; part < parts_; ++part)
@@ -433,8 +434,8 @@ class DistributedFft {
   std::vector<Requests> in_, out_, result_;
   Complex *data_ = nullptr, *middle_ = nullptr, *in_memory_ = nullptr, *out_memory_ = nullptr,
           *result_memory_ = nullptr, *gathered_ = nullptr, *block_ = nullptr;
-  std::map<std::int64_t, LocalFft> over_columns_, over_rows_;  // by the width of a block
-  std::vector<Complex> factors_;                               // of a row k1 and a column of the block
+  std::map<std::int64_t, LocalFft> over_columns_, over_rows_;  // plans by width of a block
+  std::vector<Complex> factors_;                               // factor for each row k1 and column of a block
   Roots roots_{1};
 };
 

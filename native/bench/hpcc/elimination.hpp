@@ -1,7 +1,7 @@
-// A x = b by Gaussian elimination with partial pivoting, A dealt out block-cyclically over a grid of ranks:
-// right-looking, b being a column of its own, with the next panel factored and under way before the rest is updated
-// (HPL: Dongarra, Luszczek, Petitet, "The LINPACK Benchmark: past, present and future", Concurrency Computat. 15,
-// 2003).
+// Solves A x = b by Gaussian elimination with partial pivoting. A is distributed block-cyclically over a grid of ranks,
+// with b as an additional column. The algorithm is right-looking; the next panel is factored and broadcast before the
+// rest of the matrix is updated (HPL: Dongarra, Luszczek, Petitet, "The LINPACK Benchmark: past, present and future",
+// Concurrency Computat. 15, 2003).
 #pragma once
 
 #include <mpi.h>
@@ -23,12 +23,12 @@
 
 namespace kiviat {
 
-// The element that every matrix of some seed has in a row and column; column `order` is the right-hand side.
+// Element of the pseudo-random matrix of a seed; column `order` is the right-hand side.
 inline double element(std::uint64_t seed, std::int64_t order, std::int64_t row, std::int64_t column) {
   return centred(random_at(seed, static_cast<std::uint64_t>(column * order + row)));
 }
 
-// The ranks of a grid, row-major, and those of this one's row and column.
+// Communicators of all ranks of a grid (row-major), of this rank's row, and of its column.
 struct GridRanks {
   MPI_Comm all, along_row, along_column;
   int row, column;
@@ -50,7 +50,7 @@ struct GridRanks {
 
 class Elimination {
  public:
-  // `memory` has Places(plan).doubles() doubles.
+  // `memory` must have Places(plan).doubles() doubles.
   Elimination(const Plan& plan, const GridRanks& grid, const Blas& blas, std::span<double> memory)
       : plan_(plan),
         blas_(blas),
@@ -78,7 +78,7 @@ class Elimination {
     block_ = take(std::min(plan.block, plan.order));
   }
 
-  // Makes the system; touches all memory.
+  // Generates the matrix and the right-hand side; touches all memory.
   void generate() {
     if (!computing_) return;
     const std::int64_t local_columns = columns_.size(), local_rows = rows_.size();
@@ -96,14 +96,14 @@ class Elimination {
     std::fill_n(gathered_, places_.gathered, 0);
     for (const auto vector : {sums_, residuals_, norms_, x_, block_}) std::ranges::fill(vector, 0);
   }
-  // For tests: this rank's element, null if it is another's.
+  // For tests: pointer to an element, null if another rank has it.
   double* find(std::int64_t row, std::int64_t column) {
     if (rows_.owner(row) != rows_.mine || columns_.owner(column) != columns_.mine) return nullptr;
     return a_.at(rows_.before(row), columns_.before(column));
   }
-  // Told of every panel when it is factored, on ranks that did so, before anybody else has it.
+  // Called with every panel on the ranks that factored it, before it is broadcast.
   std::function<void(Panel&)> on_panel;
-  // Told on every rank how much is done, 0 to 1.
+  // Called on every rank with the completed share, 0 to 1.
   std::function<void(double)> on_progress;
 
   // Collective.
@@ -112,11 +112,11 @@ class Elimination {
     substitute();
   }
   std::int64_t singular_column() const { return factorization_.singular_column(); }
-  // The unknowns of the columns of this rank.
+  // The solution for the columns of this rank.
   std::span<const double> x() const { return x_; }
   const Cyclic& columns() const { return columns_; }
 
-  // |A x - b| / (eps (|A| |x| + |b|) N) in the maximum norm, A and b made anew. Collective.
+  // |A x - b| / (eps (|A| |x| + |b|) N) in the maximum norm, with A and b generated anew. Collective.
   double residual() {
     std::ranges::fill(residuals_, 0), std::ranges::fill(norms_, 0);
     const std::int64_t right_hand_side = plan_.order, local_rows = rows_.size();
@@ -136,7 +136,7 @@ class Elimination {
         }
       }
     }
-    // One that is not a number must not get lost.
+    // Returns the maximum of two numbers, or NaN if either is NaN.
     const auto greater = [](double a, double b) { return std::isnan(b) || b > a ? b : a; };
     for (std::int64_t j = 0; j < columns_.size(); ++j) {
       if (const std::int64_t column = columns_.global(j); column < right_hand_side) {
@@ -192,7 +192,7 @@ class Elimination {
     for (Broadcast& broadcast : broadcasts_) broadcast.finish();
   }
 
-  // The panel of a block: factored here, or awaited.
+  // Starts the panel of a block: factors it on its grid column, receives it elsewhere.
   void begin(std::int64_t block, std::size_t turn) {
     Panel& panel = panels_[turn];
     Broadcast& broadcast = broadcasts_[turn];
@@ -218,8 +218,8 @@ class Elimination {
                     panel.pivots.data(), panel.pivots.size());
   }
 
-  // Columns `begin` to `end` of this rank: rows change places, U's rows are solved for, the rest is reduced.
-  // `under_way` is looked after meanwhile.
+  // Updates columns `begin` to `end` of this rank: exchanges rows, solves for the rows of U, subtracts the product.
+  // Meanwhile advances the broadcast `under_way`.
   void update(const Panel& panel, const Interchange& moves, std::int64_t begin, std::int64_t end,
               Broadcast* under_way) {
     const std::int64_t columns = end - begin, width = panel.width, below = panel.rows_below;
@@ -259,7 +259,8 @@ class Elimination {
     for (std::int64_t j = 0; j < columns; ++j) body(j);
   }
 
-  // Rows that change places lie apart: those of a later column are fetched while this one's are moved.
+  // Rows to exchange are far apart in memory, so the elements of a later column are prefetched while the current one's
+  // are moved.
   static constexpr std::int64_t fetched_ahead = 4;
   template <class Moves>
   void fetch(const Moves& moves, std::int64_t column) const {
@@ -324,8 +325,8 @@ class Elimination {
     });
   }
 
-  // U x = y, block by block from the last: what each rank has summed up comes together where the diagonal block is, and
-  // the unknowns found go to its grid column.
+  // Back substitution, U x = y, block by block from the last: sums the ranks' contributions on the rank of the diagonal
+  // block, and broadcasts the solved unknowns to its grid column.
   void substitute() {
     if (computing_) std::ranges::fill(sums_, 0);
     const int y_column = columns_.owner(plan_.order);

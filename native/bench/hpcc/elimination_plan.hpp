@@ -15,20 +15,21 @@ namespace kiviat {
 struct Plan {
   std::int64_t order = 1, block = 1;
   GridShape grid{1, 1};
-  int depth = 1;  // panels that are factored ahead
+  int depth = 1;  // number of panels factored ahead
   Route route = Route::ring_first;
   Swap swap = Swap::roll;
   int threads = 1;
   std::uint64_t seed = 1;
 
   Cyclic rows(int of) const { return {order, block, grid.rows, of}; }
-  Cyclic columns(int of) const { return {order + 1, block, grid.columns, of}; }  // with the right-hand side
+  // Distribution of the columns, including the right-hand side, for grid column `of`.
+  Cyclic columns(int of) const { return {order + 1, block, grid.columns, of}; }
   int panels() const { return depth > 0 && grid.columns > 1 ? 2 : 1; }
 };
 
-// Memory layout of a rank, in doubles; the size is that of the rank that needs most.
+// Memory layout of a rank, in doubles, sized for the rank that needs most.
 struct Places {
-  std::int64_t step = 0, columns = 0;  // of the matrix
+  std::int64_t step = 0, columns = 0;  // distance between columns of the matrix, and number of columns
   std::int64_t matrix = 0, panel = 0, u = 0, gathered = 0, vectors = 0;
   int panels = 1;
 
@@ -36,7 +37,7 @@ struct Places {
     const Cyclic rows = plan.rows(0), all = plan.columns(0);
     columns = all.size();
     step = rows.size();
-    // Columns start at cache lines, and not all of them in the same cache set.
+    // Columns start at cache lines, but not all in the same cache set.
     if (step >= 256) {
       step = (step + 7) / 8 * 8;
       if (step % 128 == 0) step += 8;
@@ -62,14 +63,14 @@ inline std::int64_t automatic_block(std::int64_t order, GridShape grid) {
   return std::clamp<std::int64_t>(share / 8 * 8, std::min<std::int64_t>(order, 8), best);
 }
 
-// `plan` with this order, and with blocks as given; 0 is automatic.
+// Returns `plan` with this order and with blocks of the given size; 0 chooses it automatically.
 inline Plan of_order(Plan plan, std::int64_t order, std::int64_t given_block) {
   plan.order = order;
   plan.block = given_block ? given_block : automatic_block(order, plan.grid);
   return plan;
 }
 
-// The largest order that fits into `doubles` doubles per rank; at least 1.
+// Returns the plan with the largest order, at least 1, that fits into `doubles` doubles per rank.
 inline Plan largest(const Plan& plan, std::int64_t doubles, std::int64_t given_block) {
   std::int64_t low = 1, high = most_order;
   while (low < high) {

@@ -1,4 +1,4 @@
-// A discrete Fourier transform of one dimension: one per rank, or one over all ranks.
+// FFT: one-dimensional discrete Fourier transform, one per rank or one over all ranks.
 #include <cstring>
 
 #include "bench/agreed_fftw.hpp"
@@ -58,7 +58,7 @@ class Study {
 
  private:
   static constexpr int most_repetitions = 5;
-  static constexpr double enough_s = 2;  // then there is no further repetition
+  static constexpr double enough_s = 2;  // repetitions end after this time
 
   FftShape chosen_shape() const {
     const std::int64_t n = bounded_or_auto(t_, "n", 4, std::int64_t{1} << 50, 0);
@@ -130,7 +130,7 @@ class Study {
     t_.report("residual", t_.worst(residual));
   }
 
-  // Mean over the ranks that compute.
+  // Returns the mean over the ranks that compute.
   double mean(double rate) const {
     const double mine[] = {idle_ ? 0 : rate, idle_ ? 0.0 : 1.0};
     double all[2];

@@ -31,8 +31,8 @@ inline Complex fft_input(std::uint64_t seed, std::int64_t j) {
   return {centred(random_at(seed, word)), centred(random_at(seed, word + 1))};
 }
 
-// Largest deviation of this rank's elements from the input, given unnormalised backward results, over ln n eps. NaN
-// counts as infinite.
+// Largest deviation of this rank's elements from the input, divided by ln n eps; `back`: unnormalised result of the
+// backward transform. NaN counts as infinite.
 inline double fft_residual(std::uint64_t seed, const Complex* back, std::int64_t begin, std::int64_t size,
                            std::int64_t n) {
   double worst = 0;
@@ -49,10 +49,10 @@ class FftChecksum {
     for (std::int64_t i = 0; i < run; ++i)
       along_output_.push_back(output_root(i)), along_input_.push_back(input_root(m - i));
     const Complex start = std::conj(input_root(m));
-    for (Complex& step : along_input_) step = times(step, start);  // from the first element of a run on
+    for (Complex& step : along_input_) step = times(step, start);  // for the elements after the first of a run
   }
 
-  // This rank's contribution to either side.
+  // This rank's contribution to the left side, the sum over the output; of_input() returns that to the right side.
   Complex of_output(const Complex* values, std::int64_t begin, std::int64_t size) const {
     Sum sum;
     for (std::int64_t first = 0; first < size; first += run) {
@@ -64,7 +64,7 @@ class FftChecksum {
     return sum.value();
   }
   Complex of_input(std::uint64_t seed, std::int64_t begin, std::int64_t size) const {
-    constexpr double near = 0.05;  // below this, a sine computed as difference has lost digits
+    constexpr double near = 0.05;  // below this, a sine computed as a difference loses digits
     Sum sum;
     for (std::int64_t first = 0; first < size; first += run) {
       const Complex start = input_root(m_ - begin - first);
@@ -79,7 +79,7 @@ class FftChecksum {
     return sum.value();
   }
 
-  // Difference of both sides over n ln n eps: about 1 with rounding errors only. Collective.
+  // Difference of both sides divided by n ln n eps: about 1 if there are rounding errors only. Collective.
   double residual(MPI_Comm comm, const Complex& output, const Complex& input) const {
     const double mine[] = {output.real(), output.imag(), input.real(), input.imag()};
     double all[4];
@@ -109,12 +109,12 @@ class FftChecksum {
     Part real_, imag_;
   };
 
-  // exp(2 pi i (m + 1/2) k / n)
+  // exp(2 pi i (m + 1/2) k / n), the k-th power of z
   Complex output_root(std::int64_t k) const {
     const auto e = static_cast<__int128>(2 * m_ + 1) * k % (2 * n_);
     return root_of_unity(static_cast<std::int64_t>(e), 2 * n_);
   }
-  // exp(2 pi i (d + 1/2) / (2 n)), whose tangent is that of half the angle: 2 / (1 - exp(i a)) = 1 + i cot(a / 2)
+  // exp(2 pi i (d + 1/2) / (2 n)). The tangent of its angle yields the weights: 2 / (1 - exp(i a)) = 1 + i cot(a / 2)
   Complex input_root(std::int64_t d) const {
     const std::int64_t e = (2 * d + 1) % (4 * n_);
     return root_of_unity(e < 0 ? e + 4 * n_ : e, 4 * n_);

@@ -10,7 +10,7 @@
 
 namespace kiviat {
 
-// Lengths with small prime factors only, which are fastest.
+// Returns lengths up to `most` that have small prime factors only, which are fastest.
 inline std::vector<std::int64_t> smooth_numbers(std::int64_t most) {
   std::vector<std::int64_t> found;
   for (std::int64_t fives = 1; fives <= most; fives *= 5)
@@ -20,8 +20,8 @@ inline std::vector<std::int64_t> smooth_numbers(std::int64_t most) {
   return found;
 }
 
-// The longest transform of at most `most` elements that `fits`: factors that are not far apart, and are shared out
-// evenly unless more than 3 % of the length is lost by that. {0, 0} if none does.
+// Returns the longest shape with at most `most` elements that `fits`. Prefers factors that are near each other and
+// divide evenly among ranks, unless this shortens the transform by more than 3 %. {0, 0} if no shape fits.
 inline FftShape longest_shape(std::int64_t most, int ranks, const std::function<bool(FftShape)>& fits) {
   FftShape best{0, 0};
   for (const std::int64_t unit : {std::int64_t{ranks} * 8, std::int64_t{ranks}, std::int64_t{1}}) {
@@ -41,8 +41,8 @@ inline FftShape longest_shape(std::int64_t most, int ranks, const std::function<
   return best;
 }
 
-// The two factors of n nearest to each other, neither less than the number of ranks, and if possible both multiples of
-// it. {0, 0} if no such factors exist.
+// Returns the two factors of n nearest to each other, neither less than the number of ranks, and if possible both
+// multiples of it. {0, 0} if no such factors exist.
 inline FftShape shape_of_length(std::int64_t n, int ranks) {
   FftShape best{0, 0};
   bool even = false;
@@ -70,7 +70,8 @@ inline FftTuning tuning_of(FftShape shape, int ranks, std::size_t cache_bytes, b
     // messages do so at the same times, and simulation is faster.
     tuning.blocks = length, tuning.ahead = 0, tuning.in_steps = true;
   } else {
-    const std::int64_t block = element * tuning.columns * length, of_rank = length / ranks / tuning.columns;  // blocks
+    // Bytes of a block, and number of blocks of a rank.
+    const std::int64_t block = element * tuning.columns * length, of_rank = length / ranks / tuning.columns;
     tuning.blocks =
         std::max<std::int64_t>(1, std::min(std::max(slab_bytes, ranks * message_bytes) / block, of_rank / least_slabs));
     tuning.ahead = 1;

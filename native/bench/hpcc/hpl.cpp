@@ -1,4 +1,4 @@
-// HPL: a dense system of linear equations, by LU factorisation with partial pivoting on a grid of all ranks.
+// HPL: solves a dense system of linear equations by LU factorisation with partial pivoting on a grid of all ranks.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -42,7 +42,7 @@ class Study {
     if (!panels_arrive(grid) || !rows_arrive(grid)) return;
     Elimination elimination(plan_, grid, blas_,
                             {memory_.as<double>(), static_cast<std::size_t>(Places(plan_).doubles())});
-    // Reports of progress cost time within the timed part: short ones get none.
+    // Progress reports take time within the timed part, so short solutions get none.
     double told_s = clock::now();
     elimination.on_progress = [&](double share) {
       if (clock::now() - told_s < 1) return;
@@ -82,8 +82,8 @@ class Study {
     return given_order ? of_order(plan, given_order, given_block) : largest(plan, memory_of(t) / 8, given_block);
   }
 
-  // True if messages by this route arrive bit by bit: a residual does not show all faults of a message. Sends a sample
-  // of a panel from every rank of the grid's row in turn. Collective.
+  // Verifies that the broadcast route delivers every bit, because a residual does not show all message faults. Each
+  // rank of the grid row in turn broadcasts a sample of a panel. Returns whether all messages were correct. Collective.
   bool panels_arrive(const GridRanks& grid) {
     const int columns = plan_.grid.columns;
     if (columns == 1) return true;
@@ -105,14 +105,14 @@ class Study {
     });
   }
 
-  // Likewise rows that change places, each rank of the grid's column having those on top in turn.
+  // Verifies the row exchange in the same way; each rank of the grid column in turn has the diagonal block.
   bool rows_arrive(const GridRanks& grid) {
     const int rows = plan_.grid.rows;
     if (rows == 1) return true;
     RowPieces samples(rows);
     for (int row = 0; row < rows; ++row) samples.bytes[row] = static_cast<int>(sample_bytes_);
     samples.lay_out();
-    const std::size_t turn_bytes = 2 * sample_bytes_ * rows;  // all, then spread
+    const std::size_t turn_bytes = 2 * sample_bytes_ * rows;  // `all`, followed by `spread`
     t_.forget_payload();
     t_.sends(*sent_);
     std::vector<Piece> pieces;

@@ -1,4 +1,4 @@
-// Ping-pong of many pairs, one after the other, as in HPC Challenge, which shows the spread between best and worst
+// Ping-pong of many pairs, one after the other, as in HPC Challenge; shows the spread between the best and the worst
 // pair.
 #include <numeric>
 
@@ -10,7 +10,7 @@ using namespace kiviat;
 
 namespace {
 
-// HPC Challenge omits pairs if all of them would take too long.
+// HPC Challenge, too, omits pairs if all of them would take too long.
 constexpr std::int64_t most_pairs = 256, most_simulated_pairs = 32;
 
 std::int64_t number_of_pairs(const Trial& t) {
@@ -75,7 +75,7 @@ class Study {
   std::int64_t long_bytes_;
   std::vector<Pair> pairs_;
   RoundTrips round_trips_;
-  std::vector<double> latency_s_, long_s_;  // by pair
+  std::vector<double> latency_s_, long_s_;  // one value per pair
 };
 
 }  // namespace

@@ -29,16 +29,17 @@ struct Matrix {
 };
 
 // This rank's part of block column k. Every rank of the grid has `top`, the rows of the diagonal block after pivoting:
-// unit lower triangular L, whose ones are not stored, and U. `below`: this rank's rows of L below it. On ranks with the
-// diagonal block both are contiguous, so that the elimination treats them as one.
+// U, and unit lower triangular L, whose ones are not stored. `below`: this rank's rows of L below the diagonal block.
+// On ranks with the diagonal block both are contiguous, so the elimination treats them as one matrix.
 struct Panel {
-  std::int64_t block = 0, first = 0, width = 0;  // which, its first row and column of all, and how many columns
-  int root_row = 0, root_column = 0;             // of the grid, where the diagonal block is
+  // Number of the block, its first global row and column, its number of columns.
+  std::int64_t block = 0, first = 0, width = 0;
+  int root_row = 0, root_column = 0;  // grid coordinates of the diagonal block
   bool has_diagonal = false;
-  std::int64_t first_below = 0, rows_below = 0;  // of this rank's rows
-  std::span<double> room, data;                  // data: all of it, as it is sent
+  std::int64_t first_below = 0, rows_below = 0;  // local rows below the diagonal block
+  std::span<double> room, data;                  // memory; the part of it that is broadcast
   Matrix top{}, below{};
-  std::vector<std::int64_t> pivots;  // the row of all that was chosen in each column
+  std::vector<std::int64_t> pivots;  // global row of the pivot of each column
 
   void place(std::int64_t k, const Cyclic& rows, const Cyclic& columns) {
     block = k, first = k * rows.block, width = std::min(rows.block, rows.count - first);
@@ -54,7 +55,7 @@ struct Panel {
     data = room.first(static_cast<std::size_t>(width * (width + rows_below)));
     pivots.resize(static_cast<std::size_t>(width));
   }
-  // Doubles that `room` must have on the rank with most rows.
+  // Number of doubles of `room` on the rank with most rows.
   static std::int64_t most(const Cyclic& rows) {
     const std::int64_t width = std::min(rows.block, rows.count);
     return width * (rows.size() + (rows.parts > 1 ? width : 0));
@@ -77,7 +78,7 @@ class PanelFactorization {
   void operator()(Panel& panel) {
     panel_ = &panel;
     if (rows_.parts == 1) {
-      // Without communication in between, this is one computation.
+      // A single rank does not communicate, so the factorisation is one computation.
       const double rows = static_cast<double>(panel.width + panel.rows_below), width = static_cast<double>(panel.width);
       work::run({width * width * (rows - width / 3), 16 * rows * width}, [&] { factor(0, panel.width); });
       if (!computing_)
@@ -92,8 +93,8 @@ class PanelFactorization {
     MPI_Type_free(&offer_);
   }
 
-  // Agreements on the pivots of so many columns: a loop of equal iterations, of which simulations execute only the
-  // first.
+  // The pivot searches of `width` columns: a loop of equal iterations, of which simulations execute the first ones
+  // only.
   static SteadyState agreements(MPI_Comm grid_column, std::int64_t width) { return {grid_column, width, 4, 4}; }
 
   // First column without a pivot (all zero), as far as this rank knows; -1 if there is none.
@@ -102,7 +103,7 @@ class PanelFactorization {
  private:
   static constexpr std::int64_t leaf = 12;  // columns eliminated one by one at the end of the recursion
   static constexpr std::int64_t header =
-      3;  // words of an offer besides the row: pivot's magnitude, its row, whether this rank has the top row
+      3;  // number of header words before the row: magnitude and row of the pivot, whether this rank has the top row
 
   template <class Kernel>
   void run(double flops, double bytes, const Kernel& kernel) {
@@ -112,7 +113,7 @@ class PanelFactorization {
       work::run({flops, bytes}, kernel);
   }
 
-  // This rank's rows from row `from` of the panel on.
+  // Returns this rank's rows from row `from` of the panel on.
   Matrix left(std::int64_t from) const {
     return panel_->has_diagonal ? Matrix{panel_->top.at(from, 0), panel_->top.ld} : panel_->below;
   }
@@ -154,12 +155,12 @@ class PanelFactorization {
     factor(middle, end);
   }
 
-  // Operations of one column including the division. Data of columns eliminated one by one is in the cache.
+  // Operations of one column, including the division. Columns eliminated one by one are assumed to be in the cache.
   double flops_of(std::int64_t begin, std::int64_t j) const {
     return static_cast<double>(2 * rows_left(j) * (j - begin + 1));
   }
 
-  // Eliminates column j after applying pending updates by columns from `begin` on.
+  // Applies pending updates by columns `begin` to j - 1 to column j, then eliminates it.
   void eliminate(std::int64_t begin, std::int64_t j) {
     std::int64_t best = 0;
     double magnitude = 0;
@@ -171,7 +172,7 @@ class PanelFactorization {
         for (std::int64_t i = k + 1; i < j; ++i) *top.at(i, j) -= *top.at(i, k) * *top.at(k, j);
       subtract_columns(all.at(0, j), all.at(0, begin), all.ld, top.at(begin, j), before, rows);
       best = greatest(all.at(0, j), rows);
-      if (rows > 0 && std::abs(*all.at(best, j)) > 0) magnitude = std::abs(*all.at(best, j));  // but not NaN
+      if (rows > 0 && std::abs(*all.at(best, j)) > 0) magnitude = std::abs(*all.at(best, j));  // false for NaN
     });
     std::int64_t& pivot = panel_->pivots[static_cast<std::size_t>(j)];
     if (rows_.parts == 1) {
@@ -189,14 +190,14 @@ class PanelFactorization {
     double* const multipliers = left(j + 1).at(0, j);
     const std::int64_t number = rows_left(j + 1);
     const double divisor = *panel_->top.at(j, j), factor = 1 / divisor;
-    // The reciprocal of a very small pivot would overflow.
+    // If the pivot is very small, its reciprocal overflows.
     if (std::isfinite(factor))
       for (std::int64_t i = 0; i < number; ++i) multipliers[i] *= factor;
     else
       for (std::int64_t i = 0; i < number; ++i) multipliers[i] /= divisor;
   }
 
-  // column -= columns * factors, four at a time, so that the column itself is read and written less often.
+  // column -= columns * factors, four columns at a time, so that the result is read and written less often.
   static void subtract_columns(double* __restrict__ column, const double* __restrict__ columns, std::int64_t ld,
                                const double* __restrict__ factors, std::int64_t number, std::int64_t rows) {
     std::int64_t k = 0;
@@ -209,7 +210,7 @@ class PanelFactorization {
       for (std::int64_t i = 0; i < rows; ++i) column[i] -= columns[i + k * ld] * factors[k];
   }
 
-  // Index of the first element of greatest magnitude, compared with SIMD; NaN never wins.
+  // Index of the first element of greatest magnitude, found with SIMD; NaN is never chosen.
   static std::int64_t greatest(const double* column, std::int64_t rows) {
     constexpr std::int64_t lanes = 8, strip = 16 * lanes;
     double most = 0;
@@ -232,8 +233,8 @@ class PanelFactorization {
     return found;
   }
 
-  // All ranks of the grid column agree on the pivot of column j and exchange its row with the top one, in a single
-  // reduction, as in HPL (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib).
+  // Agrees on the pivot of column j with all ranks of the grid column and exchanges its row with the top one, in a
+  // single reduction, as in HPL (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib).
   double agree(std::int64_t j, std::int64_t best, double magnitude) {
     const std::int64_t width = panel_->width, words = header + 2 * width;
     double *const mine = words_.data(), *const chosen = mine + words;
@@ -261,7 +262,7 @@ class PanelFactorization {
     return chosen[0];
   }
 
-  // In simulations without payload, ranks agree on the pivots of all columns in one loop.
+  // Simulates the pivot searches of all columns in one loop, without payload.
   void imagine_agreements() {
     SteadyState columns = agreements(comm_, panel_->width);
     for (std::int64_t j = 0; j < columns.made(); ++j) {
@@ -272,22 +273,22 @@ class PanelFactorization {
     for (std::int64_t j = 0; j < panel_->width; ++j) panel_->pivots[static_cast<std::size_t>(j)] = imagined_pivot(j);
   }
 
-  // The elimination is then pure arithmetic, column after column.
+  // Simulates the arithmetic of the elimination, column by column.
   void imagine_elimination(std::int64_t begin, std::int64_t end) {
     double flops = 0;
     for (std::int64_t j = begin; j < end; ++j) flops += flops_of(begin, j);
     run(flops, 0, [] {});
   }
 
-  // Without payload, pivots are random, like those of a random matrix.
+  // Returns a random pivot row, as in a random matrix.
   std::int64_t imagined_pivot(std::int64_t j) const {
     const std::int64_t column = panel_->first + j;
     const std::uint64_t random = random_at(seed_, static_cast<std::uint64_t>(column));
     return column + static_cast<std::int64_t>(random % static_cast<std::uint64_t>(rows_.count - column));
   }
 
-  // Reduction operator: greater magnitude; of equal ones the upper row, so that the result does not depend on the
-  // order.
+  // Reduction operator: takes the pivot of greater magnitude; of equal ones the upper row, so that the result does not
+  // depend on the order.
   static void choose(void* in, void* into, int* count, MPI_Datatype* type) {
     int bytes;
     MPI_Type_size(*type, &bytes);
@@ -312,7 +313,7 @@ class PanelFactorization {
   std::uint64_t seed_;
   bool computing_;
   Panel* panel_ = nullptr;
-  std::vector<double> words_;  // an offer, and what was chosen
+  std::vector<double> words_;  // this rank's pivot candidate, and the chosen one
   MPI_Op choice_ = MPI_OP_NULL;
   MPI_Datatype offer_ = MPI_DATATYPE_NULL;
   std::int64_t singular_ = -1;

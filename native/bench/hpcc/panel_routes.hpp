@@ -1,5 +1,6 @@
-// Broadcast of a panel from the grid column that factored it to the others of its grid row, while these compute. Routes
-// after HPL's (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib); `tree` and `library` are what any MPI has.
+// Broadcast of a panel from the grid column that factored it to the other ranks of its grid row, overlapped with their
+// computation. Ring routes follow HPL (Petitet, Whaley, Dongarra, Cleary, "HPL: algorithm", netlib); `tree` is a
+// binomial tree, `library` is MPI_Ibcast.
 #pragma once
 
 #include <mpi.h>
@@ -24,7 +25,7 @@ inline Route route_named(std::string_view name) {
   throw UsageError("bcast is '" + std::string(name) + "': give ring, ring_first, two_rings, tree, long or library");
 }
 
-// From whom a rank at some distance from the root has a message, and to whom it hands it on; distances too.
+// Predecessor and successors of a rank on a route. All ranks are given as distances from the root.
 struct RouteLink {
   int from = -1;
   std::vector<int> to = {};
@@ -36,7 +37,7 @@ inline RouteLink link_of(Route route, int distance, int ranks) {
     if (next < ranks) link.to.push_back(next);
   };
   switch (route) {
-    case Route::ring_first:  // the one that factors next has nothing to do but that
+    case Route::ring_first:  // the next rank, which factors the next panel, does not forward
       if (distance == 2) link.from = 0;
       if (distance == 0) hand_to(1), hand_to(2);
       if (distance > 1) hand_to(distance + 1);
@@ -49,7 +50,7 @@ inline RouteLink link_of(Route route, int distance, int ranks) {
       break;
     }
     case Route::tree: {
-      int low = 1;  // the bit by which it hears
+      int low = 1;  // lowest set bit of the distance: the predecessor differs in it
       while (low < ranks && !(distance & low)) low *= 2;
       link.from = distance - low;
       for (int bit = low / 2; bit >= 1; bit /= 2) hand_to(distance + bit);
@@ -62,7 +63,7 @@ inline RouteLink link_of(Route route, int distance, int ranks) {
   return link;
 }
 
-// One message on its way. What is sent stays until finish().
+// Receives one message and forwards it. The buffer must not change until finish().
 class Relay {
  public:
   void start(MPI_Comm comm, int root, const RouteLink& link, void* data, int count, MPI_Datatype type, int tag) {
@@ -77,14 +78,14 @@ class Relay {
     else
       hand_on();
   }
-  // Hands on what has come.
+  // Forwards the message if it has arrived.
   void advance() {
     if (!receiving_) return;
     int come;
     MPI_Test(&received_, &come, MPI_STATUS_IGNORE);
     if (come) came();
   }
-  // The request of what has not come yet; null where nothing is awaited.
+  // Request of the pending receive; MPI_REQUEST_NULL if there is none.
   MPI_Request awaited() const { return receiving_ ? received_ : MPI_REQUEST_NULL; }
   void came() { receiving_ = false, hand_on(); }
   void finish() { MPI_Waitall(static_cast<int>(sent_.size()), sent_.data(), MPI_STATUSES_IGNORE); }
@@ -104,8 +105,8 @@ class Relay {
   std::vector<MPI_Request> sent_;
 };
 
-// Broadcast of one panel and its pivots from `root` to all ranks of a grid row. Pivots decide what is sent next: they
-// are a message of their own.
+// Broadcast of one panel and its pivots from `root` to all ranks of a grid row. Pivots are a message of their own,
+// because they determine what is sent next.
 class Broadcast {
  public:
   Broadcast(MPI_Comm grid_row, Route route) : comm_(grid_row), route_(route) {
@@ -128,7 +129,7 @@ class Broadcast {
                        panel_tag);
     }
   }
-  // To be called now and then between start() and arrive().
+  // Forwards messages that have arrived; to be called repeatedly between start() and arrive().
   void advance() {
     if (ranks_ == 1) return;
     pivots_.advance();
@@ -136,10 +137,10 @@ class Broadcast {
     int done;
     if (request_ != MPI_REQUEST_NULL) MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
   }
-  // Returns when the panel is there.
+  // Waits until the panel has arrived.
   void arrive() {
     if (ranks_ == 1) return;
-    // Any of the pieces may come first, and others wait for it.
+    // Pieces may arrive in any order, and each must be forwarded at once.
     std::vector<MPI_Request> awaited(1 + relays_.size());
     for (;;) {
       awaited[0] = pivots_.awaited();
@@ -151,7 +152,7 @@ class Broadcast {
     }
     MPI_Wait(&request_, MPI_STATUS_IGNORE);
   }
-  // Returns when its memory may be used again.
+  // Waits until the buffer may be reused.
   void finish() {
     if (ranks_ == 1) return;
     arrive();
@@ -162,7 +163,7 @@ class Broadcast {
  private:
   static constexpr int pivots_tag = 1, panel_tag = 2;
 
-  // Piece by piece to everybody, and from there round the ring: a scatter and an allgather.
+  // Sends each rank one piece; then the pieces circulate in a ring: a scatter and an allgather.
   void start_pieces(int root, int distance, std::byte* data, std::size_t bytes) {
     relays_.resize(static_cast<std::size_t>(ranks_));
     for (int piece = 0; piece < ranks_; ++piece) {

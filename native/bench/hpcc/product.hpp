@@ -16,7 +16,7 @@ class Product {
  public:
   static constexpr double alpha = 0.75, beta = -0.5;
 
-  // Doubles that it needs.
+  // Number of doubles of memory needed.
   static std::int64_t doubles(std::int64_t n) { return 3 * n * n + 4 * n; }
 
   Product(std::int64_t n, std::uint64_t seed, double* memory) : n_(n), seed_(seed) {
@@ -35,8 +35,8 @@ class Product {
   double bytes() const { return 4 * 8 * static_cast<double>(n_) * static_cast<double>(n_); }
   std::span<double> c() { return {c_, static_cast<std::size_t>(n_ * n_)}; }
 
-  // |(alpha A B + beta C0) x - C x| / (|C| |x| n eps) in the maximum norm, by matrix-vector products: correct if
-  // below 16. All elements of x are large enough that every element of C matters.
+  // |(alpha A B + beta C0) x - C x| / (|C| |x| n eps) in the maximum norm, computed by matrix-vector products; below 16
+  // is correct. All elements of x are large enough for every element of C to matter.
   double residual() {
     for (std::int64_t i = 0; i < n_; ++i)
       x_[i] = 1 + centred(random_at(seed_, static_cast<std::uint64_t>(4 * n_ * n_ + i)));

@@ -1,5 +1,5 @@
-// PTRANS: C <- C + A^T for matrices distributed block-cyclically over a grid of ranks, which loads all pairs of the
-// network at once.
+// PTRANS: C <- C + A^T for matrices distributed block-cyclically over a grid of ranks; all pairs of ranks exchange data
+// at once.
 #include <cfloat>
 
 #include "bench/hpcc/transposition.hpp"
@@ -9,7 +9,7 @@ using namespace kiviat;
 
 namespace {
 
-constexpr int repetitions = 5;  // after one untimed
+constexpr int repetitions = 5;  // after one that is not timed
 
 class Study {
  public:
@@ -59,7 +59,8 @@ class Study {
     choose_block();
     const double bytes = 2 * sizeof(double) * t_.worst(static_cast<double>(matrix.elements()));
     if (given_order) refuse_more_than_available(t_, "n=" + std::to_string(given_order), bytes);
-    // Block-cyclic distribution gives some ranks more elements, and columns are padded.
+    // Block-cyclic distribution gives some ranks more elements, and columns are padded, so the order is reduced until
+    // all fit.
     while (!given_order && matrix.order > 1 && t_.worst(static_cast<double>(matrix.elements())) > elements) {
       matrix.order = std::min(matrix.order - 1, static_cast<std::int64_t>(static_cast<double>(matrix.order) * 0.998));
       choose_block();
@@ -67,7 +68,7 @@ class Study {
     return matrix;
   }
 
-  // Initial element; independent of the number of ranks.
+  // Initial element of A or C; independent of the number of ranks.
   double initial(std::uint64_t of, std::int64_t row, std::int64_t column) const {
     return centred(random_at(t_.seed() + of, static_cast<std::uint64_t>(column * matrix_.order + row)));
   }
@@ -89,8 +90,8 @@ class Study {
     });
   }
 
-  // The sum of two numbers is rounded equally everywhere, so results must be bitwise equal. The residual says by how
-  // much they differ.
+  // The sum of two numbers is rounded equally everywhere, so results must be bitwise equal; the residual is the largest
+  // deviation.
   void check(int times) {
     if (!host::carries_payload()) return static_cast<void>(t_.confirm(true, ""));
     std::int64_t wrong = 0;

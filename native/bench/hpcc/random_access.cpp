@@ -1,5 +1,5 @@
-// RandomAccess: random words of a large table are XORed with a number, on one rank, on each separately, or on all ranks
-// with one table. Only its owner writes to a word, so no update may be lost or wrong.
+// RandomAccess: random words of a large table are XORed with a number, on one rank, on each rank separately, or on all
+// ranks with one distributed table. Only its owner writes a word, so no update may be lost or wrong.
 #include <bit>
 
 #include "bench/hpcc/scope.hpp"
@@ -17,7 +17,7 @@ constexpr std::int64_t updates_per_word = 4;
 // A simulated update reads and writes one cache line.
 constexpr double bytes_of_update = 2 * 64;
 
-// Largest power of two of words that takes at most half of the memory.
+// Logarithm of the largest power of two of words that takes at most half of the memory.
 int bits_of(std::int64_t memory_bytes) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(memory_bytes) / 16)) - 1;
 }
@@ -37,7 +37,7 @@ class Study {
     const std::int64_t all = updates_per_word << share_.bits;
     first_ = all / parts() * mine_ + all % parts() * mine_ / parts();
     most_ = all / parts() * (mine_ + 1) + all % parts() * (mine_ + 1) / parts() - first_;
-    batches_ = ((all + parts() - 1) / parts() + batch - 1) / batch;  // for the rank with the most
+    batches_ = ((all + parts() - 1) / parts() + batch - 1) / batch;  // number of batches of the rank with most updates
   }
 
   void operator()() {
@@ -71,7 +71,7 @@ class Study {
  private:
   int parts() const { return scope_ == Scope::global ? t_.ranks() : 1; }
 
-  // This rank's updates of the first so many batches.
+  // This rank's updates of the first `batches` batches.
   UpdateRange range(std::int64_t batches) const { return {first_, std::min(most_, batches * batch)}; }
 
   double seconds_of(std::int64_t batches) {
@@ -94,7 +94,7 @@ class Study {
     }
   }
 
-  // As many batches as the time allows, determined by measurement; equal on all ranks.
+  // Number of batches that fit into the time limit, determined by measurement; equal on all ranks.
   std::int64_t batches_in_time() {
     if (t_.deterministic()) return std::min(batches_, simulated_batches);
     constexpr double enough_s = 0.2;
@@ -132,7 +132,7 @@ class Study {
   bool idle_;
   double time_s_;
   TableShare share_;
-  int mine_;  // which part
+  int mine_;  // number of this rank's part of the table
   HugePages pages_;
   updates::Part part_;
   UpdateRouter router_;

@@ -17,7 +17,7 @@ inline Complex times(const Complex& a, const Complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// 0 <= e < n, n up to 2^60.
+// Returns exp(2 pi i e / n) for 0 <= e < n, n up to 2^60.
 inline Complex root_of_unity(std::int64_t e, std::int64_t n) {
   const std::int64_t octant = 8 * e / n, rest = 8 * e - octant * n;
   const bool back = octant % 2 != 0;  // mirrored at the end of the octant
@@ -35,7 +35,7 @@ inline Complex root_of_unity(std::int64_t e, std::int64_t n) {
   }
 }
 
-// All n roots from two tables of about sqrt(n): exponent e is high * 2^bits + low.
+// Computes all n roots from two tables of about sqrt(n) entries; exponent e is high * 2^bits + low.
 class Roots {
  public:
   explicit Roots(std::int64_t n)

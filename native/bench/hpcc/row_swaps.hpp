@@ -1,5 +1,5 @@
-// Exchange of rows: the pivots' rows, those of U on all ranks of a grid column, and the rows on top before, which
-// replace the pivots' rows.
+// Row exchange of an elimination step: all ranks of a grid column get the pivot rows, which become rows of U; the rows
+// of the diagonal block that they replace go to the pivots' former places.
 #pragma once
 
 #include <mpi.h>
@@ -19,8 +19,8 @@
 
 namespace kiviat {
 
-// Binary exchange, where everybody gets everything in log2 steps; spread and roll, where rows from the top go to those
-// who get them and U goes round a ring; or as the library scatters and gathers.
+// exchange: recursive doubling, all data to all ranks in log2 steps. roll: displaced rows are sent directly to their
+// new owners, rows of U circulate in a ring. library: MPI_Scatterv and MPI_Allgatherv.
 enum class Swap { exchange, roll, library };
 inline constexpr std::array swap_names = {"exchange", "roll", "library"};
 
@@ -30,19 +30,19 @@ inline Swap swap_named(std::string_view name) {
   throw UsageError("swap is '" + std::string(name) + "': give exchange, roll or library");
 }
 
-// Sources and destinations of rows, from the pivots of a panel: rank by rank of the grid column.
+// Sources and destinations of rows, computed from the pivots of a panel, for each rank of the grid column.
 struct Interchange {
   struct Move {
-    std::int64_t local, index;  // a row of the rank, and a row of the diagonal block
+    std::int64_t local, index;  // local row of the rank, and row of the diagonal block
   };
-  std::vector<std::vector<Move>> to_top;    // rows of the ranks that become row `index` of U
-  std::vector<std::vector<Move>> from_top;  // row `index` of the diagonal block becomes a row of the ranks
+  std::vector<std::vector<Move>> to_top;    // for each rank: its row `local` becomes row `index` of U
+  std::vector<std::vector<Move>> from_top;  // for each rank: row `index` of the diagonal block becomes its row `local`
 
   Interchange(const Panel& panel, const Cyclic& rows)
       : to_top(static_cast<std::size_t>(rows.parts)), from_top(to_top.size()) {
     std::vector<std::int64_t> on_top(panel.pivots.size());
     std::iota(on_top.begin(), on_top.end(), panel.first);
-    std::map<std::int64_t, std::int64_t> elsewhere;  // content of rows below
+    std::map<std::int64_t, std::int64_t> elsewhere;  // new content of rows below the diagonal block
     for (std::size_t j = 0; j < on_top.size(); ++j) {
       const std::int64_t pivot = panel.pivots[j], within = pivot - panel.first;
       if (within < panel.width)
@@ -62,8 +62,8 @@ struct Interchange {
   }
 };
 
-// RowPieces of the rows, one for each rank, with bytes and offsets: `all` go to all ranks, `spread` one to each from
-// the root.
+// Lengths and offsets of the ranks' pieces in bytes. Used for `all`, whose pieces go to all ranks, and for `spread`,
+// whose pieces go from the root to one rank each.
 struct RowPieces {
   std::vector<int> bytes, at;
   explicit RowPieces(std::size_t ranks) : bytes(ranks), at(ranks) {}
@@ -80,8 +80,8 @@ class RowExchange {
     MPI_Comm_size(comm_, &ranks_);
   }
 
-  // Every rank has its piece of `all` in place, `root` all of `spread`. Afterwards every rank has all of `all`, and its
-  // piece of `spread`, in place.
+  // Every rank provides its own piece of `all` in place, `root` the whole of `spread`. Afterwards every rank has the
+  // whole of `all`, and its own piece of `spread`, in place.
   void operator()(std::byte* all, const RowPieces& of_all, std::byte* spread, const RowPieces& of_spread,
                   int root) const {
     if (ranks_ == 1) return;
@@ -105,8 +105,8 @@ class RowExchange {
  private:
   static constexpr int tag = 3;
 
-  // Both ways with one rank, as many parts as are not empty. Each has a tag of its own: SMPI 3.32 lets a short message
-  // overtake the long ones before it, and waits for ever.
+  // Sends and receives non-empty parts to and from one rank. Each part has its own tag, because SMPI 3.32 lets short
+  // messages overtake earlier long ones and then deadlocks.
   class Parts {
    public:
     Parts(MPI_Comm comm, int peer) : comm_(comm), peer_(peer) {}
@@ -120,12 +120,12 @@ class RowExchange {
 
    private:
     MPI_Comm comm_;
-    int peer_, sent_ = 0, received_ = 0;  // parts
+    int peer_, sent_ = 0, received_ = 0;  // sent_, received_: numbers of parts so far
     std::vector<MPI_Request> requests_;
   };
 
-  // Recursive doubling. Ranks beyond the largest power of two, `even`, speak through the one that is `even` before
-  // them.
+  // Recursive doubling among the first `even` ranks, the largest power of two; each further rank is represented by the
+  // rank `even` before it.
   void exchange(std::byte* all, const RowPieces& of_all, std::byte* spread, int spread_bytes, int root) const {
     int even = 1;
     while (2 * even <= ranks_) even *= 2;

@@ -25,7 +25,7 @@ inline Scope scope_of(const Trial& t) {
   return scope == "single" ? Scope::single : scope == "star" ? Scope::star : Scope::global;
 }
 
-// In scope single rank 0 computes and the others sleep.
+// Returns whether this rank computes: in scope single only rank 0 does, the others sleep.
 inline bool computes(const Trial& t, Scope scope) { return scope != Scope::single || t.rank() == 0; }
 
 }  // namespace kiviat

@@ -9,7 +9,7 @@ using namespace kiviat;
 
 namespace {
 
-constexpr int repetitions = 10;  // after one untimed
+constexpr int repetitions = 10;  // after one that is not timed
 
 class Study {
  public:
@@ -45,7 +45,7 @@ class Study {
   }
 
  private:
-  // Selects the fastest kind of stores for each loop, with all ranks computing at once, on a part of the arrays larger
+  // Selects the fastest kind of store for each loop, with all ranks computing at once on a part of the arrays larger
   // than any cache.
   void choose() {
     const std::vector<StreamKernels> candidates = stream_kernels();
@@ -54,7 +54,7 @@ class Study {
     const std::size_t of_caches =
         4 * t_.session().cache_bytes / sizeof(double) / StreamLayout::line * StreamLayout::line;
     const std::size_t part = std::min(layout_.count, of_caches);
-    // Processors of one launch may support different kinds; all make the same number of attempts.
+    // Processors of one launch may support different kinds of stores, so all ranks make the largest number of attempts.
     const auto tries = static_cast<std::size_t>(t_.worst(static_cast<double>(candidates.size())));
     for (std::size_t i = 0; i < stream_loops.size(); ++i) {
       double least_s = INFINITY;
@@ -73,7 +73,7 @@ class Study {
     }
   }
 
-  // Time of this rank.
+  // Returns the time of this rank in seconds.
   double timed(const StreamLoopTraits& loop, const StreamKernels& kernels) {
     const double count = static_cast<double>(layout_.count);
     double seconds = 0;
@@ -119,7 +119,7 @@ class Study {
     t_.note("stores", stores);
   }
 
-  // The mean over the ranks that compute.
+  // Reports the mean rate over the ranks that compute.
   void report(const StreamLoopTraits& loop, double seconds) {
     const double rate = idle_ ? 0 : loop.bytes * static_cast<double>(layout_.count) / seconds;
     double sum = 0;

@@ -18,7 +18,7 @@ enum class StreamLoop { copy, scale, add, triad };
 struct StreamLoopTraits {
   StreamLoop loop;
   const char* name;
-  double bytes, flops;  // of an element, as STREAM counts
+  double bytes, flops;  // per element, as STREAM counts
 };
 inline constexpr std::array<StreamLoopTraits, 4> stream_loops = {{{StreamLoop::copy, "copy", 16, 0},
                                                                   {StreamLoop::scale, "scale", 16, 1},
@@ -33,16 +33,16 @@ struct StreamLayout {
     count = (bytes / 3 - apart) / (line * sizeof(double)) * line;
     stride = count + apart / sizeof(double);
   }
-  static constexpr std::size_t line = 8;  // elements
-  std::size_t count, stride;              // elements, of an array, and from one to the next
+  static constexpr std::size_t line = 8;  // elements of a cache line
+  std::size_t count, stride;              // elements of an array, and distance between arrays in elements
 };
 
 class StreamArrays {
  public:
   static constexpr double factor = 3;
-  static constexpr double most_error = 1e-13;  // of STREAM's check for 8-byte numbers
+  static constexpr double most_error = 1e-13;  // limit of STREAM's check for 8-byte numbers
 
-  // Elements are those from `first` on of the stream of all ranks.
+  // The arrays have the elements from `first` on of the arrays of all ranks together.
   StreamArrays(double* memory, const StreamLayout& layout, int threads, std::uint64_t seed, std::uint64_t first)
       : a_(memory),
         b_(memory + layout.stride),
@@ -80,8 +80,8 @@ class StreamArrays {
     if (loop == StreamLoop::triad) ++rounds_;
   }
 
-  // Mean relative error of each array, if all four loops have run as often as the triad. Expected values are linear in
-  // the initial array.
+  // Mean relative error of each array, if all four loops have run equally often. Expected values are linear in the
+  // initial array.
   std::array<double, 3> errors() const {
     double a = 1, b = 0, c = 0;
     for (int round = 0; round < rounds_; ++round) c = a, b = factor * c, c = a + b, a = b + factor * c;

@@ -14,14 +14,14 @@ struct Pair {
 
 constexpr std::int64_t pairs_of(std::int64_t ranks) { return ranks * (ranks - 1) / 2; }
 
-// Pair with a given number: 0 … P - 1 are those at distance 1 in the ring of all ranks, then those at distance 2, …;
-// pairs at distance P/2 are numbered once.
+// Returns the pair with a given number: 0 … P - 1 are the pairs at distance 1 in the ring of all ranks, followed by
+// those at distance 2, …; pairs at distance P/2 occur once.
 constexpr Pair pair_number(std::int64_t number, int ranks) {
   const std::int64_t distance = number / ranks + 1, one = number % ranks;
   return {static_cast<int>(one), static_cast<int>((one + distance) % ranks)};
 }
 
-// Selects at most `most` pairs: one at random from each of as many equal intervals of numbers, or all pairs.
+// Selects at most `most` pairs: all pairs, or one at random from each of `most` equal intervals of numbers.
 inline std::vector<Pair> strided_pairs(int ranks, std::int64_t most, std::uint64_t seed) {
   const std::int64_t all = pairs_of(ranks), chosen = most < all ? most : all;
   std::vector<Pair> pairs;

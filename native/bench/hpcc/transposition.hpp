@@ -36,12 +36,12 @@ struct BlockMatrix {
 
 class Transposition {
  public:
-  // Data from one rank to another: rows of A that become columns of C, and columns that become rows.
+  // A part of a message: rows of A that become columns of C, and columns that become rows.
   struct Segment {
-    std::int64_t from, to, width;  // where it begins among those of the sender, and of the receiver
+    std::int64_t from, to, width;  // first local index on the sender and on the receiver; number of indices
   };
   struct Piece {
-    std::size_t first, end;  // of the segments of rows
+    std::size_t first, end;  // range of its row segments
     std::int64_t rows;
   };
   struct Flow {
@@ -49,7 +49,7 @@ class Transposition {
     std::vector<Segment> rows, columns;
     std::int64_t all_columns = 0;
     std::vector<Piece> pieces;
-    std::int64_t most_elements = 0;  // of a piece
+    std::int64_t most_elements = 0;  // largest number of elements of a piece
   };
 
   // `buffer_bytes`: memory for messages in flight; a single longer message needs more.
@@ -108,7 +108,7 @@ class Transposition {
         flow.all_columns += flow.columns.back().width;
       }
     if (flow.all_columns == 0) return flow;
-    // Whole cache lines, if a piece has enough rows.
+    // A piece consists of whole cache lines if it has enough rows.
     std::int64_t most_rows = std::max<std::int64_t>(1, piece_elements / flow.all_columns);
     if (most_rows > 8) most_rows = most_rows / 8 * 8;
     for (std::int64_t b = 0; b < blocks; ++b)
@@ -134,7 +134,7 @@ class Transposition {
     explicit Messages(Flow f) : flow(std::move(f)) { std::ranges::fill(requests, MPI_REQUEST_NULL); }
     Flow flow;
     MPI_Request requests[depth];
-    std::int64_t offset = 0;  // of its buffers
+    std::int64_t offset = 0;  // of its buffers in memory
 
     double* buffer(std::size_t piece, double* buffers) const {
       return buffers + offset + static_cast<std::int64_t>(piece % depth) * flow.most_elements;
@@ -146,7 +146,7 @@ class Transposition {
     MPI_Request* request(std::size_t piece) { return &requests[piece % depth]; }
   };
 
-  // Returns whether any block could be sent to or received from this rank.
+  // Returns whether this rank exchanges any block with `peer`.
   bool is_partner(int peer) const {
     const int p = matrix_.grid.rows, q = matrix_.grid.columns, common = std::gcd(p, q);
     const int row = matrix_.row_of(matrix_.rank), column = matrix_.column_of(matrix_.rank);
@@ -166,7 +166,7 @@ class Transposition {
     const double elements = static_cast<double>(out.elements(piece));
     work::run({.bytes = 16 * elements}, [&] {
       const std::int64_t stride = matrix_.stride();
-      std::int64_t column = 0;  // of the message, that is of C
+      std::int64_t column = 0;  // of C
       for_rows(out.flow, piece, [&](const Segment& rows) {
         std::int64_t row = 0;
         for (const Segment& columns : out.flow.columns) {

@@ -1,5 +1,5 @@
-// Repetition of all updates in the simplest way, after which the table must have its initial contents, because XORing
-// twice with the same number leaves a word unchanged.
+// Repeats all updates in the simplest way. Afterwards the table must have its initial contents, because XORing twice
+// with the same number leaves a word unchanged.
 #pragma once
 
 #include <mpi.h>
@@ -14,19 +14,19 @@
 
 namespace kiviat {
 
-// Updates number first … first + count - 1.
+// Updates `first` … `first` + `count` - 1.
 struct UpdateRange {
   std::int64_t first, count;
 };
 
 struct Verdict {
-  std::int64_t wrong_words = 0;  // of this rank's part
-  std::string reason;            // empty if nothing is wrong
+  std::int64_t wrong_words = 0;  // in this rank's part
+  std::string reason;            // empty if all is correct
 };
 
-// `mine` are the updates that this rank sent, `done` is what was done to its part. Steps from one number to the next,
-// and long blocks instead of rounds: what went wrong the first time does not go wrong in the same way again. The table
-// does not show that an update did not arrive either time; the sums do. Collective.
+// `mine`: updates that this rank sent; `done`: tally of the updates applied to its part. The repetition generates
+// numbers one by one and exchanges long blocks, so that it does not repeat an error of the benchmark. An update lost
+// both times would not show in the table; the sums of updates detect it. Collective.
 inline Verdict replayed(MPI_Comm comm, const TableShare& share, const updates::Part& part, const UpdateRange& mine,
                         const updates::Tally& done) {
   constexpr std::int64_t block = 1 << 15;
@@ -77,7 +77,7 @@ inline Verdict replayed(MPI_Comm comm, const TableShare& share, const updates::P
   return verdict;
 }
 
-// Each word is its own number.
+// Sets each word to its own index.
 inline void reset(const updates::Part& part) {
   for (std::uint64_t i = 0; i < part.count; ++i) part.words[i] = part.first + i;
 }

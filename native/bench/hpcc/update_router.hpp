@@ -1,8 +1,8 @@
-// Routing of updates to the ranks that own their words, in rounds of few updates, so that latency dominates. With many
-// ranks, updates travel in stages, and a rank has few partners in each: ranks whose number differs in one digit. So
-// updates are combined into fewer and longer messages (S. J. Plimpton et al., "A simple synchronous distributed-memory
-// algorithm for the HPCC RandomAccess benchmark", IEEE Cluster 2006, for powers of two; mixed bases are Kiviat's
-// extension).
+// Routes updates to the ranks that own their words, in rounds of few updates, so that latency dominates. With many
+// ranks, updates travel in stages: in each stage, a rank exchanges messages only with the ranks whose number differs in
+// one digit. So updates are combined into fewer and longer messages (S. J. Plimpton et al., "A simple synchronous
+// distributed-memory algorithm for the HPCC RandomAccess benchmark", IEEE Cluster 2006, for powers of two; mixed bases
+// are Kiviat's extension).
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +16,7 @@
 
 namespace kiviat {
 
-// Words 0 … 2^bits - 1 in as many parts as there are ranks, which differ by a word at most.
+// Divides words 0 … 2^bits - 1 into one part per rank; parts differ by at most one word.
 struct TableShare {
   int bits, ranks;
   std::uint64_t mask() const { return (std::uint64_t{1} << bits) - 1; }
@@ -28,8 +28,8 @@ struct TableShare {
   std::uint64_t count(int rank) const { return first(rank + 1) - first(rank); }
 };
 
-// Bases of the digits of a rank's number: products of prime factors of the number of ranks, at most `most` unless a
-// prime itself is larger.
+// Returns the bases of the digits of a rank's number: products of prime factors of the number of ranks, at most `most`
+// unless a prime factor itself is larger.
 inline std::vector<int> digit_bases(int ranks, int most) {
   std::vector<int> bases;
   for (int rest = ranks, prime = 2; rest > 1; ++prime)
@@ -91,18 +91,19 @@ class UpdateRouter {
     }
   }
 
-  // Number of updates dropped for lack of room; four batches for one partner cannot occur by chance.
+  // Number of updates dropped because a buffer was full. A buffer holds four batches per partner, which random updates
+  // practically never fill.
   std::int64_t lost() const { return lost_; }
 
  private:
-  static constexpr std::size_t capacity = 4 * batch;  // of a message
+  static constexpr std::size_t capacity = 4 * batch;  // updates per message
 
   struct Stage {
-    std::vector<std::uint16_t> digit;  // of each owner
-    std::vector<int> partners;         // by digit; this rank among them
+    std::vector<std::uint16_t> digit;  // digit of each owner at this stage
+    std::vector<int> partners;         // ranks by digit, including this one
     int mine;
-    std::vector<std::size_t> counts;    // of updates to each partner
-    std::vector<MPI_Request> requests;  // of receives, then of sends
+    std::vector<std::size_t> counts;    // number of updates to each partner
+    std::vector<MPI_Request> requests;  // receives, then sends
     std::unique_ptr<std::uint64_t[]> out, in;
   };
 
@@ -115,7 +116,7 @@ class UpdateRouter {
                   &stage.requests[digit]);
   }
 
-  // Sorts updates by the digit of their owner at stage `s`; after the last stage they have arrived.
+  // Sorts updates by their owner's digit at stage `s`; after the last stage, delivers them.
   template <class Deliver>
   void sort(std::size_t s, std::span<const std::uint64_t> updates, Deliver& deliver) {
     if (s == stages_.size()) return deliver(updates);

@@ -1,5 +1,5 @@
-// Time lost to interruptions while a processor repeats a fixed quantum of work: M. Sottile and R. Minnich, "Analysis of
-// microbenchmarks for performance tuning of clusters", IEEE Cluster 2004. Pure functions.
+// Time lost to interruptions while a processor repeats a fixed quantum of work (M. Sottile and R. Minnich, "Analysis of
+// microbenchmarks for performance tuning of clusters", IEEE Cluster 2004). Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace kiviat {
 
 // Detours (interruptions) in back-to-back quanta, relative to `least_s`, the time of an uninterrupted quantum.
 struct Detours {
-  double share;  // share of time lost: mean quantum over the shortest one, less 1
+  double share;  // share of time lost: mean quantum / shortest quantum - 1
   double worst_s;
   double per_second;  // detours longer than the threshold
 };
@@ -26,7 +26,8 @@ inline Detours detours_of(std::span<const double> quanta, double least_s, double
           static_cast<double>(longer) / total_s};
 }
 
-// Splits the quanta into parts of about a tenth of the total, at most a second each.
+// Splits the quanta into parts that last about a tenth of the total, but at most a second each; returns the number of
+// quanta of each.
 inline std::vector<std::int64_t> parts_of(std::int64_t quanta, double quantum_s) {
   const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(1 / quantum_s));
   const std::int64_t parts = std::max(std::min<std::int64_t>(10, quanta), (quanta + most - 1) / most);

@@ -1,5 +1,6 @@
 // Noise: processor time that the system and other programs take from each core. Every rank repeats a quantum of work
-// whose time is constant unless the core is interrupted (fixed work quantum, FWQ). Ranks do not communicate meanwhile.
+// whose time is constant unless the core is interrupted (fixed work quantum, FWQ). Ranks do not communicate during the
+// measurement.
 #include <sched.h>
 
 #include <cmath>
@@ -49,7 +50,7 @@ class Study {
  private:
   static constexpr std::int64_t most_quanta = 10'000'000;
 
-  // Number of steps that take a quantum on an undisturbed core, as calibrated by the fastest rank.
+  // Returns the number of steps that take one quantum on an undisturbed core, as calibrated by the fastest rank.
   std::int64_t steps_of_quantum() const {
     constexpr std::int64_t probe_steps = 20'000;
     double least_s = INFINITY;
@@ -62,7 +63,7 @@ class Study {
     return std::max<std::int64_t>(1, std::llround(quantum_s_ / quickest_s * probe_steps));
   }
 
-  // One clock reading ends a quantum and starts the next, so that no time is lost between them.
+  // Each clock reading ends one quantum and starts the next, so that no time is lost between them.
   static void measure(std::int64_t steps, std::span<double> seconds) {
     burn(steps);
     double before_s = clock::now();

@@ -1,5 +1,5 @@
-// BT, block tridiagonal: each step is factored into three, one per axis, each of which couples the five components of a
-// point with those of its neighbours along lines. Cells are distributed by multipartition.hpp.
+// BT, block tridiagonal: each time step solves one linear system per axis. Each system couples the five components of a
+// point with those of its two neighbours on a line along the axis. multipartition.hpp distributes the cells.
 #include "bench/npb/flow_steps.hpp"
 
 using namespace kiviat;
@@ -38,15 +38,15 @@ constexpr PerClass<FlowProblem> problems = {
 
 constexpr std::size_t components = flow::components;
 constexpr int block =
-    components * components;  // of the upper block of a point, by columns; the right-hand side is behind it
+    components * components;  // upper 5 x 5 block of a point, by columns, followed by its right-hand side
 constexpr int kept_numbers = block + static_cast<int>(components);
 
-// Factors of the Jacobians of convection and friction, and of diffusion, in the equations along a line.
+// Factors of the Jacobians of convection, viscous friction and diffusion in the equations along a line.
 struct Factors {
   double convection, friction, diffusion;  // dt / (2 h), dt / h^2, dt d / h^2
 };
 
-// A point as the equations along a line see it: the velocity along the line first, then the others.
+// State of a point, with the velocity along the line first.
 struct Point {
   Lanes inverse, normal, second, third, kinetic, energy;  // 1 / density, velocities, kinetic and total energy per mass
 };
@@ -64,8 +64,8 @@ struct Point {
 
 using Matrix = Lanes[components][components];
 
-// c (convection's Jacobian) - friction's Jacobian - diffusion: the blocks of the neighbours (RNR-94-007,
-// section 3.5.3). What is left out is 0: [0][2..4], [2][3..4], [3][2], [3][4].
+// Off-diagonal block, which couples a point with a neighbour: c (Jacobian of convection) - Jacobian of friction -
+// diffusion (RNR-94-007, section 3.5.3). Elements that are not set are 0: [0][2..4], [2][3..4], [3][2], [3][4].
 [[gnu::always_inline]] inline void neighbour(const Point& p, Lanes c, const Factors& f, Matrix& m) {
   using namespace flow;
   const Lanes shear = Lanes(f.friction * k3 * k4) * p.inverse, stretch = Lanes(4.0 / 3) * shear,
@@ -85,7 +85,7 @@ using Matrix = Lanes[components][components];
   m[4][4] = Lanes(k1) * carried - heat - d;
 }
 
-// 1 + 2 friction's Jacobian + 2 diffusion: the block of the point itself.
+// Diagonal block of a point: 1 + 2 (Jacobian of friction) + 2 diffusion.
 [[gnu::always_inline]] inline void own(const Point& p, const Factors& f, Matrix& m) {
   using namespace flow;
   const Lanes shear = Lanes(2 * f.friction * k3 * k4) * p.inverse, stretch = Lanes(4.0 / 3) * shear,
@@ -113,7 +113,7 @@ using Matrix = Lanes[components][components];
   b[4] -= m[4][0] * x0 + m[4][1] * x1 + m[4][2] * x2 + m[4][3] * x3 + m[4][4] * x4;
 }
 
-// x <- m^-1 x, given the factors of m: below the diagonal, on it the inverses, above.
+// x <- m^-1 x, with m factored into L and U; its diagonal holds the inverse pivots.
 [[gnu::always_inline]] inline void solve(const Matrix& m, Lanes (&x)[components], double* to) {
 #pragma GCC unroll 5
   for (std::size_t i = 0; i < components; ++i) {
@@ -131,7 +131,7 @@ using Matrix = Lanes[components][components];
   for (std::size_t i = 0; i < components; ++i) x[i].store(to + i * Lanes::width);
 }
 
-// Eliminates a point, given its predecessor: yields C' and r' of  x_i = r'_i - C'_i x_{i+1}.
+// Eliminates a point, given its predecessor: computes C' and r' of x_i = r'_i - C'_i x_{i+1}.
 [[gnu::always_inline]] inline void eliminate_point(const Lines& lines, std::int64_t i, const Point& before,
                                                    const Point& here, const Point& after, const Factors& f,
                                                    const double* last, double* next) {
@@ -204,18 +204,19 @@ void substitute_lines(const Lines& lines) {
   for (std::size_t m = 0; m < components; ++m) x[m].store(lines.border + m * Lanes::width);
 }
 
-// Reorders components so that the momentum along the line comes first; the equations are then equal for all axes.
+// Reorders components so that the momentum along the line comes first, which makes the equations the same for all axes.
 Lines as_seen_along(std::size_t axis, Lines lines) {
   std::swap(lines.u[1], lines.u[1 + axis]), std::swap(lines.rhs[1], lines.rhs[1 + axis]);
   return lines;
 }
 
-// Cost of each point: point_at takes 12 operations; two neighbours of 60 and the point itself, 30; a product with a
-// matrix, 18 of 25 elements, and one with a vector, 36 operations a column; factors, 75; and 45 for each of 6 columns
-// solved. The state and the right-hand side are read, and what is kept is written.
+// Cost of each point in operations: 12 for point_at; 60 for each of two off-diagonal blocks, 30 for the diagonal block;
+// 36 for the product of a block, which has 18 nonzero elements of 25, with each of 6 columns (a block and a vector); 75
+// for the factorisation; 45 for each of the 6 columns solved. Reads the state and the right-hand side, writes the
+// numbers kept for substitution.
 constexpr Cost elimination = {.flops = 12 + 2 * 60 + 30 + 6 * 36 + 75 + 6 * 45,
                               .bytes = 8 * (2 * components + kept_numbers)};
-// A product of a matrix and a vector.
+// Cost of a point: one product of a matrix and a vector.
 constexpr Cost substitution = {.flops = 2 * block, .bytes = 8 * (kept_numbers + components)};
 
 double operations(const FlowProblem& problem) {

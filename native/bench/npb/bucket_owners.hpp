@@ -9,8 +9,8 @@
 
 namespace kiviat::npb {
 
-// Returns the owner of each bucket, in ascending order. `keys` has the number of keys in each bucket, `share` is the
-// number of keys for a rank.
+// Returns the owner of each bucket, in ascending order. `keys`: number of keys in each bucket; `share`: average number
+// of keys per rank.
 inline std::vector<int> bucket_owners(std::span<const std::int32_t> keys, std::int64_t share, int ranks) {
   std::vector<int> owners;
   std::int64_t before = 0;

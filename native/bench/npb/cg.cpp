@@ -57,7 +57,7 @@ KIVIAT_EVERY_WIDTH double dot(const double* a, const double* b, std::int64_t cou
   return sum;
 }
 
-// z += alpha p, r -= alpha q; returns r·r.
+// z += alpha p, r -= alpha q; returns the dot product of the new r with itself.
 KIVIAT_EVERY_WIDTH double descend(double alpha, const double* p, const double* q, double* z, double* r,
                                   std::int64_t count) {
   double sum = 0;
@@ -99,7 +99,7 @@ class Program {
         count_(grid_.column_block().size()),
         partners_(grid_.sum_partners()) {
     elements_ = static_cast<double>(problem_.order) * RandomMatrix::elements_of_row(problem_.nonzeros) / t.ranks();
-    // One extra element: slices with fewer than four rows write there.
+    // One extra element, because slices with fewer than four rows write their unused lanes there.
     const std::size_t vector = padded(count_), row_sums = padded(rows_.size() + 1);
     const std::size_t bytes = (5 * vector + 2 * row_sums) * sizeof(double);
     constexpr double filled_up = 1.1;
@@ -175,7 +175,7 @@ class Program {
   // distributed by columns.
   void multiply_by(const double* x) {
     phases_(matrix_vector, [&] {
-      // The matrix once, its vector, and sums that are set to 0 and then written.
+      // Bytes of the matrix and the input vector, read once, and of the sums, which are cleared and then written.
       const double bytes = SlicedMatrix::bytes(elements_) + 8.0 * static_cast<double>(count_ + 2 * rows_.size());
       work::run({2 * elements_, bytes}, [&] { multiply(*matrix_, x, partial_, rows_.size()); });
     });
@@ -201,7 +201,7 @@ class Program {
     }
   }
 
-  // Sums numbers over a row of the grid; all rows have the same.
+  // Sums numbers over the ranks of a row of the process grid; every rank of the row gets the result.
   void sum(std::span<double> numbers) {
     phases_(sums, [&] {
       double theirs[2];
@@ -214,7 +214,7 @@ class Program {
   }
   void sum(double& number) { sum(std::span(&number, 1)); }
 
-  // Sent as bytes, so that fault injection can tell them from messages of the harness.
+  // Sends bytes, so that fault injection can tell them from messages of the harness.
   void swap(int partner, const double* out, std::int64_t sent, double* in, std::int64_t received) {
     constexpr int size = sizeof(double);
     MPI_Sendrecv(out, static_cast<int>(sent) * size, MPI_BYTE, partner, 0, in, static_cast<int>(received) * size,
@@ -224,7 +224,7 @@ class Program {
   static Cost cost(std::int64_t count, double flops, double bytes) {
     return {flops * static_cast<double>(count), bytes * static_cast<double>(count)};
   }
-  // `cost` is per element of a vector.
+  // `flops` and `bytes` are per element of a vector.
   template <class Kernel>
   void compute(double flops, double bytes, const Kernel& kernel) {
     phases_(vectors, [&] { work::run(cost(count_, flops, bytes), kernel); });
@@ -234,9 +234,9 @@ class Program {
   Problem problem_;
   MatrixGrid grid_;
   Range rows_;
-  std::int64_t count_;  // of the columns of this rank, and of the elements of all vectors that it has
+  std::int64_t count_;  // number of this rank's columns, and of its elements of each vector
   std::vector<int> partners_;
-  double elements_;  // of the matrix on each rank, about
+  double elements_;  // approximate number of matrix elements on each rank
   HugePages vectors_;
   double *x_, *z_, *p_, *q_, *r_, *partial_, *incoming_;
   std::optional<SlicedMatrix> matrix_;

@@ -65,7 +65,7 @@ inline Extremes of_all(const Extremes& mine, MPI_Comm comm) {
   std::ranges::copy(mine.least(), sent.begin() + Extremes::count);
   const int bytes = static_cast<int>(sent.size() * sizeof(Charge));
   MPI_Allgather(sent.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm);
-  // With few points per rank, some may be in both lists.
+  // With few points per rank, a point may be in both lists.
   std::ranges::sort(all, {}, &Charge::point);
   const auto rest = std::ranges::unique(all, {}, &Charge::point);
   all.erase(rest.begin(), rest.end());
@@ -75,7 +75,7 @@ inline Extremes of_all(const Extremes& mine, MPI_Comm comm) {
   return extremes;
 }
 
-// Stores the charges in this rank's grid, whose points are 0.
+// Stores the charges in this rank's grid, which must be 0.
 inline void place(const Extremes& extremes, const Level& level, double* grid) {
   const auto put = [&](const std::vector<Charge>& charges, double value) {
     for (const Charge& charge : charges) {

@@ -22,12 +22,12 @@ constexpr PerClass<std::array<double, 2>> published = {{{-3.247834652034740e3, -
                                                         {-4.295875165629892e3, -1.580732573678431e4},
                                                         {4.033815542441498e4, -2.660669192809235e4},
                                                         {4.764367927995374e4, -8.084072988043731e4}}};
-// Two random numbers, a logarithm by 10 terms, two divisions and a root.
+// Operations per pair: two random numbers, a logarithm of 10 terms, two divisions and a square root.
 constexpr double flops_of_pair = 45;
 
 struct Sums {
   double x = 0, y = 0;
-  double accepted = 0;  // pairs within the circle
+  double accepted = 0;  // pairs inside the unit circle
   double in_annulus[annuli] = {};
 };
 
@@ -41,11 +41,11 @@ constexpr std::uint64_t all_lanes = Lcg::steps(lanes);
   return std::bit_cast<double>(number | two_to_52) - 0x1p52;
 }
 
-// The natural logarithm of a positive number: 2^e m with m near 1, and 2 atanh((m - 1) / (m + 1)). No branches, so that
-// several are computed at once; errors are of the order of the last bit.
+// Natural logarithm of a positive number t = 2^e m with m near 1: e ln 2 + 2 atanh((m - 1) / (m + 1)). It has no
+// branches, so several are computed at once. The error is of the order of the last bit.
 [[gnu::always_inline]] inline double logarithm(double t) {
   constexpr std::uint64_t root_of_half = 0x3fe6a09e667f3bcd, mantissa = 0x000fffffffffffff;
-  // 2048 is added to the exponent, to keep it positive.
+  // Adds 2048 to the exponent, to keep it positive.
   const std::uint64_t shifted = std::bit_cast<std::uint64_t>(t) - root_of_half + (std::uint64_t{2048} << 52);
   const double exponent = exactly((shifted >> 52) & 0xfff) - 2048;
   const double m = std::bit_cast<double>((shifted & mantissa) + root_of_half);
@@ -58,7 +58,7 @@ constexpr std::uint64_t all_lanes = Lcg::steps(lanes);
   return exponent * ln2_high + (2 * s + (2 * s * z * series + exponent * ln2_low));
 }
 
-// Pairs [first, first + count) of the stream.
+// Adds the counts and sums of pairs [first, first + count) of the stream.
 KIVIAT_EVERY_WIDTH
 void add_pairs(std::int64_t first, std::int64_t count, Sums& sums) {
   alignas(64) double numbers[2 * pairs_at_once], size[pairs_at_once];
@@ -83,7 +83,7 @@ void add_pairs(std::int64_t first, std::int64_t count, Sums& sums) {
       size[i] = std::max(std::abs(gauss_x), std::abs(gauss_y));
     }
     sums.x += x_sum, sums.y += y_sum, sums.accepted += accepted;
-    // Count the pairs outside of each annulus: hardly any are beyond the first few.
+    // Counts the pairs outside of each annulus, because hardly any lie beyond the first few.
     for (int annulus = 0; accepted > 0; ++annulus) {
       double beyond = 0;
 #pragma omp simd reduction(+ : beyond)

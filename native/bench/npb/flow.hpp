@@ -17,24 +17,24 @@ namespace kiviat::npb::flow {
 constexpr std::size_t components = 5;
 using State = std::array<double, components>;
 
-// k1 to k5: ratio of specific heats, that less one, and what makes up viscosity and heat conduction (section 3.3).
+// k1 to k5: ratio of specific heats, that ratio minus 1, and the factors of viscosity and heat conduction (section
+// 3.3).
 constexpr double k1 = 1.4, k2 = 0.4, k3 = 0.1, k4 = 1, k5 = 1.4;
-// Coefficients of second-order dissipation, of all components alike: along x, y, z.
+// Coefficients of second-order dissipation along x, y and z, the same for all components.
 constexpr std::array<double, 3> diffusion = {0.75, 0.75, 1};
 // Coefficient of fourth-order dissipation.
 constexpr double dissipation = 0.25 * std::max({diffusion[0], diffusion[1], diffusion[2]});
 
-// Derivatives along an axis of n points become differences times these.
+// Factors that turn differences along an axis of n points into derivatives.
 struct Spacing {
   constexpr explicit Spacing(std::int64_t n) : inverse(static_cast<double>(n - 1)) {}
   double inverse;                                                // 1 / h
-  constexpr double first() const { return inverse / 2; }         // of f(i + 1) - f(i - 1)
-  constexpr double second() const { return inverse * inverse; }  // of f(i - 1) - 2 f(i) + f(i + 1)
+  constexpr double first() const { return inverse / 2; }         // factor of f(i + 1) - f(i - 1)
+  constexpr double second() const { return inverse * inverse; }  // factor of f(i - 1) - 2 f(i) + f(i + 1)
 };
 
-// The solution: each component a polynomial, the sum of one of degree 4 in each of x, y and z, which lie between 0
-// and 1. Table 3.1 has the coefficients: the constant, then those of x, y, z, of their squares, cubes and fourth
-// powers.
+// The exact solution for x, y, z in [0, 1]: each component is a sum of polynomials of degree 4 in x, y and z.
+// Coefficients from table 3.1: the constant, then those of x, y, z, of their squares, cubes and fourth powers.
 constexpr std::array<std::array<double, 13>, components> coefficients = {
     {{2, 0, 0, 4, 5, 3, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
      {1, 0, 0, 0, 1, 2, 3, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},
@@ -54,8 +54,8 @@ inline State exact(double x, double y, double z) {
   return u;
 }
 
-// Initial values in the interior (faces have the exact solution): interpolation between opposite faces along each axis,
-// combined with products as the benchmark defines (section 3.4), so that they are far from the solution.
+// Initial state in the interior: transfinite interpolation between opposite faces, which have the exact solution
+// (section 3.4).
 inline State initial(double x, double y, double z) {
   const std::array<State, 3> low = {exact(0, y, z), exact(x, 0, z), exact(x, y, 0)};
   const std::array<State, 3> high = {exact(1, y, z), exact(x, 1, z), exact(x, y, 1)};
@@ -69,7 +69,7 @@ inline State initial(double x, double y, double z) {
   return u;
 }
 
-// Root mean square over the n - 2 interior points of each direction, from sums of squares of all ranks. Collective.
+// Root mean square over the (n - 2)^3 interior points, from this rank's sums of squares. Collective.
 inline State norms(State sums, std::int64_t n, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(components), MPI_DOUBLE, MPI_SUM, comm);
   const double interior = static_cast<double>(n - 2) * static_cast<double>(n - 2) * static_cast<double>(n - 2);

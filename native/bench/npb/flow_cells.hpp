@@ -1,4 +1,4 @@
-// The flow in the cells of one rank: its state, two points of the cells around it, right-hand side and forcing.
+// The cells of one rank in SP and BT: state with a halo of two points, right-hand side and forcing.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ using Fields = std::array<double*, flow::components>;
 
 struct FlowCell {
   Multipartition::Cell part;
-  std::array<int, 3> begin, end;        // of the points that are calculated: those on the cube's faces are given
+  std::array<int, 3> begin, end;        // computed points; points on the cube's faces are given
   std::array<std::int64_t, 3> strides;  // along x, y, z
-  Fields u, rhs, forcing;               // at the cell's first point
+  Fields u, rhs, forcing;               // address of the cell's first point
 
   std::int64_t at(std::int64_t i, std::int64_t j, std::int64_t k) const { return i + j * strides[1] + k * strides[2]; }
   int inner(std::size_t axis) const { return std::max(end[axis] - begin[axis], 0); }
@@ -28,7 +28,7 @@ class FlowCells {
  public:
   static constexpr int halo = 2;
 
-  // Collective; Skip where there is too little memory.
+  // Collective. Throws Skip if memory does not suffice.
   FlowCells(const Trial& t, const Multipartition& parts, int n) : n_(n), step_(1.0 / (n - 1)) {
     std::int64_t doubles = 0;
     for (const Multipartition::Cell& part : parts.cells()) doubles += arrays * shaped(part).volume;
@@ -49,18 +49,18 @@ class FlowCells {
   std::vector<FlowCell>::const_iterator end() const { return cells_.end(); }
   const FlowCell& operator[](std::size_t i) const { return cells_[i]; }
 
-  // Sets the initial values: the solution on the faces of the cube, an interpolation of it within.
+  // Sets the initial state: the exact solution on the faces of the cube, interpolated values inside.
   void start() const {
     for (const FlowCell& cell : cells_)
       set(cell, 0,
           [&](std::array<int, 3> p, bool inside) { return inside ? at(p, flow::initial) : at(p, flow::exact); });
   }
-  // The solution everywhere, also in what is around a cell.
+  // Sets the exact solution everywhere, including the halo.
   void solve() const {
     for (const FlowCell& cell : cells_) set(cell, halo, [&](std::array<int, 3> p, bool) { return at(p, flow::exact); });
   }
 
-  // Sums of squares over the points that are calculated.
+  // Sums of squares of each component over the computed points.
   flow::State squares_of_rhs() const {
     return squares(
         [](const FlowCell& cell, std::size_t m, std::int64_t place, const flow::State&) { return cell.rhs[m][place]; });
@@ -83,7 +83,7 @@ class FlowCells {
     FlowCell cell;
     std::int64_t volume, origin;
   };
-  // Rows begin with the calculated points at a cache line; what is before them is at the end of the row before.
+  // Computed points of a row start at a cache line; the halo before them lies at the end of the previous row.
   Shape shaped(const Multipartition::Cell& part) const {
     Shape shape{};
     FlowCell& cell = shape.cell;

@@ -15,7 +15,8 @@ class FlowHalo {
   // Collective.
   FlowHalo(const Trial& t, const Multipartition& parts, const FlowCells& cells)
       : parts_(parts), cells_(cells), comm_(t.comm()) {
-    // If cells are one point thin, the second layer belongs to the neighbour's neighbour and comes in a second round.
+    // If cells are one point thin, the second layer belongs to the neighbour's neighbour and is exchanged in a second
+    // round.
     layers_ = cells.n() / parts.sections() < FlowCells::halo ? 1 : FlowCells::halo;
     if (parts.sections() == 1) return;
     for (std::size_t side = 0; side < sides; ++side) {
@@ -34,7 +35,7 @@ class FlowHalo {
   // Messages along x, y and z, upwards (side 2 axis) and downwards (side 2 axis + 1).
   static constexpr std::size_t sides = 6;
 
-  // The cells that send something to a side; those that receive are the ones after them.
+  // Calls `use` for each cell that sends to a side.
   template <class Use>
   void each(std::size_t side, const Use& use, bool receiving = false) const {
     const bool later = (side % 2 == 0) == receiving;
@@ -47,7 +48,8 @@ class FlowHalo {
     return std::int64_t{flow::components} * layers_ * points[(axis + 1) % 3] * points[(axis + 2) % 3];
   }
 
-  // Size of the message to a side, or of the one received from the opposite side; cells may differ in size.
+  // Size in bytes of the message sent to a side or, if `receiving`, of the message from the opposite side; they differ
+  // if cells differ in size.
   int bytes(std::size_t side, bool receiving) const {
     std::int64_t doubles = 0;
     each(side, [&](const FlowCell& cell) { doubles += face(cell, side / 2); }, receiving);
@@ -59,7 +61,7 @@ class FlowHalo {
     for (std::size_t side = 0; side < sides; ++side)
       MPI_Irecv(in_[side].as<double>(), bytes_in_[side], MPI_BYTE, parts_.neighbour(side / 2, side % 2 == 0 ? -1 : 1),
                 static_cast<int>(side), comm_, &requests[side]);
-    // A copy reads and writes.
+    // Bytes moved by copying, which reads and writes.
     const auto twice = [](const std::array<int, sides>& each) {
       return Cost{.bytes = 2 * std::accumulate(each.begin(), each.end(), 0.0)};
     };
@@ -95,7 +97,7 @@ class FlowHalo {
     });
   }
 
-  // Every row of the layers that begin at `first` along an axis.
+  // Calls `row` for each row of the layers that begin at `first` along an axis.
   template <class Row>
   void copy(const FlowCell& cell, std::size_t axis, int first, const Row& row) const {
     std::array<int, 3> begin{}, end = cell.part.points;

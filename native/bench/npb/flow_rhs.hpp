@@ -1,5 +1,5 @@
-// The right-hand side of SP and BT: dt times what the equations make of the state, by central differences, less what
-// they make of the solution (the forcing). D. Bailey et al., RNR-94-007, 1994, section 3.5.
+// Right-hand side of SP and BT: dt times the discretised equations applied to the state, minus the same for the exact
+// solution (the forcing). D. Bailey et al., RNR-94-007, 1994, section 3.5.
 #pragma once
 
 #include "bench/npb/flow_cells.hpp"
@@ -9,8 +9,8 @@
 
 namespace kiviat::npb {
 
-// Weights of the five points of a second difference times the diffusion and of the fourth-order dissipation; the latter
-// is one-sided at the two points next to a face of the cube (section 3.5.2).
+// Weights of five points along an axis: second difference times the diffusion coefficient, plus fourth-order
+// dissipation, which is one-sided at the two points next to a face of the cube (section 3.5.2).
 using Weights = std::array<double, 5>;
 
 inline Weights weights_at(int point, int n, std::size_t axis) {
@@ -33,11 +33,11 @@ struct Derived {
   std::array<double*, fields> at;
 };
 
-// Pointers of one row of points: to its state, the derived quantities and the results. Vectors may reach beyond its
+// Pointers to the state, derived quantities and results of one row of points. Vector operations may reach beyond its
 // end.
 struct Row {
   Fields u;
-  Derived below, here, above;  // along z; `here` has the rows before and after too
+  Derived below, here, above;  // of the rows at z - 1, z, z + 1; `here` also gives access to rows y - 1 and y + 1
   std::int64_t u_row, u_plane, derived_row;
   Fields forcing, rhs;
   std::array<const double*, 5> weights_x;
@@ -52,15 +52,15 @@ static void derive_row(const Fields& u, const Derived& derived, int points) {
   for (int i = 0; i < points; i += Lanes::width) {
     const Lanes density(u[0] + i), energy(u[4] + i), inverse = Lanes(1.0) / density;
     const Lanes x = inverse * Lanes(u[1] + i), y = inverse * Lanes(u[2] + i), z = inverse * Lanes(u[3] + i);
-    const Lanes kinetic = Lanes(0.5) * (x * x + y * y + z * z);  // per mass, as `heat` is
+    const Lanes kinetic = Lanes(0.5) * (x * x + y * y + z * z);  // per unit of mass, like `heat`
     x.store(derived.at[0] + i), y.store(derived.at[1] + i), z.store(derived.at[2] + i);
     (Lanes(k2) * (energy - density * kinetic)).store(derived.at[Derived::pressure] + i);
     (Lanes(1 - k1 * k5) * kinetic + Lanes(k1 * k5) * inverse * energy).store(derived.at[Derived::heat] + i);
   }
 }
 
-// Adds the terms of one axis to the right-hand side. `step` is the distance to the neighbours' state, `before` and
-// `after` are their derived quantities.
+// Adds the terms of one axis to the right-hand side. `step`: distance to the neighbours' state; `before`, `after`:
+// derived quantities of the neighbours.
 template <std::size_t axis, class Weight>
 [[gnu::always_inline]] inline void add_axis(const Row& row, int i, std::int64_t step, const Derived& before,
                                             const Derived& after, const Weight& weight,
@@ -105,7 +105,7 @@ static void rhs_row(const Row& row) {
     Lanes sum[flow::components];
 #pragma GCC unroll 5
     for (std::size_t m = 0; m < flow::components; ++m) {
-      // The part of the next row that is not in the cache yet.
+      // Prefetches the part of the next row that is not in the cache yet.
       __builtin_prefetch(row.u[m] + i + row.u_row + 2 * row.u_plane),
           __builtin_prefetch(row.forcing[m] + i + row.u_row);
       __builtin_prefetch(row.rhs[m] + i + row.u_row, 1);
@@ -147,7 +147,7 @@ class RightHandSide {
     }
   }
 
-  // The forcing that makes what the cells hold a steady state.
+  // Computes the forcing that makes the cells' current values a steady state.
   void force() const {
     for (std::size_t c = 0; const FlowCell& cell : cells_) {
       whole(c++, 1);
@@ -161,7 +161,8 @@ class RightHandSide {
 
   void whole(std::size_t c) const { whole(c, dt_); }
 
-  // Planes in their order, beginning with the first: what is derived from the one before is still there.
+  // Computes plane k. Planes must be computed in ascending order from the first, because derived quantities of the
+  // previous plane are reused.
   void plane(std::size_t c, int k) const { plane(c, k, dt_); }
 
  private:

@@ -1,4 +1,4 @@
-// The common part of SP and BT: time steps, each a right-hand side and a sweep along each axis.
+// The common part of SP and BT: each time step computes a right-hand side and sweeps along each axis.
 #pragma once
 
 #include "bench/npb/flow_halo.hpp"
@@ -14,7 +14,7 @@ struct FlowProblem {
   flow::State residual, error;  // published norms
 };
 
-// BT or SP of a class.
+// Parameters of BT or SP for a problem class.
 struct FlowProgram {
   FlowProblem problem;
   Solver solver;
@@ -49,7 +49,7 @@ class FlowSteps {
     verify();
   }
 
-  // Once, before anything else.
+  // Computes the forcing. To be called once, before anything else.
   void prepare() {
     work::run({}, [&] { cells_.solve(), rhs_.force(); });
   }
@@ -61,7 +61,7 @@ class FlowSteps {
     evaluate();
     for (std::size_t axis = 0; axis < 3; ++axis) sweeps_.all(axis, phases_, x + static_cast<int>(axis), pipeline);
   }
-  // Norms of the right-hand side over the time step, and of the error of the state. Collective.
+  // Returns the norms of the right-hand side divided by the time step. Collective.
   flow::State residual() {
     evaluate();
     flow::State sums{};
@@ -96,8 +96,8 @@ class FlowSteps {
     });
   }
 
-  // On one rank lines are complete: those in a plane are solved as soon as its right-hand side is known, which is then
-  // in the cache.
+  // A single rank has whole lines. It solves the lines of a plane right after the plane's right-hand side, which is
+  // then in the cache.
   void step_alone() {
     const FlowCell& cell = cells_[0];
     const double points = static_cast<double>(cell.inner(0)) * cell.inner(1);

@@ -1,7 +1,7 @@
-// Distributed three-dimensional transforms between space and wave numbers. Lines are gathered in blocks that stay in
-// the cache, transformed there, and written directly to where they are sent from, without a separate transposition.
-// Ranks exchange messages with all others of their row or column; on the way back these are divided into chunks, which
-// are in flight while the next ones are computed.
+// Distributed three-dimensional Fourier transforms. Lines are gathered in blocks that stay in the cache, transformed
+// there, and written directly to send buffers, without a separate transposition. Each rank exchanges messages with all
+// others of its row or column. In the backward transform these messages are divided into chunks, which are in flight
+// while the next ones are computed.
 #pragma once
 
 #include <mpi.h>
@@ -36,12 +36,12 @@ class Fourier3d {
       while (chunks_ < most_chunks && rows_of_chunk() > 1 && 16 * message() > 2 * least_message_bytes) chunks_ *= 2;
   }
 
-  // Elements of the memory that the caller provides; it must be untouched.
+  // Number of elements of the memory that the caller provides; nothing else may use that memory.
   std::int64_t elements() const { return (alone() ? 2 : 3) * shape_.part() + block_elements(); }
 
-  int chunks() const { return chunks_; }  // messages from one rank to another, on the way back
+  int chunks() const { return chunks_; }  // messages from one rank to another in the backward transform
 
-  // Once before any transform; what is in the memory is lost. Without `fftw` nothing is computed.
+  // Must be called once before any transform; overwrites the memory. Without `fftw` nothing is computed.
   void prepare(Complex* memory, const Fftw* fftw, Planning planning) {
     waves_ = memory;
     sent_ = memory + shape_.part();
@@ -60,7 +60,7 @@ class Fourier3d {
     }
   }
 
-  // The input of a transform to wave numbers, and the output of one back to space: (z part, y part across, x).
+  // Input of the forward transform and output of the backward transform, in the order (z part, y part across, x).
   Complex* before() const { return waves_; }
   Complex* after() const { return sent_; }
   Range z() const { return share(shape_.nz, column_.ranks, column_.me); }
@@ -86,7 +86,7 @@ class Fourier3d {
     });
   }
 
-  // Backward transform of the waves as they are at time t.
+  // Multiplies the waves by their decay until time t and transforms them back to space.
   void to_space(double t) {
     fade_x_ = fading(shape_.nx, t, 2), fade_y_ = fading(shape_.ny, t, 1), fade_z_ = fading(shape_.nz, t, 1);
     const std::int64_t each = message();
@@ -117,13 +117,13 @@ class Fourier3d {
     LocalFft x, y, z;
   };
 
-  // Ranks that exchange with each other.
+  // A group of ranks that exchange data with each other.
   struct Line {
     MPI_Comm comm;
     int ranks, me;
-    int first, step;  // in the communicator
+    int first, step;  // ranks of the communicator: first + i * step
 
-    // So many elements from each of them, which are put so far apart.
+    // Receives `each` elements from every other rank; the data of successive ranks are `apart` elements apart in `to`.
     void receive_from_others(Requests& requests, Complex* to, std::int64_t each, std::int64_t apart, int tag) const {
       const int bytes = static_cast<int>(each * 16);
       for (int i = 1; i < ranks; ++i) {
@@ -131,7 +131,7 @@ class Fourier3d {
         MPI_Irecv(to + from * apart, bytes, MPI_BYTE, first + from * step, tag, comm, &requests.emplace_back());
       }
     }
-    // To each of them as many, which lie one after the other.
+    // Sends `each` elements to every other rank; the data for successive ranks follow each other in `from`.
     void send_to_others(Requests& requests, const Complex* from, std::int64_t each, int tag) const {
       const int bytes = static_cast<int>(each * 16);
       for (int i = 1; i < ranks; ++i) {
@@ -153,7 +153,7 @@ class Fourier3d {
 
   bool alone() const { return row_.ranks == 1 && column_.ranks == 1; }
   std::int64_t rows_of_chunk() const { return shape_.y_part_along() / chunks_; }
-  // Elements of a message between ranks of a column, on the way back.
+  // Elements of a message between two ranks of a column, in the backward transform.
   std::int64_t message() const { return shape_.z_part() * rows_of_chunk() * shape_.x_part(); }
   std::int64_t block_elements() const { return width_ * std::max(shape_.ny, shape_.nz); }
   // Address where a rank writes the elements for member `to` of its line; its own part is not sent.
@@ -162,7 +162,7 @@ class Fourier3d {
   }
 
   static double flops(std::int64_t n) { return 5 * std::log2(static_cast<double>(n)); }
-  // Flops and bytes of each element.
+  // Flops and bytes per element.
   template <class Kernel>
   void compute(double flops, double bytes, Kernel kernel) {
     const double elements = static_cast<double>(shape_.part());
@@ -176,7 +176,7 @@ class Fourier3d {
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
     requests_.clear();
   }
-  // Parts of equal size, from one after the other to one after the other.
+  // All-to-all exchange of parts with `each` elements, contiguous in `from` and in `to`.
   void exchange_all(const Line& line, Complex* from, Complex* to, std::int64_t each) {
     communicate([&] {
       line.receive_from_others(requests_, to, each, each, 0);
@@ -266,7 +266,8 @@ class Fourier3d {
       copy_runs(place_for(row_, part, parts, own, row_message()), from + part * xs, {rows, xs, shape_.nx, xs},
                 Reuse::soon);
   }
-  // Lines along y, out of what has come from a row or a column of ranks and into what goes to the other.
+  // Gathers lines along y from the parts received from one group of ranks, and scatters them to the parts for the
+  // other.
   template <class From, class To>
   void transform_lines(const LocalFft& transform, int from_parts, From from, int to_parts, To to) const {
     const std::int64_t xs = shape_.x_part(), from_rows = shape_.ny / from_parts, to_rows = shape_.ny / to_parts;
@@ -322,7 +323,7 @@ class Fourier3d {
     });
   }
 
-  static constexpr std::int64_t late_bytes = 8 << 20;  // more is not in the cache when it is read next
+  static constexpr std::int64_t late_bytes = 8 << 20;  // larger results are out of the cache when read next
 
   FourierShape shape_;
   Phases& phases_;

@@ -1,4 +1,4 @@
-// Kernels of FT beside the transforms: random numbers, and the decay of waves.
+// Kernels of FT besides the transforms: random numbers, and the decay of waves.
 #pragma once
 
 #include <bit>
@@ -13,10 +13,10 @@
 namespace kiviat::npb {
 namespace {
 
-// Writes the random numbers from number `first` on, two for each element.
+// Writes `count` complex random numbers, made of numbers `first`, first + 1, … of the stream.
 KIVIAT_EVERY_WIDTH
 void random_elements(Complex* to, std::int64_t first, std::int64_t count) {
-  // Several streams side by side; each generates every `lanes`-th number.
+  // Several streams are generated side by side; each generates every `lanes`-th number.
   constexpr int lanes = 16;
   constexpr std::uint64_t all_lanes = Lcg::steps(lanes), two_to_52 = 0x4330000000000000;
   alignas(64) std::uint64_t states[lanes];
@@ -26,15 +26,16 @@ void random_elements(Complex* to, std::int64_t first, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + lanes <= 2 * count; i += lanes)
     for (int lane = 0; lane < lanes; ++lane) {
-      // As a double exactly, behind the leading bit of 2^52.
+      // Exact conversion to double: the integer is placed behind the leading bit of 2^52.
       numbers[i + lane] = (std::bit_cast<double>(states[lane] | two_to_52) - 0x1p52) * 0x1p-46;
       states[lane] = states[lane] * all_lanes & Lcg::mask;
     }
   for (int lane = 0; i < 2 * count; ++i, ++lane) numbers[i] = static_cast<double>(states[lane]) * 0x1p-46;
 }
 
-// Runs of `length` elements, `distance` apart, times a factor of the run and one (twice) of the place within it; put
-// together. What follows each of them is fetched meanwhile.
+// Gathers `runs` runs of `length` elements that start `distance` elements apart, each element multiplied by its run's
+// factor and by the factor of its place in the run (stored twice, for both parts of a complex number). Prefetches what
+// follows the run.
 KIVIAT_EVERY_WIDTH
 void gather_faded(Complex* to, const Complex* from, std::int64_t runs, std::int64_t length, std::int64_t distance,
                   const double* of_run, const double* of_place) {
@@ -49,7 +50,8 @@ void gather_faded(Complex* to, const Complex* from, std::int64_t runs, std::int6
   }
 }
 
-// exp(-4 pi^2 alpha k^2 t) for each wave number k of n: 0, 1, ..., n/2 - 1, -n/2, ..., -1; each `copies` times.
+// Returns exp(-4 pi^2 alpha k^2 t) for each wave number k: 0, 1, ..., n/2 - 1, -n/2, ..., -1; each factor `copies`
+// times.
 inline std::vector<double> fading(std::int64_t n, double t, std::size_t copies) {
   constexpr double alpha = 1e-6, pi = 3.14159265358979323846;
   std::vector<double> factors;

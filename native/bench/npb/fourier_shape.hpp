@@ -17,7 +17,7 @@
 namespace kiviat::npb {
 
 struct FourierShape {
-  // As many as `ranks`, a power of two; all are powers of two. Without ranks (across 0) where there are too many.
+  // For `ranks` ranks; all numbers must be powers of two. If there are too many ranks, `across` is 0.
   FourierShape(std::int64_t x_points, std::int64_t y_points, std::int64_t z_points, std::int64_t ranks)
       : nx(x_points), ny(y_points), nz(z_points) {
     const std::int64_t most_across = std::min(nx, ny), most_along = std::min(ny, nz);

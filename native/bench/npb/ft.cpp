@@ -1,6 +1,6 @@
-// FT: a diffusion equation, solved in wave numbers: one three-dimensional forward transform, then a backward transform
-// and a checksum for every time step. In each transform all ranks exchange all data (slabs), or those of a row and
-// those of a column do (pencils).
+// FT solves a diffusion equation in wave numbers: one three-dimensional forward transform, then a backward transform
+// and a checksum for each time step. Each transform exchanges all data, either among all ranks (slabs) or within rows
+// and then columns of ranks (pencils).
 #include "bench/agreed_fftw.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/fourier_3d.hpp"
@@ -106,7 +106,7 @@ class Program {
 
   void solve(int steps) {
     phases_(initial_values, [&] {
-      // Two numbers for each element, of three operations each.
+      // Two random numbers per element, three operations each.
       const double elements = static_cast<double>(shape_.part());
       work::run({.flops = 6 * elements, .bytes = 32 * elements}, [&] { make_initial_values(); });
     });
@@ -124,7 +124,7 @@ class Program {
       random_elements(to, shape_.nx * (ys.begin + shape_.ny * z), ys.size() * shape_.nx);
   }
 
-  // Finds the elements of this rank that enter the checksum.
+  // Finds this rank's elements that enter the checksum.
   void find_summands() {
     const Range ys = fourier_.y(), zs = fourier_.z();
     for (std::int64_t j = 1; j <= 1024; ++j) {
@@ -133,7 +133,7 @@ class Program {
     }
   }
 
-  // Only rank 0 receives the sum, as the reference program prints it there.
+  // Only rank 0 gets the sum, because only rank 0 of the reference program prints it.
   void add_up(Complex& all) {
     Complex mine = 0;
     phases_(sums, [&] {

@@ -1,8 +1,7 @@
-// Distribution of the grids of MG: three-dimensional, periodic, each with half as many points a side as the next finer
-// one, on a power of two of ranks. D. Bailey et al., NAS-95-020, 1995, section 3.3 (MG).
-//
-// Point c of a grid is point 2c + 1 of the next finer one. So a rank that has 2m points of a side has m of the coarser
-// grid's; and once a rank has one point only, every second one has none of the coarser grid. No point ever moves.
+// Distribution of MG's grids over a power of two of ranks. The grids are three-dimensional and periodic; each has half
+// as many points a side as the next finer one. D. Bailey et al., NAS-95-020, 1995, section 3.3 (MG). Point c of a grid
+// is point 2c + 1 of the next finer one, so a rank with 2m points along a side has m points of the coarser grid. If
+// ranks have one point only, every second rank has none of the coarser grid. Points never move between ranks.
 #pragma once
 
 #include <array>
@@ -15,7 +14,7 @@ namespace kiviat::npb {
 inline constexpr int sides = 3;  // x, y, z
 using Place = std::array<int, sides>;
 
-// A power of two of ranks as a box, x fastest; z is halved first, then y, then x, then z again.
+// Factors a power of two of ranks into a box, x fastest: z is halved first, then y, then x, then z again.
 struct RankBox {
   explicit RankBox(int ranks) {
     for (std::size_t side = sides - 1; ranks > 1; ranks /= 2, side = (side + sides - 1) % sides) size[side] *= 2;
@@ -26,7 +25,7 @@ struct RankBox {
   Place size{1, 1, 1};
 };
 
-// The points, of n, of rank `at` of `ranks` along a side: those from `first` on, or none.
+// The points of rank `at` along a side that has n points and `ranks` ranks: those from `first` on, possibly none.
 struct Segment {
   Segment(int n, int ranks, int at)
       : apart(n < ranks ? ranks / n : 1),
@@ -34,15 +33,15 @@ struct Segment {
                : n < ranks           ? 1
                                      : n / ranks),
         first(n < ranks ? at / apart : at * points) {}
-  int apart;  // ranks from one that has points to the next one
+  int apart;  // distance between successive ranks that have points
   int points, first;
 };
 
 // Point c of the coarser segment is point 2c + offset of the finer one.
 inline int offset_of(const Segment& fine, const Segment& coarse) { return fine.points == coarse.points ? 0 : 1; }
 
-// Memory of a rank's part with one point more at either end of each side: the neighbours'. Rows begin at cache lines,
-// what is before a row lies at the end of the one before it.
+// Memory layout of a rank's part with a halo of one point. Rows start at cache lines; the halo point before a row lies
+// at the end of the previous row.
 struct Box {
   explicit Box(const Place& inner)
       : points(inner),
@@ -56,7 +55,7 @@ struct Box {
   std::int64_t row, plane, origin, elements;
 };
 
-// One grid on one rank.
+// One rank's part of one grid.
 struct Level {
   Level(int edge, const RankBox& ranks, int rank)
       : n(edge),
@@ -75,7 +74,7 @@ struct Level {
   }
 };
 
-// From 2 points a side to n.
+// Grids with 2, 4, …, n points a side.
 inline std::vector<Level> levels_of(int n, const RankBox& ranks, int rank) {
   std::vector<Level> levels;
   for (int points = 2; points <= n; points *= 2) levels.emplace_back(points, ranks, rank);

@@ -12,9 +12,9 @@
 
 namespace kiviat::npb {
 
-// Points of a box that are one end of a side. Along sides that are done they reach to the neighbours' points.
+// The points of a box at one position of a side, including the halo of the sides exchanged before.
 struct Face {
-  // At `position` of `side`; `done`: of the sides 0 .. done - 1.
+  // `position` is along `side`; `done`: number of sides exchanged before, which are 0 .. done - 1.
   Face(const Box& box, int side, int position, int done) : row(box.row), plane(box.plane) {
     std::array<int, sides> first{}, size = box.points;
     for (std::size_t other = 0; static_cast<int>(other) < done; ++other) first[other] = -1, size[other] += 2;
@@ -39,7 +39,7 @@ struct Face {
   std::int64_t row, plane, offset, run, rows, planes;
 };
 
-// Closes a plane that is its own neighbour along x and y.
+// Fills the halo of a plane along x and y if this rank is its own neighbour there.
 inline void close_plane(const Box& box, double* plane) {
   const std::int64_t x = box.points[0], y = box.points[1];
   for (double* row = plane; row < plane + y * box.row; row += box.row) row[-1] = row[x - 1], row[x] = row[0];
@@ -51,7 +51,7 @@ class Halo {
  public:
   Halo(MPI_Comm comm, const RankBox& ranks, int rank) : comm_(comm), ranks_(ranks), me_(ranks.place_of(rank)) {}
 
-  // Elements of the memory for messages, for boxes up to this one.
+  // Elements of the message buffers for boxes up to this one.
   static std::int64_t elements_of(const Box& largest) { return 4 * message_of(largest); }
   void use(double* memory, const Box& largest) {
     const std::int64_t each = message_of(largest);
@@ -61,14 +61,15 @@ class Halo {
   // True if a rank is its own neighbour along a side of a level.
   bool closed(const Level& level, int side) const { return size(side) == apart(level, side); }
 
-  // Collective over the ranks that are active in the level. Sides before the first one are done.
+  // Collective over the ranks that are active in the level. Skips the sides before `first_side`, whose halos are
+  // complete.
   void exchange(const Level& level, double* grid, int first_side = 0) {
     for (int side = first_side; side < sides; ++side) {
       start(level, side, grid, grid);
       finish(level, side, grid, grid);
     }
   }
-  // Along one side, whose lowest and highest points lie in grids of their own.
+  // Starts the exchange along one side; the lowest and highest points may lie in different grids.
   void start(const Level& level, int side, const double* lowest, const double* highest) {
     if (closed(level, side)) return;
     const Box& box = level.box;
@@ -98,14 +99,14 @@ class Halo {
     moved(2 * before.elements(), [&] { before.unpack(lowest, in_[below]), behind.unpack(highest, in_[above]); });
   }
 
-  // Sends to ranks that are active in `fine` but not in `coarse` the coarse points around them. Collective over those
-  // active in `fine`.
+  // Sends the coarse points around their parts to ranks that are active in `fine` but not in `coarse`. Collective over
+  // the ranks active in `fine`.
   void spread(const Level& fine, const Level& coarse, double* grid) {
     const Place& points = coarse.box.points;
     for (std::size_t side = 0; side < sides; ++side) {
       if (coarse.segments[side].apart == fine.segments[side].apart) continue;
       if (std::any_of(points.begin() + side + 1, points.end(), [](int count) { return count == 0; }))
-        continue;  // not yet
+        continue;  // inactive on this level
       const int s = static_cast<int>(side), step = fine.segments[side].apart;
       const int lower = neighbour(s, -step), upper = neighbour(s, step);
       if (points[side] > 0) {
@@ -142,7 +143,7 @@ class Halo {
   }
   template <class Move>
   static void moved(std::int64_t elements, Move move) {
-    work::run({.bytes = 24.0 * static_cast<double>(elements)}, move);  // read, and written after having been fetched
+    work::run({.bytes = 24.0 * static_cast<double>(elements)}, move);  // bytes: read, fetched for writing, and written
   }
 
   void send(End end, std::int64_t elements, int to, Tag tag) {

@@ -24,7 +24,7 @@ constexpr int iterations = 10;
 constexpr int log2_buckets = 10, buckets = 1 << log2_buckets;
 constexpr int tests = 5;
 
-// In iteration t the key at index[i] must have rank[i] + (t - later_up), or rank[i] - (t - later_down).
+// In iteration t the key at index[i] must have rank[i] + (t - later_up) if up[i], else rank[i] - (t - later_down).
 struct Problem {
   int log2_keys, log2_greatest;
   std::array<std::int64_t, tests> index, rank;
@@ -53,7 +53,7 @@ constexpr PerClass<Problem> problems = {
 using Key = std::uint32_t;
 using Counts = std::array<std::int32_t, buckets>;
 
-// Key i is the mean of random numbers 4i … 4i + 3, times the number of different keys.
+// Key i is the mean of random numbers 4i … 4i + 3, multiplied by the number of different keys.
 void make_keys(Key* keys, std::int64_t first, std::int64_t count, int log2_greatest) {
   Lcg random(Lcg::usual_seed(), 4 * static_cast<std::uint64_t>(first));
   const double quarter = std::ldexp(0.25, log2_greatest);
@@ -66,7 +66,7 @@ void make_keys(Key* keys, std::int64_t first, std::int64_t count, int log2_great
 
 #define KIVIAT_HOT KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
 
-// Uses four tables, so that equal successive keys need not wait for each other's increments.
+// Uses four tables, so that the increments for equal successive keys do not depend on each other.
 KIVIAT_HOT void count_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts& all) {
   Counts table[4] = {};
   std::int64_t i = 0;
@@ -76,7 +76,7 @@ KIVIAT_HOT void count_buckets(const Key* __restrict keys, std::int64_t count, in
   for (std::size_t b = 0; b < buckets; ++b) all[b] = table[0][b] + table[1][b] + table[2][b] + table[3][b];
 }
 
-// Keys one bucket after the other; `next` is where each bucket begins.
+// Writes the keys to `to`, bucket after bucket; `next` has the start of each bucket.
 KIVIAT_HOT void sort_into_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts next,
                                   Key* __restrict sorted) {
   for (std::int64_t i = 0; i < count; ++i) sorted[next[keys[i] >> shift]++] = keys[i];
@@ -116,7 +116,7 @@ class Program {
         received_(ranks()),
         sent_at_(ranks()),
         received_at_(ranks()) {
-    // A rank has one bucket more than its share at most, and no bucket has four times as many keys as the mean.
+    // Limits: a rank has at most one bucket more than its share, and no bucket has four times the mean number of keys.
     const std::size_t arrays[] = {elements(most_), elements(mine_), elements(t.ranks() > 1 ? most_ : 0),
                                   elements(different_)};
     const std::size_t bytes = std::accumulate(std::begin(arrays), std::end(arrays), std::size_t{0}) * sizeof(Key);
@@ -125,7 +125,7 @@ class Program {
     Key* next = memory_.as<Key>();
     keys_ = std::exchange(next, next + arrays[0]), sorted_ = std::exchange(next, next + arrays[1]);
     come_ = std::exchange(next, next + arrays[2]), counts_ = reinterpret_cast<std::int32_t*>(next);
-    // Keys determine message sizes, so simulations generate them too.
+    // Keys determine message sizes, so they are generated in simulations, too.
     if (!host::carries_payload()) {
       modelled_keys_ = std::make_unique_for_overwrite<Key[]>(static_cast<std::size_t>(mine_));
       keys_ = modelled_keys_.get();
@@ -151,7 +151,7 @@ class Program {
   enum Phase { into_buckets, ranking, totals, exchange };
 
   std::size_t ranks() const { return static_cast<std::size_t>(t_.ranks()); }
-  // Whole pages, so that arrays that are read and written never share one.
+  // Rounds up to whole pages, so that arrays never share a page.
   static std::size_t elements(std::int64_t count) { return (static_cast<std::size_t>(count) + 1023) / 1024 * 1024; }
 
   void set(std::int64_t index, Key key) {
@@ -176,7 +176,8 @@ class Program {
         found_[static_cast<std::size_t>(iteration - 1)][i] = before_ + (at > 0 ? counts_[at - 1] : 0);
   }
 
-  // Sums the keys of each bucket over all ranks; and, in the same message, the keys whose ranks will be tested.
+  // Sums the number of keys in each bucket over all ranks and, in the same message, broadcasts the keys whose ranks
+  // will be tested.
   void find_totals() {
     std::array<std::int32_t, buckets + tests> mine = {}, all;
     phases_(into_buckets, [&] {
@@ -212,7 +213,7 @@ class Program {
     if (t_.ranks() == 1) return;
     MPI_Alltoall(sent_.data(), 1, MPI_INT, received_.data(), 1, MPI_INT, t_.comm());
     constexpr int size = sizeof(Key);
-    // This rank's own stay where they are, between those that it sends.
+    // The keys that stay on this rank are not moved; they lie between the keys to send.
     int out = 0, in = 0;
     bool sane = true;
     for (std::size_t r = 0; r < ranks(); ++r) {
@@ -227,7 +228,7 @@ class Program {
                   MPI_BYTE, t_.comm());
   }
 
-  // counts_[k]: how many of the keys here are not greater than the first one + k.
+  // Computes counts_[k], the number of this rank's keys that are at most first_key_ + k.
   void rank_own() {
     const std::span counts(counts_, static_cast<std::size_t>(range_));
     std::ranges::fill(counts, 0);
@@ -284,15 +285,15 @@ class Program {
   Trial& t_;
   Problem problem_;
   std::int64_t all_keys_, different_;
-  int shift_;                 // of a key, to get its bucket
-  std::int64_t mine_, most_;  // keys that a rank has, and that it may be sent
+  int shift_;                 // right shift that yields the bucket of a key
+  std::int64_t mine_, most_;  // number of keys generated by this rank, and maximum that it may receive
   HugePages memory_;
   std::unique_ptr<Key[]> modelled_keys_;
   Key *keys_, *sorted_, *come_;
   std::int32_t* counts_;
   Counts local_, total_, begins_;
   std::vector<int> sent_, received_, sent_at_, received_at_;
-  // Keys in [first_key_, first_key_ + range_) are ranked here; before_: number of smaller keys, on other ranks.
+  // This rank ranks the keys in [first_key_, first_key_ + range_); before_: number of smaller keys.
   Key first_key_ = 0;
   std::int64_t range_ = 0, before_ = 0, own_ = 0, own_begin_ = 0, come_count_ = 0, expected_ = 0, strayed_ = 0;
   std::array<std::int32_t, tests> tested_{};

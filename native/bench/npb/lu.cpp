@@ -58,7 +58,7 @@ class Program {
   void operator()() {
     solver_.prepare();
     solver_.start();
-    solver_.iterate(1), solver_.residual();  // all code and memory have been touched, and ranks have met
+    solver_.iterate(1), solver_.residual();  // warm-up: touches code and memory, connects ranks
     solver_.start();
     solver_.phases().reset();
     flow::State residual{};
@@ -91,7 +91,7 @@ class Program {
     refuse_more_than_available(t, size, static_cast<double>(bytes));
     return pages_of(t, static_cast<std::size_t>(bytes));
   }
-  // Room for a message to or from each neighbour.
+  // Allocates a buffer for the messages to or from each neighbour.
   std::array<double*, 4> messages() {
     const auto bytes = static_cast<std::size_t>(ssor::Solver::message_elements(part_)) * sizeof(double);
     std::array<double*, 4> each;

@@ -1,4 +1,4 @@
-// A rank's part of the grid of LU, which is cut along x and y: columns of points with all of z (NAS-95-020,
+// A rank's part of the grid of LU. The grid is divided along x and y; each rank has all points along z (NAS-95-020,
 // section 3.4).
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace kiviat::npb::ssor {
 
-// Ranks along x and y, as near to each other as they can be; no more along y.
+// Grid of ranks, as square as possible, with px >= py.
 struct Grid {
   int px, py;
   static Grid of(int ranks) {
@@ -50,7 +50,7 @@ struct Part {
     const Range i = inner_x(), j = inner_y();
     return {x.size(), y.size(), {i.begin - x.begin, i.end - x.begin}, {j.begin - y.begin, j.end - y.begin}};
   }
-  std::int64_t planes() const { return n - 2; }  // that are computed
+  std::int64_t planes() const { return n - 2; }  // number of computed planes
   bool on_face(std::int64_t i, std::int64_t j, std::int64_t k) const {
     const auto last = [&](std::int64_t at) { return at == 0 || at == n - 1; };
     return last(i) || last(j) || last(k);

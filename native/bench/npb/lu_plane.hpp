@@ -15,11 +15,11 @@ namespace kiviat::npb::ssor {
 
 // --- the right-hand side --------------------------------------------------
 
-// Derived quantities per point: 1 / density, pressure, and the part of the viscous energy flux that is equal along all
-// axes.
+// Derived quantities per point: 1 / density, pressure, and the part of the viscous energy flux that is the same along
+// all axes.
 constexpr std::int64_t of_beside = 3;
 
-// `size` is a multiple of the group.
+// `size` is a multiple of Diagonals::group.
 KIVIAT_EVERY_WIDTH
 inline void compute_beside(const double* u, double* beside, std::int64_t size) {
   for (std::int64_t at = 0; at < size; at += Diagonals::group) {
@@ -31,13 +31,14 @@ inline void compute_beside(const double* u, double* beside, std::int64_t size) {
   }
 }
 
-// The terms that are linear in the state, diffusion and dissipation: factors of five points along an axis around each
-// point. They differ next to the faces of the grid, which the dissipation does not cross.
+// Linear terms of the equations, diffusion and dissipation, as weights of five points along an axis. Weights differ
+// next to the faces of the grid, because dissipation does not reach across them.
 class Linear {
  public:
   static constexpr std::int64_t factors = 2 * Diagonals::around + 1;
 
-  // For points `begin` to `end` - 1 of n, in ascending or descending order; memory is rounded up to whole groups.
+  // Weights for points `begin` to `end` - 1 of n, in ascending order, or descending if `backwards`; memory is rounded
+  // up to whole groups.
   Linear(std::int64_t n, double diffusion, std::int64_t begin, std::int64_t end, bool backwards)
       : points_(Diagonals::rounded(end - begin) + Diagonals::group),
         values_(static_cast<std::size_t>(factors * points_)) {
@@ -49,7 +50,7 @@ class Linear {
     }
   }
   const double* factor(std::int64_t f) const { return values_.data() + f * points_; }
-  std::int64_t points() const { return points_; }  // from a factor to the next
+  std::int64_t points() const { return points_; }  // distance between the arrays of two weights
 
   static std::array<double, 5> at(std::int64_t n, double diffusion, std::int64_t i) {
     const double d = diffusion * flow::Spacing(n).second(), e = flow::dissipation;
@@ -69,11 +70,11 @@ class Linear {
 struct RightHandSide {
   const Diagonals& shape;
   Linear x, y;
-  std::array<double, 5> z;  // linear factors of the plane
-  double first, viscous;    // of differences of fluxes, and of second differences
+  std::array<double, 5> z;  // weights of the planes below and above
+  double first, viscous;    // factors of flux differences, and of second differences
 };
 
-// A point beside that whose right-hand side is computed.
+// A neighbour of the point whose right-hand side is computed.
 struct Sample {
   [[gnu::always_inline]] Sample(const double* state, const double* beside, std::int64_t size)
       : u(five(state, size)),
@@ -114,8 +115,8 @@ template <Along axis>
               viscous * (before.heating + after.heating + of_straight / 2 * (one * one + other * other))};
 }
 
-// Writes to `r` the right-hand side of one plane: the forcing and the terms of the state. `state` has five planes, the
-// middle one is that plane; the middle three have derived quantities in `beside`.
+// Writes the right-hand side of one plane, forcing plus terms of the state, to `r`. `state` has five planes; the third
+// is the one computed. `beside` has the derived quantities of the middle three.
 KIVIAT_EVERY_WIDTH
 inline void right_hand_side(const RightHandSide& by, const std::array<const double*, 5>& state,
                             const std::array<const double*, 3>& beside, const double* forcing, double* r) {
@@ -168,9 +169,10 @@ inline void right_hand_side(const RightHandSide& by, const std::array<const doub
 
 // --- the sweeps ------------------------------------------------------------------------------------------
 
-// Influence of preceding neighbours on the points of a plane. The edge at x = const comes from the preceding rank; each
-// point uses its value and replaces it by its own influence on the next point along x, so that finally it is the edge
-// for the next rank. The edge at y = const is in descending order of the diagonals.
+// Contributions of preceding neighbours to the equations of a plane. The edge at x = const comes from the preceding
+// rank. Each point reads its entry, then overwrites it with its own contribution to the next point along x; so after
+// the sweep the edge holds what the next rank needs. Entries of the edge at y = const are stored in descending order of
+// diagonals.
 class Edge {
  public:
   explicit Edge(std::int64_t points)
@@ -178,7 +180,7 @@ class Edge {
   double* data() { return values_.data(); }
   std::int64_t stride() const { return stride_; }
   std::int64_t points() const { return points_; }
-  // The components without the space between them, as they travel.
+  // Number of elements of a message, which has no gaps between components.
   std::int64_t packed() const { return static_cast<std::int64_t>(flow::components) * points_; }
   void pack(double* message) const {
     for (std::size_t m = 0; m < flow::components; ++m)
@@ -197,14 +199,14 @@ class Edge {
 
 struct Sweep {
   const Diagonals& shape;
-  Edge &x, &y;  // of x = const, of y = const
-  double* z;    // a plane, from that before
+  Edge &x, &y;  // edges at x = const and at y = const
+  double* z;    // contributions to this plane from the preceding plane
   Diagonal diagonal;
   Influence influence;
-  double step, relaxation;  // of time; by which the solution is added to the state
+  double step, relaxation;  // time step; relaxation factor of the update of the state
 };
 
-// Lower sweep: solves (D + L) v = r, where the factors of r and L contain the time step; v replaces r. Upper sweep:
+// Lower sweep: solves (D + L) v = r and stores v in r; the factors of r and L contain the time step. Upper sweep:
 // solves v + D^-1 U v = r and updates the state.
 template <bool upper>
 [[gnu::always_inline]] inline void sweep(const Sweep& by, double* u, double* r) {
@@ -222,7 +224,7 @@ template <bool upper>
     double* const y = by.y.data() + shape.x().end - 1 - s + js.begin;
     double* const z = by.z;
     const std::int64_t groups = (points + Diagonals::group - 1) / Diagonals::group;
-    // In the order of memory, forwards or backwards.
+    // Visits groups in memory order, forwards or backwards.
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t l = (upper ? groups - 1 - g : g) * Diagonals::group, i = at + l;
       const Chosen inside = lane_numbers < points - l;

@@ -1,6 +1,6 @@
 // LU at one point. The 5 x 5 matrices of the report (RNR-94-007, section 3) are never formed: changes of fluxes follow
-// from the product rule; and viscous terms depend on gradients of velocity and of energy per mass, for which the
-// diagonal's matrix is triangular.
+// from the product rule. Viscous terms depend on gradients of velocity and of energy per mass; in these variables the
+// diagonal block is triangular.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ enum class Along { x, y, z };
 // All functions with SIMD parameters are inlined, so their calling convention does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// Four points side by side, in one register or several. Not the lanes of kernels/simd.hpp: as a class, with one
-// register of four, they made LU a quarter to a third slower (class W, GCC 12.2), for a point has more values than
-// there are registers, and diagonals are too short for eight.
+// Four points side by side, in one or several registers. The class of kernels/simd.hpp is not used: with one register
+// of four it made LU a quarter to a third slower (class W, GCC 12.2), because a point has more values than there are
+// registers, and diagonals are too short for eight.
 using Lanes [[gnu::vector_size(32)]] = double;
 using Chosen [[gnu::vector_size(32)]] = std::int64_t;
 constexpr Chosen lane_numbers = {0, 1, 2, 3};
@@ -39,7 +39,7 @@ template <Along axis>
 }
 [[gnu::always_inline]] inline Lanes dot(const Vector& a, const Vector& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-// The five components, or changes of them.
+// The five components of a state, or of a change of it.
 struct Five {
   Lanes density;
   Vector momentum;
@@ -80,11 +80,11 @@ struct Five {
   put(to + 3 * stride, a.momentum.z), put(to + 4 * stride, a.energy);
 }
 
-// Viscosity, by which all viscous terms are multiplied; parts of the flux of energy: of kinetic energy along all axes
-// alike, of that of the velocity along the gradient, and of energy per mass.
+// Viscosity is a factor of all viscous terms. Factors in the energy flux: of kinetic energy (same along all axes), of
+// the velocity along the gradient, of energy per mass.
 constexpr double viscosity = flow::k3 * flow::k4;
 constexpr double of_kinetic = 1 - flow::k1 * flow::k5, of_straight = 1.0 / 3, of_energy = flow::k1 * flow::k5;
-// Ratio of the viscous flux of the velocity along the gradient to that of the other components.
+// Ratio of the viscous flux of the velocity component along the gradient to that of the other components.
 constexpr double straight = 4.0 / 3;
 
 // Quantities derived from a state.
@@ -97,10 +97,10 @@ struct Point {
         kinetic(0.5 * dot(velocity, velocity)) {}
   Lanes density, inverse;
   Vector velocity;
-  Lanes energy, kinetic;  // per mass: all of it, and the kinetic part
+  Lanes energy, kinetic;  // total and kinetic energy, per unit of mass
 };
 
-// A change of the state, and what changes with it: density times velocity and energy per mass.
+// A change of the state, and the resulting changes of density times velocity and of density times energy per mass.
 struct Change {
   Five state;
   Vector velocity;
@@ -114,13 +114,13 @@ struct Change {
           v.energy - point.energy * v.density};
 }
 
-// The matrix of the diagonal is `own` + `viscous` N, where N is the sum over the axes of the derivatives of viscous
-// terms by gradients of the state.
+// The diagonal block is own * I + viscous * N, where N is the sum over the axes of the Jacobian of the viscous flux
+// with respect to the gradient of the state.
 struct Diagonal {
   double own, viscous;
 };
 
-// Solves the diagonal's system for the change that gives `right`.
+// Returns the change of the state that solves the diagonal block's system for the right-hand side `right`.
 [[gnu::always_inline]] inline Five solved(const Diagonal& d, const Point& p, const Five& right) {
   constexpr double of_velocity = straight + 2;
   const Lanes own = d.own * p.density;
@@ -137,14 +137,14 @@ struct Diagonal {
       energy + p.energy * density};
 }
 
-// Influence of a point on the equations of its neighbours: `flux` times the change of the inviscid flux, and the
+// Contribution of a point to the equations of its neighbours: `flux` times the change of the inviscid flux, plus
 // transport by viscosity and diffusion.
 struct Influence {
   double flux, viscous;
   std::array<double, 3> diffusion;
 };
 
-// The common part of the influences along all axes.
+// The part of the contributions that is the same along all axes.
 struct Common {
   [[gnu::always_inline]] Common(const Influence& by, const Point& p, const Change& c)
       : pressure(flow::k2 * (c.state.energy - dot(p.velocity, c.state.momentum) + p.kinetic * c.state.density)),

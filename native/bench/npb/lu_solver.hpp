@@ -1,6 +1,6 @@
 // Symmetric successive over-relaxation of LU (RNR-94-007, section 3) on a grid divided along x and y. A sweep proceeds
 // plane by plane: a rank computes its part of a plane when the edges from the preceding ranks along x and y have
-// arrived, and then sends its own, so that ranks work on different planes at the same time (wavefront).
+// arrived, and then sends its own edges. So ranks work on different planes at the same time (wavefront).
 #pragma once
 
 #include <mpi.h>
@@ -19,18 +19,18 @@ namespace kiviat::npb::ssor {
 class Solver {
  public:
   static PhaseNames phase_names() { return {{"right-hand side", "lower sweep", "upper sweep"}, {"edges", "faces"}}; }
-  // Doubles for the state, what remains of it, the forcing and the planes between them.
+  // Number of doubles for the state, residual, forcing and intermediate planes.
   static std::int64_t elements(const Part& part) {
     const std::int64_t plane = part.shape().size();
     return components * plane * (part.n + 2 * part.planes() + 1) + 3 * of_beside * plane + 3 * Diagonals::slack;
   }
-  // Doubles for one message in each direction to or from a neighbour.
+  // Number of doubles of one message to or from a neighbour in each direction.
   static std::int64_t message_elements(const Part& part) {
     return components * std::max(part.x.size(), part.y.size()) * Diagonals::around * part.planes();
   }
   struct Memory {
-    double* values;                  // elements(part)
-    std::array<double*, 4> in, out;  // message_elements(part) each
+    double* values;                  // array of elements(part) doubles
+    std::array<double*, 4> in, out;  // arrays of message_elements(part) doubles each
   };
 
   Solver(MPI_Comm comm, const Part& part, double step, const Memory& memory)
@@ -55,7 +55,7 @@ class Solver {
                spacing().first(),
                viscosity * spacing().second()} {}
 
-  // Computes the forcing for which the exact solution is steady. Overwrites the state.
+  // Computes the forcing that makes the exact solution steady. Overwrites the state.
   void prepare() {
     work::run({}, [&] {
       std::fill_n(memory_.values, elements(part_), 1.0);
@@ -71,7 +71,7 @@ class Solver {
     });
   }
 
-  // The state with which the iterations begin, and its right-hand side.
+  // Sets the initial state and computes its right-hand side.
   void start() {
     work::run({}, [&] {
       for_each(part_.x, part_.y, {0, part_.n}, [&](double* u, double x, double y, double z, bool face) {
@@ -81,7 +81,7 @@ class Solver {
     evaluate();
   }
 
-  // Executes iterations, starting from a state whose right-hand side is known.
+  // Executes iterations; the right-hand side of the current state must be known.
   void iterate(std::int64_t iterations) {
     phases_.repeat(comm_, iterations, [&](std::int64_t done) {
       if (done > 0) phases_(faces, [&] { exchange(); });
@@ -140,7 +140,7 @@ class Solver {
         for (std::int64_t j = mine[1].begin; j < mine[1].end; ++j)
           for (std::int64_t i = mine[0].begin; i < mine[0].end; ++i) {
             const std::array<std::int64_t, 3> at = {i, j, k};
-            // Cells of each axis that a point is a corner of.
+            // Along each axis, the number of cells with this point as a corner.
             std::array<double, 3> cells;
             for (std::size_t axis = 0; axis < 3; ++axis)
               cells[axis] = at[axis] == box[axis].begin || at[axis] == box[axis].end - 1 ? 1 : 2;
@@ -159,15 +159,15 @@ class Solver {
  private:
   static constexpr std::int64_t components = flow::components;
   static constexpr double over_relaxation = 1.2;
-  // Number of planes whose right-hand side is computed ahead of the lower sweep; few enough to stay in the cache.
+  // Number of planes whose right-hand side is computed ahead of the lower sweep; small enough for the cache.
   static constexpr std::int64_t planes_at_once = 4;
-  // Cost of a point, counted in the source. Planes that the next step uses again are assumed to be still in the cache.
+  // Cost of a point, counted in the source. Planes that the next step reuses are assumed to be in the cache.
   static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210,
                           upper_bytes = 3 * 40;
   enum Phase { right_hand_side, lower, upper, edges, faces };
 
   flow::Spacing spacing() const { return flow::Spacing(part_.n); }
-  double points() const { return static_cast<double>(shape_.x().size() * shape_.y().size()); }  // computed in a plane
+  double points() const { return static_cast<double>(shape_.x().size() * shape_.y().size()); }  // in a plane
   Cost cost(double flops, double bytes) const { return {flops * points(), bytes * points()}; }
   double* plane(std::int64_t k) const { return state_ + k * plane_; }
   double* rest(std::int64_t k) const { return rest_ + (k - 1) * plane_; }
@@ -203,7 +203,7 @@ class Solver {
     phases_(right_hand_side, [&] { right_hand_side_of(1, part_.planes()); });
   }
 
-  // Computes `planes` planes from `first` on, or those that are left. Calls follow in ascending order of planes.
+  // Computes up to `planes` planes from `first` on. Must be called in ascending order of planes.
   void right_hand_side_of(std::int64_t first, std::int64_t planes) {
     const std::int64_t end = std::min(first + planes, part_.planes() + 1);
     const auto number = static_cast<double>(end - first);
@@ -215,7 +215,7 @@ class Solver {
     if (k == 1) compute_beside(plane(0), beside(0), size_), compute_beside(plane(1), beside(1), size_);
     compute_beside(plane(k + 1), beside(k + 1), size_);
     right_.z = Linear::at(part_.n, flow::diffusion[2], k);
-    // Planes that do not exist have the factor 0.
+    // Planes outside of the grid have weight 0.
     const std::array<const double*, 5> state = {plane(std::max<std::int64_t>(k - 2, 0)), plane(k - 1), plane(k),
                                                 plane(k + 1), plane(std::min(k + 2, part_.n - 1))};
     ssor::right_hand_side(right_, state, {beside(k - 1), beside(k), beside(k + 1)}, forcing_ + (k - 1) * plane_,
@@ -240,7 +240,7 @@ class Solver {
   void begin_sweep() {
     work::run({}, [this] { std::fill_n(before_, plane_, 0.0); });
   }
-  // Beyond the faces of the grid nothing changes.
+  // Without a neighbour the contributions are 0.
   void receive(int from_x, int from_y) {
     receive(edge_x_, from_x, memory_.in[0]), receive(edge_y_, from_y, memory_.in[1]);
   }
@@ -256,12 +256,12 @@ class Solver {
     MPI_Send(message, bytes(edge.packed()), MPI_BYTE, to, edge_tag, comm_);
   }
 
-  // The state of others' points beside this rank's, two deep.
+  // Exchanges the halo of the state, two points deep.
   void exchange() {
     const std::int64_t nx = part_.x.size(), ny = part_.y.size(), deep = Diagonals::around;
     struct Face {
       int peer;
-      Range x, y, beyond_x, beyond_y;  // what is sent, and where that which comes belongs
+      Range x, y, beyond_x, beyond_y;  // ranges to send, and ranges of the halo to receive
     };
     const Range all_x = {0, nx}, all_y = {0, ny};
     const std::array<Face, 4> all = {{{part_.west, {0, deep}, all_y, {-deep, 0}, all_y},
@@ -304,7 +304,7 @@ class Solver {
   double step_;
   Memory memory_;
   Diagonals shape_;
-  std::int64_t size_, plane_;  // elements of a component in a plane, and of all
+  std::int64_t size_, plane_;  // elements per component of a plane, and per plane
   double *state_, *rest_, *forcing_, *before_, *beside_;
   Edge edge_x_, edge_y_;
   RightHandSide right_;

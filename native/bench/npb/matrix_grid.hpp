@@ -1,5 +1,5 @@
-// Grid of ranks of CG: each rank has the matrix elements of a block of rows in a block of columns, and the elements of
-// vectors of its columns. The grid has as many columns as rows, or twice as many. D. Bailey et al., The NAS Parallel
+// Process grid of CG: each rank has the matrix elements in one block of rows and one block of columns, and the vector
+// elements of its columns. The grid has as many columns as rows, or twice as many. D. Bailey et al., The NAS Parallel
 // Benchmarks 2.0, NAS-95-020, 1995, section 3.1 (CG).
 #pragma once
 
@@ -28,19 +28,19 @@ class MatrixGrid {
   Range row_block() const { return block(row_, rows_); }
   Range column_block() const { return block(column_, columns_); }
 
-  // Rows whose sums this rank keeps: all rows of its block; or half of them, if a block of rows is as large as two
-  // blocks of columns.
+  // Rows whose sums this rank keeps: all rows of its block, or half of them if the grid has twice as many columns as
+  // rows.
   Range kept() const { return square() ? row_block() : block(2 * row_ + column_ % 2, columns_); }
 
-  // Partners for the summation, in order: ranks of the same grid row whose column differs in one binary digit. The
-  // first one keeps the other half, if rows are halved.
+  // Partners for the summation, in order: ranks of the same grid row whose column differs in one binary digit. If rows
+  // are halved, the first partner keeps the other half.
   std::vector<int> sum_partners() const {
     std::vector<int> partners;
     for (int digit = 1; digit < columns_; digit *= 2) partners.push_back(rank_at(row_, column_ ^ digit));
     return partners;
   }
 
-  // The rank across the diagonal, which needs this rank's sums and has those for this rank's columns.
+  // The rank across the diagonal: it needs this rank's sums, and has the sums for this rank's columns.
   int transposed() const { return square() ? rank_at(column_, row_) : rank_at(column_ / 2, 2 * row_ + column_ % 2); }
 
  private:

@@ -1,8 +1,8 @@
 // MG: V cycles of multigrid for a Poisson equation on a periodic cube. After each operation every rank exchanges the
 // surface of its part with its neighbours, on all grids: long messages on the finest, short ones between distant ranks
-// on the coarsest. Operations are memory-bound. So successive operations are fused plane by plane while the needed
-// planes are in the cache: the residual is then stored for some planes only. If a plane needs neighbours' points at its
-// edges, all residuals are computed first, since their halo comes in one message.
+// on the coarsest. Operations are memory-bound, so successive operations are fused plane by plane while their planes
+// are in the cache; only a few planes of the residual are then stored. If other ranks have neighbours of a plane along
+// x or y, all residuals are computed first, because their halo arrives in one message.
 #include <cmath>
 
 #include "bench/memory.hpp"
@@ -25,13 +25,13 @@ constexpr PerClass<Size> sizes = {{{32, 4}, {128, 4}, {256, 4}, {256, 20}, {512,
 constexpr PerClass<double> published = {0.5307707005734e-4, 0.6467329375339e-5, 0.2433365309069e-5, 0.1800564401355e-5,
                                         0.5706732285740e-6};
 
-// Minus the operator, for residuals; and the smoother, an approximate inverse of it.
+// Weights of the negated operator, used for residuals, and of the smoother, an approximate inverse of the operator.
 constexpr Weights minus_laplacian = {8.0 / 3, 0, -1.0 / 6, -1.0 / 12};
 constexpr Weights smoother_sa = {-3.0 / 8, 1.0 / 32, -1.0 / 64, 0}, smoother_bc = {-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
 constexpr PerClass<Weights> smoothers = {smoother_sa, smoother_sa, smoother_sa, smoother_bc, smoother_bc};
 
-// For each point of the (finer) grid: sums of planes and rows, and a weight for each of them. Bytes are those of the
-// grids that are read and written, where what is written and was not read before is fetched first.
+// Cost per point of the (finer) grid. Flops: sums of planes and rows, and one product per weight. Bytes: grids read and
+// written; a grid that is written without having been read is fetched first.
 constexpr double apply_flops = 18, restrict_flops = 3.5, interpolate_flops = 4;
 
 class Program {
@@ -119,13 +119,13 @@ class Program {
       if (levels_[i].active()) correct(i);
   }
 
-  // From the finest grid to the next one.
+  // Restricts the residual from the finest grid down to the coarsest.
   void restrict_residual() {
     const Planes residual = residual_of(top_);
     const int last = planes(top_) - 1;
     const bool coarse_too = levels_[top_ - 1].active();
     if (flows(levels_[top_])) {
-      // First the planes that neighbours wait for.
+      // Planes that neighbours wait for are computed first.
       compute(
           top_, {.flops = apply_flops, .bytes = 18},
           [&] { subtract(top_, 0, 1, residual), subtract(top_, last, last + 1, residual); }, 2);
@@ -228,7 +228,7 @@ class Program {
     }
   }
 
-  // To level i - 1, whose planes these are.
+  // Restricts planes to level i - 1; planes are numbered on level i - 1.
   void restrict_planes(std::size_t i, int first, int end, const Planes& from) const {
     const Box &fine = levels_[i].box, &coarse = levels_[i - 1].box;
     const Place offset = offset_to(i);
@@ -239,7 +239,8 @@ class Program {
     }
   }
 
-  // To the solution, which is 0 before on all grids but the finest; also to the neighbours' points.
+  // Adds the interpolated solution of level i - 1, also to the halo. On all grids but the finest the solution is 0
+  // before.
   void interpolate(std::size_t i, int first, int end) const {
     const Box &fine = levels_[i].box, &coarse = levels_[i - 1].box;
     const Place offset = offset_to(i);
@@ -260,7 +261,7 @@ class Program {
     const auto &fine = levels_[i].segments, &coarse = levels_[i - 1].segments;
     return {offset_of(fine[0], coarse[0]), offset_of(fine[1], coarse[1]), offset_of(fine[2], coarse[2])};
   }
-  // Returns whether planes have neighbours on other ranks only above and below.
+  // Returns whether the rank's neighbours on other ranks are only below and above, and operations can be fused.
   bool flows(const Level& level) const {
     return halo_.closed(level, 0) && halo_.closed(level, 1) && level.box.points[2] >= Planes::least_for_some;
   }
@@ -271,7 +272,7 @@ class Program {
   }
   Planes right(std::size_t i) const { return Planes::all(right_[i], levels_[i].box); }
 
-  // `cost` is that of a point, of as many planes as are said.
+  // `cost` is per point; the kernel computes `of_planes` planes.
   template <class Kernel>
   void compute(std::size_t i, const Cost& cost, Kernel kernel, int of_planes) {
     const double points = static_cast<double>(levels_[i].box.points[0]) * levels_[i].box.points[1] * of_planes;
@@ -286,7 +287,7 @@ class Program {
   void exchange(std::size_t i, double* grid, int first_side = 0) {
     phases_(i == top_ ? exchange_finest : exchange_coarser, [&] { halo_.exchange(levels_[i], grid, first_side); });
   }
-  // Exchange of the lowest and the highest plane.
+  // Starts the exchange of the lowest and the highest plane.
   void start_ends(std::size_t i, const Planes& of) {
     phases_(i == top_ ? exchange_finest : exchange_coarser,
             [&] { halo_.start(levels_[i], 2, of(0), from_highest(i, of)); });
@@ -295,7 +296,7 @@ class Program {
     phases_(i == top_ ? exchange_finest : exchange_coarser,
             [&] { halo_.finish(levels_[i], 2, of(0), from_highest(i, of)); });
   }
-  // Base address that puts the highest plane at its place in a grid.
+  // Returns the address of plane 0 of a grid whose highest plane is the given one.
   double* from_highest(std::size_t i, const Planes& of) const {
     return of(planes(i) - 1) - (planes(i) - 1) * levels_[i].box.plane;
   }
@@ -307,8 +308,8 @@ class Program {
   Halo halo_;
   std::vector<Level> levels_;
   std::size_t top_ = 0;
-  std::vector<double*> solution_, right_;  // of each level, at point (0, 0, 0)
-  double* residual_ = nullptr;             // memory of it
+  std::vector<double*> solution_, right_;  // address of point (0, 0, 0) of each level
+  double* residual_ = nullptr;             // memory of the residual
   Phases phases_{phase_names()};
 };
 

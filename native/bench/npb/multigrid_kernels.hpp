@@ -21,10 +21,10 @@ struct Weights {
 
 struct PlaneSize {
   std::int64_t points, rows;
-  std::int64_t row;  // from one row to the next
+  std::int64_t row;  // distance between rows, in elements
 };
 
-// One above the other.
+// Pointers to three successive planes.
 struct ThreePlanes {
   const double *lower, *middle, *upper;
 };
@@ -34,8 +34,8 @@ struct ThreePlanes {
   for (std::int64_t x = -1; x <= points; ++x) sum[x] = a[x] + b[x];
 }
 
-// to = base + weights applied to the middle one of three planes. Of the 27 points, those of a row that are equally far
-// from the row in the middle are added first: by columns, every point takes part in three results.
+// to = base + weights applied to the middle one of three planes. The values of the 27 points that are equally far from
+// the middle row are added first; each of these sums is used for three results.
 KIVIAT_EVERY_WIDTH
 void apply_to_plane(const Weights& weights, double* to, const double* base, const ThreePlanes& planes,
                     const PlaneSize& size) {
@@ -71,8 +71,8 @@ void apply_to_plane(const Weights& weights, double* to, const double* base, cons
   }
 }
 
-// The coarser plane becomes the finer ones by weights (1, 2, 1) in each direction, over 16: half of the point itself,
-// and so on. Its point (0, 0) is their point (offset_x, offset_y).
+// Computes one plane of the coarser grid from three of the finer grid, with weights (1, 2, 1) / 4 along each axis. Its
+// point (0, 0) is their point (offset_x, offset_y).
 KIVIAT_EVERY_WIDTH
 void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& planes, std::int64_t fine_row,
                        int offset_x, int offset_y) {
@@ -95,8 +95,8 @@ void restrict_to_plane(double* to, const PlaneSize& coarse, const ThreePlanes& p
   }
 }
 
-// The finer plane has the coarser ones added, linearly in between: it lies between `lower` and `upper`, or is where
-// both are the same.
+// Adds the linear interpolation of the coarser grid to a plane of the finer one, which lies between planes `lower` and
+// `upper`, or coincides with them if both are the same.
 KIVIAT_EVERY_WIDTH
 void add_interpolated(double* to, const PlaneSize& fine, const double* lower, const double* upper,
                       std::int64_t coarse_row, int offset_x, int offset_y) {

@@ -13,12 +13,12 @@ namespace kiviat::npb {
 class Multipartition {
  public:
   struct Cell {
-    std::array<int, 3> at;      // which of the p cells along each axis
-    std::array<int, 3> first;   // its first point
+    std::array<int, 3> at;      // coordinates among the p cells along each axis
+    std::array<int, 3> first;   // coordinates of its first point
     std::array<int, 3> points;  // may differ by one along each axis
   };
 
-  // `ranks` is a square, and its root at most n.
+  // `ranks` must be a square; its root must not exceed n.
   Multipartition(int ranks, int rank, int n) : rank_(rank) {
     while (sections_ * sections_ < ranks) ++sections_;
     for (int z = 0; z < sections_; ++z) {
@@ -32,7 +32,7 @@ class Multipartition {
   }
 
   int sections() const { return sections_; }
-  const std::vector<Cell>& cells() const { return cells_; }  // by their place along z
+  const std::vector<Cell>& cells() const { return cells_; }  // in ascending order along z
 
   // The cell of this rank at `place` along an axis.
   std::size_t cell_at(std::size_t axis, int place) const {

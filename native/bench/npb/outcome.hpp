@@ -26,7 +26,7 @@ inline void tell_rate(Trial& t, double operations, double time_s) {
   t.report("time", time_s);
 }
 
-// Comparison of results with published ones. All ranks have the same results.
+// Compares results with published values. All ranks must have the same results.
 class Verification {
  public:
   explicit Verification(double tolerance) : tolerance_(tolerance) {}
@@ -40,7 +40,7 @@ class Verification {
     reason_ = what + numbers;
   }
 
-  // Reports the deviation. Collective. Without payload there is no result.
+  // Reports the deviation from the published values; without payload there is no result. Collective.
   void tell(Trial& t) const {
     const bool exists = host::carries_payload();
     if (exists) t.report("deviation", most_);
@@ -70,8 +70,8 @@ class Phases {
     work();
     seconds_[static_cast<std::size_t>(phase)] += clock::now() - start_s;
   }
-  // Executes a loop of the program, pass(0), pass(1), …, whose iterations are equal except for the first ones;
-  // simulations extrapolate. Collective.
+  // Executes the iterations pass(0), pass(1), … of a loop. All except the first few must be equal: simulations
+  // extrapolate them (platform/steady_state.hpp). Collective.
   template <class Pass>
   void repeat(MPI_Comm comm, std::int64_t passes, Pass&& pass) {
     SteadyState alike(comm, passes);
@@ -85,7 +85,7 @@ class Phases {
     left_out_ = alike.words();
   }
   void reset() { std::ranges::fill(seconds_, 0.0); }
-  double spent(int phase) const { return seconds_[static_cast<std::size_t>(phase)]; }  // by this rank
+  double spent(int phase) const { return seconds_[static_cast<std::size_t>(phase)]; }  // seconds, on this rank
 
   // The mean over ranks of each phase, in seconds, on rank 0. Collective.
   std::vector<double> tell(Trial& t) const {
@@ -106,7 +106,7 @@ class Phases {
  private:
   std::vector<std::string> names_;
   std::string communication_;  // names of the communication phases
-  std::string left_out_;       // number of extrapolated iterations
+  std::string left_out_;       // text about extrapolated iterations; empty if none
   std::vector<double> seconds_;
 };
 

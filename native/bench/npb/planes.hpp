@@ -1,4 +1,4 @@
-// The planes of a grid: all of them, or only those that are needed for a while.
+// Access to the planes of a grid, of which either all are stored, or only those needed for a while.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@ class Planes {
  public:
   static constexpr int least_for_some = 4;
 
-  // All, of a grid whose point (0, 0, 0) this is.
+  // All planes of the grid whose point (0, 0, 0) is at `origin`.
   static Planes all(double* origin, const Box& box) { return {origin, box, false}; }
-  // The lowest and the highest two with what the neighbours have beside them, and four of those between.
+  // Stores the two lowest and the two highest planes, including the halo, permanently, and four planes between them in
+  // turn.
   static Planes some(double* memory, const Box& box) { return {memory + first_of_some(box), box, true}; }
   static std::int64_t elements_of_some(const Box& box) { return first_of_some(box) + (kept + passing) * box.plane; }
 

@@ -9,7 +9,7 @@
 
 namespace kiviat::npb {
 
-// One of each class: S, W, A, B, C.
+// One value for each class: S, W, A, B, C.
 template <class T>
 using PerClass = std::array<T, 5>;
 

@@ -1,9 +1,7 @@
-// The sparse matrix of CG: A = Σ ω_i v_i v_iᵀ + (0.1 - shift) I, in which v_i is a sparse random vector whose element i
-// is 1/2, and the weights fall geometrically from 1 to 0.1. D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
-// 1994, section 2.4.
-//
-// With the vectors as rows of V it is VᵀΩV, and its rows are made one by one in a row of accumulators (F. G. Gustavson,
-// "Two fast algorithms for sparse matrices", ACM TOMS 4(3), 1978).
+// The sparse matrix of CG: A = Σ ω_i v_i v_iᵀ + (0.1 - shift) I. Each v_i is a sparse random vector whose element i is
+// 1/2; the weights ω_i fall geometrically from 1 to 0.1. D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
+// 1994, section 2.4. With the vectors as rows of V the sum is VᵀΩV, whose rows are computed one by one in a row of
+// accumulators (F. G. Gustavson, "Two fast algorithms for sparse matrices", ACM TOMS 4(3), 1978).
 #pragma once
 
 #include <algorithm>
@@ -22,18 +20,19 @@ namespace kiviat::npb {
 
 class RandomMatrix {
  public:
-  static constexpr double condition = 0.1;  // the least weight, and what is added on the diagonal
+  static constexpr double condition = 0.1;  // the smallest weight, and also the constant added to the diagonal
 
-  // About as many: a random element of a vector meets as many others, and the diagonal all of them in one place.
+  // Approximate number of elements per row: every random element of a vector meets `nonzeros` others, and all diagonal
+  // elements coincide.
   static double elements_of_row(int nonzeros) { return nonzeros * (nonzeros + 1) + 1; }
-  // Memory of a block, and of what it is generated from.
+  // Bytes of a block of the matrix and of the vectors from which it is generated.
   static double bytes(std::int64_t order, int nonzeros, Range rows, Range columns) {
     const double all =
         static_cast<double>(rows.size() * (sizeof(Place) + sizeof(PlaceOfRow)) + columns.size() * sizeof(Element));
     return (nonzeros + 1) * all + static_cast<double>(order + 2 * rows.size()) * sizeof(std::int64_t);
   }
 
-  // A block of the matrix that has `nonzeros` random elements in each of `order` vectors, besides the one that is set.
+  // A block of the matrix. Each of the `order` vectors has `nonzeros` random elements besides element i.
   RandomMatrix(std::int64_t order, int nonzeros, double shift, Range rows, Range columns)
       : order_(order), nonzeros_(nonzeros), diagonal_(condition - shift), rows_(rows), columns_(columns) {
     make_vectors();
@@ -43,8 +42,8 @@ class RandomMatrix {
   Range columns() const { return columns_; }
   double elements_of_row() const { return elements_of_row(nonzeros_); }
 
-  // Calls use(row, columns, values) for each row with the elements that it has in the block, by column. Rows and
-  // columns are counted from the first of the block.
+  // Calls use(row, columns, values) for each row with its elements in the block, by ascending column. Rows and columns
+  // are counted from the start of the block.
   template <class Use>
   void each_row(Use use) const {
     std::vector<double> sum(static_cast<std::size_t>(columns_.size()));
@@ -71,11 +70,11 @@ class RandomMatrix {
   }
 
  private:
-  struct Element {  // of a vector, in the columns of the block
+  struct Element {  // of a vector, within the columns of the block
     double value;
     std::int32_t column;
   };
-  struct Place {  // an element of a vector in a row of the block, times the weight of the vector
+  struct Place {  // element of a vector within a row of the block, multiplied by the vector's weight
     double weighted;
     std::int32_t vector;
   };
@@ -91,8 +90,8 @@ class RandomMatrix {
     return std::span(all).subspan(begin, static_cast<std::size_t>(first[static_cast<std::size_t>(index) + 1]) - begin);
   }
 
-  // A value, then a place among the next power of two, again where there is no such column or it is taken. What lies in
-  // the columns of the block is kept by vector, what lies in its rows by row.
+  // Draws a value and then a position below the next power of two; draws both again if there is no such position or it
+  // is taken. Elements in the block's columns are stored by vector, elements in its rows by row.
   void make_vectors() {
     Lcg random(Lcg::usual_seed(), 1);
     const double places = static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(order_)));
@@ -138,7 +137,7 @@ class RandomMatrix {
   int nonzeros_;
   double diagonal_;
   Range rows_, columns_;
-  std::vector<std::int64_t> vector_, row_;  // where each begins
+  std::vector<std::int64_t> vector_, row_;  // offsets of each vector and of each row
   std::vector<Element> elements_;
   std::vector<Place> places_;
 };

@@ -1,4 +1,4 @@
-// A part of an axis: which planes, rows or points of a grid, or rows of a matrix, a rank has or computes.
+// A range [begin, end) of planes, rows or points along an axis.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// A sparse matrix for its product with a vector, in an order that suits caches and vectors of four: panels of rows,
-// whose sums stay near; in a panel blocks of columns, whose part of the vector does; in a block slices of four rows,
-// element k of all four side by side. Rows are sorted by the number of their elements in the block, 64 at a time, and
-// filled up with zeros to the longest of four (M. Kreutzer et al., "A unified sparse matrix data format for efficient
-// general sparse matrix-vector multiplication on modern processors with wide SIMD units", SIAM J. Sci. Comput. 36(5),
-// 2014: SELL-4-64).
+// A sparse matrix for products with a vector, in SELL-4-64 format with cache blocking: (1) panels of rows, so that the
+// sums stay in the cache; (2) within a panel, blocks of columns, so that the block's part of the vector stays in the
+// cache; (3) within a block, slices of four rows, with element k of all four rows side by side. Within a block, rows
+// are sorted by number of elements, 64 at a time, and padded with zeros to the longest row of their slice (M. Kreutzer
+// et al., "A unified sparse matrix data format for efficient general sparse matrix-vector multiplication on modern
+// processors with wide SIMD units", SIAM J. Sci. Comput. 36(5), 2014).
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ class SlicedMatrix {
   typedef double Values __attribute__((vector_size(height * sizeof(double))));
   using Columns = std::array<std::uint16_t, height>;
   struct Slice {
-    std::array<std::int32_t, height> row;  // counted from the first one; where there are fewer, the one behind the last
+    std::array<std::int32_t, height> row;  // from the panel's first row; unused lanes have the row behind the last
     std::int32_t first_column, length;
   };
 
   static double bytes(double elements) { return elements * (sizeof(double) + sizeof(std::uint16_t)); }
 
-  // Memory comes from allocate(bytes).
+  // Calls allocate(bytes) for its memory.
   SlicedMatrix(const RandomMatrix& matrix, const std::function<HugePages(std::size_t)>& allocate)
       : rows_(matrix.rows().size()),
         columns_(matrix.columns().size()),
@@ -51,8 +51,8 @@ class SlicedMatrix {
   }
 
   const std::vector<Slice>& slices() const { return slices_; }
-  const Values* values() const { return values_; }     // of all slices one after the other
-  const Columns* columns() const { return indices_; }  // likewise, counted from the slice's first one
+  const Values* values() const { return values_; }     // values of all slices, one slice after the other
+  const Columns* columns() const { return indices_; }  // column indices, relative to first_column
 
  private:
   struct Element {
@@ -63,17 +63,17 @@ class SlicedMatrix {
     std::int32_t number;
     std::vector<std::int32_t> column;
     std::vector<double> value;
-    std::size_t begin = 0, end = 0;  // of what lies in the block
+    std::size_t begin = 0, end = 0;  // elements within the block
   };
 
-  // Width of a block of columns: half of a first-level cache, but enough for a dozen elements of a row, since a slice
-  // costs as much as some elements.
+  // Width of a block of columns: half of a first-level cache, but wide enough for a dozen elements of a row, because a
+  // slice has a fixed cost of several elements.
   static std::int64_t width(std::int64_t columns, double elements_of_row) {
     const double wanted = 12 * static_cast<double>(columns) / elements_of_row;
     return std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{2048}, std::int64_t{1} << 16);
   }
 
-  // Calls use(slice, element) for each; element(lane, k) is number k of its row `lane`.
+  // Calls use(slice, element) for each slice; element(lane, k) is element k of the row in `lane`.
   template <class Use>
   void each_slice(const RandomMatrix& matrix, Use use) const {
     std::vector<Row> rows;

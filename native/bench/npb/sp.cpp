@@ -1,7 +1,6 @@
-// SP, scalar pentadiagonal: each step is factored into three, one for each axis, and each of these, in characteristic
-// variables, into five scalar equations along every line. Cells travel as multipartition.hpp says.
-// T. Pulliam, D. Chaussee, "A diagonal form of an implicit approximate-factorization algorithm", J. Comp. Phys. 39,
-// 1981.
+// SP, scalar pentadiagonal: each time step solves one system per axis. In characteristic variables, each system becomes
+// five scalar pentadiagonal equations along every line. multipartition.hpp distributes the cells. T. Pulliam, D.
+// Chaussee, "A diagonal form of an implicit approximate-factorization algorithm", J. Comp. Phys. 39, 1981.
 #include "bench/npb/flow_steps.hpp"
 
 using namespace kiviat;
@@ -40,11 +39,11 @@ constexpr PerClass<FlowProblem> problems = {
       {0.2598120500183, 0.02590888922315, 0.05132886416320, 0.04806073419454, 0.5483377491301}}}};
 
 constexpr std::size_t components = flow::components;
-// The waves of a line travel with the flow (three of them), and with and against sound: an upper pair of coefficients
-// each.
+// Waves along a line: three travel with the flow, one with and one against the sound. Each speed has its own pair of
+// upper coefficients.
 constexpr std::size_t waves = 3;
 constexpr std::size_t wave_of[components] = {0, 0, 0, 1, 2};
-// Numbers of a point: the coefficients, then the right-hand sides.
+// Numbers kept for each point: upper coefficients, then right-hand sides.
 constexpr int right = 2 * static_cast<int>(waves), kept_numbers = right + static_cast<int>(components);
 
 using Values = Lanes[components];
@@ -54,10 +53,10 @@ struct Factors {
       smoothing;  // dt / (2 h), dt k3 k4 / h^2, dt d / h^2, dt times the dissipation
 };
 
-// A point as the equations along a line see it.
+// State of a point, as used by the equations along a line.
 struct Point {
-  Lanes speed, sound;  // of the flow along the line, of sound
-  Lanes spread;        // diffusion and the greatest friction of all components, which is that of heat
+  Lanes speed, sound;  // speed of the flow along the line, speed of sound
+  Lanes spread;        // diffusion plus the largest viscous coefficient of all components, that of heat
 };
 
 struct State {
@@ -85,7 +84,7 @@ template <std::size_t axis>
 
 const double root_of_half = std::sqrt(0.5);
 
-// Into the characteristic variables of the x axis.
+// Transforms to the characteristic variables of the x axis.
 [[gnu::always_inline]] inline void enter_x(const State& s, Lanes sound, Values& r) {
   const Lanes pressed =
       Lanes(flow::k2) / s.sound_squared * (s.kinetic * r[0] - s.x * r[1] - s.y * r[2] - s.z * r[3] + r[4]);
@@ -94,7 +93,7 @@ const double root_of_half = std::sqrt(0.5);
   const Lanes turn_z = s.inverse * (r[3] - s.z * r[0]), turn_y = s.inverse * (s.y * r[0] - r[2]);
   r[0] = r[0] - pressed, r[1] = turn_z, r[2] = turn_y, r[3] = wave - drift, r[4] = wave + drift;
 }
-// From those of x to those of y, from those of y to those of z.
+// Transforms from the variables of the x axis to those of y, and from those of y to those of z.
 [[gnu::always_inline]] inline void turn_x_to_y(Values& r) {
   const Lanes sum = Lanes(0.5) * (r[3] + r[4]), difference = Lanes(root_of_half) * (r[3] - r[4]),
               third = Lanes(root_of_half) * r[2], first = r[0];
@@ -105,7 +104,7 @@ const double root_of_half = std::sqrt(0.5);
               first = Lanes(root_of_half) * r[0], second = r[1];
   r[0] = difference, r[1] = -r[2], r[2] = second, r[3] = sum - first, r[4] = sum + first;
 }
-// Out of those of z.
+// Transforms back from the variables of the z axis.
 [[gnu::always_inline]] inline void leave_z(const State& s, Values& r) {
   const Lanes sound = s.sound_squared.root(), scale = Lanes(root_of_half) * s.density;
   const Lanes wave = scale / sound * (r[3] + r[4]), mass = r[2] + wave, rise = scale * (r[3] - r[4]);
@@ -114,8 +113,8 @@ const double root_of_half = std::sqrt(0.5);
   r[4] = s.kinetic * mass - s.x * turn_x + s.y * turn_y + Lanes(1 / flow::k2) * s.sound_squared * wave + s.z * rise;
 }
 
-// From two borders or points to the next: c, d and r of  x_i = r_i - c_i x_{i+1} - d_i x_{i+2}. `own` is the weight of
-// the point itself in the dissipation.
+// Eliminates a point, given its two predecessors: computes c, d and r of x_i = r_i - c_i x_{i+1} - d_i x_{i+2}. `own`:
+// weight of the point itself in the dissipation.
 [[gnu::always_inline]] inline void eliminate_point(const Point& before, const Point& here, const Point& after,
                                                    double own, const Factors& f, const double* older,
                                                    const double* last, Values& r, double* next) {
@@ -202,12 +201,13 @@ KIVIAT_EVERY_WIDTH void substitute_x(const Lines& lines) { substitute_along<0>(l
 KIVIAT_EVERY_WIDTH void substitute_y(const Lines& lines) { substitute_along<1>(lines); }
 KIVIAT_EVERY_WIDTH void substitute_z(const Lines& lines) { substitute_along<2>(lines); }
 
-// Cost of each point: 20 operations for the derived quantities, 18 for the coefficients, 13 for each wave, 5 for each
-// component, and a third of 30 for the variables of x, which the other axes do not need. The state and the right-hand
-// side are read, and what is kept is written.
+// Cost of each point in operations: 20 for derived quantities, 18 for coefficients, 13 for each wave, 5 for each
+// component, and 10 (a third of 30) for the change to the variables of the x axis. Reads the state and the right-hand
+// side, writes the numbers kept for substitution.
 constexpr Cost elimination = {.flops = 20 + 18 + 13 * waves + 5 * components + 10,
                               .bytes = 8 * (2 * components + kept_numbers)};
-// 4 operations for each component, and those for a change of variables: 8, 8, and 50 with those of the state.
+// Operations: 4 for each component, and on average 22 for the changes of variables (8, 8, and 50 including those of the
+// state).
 constexpr Cost substitution = {.flops = 4 * components + 22, .bytes = 8 * (kept_numbers + components)};
 
 double operations(const FlowProblem& problem) {

@@ -1,6 +1,6 @@
-// Systems of equations along all lines of an axis, solved by elimination up the line and substitution back. Lines are
-// cut by the cells: what a rank knows at the end of its part of them it sends to the next. Lines that lie side by side
-// are solved at the same time, Lanes::width of them.
+// Solves systems of equations along all lines of an axis, by elimination up the line and back substitution. Lines are
+// divided among cells: at the end of its section, a rank sends the intermediate results to the rank of the next
+// section. Lanes::width adjacent lines are solved at the same time.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@
 
 namespace kiviat::npb {
 
-// The parts of some lines in a cell. Lane l of point i is at [i * step + l].
+// Sections of several lines in a cell. Lane l of point i is at [i * step + l].
 struct Lines {
   std::array<const double*, flow::components> u;
   std::int64_t u_step;
   std::array<double*, flow::components> rhs;
   std::int64_t rhs_step;
-  double* kept;    // of each point, from elimination for substitution: [point][value][lane]
-  double* border;  // what comes from the lines' part before, then what goes to the one behind: [value][lane]
+  double* kept;    // values of each point that elimination keeps for substitution: [point][value][lane]
+  double* border;  // values received from the previous section, replaced by those for the next one: [value][lane]
   int points;
-  std::int64_t below, above;  // points of the cube before the first and behind the last
+  std::int64_t below, above;  // number of points of the cube before the first and behind the last
 };
 
-// Rows of numbers become columns of lanes: of `points` numbers from each of Lanes::width rows.
+// Transposes: rows of `points` numbers, Lanes::width of them, become columns of lanes.
 KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
 static void rows_to_lanes(const double* rows, std::int64_t row, std::int64_t points, double* lanes) {
   for (std::int64_t i = 0; i < points; ++i)
@@ -40,11 +40,11 @@ static void lanes_to_rows(const double* lanes, std::int64_t points, double* rows
 
 // A solver for one kind of system.
 struct Solver {
-  int kept;                          // numbers of each point for substitution
-  int forward;                       // numbers of each line that the next part of it needs
-  int backward;                      // likewise the part before
-  Cost forward_cost, backward_cost;  // of each point
-  // Substitution along x finds no state.
+  int kept;                          // numbers kept for substitution, per point
+  int forward;                       // numbers sent to the next section in elimination, per line
+  int backward;                      // numbers sent to the previous section in substitution, per line
+  Cost forward_cost, backward_cost;  // per point
+  // In substitution along x, Lines has no state.
   std::function<void(const Lines&, std::size_t axis)> eliminate, substitute;
 };
 
@@ -68,16 +68,15 @@ class Sweeps {
     kept_ = pages_of(t, doubles(kept * solver.kept * Lanes::width));
     turned_ = pages_of(t, doubles(2 * flow::components * (longest + 2) * Lanes::width));
     if (parts.sections() == 1) return;
-    // All messages of a sweep have memory of their own, and room behind the last one for lanes without line.
+    // Each message of a sweep has its own memory, and there is room behind the last one for unused lanes.
     const std::int64_t most = message * std::max(solver.forward, solver.backward) + Lanes::width;
     in_ = pages_of(t, doubles(most)), out_ = pages_of(t, doubles(most));
   }
 
-  // Lines along an axis lie in slices: of planes along z, those along z themselves of planes along y.
+  // Returns the axis across which lines are grouped in slices: planes along z, but planes along y for lines along z.
   static constexpr std::size_t slice_axis(std::size_t axis) { return axis == 2 ? 1 : 2; }
 
-  // All lines of a slice, by a rank that has all of them. Along z, the last of the axes, what is solved is added to the
-  // state.
+  // Solves all lines of a slice if one rank has them whole. Along z, the last axis, adds the solution to the state.
   void slice(std::size_t axis, int at) const {
     const FlowCell& cell = cells_[0];
     for (int first = 0; first < cell.inner(lane_axis(axis)); first += Lanes::width) {
@@ -96,7 +95,7 @@ class Sweeps {
             .bytes = points * (solver_.forward_cost.bytes + solver_.backward_cost.bytes)};
   }
 
-  // All lines, from rank to rank.
+  // Solves all lines of an axis, passing intermediate results from rank to rank.
   void all(std::size_t axis, Phases& phases, int computing, int waiting) const {
     travel(axis, 1, phases, computing, waiting);
     travel(axis, -1, phases, computing, waiting);
@@ -110,12 +109,12 @@ class Sweeps {
   static std::int64_t lines(const FlowCell& cell, std::size_t axis) {
     return std::int64_t{cell.inner(lane_axis(axis))} * cell.inner(slice_axis(axis));
   }
-  // Batches of each slice.
+  // Number of batches of lines in each slice.
   static std::int64_t batches(const FlowCell& cell, std::size_t axis) {
     return (cell.inner(lane_axis(axis)) + Lanes::width - 1) / Lanes::width;
   }
 
-  // Lines of a slice, as many as there are lanes or fewer.
+  // A batch of at most Lanes::width lines of a slice.
   struct Part {
     Part(const Sweeps& sweeps, const FlowCell& cell, std::size_t along, int slice, int first, double* border,
          double* kept)
@@ -138,7 +137,7 @@ class Sweeps {
         lines.rhs[m] = axis == 0 ? turned + static_cast<std::int64_t>(flow::components + m) * length : rhs[m];
       }
     }
-    // Lanes without line get what lies there.
+    // Unused lanes load the adjacent memory.
     void load() const {
       if (axis != 0) return;
       for (std::size_t m = 0; m < flow::components; ++m) {
@@ -159,15 +158,16 @@ class Sweeps {
     Lines lines;
   };
 
-  // Through all cells of this rank, upwards or downwards.
+  // Visits all cells of this rank in ascending (step 1) or descending (step -1) order.
   void travel(std::size_t axis, int step, Phases& phases, int computing, int waiting) const {
     const int values = step > 0 ? solver_.forward : solver_.backward;
     const Cost& cost = step > 0 ? solver_.forward_cost : solver_.backward_cost;
     const int sections = parts_.sections();
-    // Messages of all lengths go between the same two ranks: each has a tag of its own, and none those of FlowHalo.
+    // Messages of different lengths are exchanged between the same two ranks, so each has its own tag; none is a tag of
+    // FlowHalo.
     const auto tag = [&](int cell) { return 6 + (static_cast<int>(2 * axis) + (step > 0 ? 0 : 1)) * sections + cell; };
     std::vector<MPI_Request> requests(static_cast<std::size_t>(2 * sections), MPI_REQUEST_NULL);
-    std::vector<std::int64_t> begins;  // of the message into each cell, in numbers
+    std::vector<std::int64_t> begins;  // offset of the message into each cell, in numbers
     std::int64_t next = 0;
     for (int i = 0; i < sections; ++i) {
       const std::int64_t length = values * lines(cell_of(axis, step, i), axis);
@@ -202,7 +202,7 @@ class Sweeps {
   }
   const FlowCell& cell_of(std::size_t axis, int step, int i) const { return cells_[index_of(axis, step, i)]; }
 
-  // Through one cell. A message has, of each batch, each value of all lines side by side.
+  // Processes one cell. A message has, for each batch, each value of all lines side by side.
   void pass(std::size_t c, std::size_t axis, int step, int values, const double* in, double* out) const {
     const FlowCell& cell = cells_[c];
     double* kept = kept_.as<double>();
@@ -227,7 +227,7 @@ class Sweeps {
     }
   }
 
-  // In a plane along y.
+  // Adds the solution to the state in a plane across y.
   static void add(const FlowCell& cell, int j) {
     for (std::size_t m = 0; m < flow::components; ++m)
       for (int k = cell.begin[2]; k < cell.end[2]; ++k) {

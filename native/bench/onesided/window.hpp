@@ -27,9 +27,9 @@ inline std::vector<Axis> onesided_axes() {
 
 class OneSided {
  public:
-  // One operation from or to `mine` of the origin, at displacement `there` in the memory of `target`.
+  // One operation that transfers from or to `mine` of the origin, at displacement `there` in the memory of `target`.
   using Operation = void (*)(std::byte* mine, int count, int target, MPI_Aint there, MPI_Win window);
-  // Memory of this rank: private, and exposed to its partner.
+  // Memory of this rank: a private part, and a part exposed to its partner.
   struct Memory {
     std::span<std::byte> mine, exposed;
     bool origin;
@@ -37,11 +37,11 @@ class OneSided {
   };
   struct Check {
     void (*fill)(const Memory& memory,
-                 std::uint64_t seed);  // writes the data to send, and wrong data where it must arrive
+                 std::uint64_t seed);  // writes the data to send, and wrong data where data must arrive
     bool (*arrived)(const Memory& memory, std::uint64_t seed);
   };
 
-  // Collective; throws Skip on all ranks if memory is missing on any.
+  // Collective. Throws Skip on all ranks if any rank lacks memory.
   explicit OneSided(Trial& t)
       : trial_(t),
         halves_(t),
@@ -98,7 +98,7 @@ class OneSided {
     if (trial_.worst(!trouble.empty()) > 0) throw Skip("MPI cannot create a window on these ranks: " + trouble);
   }
 
-  // Starts as many operations as are in flight and completes them. Targets take part only in active-target epochs.
+  // Starts and completes as many operations as may be in flight. Targets take part only in active-target epochs.
   void all(Operation operation) {
     std::byte* from = mine_.next();
     const auto start = [&] {
@@ -127,13 +127,13 @@ class OneSided {
     }
   }
 
-  // Returns whether one call transfers the right data. In passive-target epochs barriers tell the target when other
-  // ranks have finished the timed operations, and this one.
+  // Returns whether one call transfers the right data. In passive-target epochs, barriers tell the target when the
+  // timed operations of other ranks have finished, and when this one has.
   bool arrives(Operation operation, Check check) {
     trial_.together();
     mine_.rewind();
     const Memory memory{mine_.first(), {exposed_, mine_.first().size()}, halves_.first, trial_.rank(), halves_.partner};
-    ++seed_;  // leftovers of the last check are wrong now
+    ++seed_;  // invalidates data left by the last check
     settled([&] { check.fill(memory, seed_); });
     trial_.together();
     all(operation);

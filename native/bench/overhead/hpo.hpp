@@ -1,5 +1,5 @@
-// Common parts of hpo_send and hpo_recv: rank r of the first half is timed against rank r + P/2 of the second, all
-// pairs at once. The result is that of the slowest timed rank.
+// Common parts of hpo_send and hpo_recv: times rank r of the first half against rank r + P/2 of the second, all pairs
+// at once. The result is that of the slowest timed rank.
 #pragma once
 
 #include <string>
@@ -49,7 +49,8 @@ class Host {
   double now() const { return clock::now(); }
   double slowest(double seconds) const {
     const double most = trial_.worst(halves_.first ? seconds : 0);
-    if (most > 1) trial_.progressed(done);  // the watchdog is informed after every loop, which matters on slow networks
+    if (most > 1)
+      trial_.progressed(done);  // tells the watchdog after every loop, because loops are long on slow networks
     return most;
   }
   double seconds_per_step() const {
@@ -90,7 +91,7 @@ inline std::vector<Quantity> overhead_reports() {
       {"barrier_time", "s", "lower", "a turn with neither message nor work"}};
 }
 
-// Medians over the repetitions by amount of work; not every repetition reaches the largest amounts.
+// Tabulates medians over the repetitions by amount of work; not every repetition reaches the largest amounts.
 inline void overhead_table(Trial& t, const std::vector<Overhead>& all) {
   const auto longest = std::ranges::max_element(all, {}, [](const Overhead& o) { return o.points.size(); });
   std::vector<std::string> steps;

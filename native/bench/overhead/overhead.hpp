@@ -19,13 +19,13 @@
 namespace kiviat {
 
 struct OverheadSettings {
-  double base = 0.02;  // iterations less than this slower than the base time still contribute to it
+  double base = 0.02;  // an iteration at most this much slower than the base time counts towards it
   double stop = 0.5;   // an iteration this much slower ends the growth of work
   // Loops are long compared with the clock's resolution, and short enough that few of them are interrupted by other
   // programs.
   double loop_s = 1e-4;
-  double point_s = 10e-3;  // time for the loops of one point, at least three loops,
-  double long_s = 0.1;     // unless a loop takes longer than this
+  double point_s = 10e-3;  // total time of the loops of one point, which are at least three,
+  double long_s = 0.1;     // unless a single loop takes longer than this
 };
 
 // Times of one iteration: with the message, and with barrier and work only.
@@ -37,12 +37,12 @@ struct OverheadPoint {
 struct Overhead {
   std::vector<OverheadPoint> points;  // in order of growing work; the last point exceeds the stop
   double base_s = 0;                  // base time of the original method, including the barrier
-  double barrier_s = 0;               // an iteration with neither message nor work
-  double message_s = 0;               // an iteration without work, less the barrier
+  double barrier_s = 0;               // an iteration with a barrier only
+  double message_s = 0;               // an iteration with barrier and message, minus barrier_s
 
   double overhead_s() const { return points.back().message_s - points.back().work_s; }
   double availability_uncorrected() const { return 1 - overhead_s() / base_s; }
-  // NaN if the message takes no longer than the barrier before it.
+  // Processor availability during a message; NaN if the message takes no longer than the barrier before it.
   double availability() const { return message_s > 0 ? 1 - overhead_s() / message_s : NAN; }
 };
 
@@ -53,7 +53,7 @@ class OverheadMeasurement {
  public:
   OverheadMeasurement(Machine& machine, OverheadSettings settings) : machine_(machine), settings_(settings) {}
 
-  // One message, without work.
+  // Executes one message, without work.
   void once() {
     machine_.post();
     machine_.barrier();
@@ -61,7 +61,7 @@ class OverheadMeasurement {
     machine_.finish();
   }
 
-  // Executes the method once. The amounts of work are the same each time. Collective.
+  // Executes the method once; repetitions use the same amounts of work. Collective.
   Overhead operator()() {
     Overhead found;
     if (turn_s_ == 0) turn_s_ = std::max(loop(0, true, 1), loop(0, true, 2));
@@ -81,7 +81,7 @@ class OverheadMeasurement {
   }
 
  private:
-  static constexpr double first_share = 1.0 / 256;  // first amount of work, relative to an iteration
+  static constexpr double first_share = 1.0 / 256;  // first amount of work, as share of the duration of an iteration
   static constexpr int most_points = 40;
   static constexpr std::int64_t most_turns = 10'000;
   static constexpr int most_loops = 11;
@@ -108,8 +108,8 @@ class OverheadMeasurement {
     return found;
   }
 
-  // The iterations of the method, but timed from the first barrier to the last: so a buffered message counts
-  // completely, however few iterations there are.
+  // Time per iteration in seconds, measured from the first barrier to the last, so that a buffered message is complete
+  // even with few iterations.
   double loop(std::int64_t steps, bool message, std::int64_t turns) {
     if (message) machine_.post();
     machine_.barrier();
@@ -126,7 +126,7 @@ class OverheadMeasurement {
 
   Machine& machine_;
   OverheadSettings settings_;
-  double turn_s_ = 0;  // last measured duration of an iteration, from which the length of a loop follows
+  double turn_s_ = 0;  // last measured duration of an iteration, which determines the number of iterations of a loop
   std::int64_t first_steps_ = 0;
 };
 

@@ -20,7 +20,7 @@ class AllPairsStudy {
         bandwidth_(t.ranks(), NAN) {}
 
   void operator()() {
-    // Check all pairs of a round at once: this is quick and opens all connections.
+    // Checks all pairs of a round at once, which is quick and opens all connections.
     const int rounds = circle_rounds(t_.ranks());
     for (int round = 0; round < rounds; ++round)
       for (const std::int64_t bytes : {short_bytes, long_bytes_}) round_trips_.verify(partner(round), bytes);
@@ -79,7 +79,7 @@ class AllPairsStudy {
   double budget_s_;
   std::int64_t long_bytes_;
   RoundTrips round_trips_;
-  std::vector<double> latency_s_, bandwidth_;  // by partner
+  std::vector<double> latency_s_, bandwidth_;  // by rank of the partner
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ std::int64_t largest_of(const Trial& t) {
   const std::int64_t asked = t.integer("lmax");
   const std::int64_t largest =
       asked == 0
-          // The minimum over all ranks' memory shares, so that they agree on sizes.
+          // Uses the smallest memory share of all ranks, so that all ranks use the same sizes.
           ? static_cast<std::int64_t>(-t.worst(-std::min<double>(most_bytes, t.session().memory_share_bytes / 128)))
           : asked;
   if (largest < 4096 || largest > most_bytes)
@@ -36,7 +36,7 @@ double loop_s_of(const Trial& t) {
   return 1e-3 * static_cast<double>(ms);
 }
 
-// Kind of a pattern, which determines the average it belongs to.
+// Kind of a pattern; rings and random patterns enter averages of their own.
 enum class Kind { ring, random, extra };
 
 class BEffStudy {
@@ -108,8 +108,8 @@ class BEffStudy {
   }
 
   // Measures all patterns at one size by one method, with the same number of calls. If slow patterns make a single
-  // call, a ring within a node does too, with cold caches as the definition prescribes; with more calls it would appear
-  // twice as fast.
+  // call, fast ones (such as rings within a node) do so, too, with cold caches as the definition prescribes; with more
+  // calls they would appear twice as fast.
   void measure(WorkShare& pieces, std::size_t column, std::size_t m, int repetition) {
     const std::int64_t bytes = sizes_[column];
     const std::int64_t loops = loops_of(column, m, repetition);
@@ -118,7 +118,7 @@ class BEffStudy {
       if (!pieces.mine(i)) continue;
       const Pattern& pattern = patterns_[i].first;
       exchange_.set(pattern, bytes);
-      // Verify the payload once by each method, at a size that is cheap to check and at the largest.
+      // Verifies the payload once by each method, at the smallest and the largest size.
       if (repetition == 0 && (bytes == sizes_.front() || bytes == largest_)) exchange_.verify(methods[m]);
       // One untimed call first, as in the authors' program, except for the longest messages.
       else if (!t_.deterministic() && 4 * bytes < largest_)
@@ -163,7 +163,7 @@ class BEffStudy {
     t_.report("rings_at_lmax_per_process", figures.rings_at_largest / ranks);
   }
 
-  // Ranks 0 and 1 alone, at the largest size and at one byte.
+  // Ping-pong between ranks 0 and 1 alone, at the largest size and at one byte.
   void pingpong() {
     const bool plays = t_.rank() < 2;
     MPI_Comm pair;
@@ -190,7 +190,7 @@ class BEffStudy {
   BEffExtent extent_;
   std::int64_t largest_;
   double loop_s_;
-  std::array<double, methods.size()> call_s_{};  // duration of a call by each method, at the latest size
+  std::array<double, methods.size()> call_s_{};  // duration of a call by each method, at the latest size measured
   std::array<std::int64_t, methods.size()> first_loops_{};
   Exchange exchange_;
   std::vector<std::int64_t> sizes_;

@@ -1,6 +1,6 @@
-// Figures of b_eff from its measurements: sizes, loops, the best of methods and repetitions, and averages.
-// R. Rabenseifner and A. E. Koniges, "Effective Communication and File-I/O Bandwidth Benchmarks", EuroPVM/MPI 2001.
-// Pure functions.
+// Computes b_eff from its measurements: sizes, number of loops, maxima over methods and repetitions, averages. R.
+// Rabenseifner and A. E. Koniges, "Effective Communication and File-I/O Bandwidth Benchmarks", EuroPVM/MPI 2001. Pure
+// functions.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace kiviat {
 
-// Parameters fixed by the definition, and those of the quick version.
+// Parameters fixed by the definition, and those of the quick variant.
 struct BEffExtent {
   int randoms, repetitions, every_size;
   std::int64_t most_loops;
 };
 inline constexpr BEffExtent b_eff_full{30, 3, 1, 300}, b_eff_quick{5, 1, 2, 60};
 
-// 1, 2, 4 … 4096, then eight sizes in equal ratios up to `largest`; all of these, or every second one including the
-// largest.
+// Returns 1, 2, 4 … 4096, followed by eight sizes in equal ratios up to `largest`; of these, every `every`-th one
+// including the largest.
 inline std::vector<std::int64_t> b_eff_sizes(std::int64_t largest, int every) {
   std::vector<std::int64_t> sizes, chosen;
   for (int power = 0; power <= 12; ++power) sizes.push_back(std::int64_t{1} << power);
@@ -37,7 +37,8 @@ struct PatternBandwidth {
   double average, at_largest;
 };
 
-// `rate(size, method, repetition)` measures; it is called for all repetitions of a method in turn.
+// Bandwidth of one pattern. `rate(size, method, repetition)` returns a measured rate; it is called for all repetitions
+// of a method in turn.
 template <class Rate>
 PatternBandwidth pattern_bandwidth(std::size_t sizes, std::size_t methods, int repetitions, Rate rate) {
   double sum = 0, best = 0;

@@ -1,5 +1,5 @@
-// Bisection bandwidth: one half of the ranks exchanges messages with the other: first ranks r and r + P/2, then seeded
-// random halves. With an odd number of ranks one sleeps: the last, or the last of the shuffle.
+// Bisection bandwidth: one half of the ranks exchanges messages with the other half: first ranks r and r + P/2, then
+// seeded random halves. If the number of ranks is odd, one rank sleeps: the last, or the last of the shuffle.
 #include <numeric>
 
 #include "bench/pattern/flood.hpp"

@@ -12,7 +12,7 @@ using namespace kiviat;
 
 namespace {
 
-// Nodes of the ranks, numbered as they appear.
+// Returns the node of each rank; nodes are numbered in order of appearance.
 std::vector<int> nodes_of(const Trial& t) {
   const std::uint64_t mine = std::hash<std::string>{}(host::node());
   std::vector<std::uint64_t> all(static_cast<std::size_t>(t.ranks()));
@@ -31,7 +31,7 @@ std::vector<bool> victims_among(const Trial& t) {
   const bool by_node = split == "nodes" || (split == "auto" && number >= 2 * least_of_role);
   const double share = static_cast<double>(bounded(t, "victims", 1, 99)) / 100;
   auto victims = victims_of(nodes, by_node, share, t.seed());
-  // Groups may run on different numbers of nodes; all skip the case if one has too few.
+  // Groups may have different numbers of nodes; all skip the case if one has too few.
   if (t.worst(victims ? 0 : 1) > 0)
     throw Skip("split=nodes needs at least 4 nodes; " +
                (victims ? "another group has fewer" : "these ranks run on " + std::to_string(number)));
@@ -59,7 +59,7 @@ class CongestionStudy {
     MPI_Comm_split(t.comm(), mine_, t.rank(), &role_);
   }
   ~CongestionStudy() {
-    congestors_.reset();  // its window is on the communicator
+    congestors_.reset();  // before its communicator, because its window uses that
     MPI_Comm_free(&role_);
   }
   CongestionStudy(const CongestionStudy&) = delete;
@@ -71,7 +71,7 @@ class CongestionStudy {
     else
       congestors_->meet(role_, members_[false]);
     expose();
-    verify(Load::alltoall);  // alltoall first, because in it every congestor receives
+    verify(Load::alltoall);  // alltoall first, because every congestor receives in it
     for (const std::size_t load : used_)
       if (loads[load] != Load::alltoall) verify(loads[load]);
     impacts_.resize(suffered.size() * used_.size() * 2);
@@ -82,8 +82,8 @@ class CongestionStudy {
   }
 
  private:
-  // Creates windows for one-sided patterns. If that fails, skips the case if it requests only such patterns, else
-  // continues with the others.
+  // Creates windows for one-sided patterns. If that fails, continues with the other patterns; skips the case if there
+  // are none.
   void expose() {
     const auto needs_window = [](std::size_t load) { return one_sided(loads[load]); };
     if (std::ranges::none_of(used_, needs_window)) return;
@@ -131,7 +131,8 @@ class CongestionStudy {
     t_.report("impact", worst);
   }
 
-  // Congestors sleep if they have no load. The result is known on rank 0. Collective.
+  // Executes a victim pattern under a load, or alone if `load` is null (congestors then sleep). The result is complete
+  // on rank 0 only. Collective.
   CallTimes phase(Suffered what, const Load* load) {
     Reservoir times(0);
     t_.together();
@@ -147,7 +148,7 @@ class CongestionStudy {
     return pooled(times);
   }
 
-  // Combines the calls of all victims.
+  // Combines the calls of all victims on rank 0.
   CallTimes pooled(const Reservoir& times) const {
     const double mine[] = {times.mean() * static_cast<double>(times.count()), static_cast<double>(times.count())};
     double sums[2] = {};
@@ -184,11 +185,11 @@ class CongestionStudy {
   std::int64_t repetitions_;
   std::vector<bool> is_victim_;
   bool mine_;                    // whether this rank is a victim
-  std::vector<int> members_[2];  // ranks of the congestors, of the victims
+  std::vector<int> members_[2];  // trial's ranks of the congestors [0] and the victims [1]
   std::unique_ptr<Victims> victims_;
   std::unique_ptr<Congestors> congestors_;
   double bytes_of_call_ = 0;
-  std::vector<std::size_t> used_;  // of the loads
+  std::vector<std::size_t> used_;  // positions of the selected loads
   MPI_Comm role_ = MPI_COMM_NULL;
   std::int64_t phases_ = 0;
   std::vector<std::vector<double>>

@@ -1,4 +1,4 @@
-// Traffic patterns that cause congestion; congestors repeat them until told to stop.
+// Traffic patterns that cause congestion. Congestors repeat them until the victims have finished.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline bool one_sided(Load load) { return load == Load::put_incast || load == Lo
 
 class Congestors {
  public:
-  // Messages of `bytes`, or less if those of all congestors would not fit into memory.
+  // Messages have `bytes` bytes, or less if the messages of all congestors would not fit into memory.
   Congestors(Trial& t, std::int64_t bytes, int congestors)
       : trial_(t),
         size_(congestors),
@@ -38,7 +38,8 @@ class Congestors {
     MPI_Comm_rank(comm_, &rank_);
   }
 
-  // Makes the windows of one-sided loads, after the trial has its memory. Returns the error of MPI, or nothing.
+  // Creates the windows of one-sided loads; must be called after the trial has allocated its memory. Returns MPI's
+  // error text, or an empty string.
   std::string expose() {
     const auto size = static_cast<MPI_Aint>(exposed_.first().size());
     const std::string trouble = trouble_in(
@@ -50,7 +51,7 @@ class Congestors {
     return trouble;
   }
 
-  // Declares to the trial the data that must arrive in one call.
+  // Declares to the trial the data that one call must deliver.
   void expect(Load load) {
     broadcasts_ = 0;
     const std::size_t share = static_cast<std::size_t>(in_flight) * static_cast<std::size_t>(bytes_);
@@ -87,7 +88,7 @@ class Congestors {
     trial_.expects(received, std::move(pieces));
   }
 
-  // One call that leaves its payload in place for a check.
+  // Executes one call that leaves its payload in place for a check.
   void checked(Load load) {
     const auto settle = [&] {
       if (one_sided(load)) MPI_Win_sync(window_);
@@ -100,8 +101,8 @@ class Congestors {
   }
 
   // Repeats the load until the first victim, rank `from` of the trial, sends a message. The first congestor receives
-  // it, and tells the others how many calls follow until it checks again, or that none do. So all make the same number
-  // of calls, and no rank is ahead of the others by more than those.
+  // this message. At intervals it tells the others how many calls follow until the next check, or that the load ends.
+  // So all congestors make the same number of calls, and none is ahead of another by more than one interval.
   void go_on(Load load, int from) {
     int calls = 1, word = 0;
     MPI_Request end = MPI_REQUEST_NULL;
@@ -126,14 +127,14 @@ class Congestors {
 
  private:
   static constexpr std::int64_t room = 8 << 20;
-  static constexpr int in_flight = 4;  // messages of each congestor
+  static constexpr int in_flight = 4;  // messages in flight per congestor
   static constexpr int stop_tag = 1;
-  static constexpr double round_s = 2e-3;  // interval between two checks for the end
+  static constexpr double round_s = 2e-3;  // interval between two checks
 
   std::size_t room_for() const {
     return static_cast<std::size_t>(in_flight) * static_cast<std::size_t>(size_) * static_cast<std::size_t>(bytes_);
   }
-  // The incast target: the last rank, since the first must notice the end.
+  // Target of the incast: the last rank, because the first one must check for the end.
   int target() const { return size_ - 1; }
 
   void call(Load load) {

@@ -23,10 +23,10 @@ class Dense {
         calls_(phases),
         seconds_(phases) {}
 
-  // Three passes over all phases; the medians of each phase go into tables.
+  // Passes through all phases three times and tabulates the medians of each phase.
   void operator()() {
     for (int pass = 0; pass < passes; ++pass) {
-      double each = 0, all = 0, pass_s = 0;  // bytes sent by each process and by all
+      double each = 0, all = 0, pass_s = 0;  // bytes sent per process and by all processes; duration of a pass
       for (int phase = 0; phase < phases_; ++phase) {
         const Phase what = phase_of_(phase + 1);
         const double phase_s = seconds(what, phase, pass == 0);
@@ -43,8 +43,8 @@ class Dense {
   // Bandwidth per process in a phase, counted from 1: the median over passes.
   double bandwidth(int phase) const { return per_process(phase_of_(phase)) / median(seconds_[phase - 1]); }
 
-  // Ratio of the middle phases, which have the farthest partners, to the first; with fewer than four ranks both are the
-  // same.
+  // Reports the ratio of the middle phases, whose partners are farthest, to the first phase; with fewer than four ranks
+  // they are the same.
   void report_middle_to_first() {
     const int ranks = phases_ + 1, below = ranks / 2, above = (ranks + 1) / 2;
     if (ranks >= 4) t_.report("middle_to_first", (bandwidth(below) + bandwidth(above)) / 2 / bandwidth(1));
@@ -63,7 +63,7 @@ class Dense {
   }
   double per_process(const Phase& phase) const { return total(phase) / phase.processes; }
 
-  // Seconds of one repetition of the phase.
+  // Returns the seconds of one repetition of the phase.
   double seconds(const Phase& phase, int index, bool first_time) {
     const bool idle = std::ranges::all_of(phase.pattern.mine, [](const Message& m) { return m.to == MPI_PROC_NULL; });
     const auto once = [&](std::int64_t) {
@@ -74,7 +74,7 @@ class Dense {
       exchange_.verify(phase.method);
       calls_[index] = t_.calls_lasting(phase_s_, 10'000, once, idle);
     } else {
-      once(0);  // one untimed call restores caches after other phases
+      once(0);  // one untimed call reloads the caches after other phases
     }
     return t_.seconds_of(calls_[index], once, idle) / static_cast<double>(calls_[index]);
   }
@@ -105,7 +105,7 @@ class Dense {
   std::vector<std::vector<double>> seconds_;
 };
 
-// Metrics of all four benchmarks, and `more`.
+// Metrics common to the four benchmarks, followed by `more`.
 inline std::vector<Quantity> dense_reports(std::vector<Quantity> more = {}) {
   more.insert(more.begin(), {{"bandwidth", "B/s", "higher", "what a process sends, over all phases"},
                              {"total_bandwidth", "B/s", "higher", "what all processes send, over all phases"},

@@ -9,11 +9,11 @@ namespace kiviat {
 struct Phase {
   Pattern pattern;
   int processes;  // participating processes
-  int steps = 1;  // successive messages of a rank
+  int steps = 1;  // number of messages that a rank sends one after the other
   Method method = Method::sendrecv;
 };
 
-// A phase with one pair for each of `pairs` pairs, full duplex.
+// A phase in which `pairs` pairs exchange messages in both directions.
 inline Phase paired(int partner, int pairs) {
   return {{"pairs", {{partner, partner}}, 2 * std::int64_t{pairs}}, 2 * pairs};
 }
@@ -23,17 +23,16 @@ inline Phase total_exchange_phase(int ranks, int k, int rank) {
   return {{"shift", {{(rank + k) % ranks, (rank - k + ranks) % ranks}}, ranks}, ranks};
 }
 
-// Treatment of the two partners of a rank at distance k in phase k: one of them, each in a half-phase, or both at once.
+// How a rank communicates with its two partners at distance k in phase k: with one of them, with each in a half-phase,
+// or with both at once.
 enum class Matching { disjoint, halves, both };
 
-// Simple pairwise, phase k of P - 1.
-//
-// `disjoint`: cycles of even length in the circulant graph have two perfect matchings; phases up to P/2 use the first,
-// later ones, where distance k is equivalent to P - k, the second, so that each pair meets once over all phases. Cycles
-// of odd length have no perfect matching: two half-phases follow each other, in each of which one rank of each cycle is
-// idle, a different one in each phase.
-// `halves`: always two half-phases, so that every rank of an even cycle communicates with both partners in turn.
-// `both`: every rank exchanges with both partners at once.
+// Simple pairwise, phase k of P - 1: ranks at distance k form cycles (a circulant graph). `disjoint`: cycles of even
+// length have two perfect matchings. Phases up to P/2 use the first; later phases, where distance k is equivalent to P
+// - k, use the second; so over all phases each pair meets once. Cycles of odd length have no perfect matching and use
+// two half-phases, in each of which one rank of each cycle is idle, a different one in each phase. `halves`: always two
+// half-phases, so that every rank of an even cycle communicates with both partners in turn. `both`: every rank
+// exchanges messages with both partners at once.
 inline Phase pairwise_phase(int ranks, int k, Matching matching, int rank) {
   const int distance = std::min(k, ranks - k), cycles = std::gcd(ranks, distance), length = ranks / cycles;
   const int up = (rank + distance) % ranks, down = (rank - distance + ranks) % ranks;

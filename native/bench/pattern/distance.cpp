@@ -5,7 +5,7 @@ using namespace kiviat;
 
 namespace {
 
-// 1, 2, 4 … and P/2; or all up to P - 1.
+// Returns the distances 1, 2, 4 … and P/2; or all up to P - 1.
 std::vector<int> distances_of(const Trial& t) {
   std::vector<int> distances;
   if (t.text("distances") == "all") {

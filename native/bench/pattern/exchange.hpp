@@ -1,4 +1,4 @@
-// A pattern in which every rank sends to some others and receives from as many, executed by three methods.
+// A pattern in which every rank sends to some ranks and receives from as many, executed by three methods.
 #pragma once
 
 #include <array>
@@ -11,23 +11,24 @@
 
 namespace kiviat {
 
-// A message sent and one received. Message i of a rank is message i of its receiver. MPI_PROC_NULL if there is nothing
-// to do (not with alltoallv).
+// A message that a rank sends, and one that it receives. Message i of a rank corresponds to message i of its receiver.
+// MPI_PROC_NULL: no message (not with alltoallv).
 struct Message {
   int to, from;
 };
 
 struct Pattern {
   std::string name;
-  std::vector<Message> mine;  // of this rank
-  std::int64_t total;         // messages of all ranks
+  std::vector<Message> mine;  // messages of this rank
+  std::int64_t total;         // number of messages of all ranks
 };
 
 enum class Method { sendrecv, alltoallv, nonblocking };
 inline constexpr std::array methods = {Method::sendrecv, Method::alltoallv, Method::nonblocking};
 inline constexpr std::array method_names = {"sendrecv", "alltoallv", "nonblocking"};
 
-// Messages to both neighbours of a ring. In a ring of two, where both are the same rank, only one message.
+// Messages to both neighbours in rings. In a ring of two ranks both neighbours are the same rank, which gets one
+// message only.
 inline Pattern ring_pattern(std::string name, const std::vector<int>& order, const std::vector<int>& sizes, int rank) {
   const auto [left, right] = ring_neighbours(order, sizes, rank);
   Pattern pattern{std::move(name), {{right, left}}, 0};
@@ -36,8 +37,8 @@ inline Pattern ring_pattern(std::string name, const std::vector<int>& order, con
   return pattern;
 }
 
-// The most even grid for as many ranks as possible whose last dimension is larger than 1, as in b_eff's program (3.6);
-// for few ranks it may be a line.
+// Returns the most even grid, as in b_eff's program (3.6): it uses as many ranks as possible, and its last dimension is
+// larger than 1. With few ranks it may be a line.
 inline std::vector<int> grid_dims(int ranks, int dimensions) {
   for (int used = ranks;; --used) {
     std::vector<int> dims(static_cast<std::size_t>(dimensions), 0);
@@ -67,11 +68,11 @@ inline Pattern grid_pattern(std::string name, const std::vector<int>& dims, cons
   return pattern;
 }
 
-// Messages of up to `largest` bytes, at positions that rotate through buffers of `room` bytes, so that successive calls
-// find cold data.
+// Messages of up to `largest` bytes. Their positions rotate through buffers of `room` bytes, so that successive calls
+// use data that is not in the cache.
 class Exchange {
  public:
-  // Room for `messages` of a rank in one call: a grid of three dimensions has six.
+  // Allocates room for `messages` messages of a rank per call; a grid of three dimensions has six.
   Exchange(Trial& t, std::size_t largest, std::size_t messages = 6)
       : trial_(t),
         room_(messages * std::max<std::size_t>(largest, 1)),
@@ -83,7 +84,7 @@ class Exchange {
   void set(const Pattern& pattern, std::int64_t bytes) {
     pattern_ = &pattern;
     bytes_ = static_cast<int>(bytes);
-    at_ = (at_ + 7) / 8 * 8;  // continues behind the last pattern's data, which is cold by then
+    at_ = (at_ + 7) / 8 * 8;  // continues behind the last pattern's data, which is out of the cache by then
   }
 
   void operator()(Method method) {
@@ -103,7 +104,7 @@ class Exchange {
     at_ += step;
   }
 
-  // Round trip between the two ranks of `pair`.
+  // Executes one round trip between the two ranks of communicator `pair`.
   void round_trip(MPI_Comm pair, int bytes) {
     int rank;
     MPI_Comm_rank(pair, &rank);
@@ -113,7 +114,7 @@ class Exchange {
     if (rank == 1) MPI_Send(from, bytes, MPI_BYTE, 0, 0, pair);
   }
 
-  // True if the messages of the pattern arrive intact by this method. Collective.
+  // Returns whether the messages of the pattern arrive intact with this method. Collective.
   bool verify(Method method) {
     trial_.forget_payload();
     trial_.sends(out_, pattern_->mine.size() * static_cast<std::size_t>(bytes_));

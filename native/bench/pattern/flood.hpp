@@ -21,7 +21,7 @@ class Flood {
         out_(t.buffer(bytes_)),
         in_(t.buffer(bytes_)) {}
 
-  // True if the payload arrives, in all pairs at once. Collective.
+  // Returns whether the payload arrives intact in all pairs at once. Collective.
   bool verify(int partner) {
     t_.forget_payload();
     if (sends(partner)) t_.sends(out_);
@@ -31,8 +31,8 @@ class Flood {
     });
   }
 
-  // Bandwidth of each pair in bytes per second, over all directions, on its lower rank; NaN on other ranks. Ranks
-  // without partner sleep. Collective.
+  // Returns the bandwidth of each pair in bytes per second, summed over its directions, on its lower rank; NaN on other
+  // ranks. Ranks without partner sleep. Collective.
   double rate(int partner) {
     t_.together();
     const double bytes_per_s = partner == MPI_PROC_NULL ? NAN : flooded(partner);
@@ -40,7 +40,7 @@ class Flood {
     return t_.rank() < partner ? bytes_per_s : NAN;
   }
 
-  // Values of the ranks that have one, in rank order; on rank 0.
+  // Returns the values of the ranks that have one (not NaN), in rank order; on rank 0 only.
   std::vector<double> gathered(double mine) const {
     std::vector<double> all(t_.rank() == 0 ? t_.ranks() : 0);
     MPI_Gather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, t_.comm());
@@ -49,17 +49,17 @@ class Flood {
   }
 
  private:
-  // Shares of the timed part. Messages before it bring token buckets and windows into their steady state; those after
-  // it keep the load on while other pairs may still be timed.
+  // Shares of the time before and after the timed part. Messages before it bring token buckets and windows into their
+  // steady state; messages after it keep the load on while other pairs may still be timed.
   static constexpr double before = 0.25, after = 0.1;
-  static constexpr double block = 0.02;   // share of time between two decisions
-  static constexpr int least_blocks = 3;  // minimum before and after, if single messages take long
+  static constexpr double block = 0.02;   // duration of a block of calls, as share of the time
+  static constexpr int least_blocks = 3;  // minimum number of blocks before and after, if single messages take long
 
   struct Block {
-    std::int64_t calls = 1, counts = 0;  // calls == 0 means the end; counts: whether they are timed
+    std::int64_t calls = 1, counts = 0;  // number of calls of a block, 0 to end; whether they are timed
   };
 
-  // Progress so far, kept by the lower rank of a pair.
+  // Progress of a pair, recorded by its lower rank.
   struct Progress {
     int blocks_before = 0, blocks_after = 0;
     double before_s = 0, counted_s = 0, after_s = 0, call_s = 0;
@@ -96,7 +96,7 @@ class Flood {
       MPI_Recv(in_.next(), bytes_, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE);
   }
 
-  // While a block is in flight the lower rank announces the next, so that the flow is never interrupted.
+  // While a block is in flight, the lower rank announces the next one, so that the flow is never interrupted.
   double flooded(int partner) {
     Progress progress;
     for (Block now, next; now.calls > 0; now = next) {

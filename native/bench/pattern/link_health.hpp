@@ -1,11 +1,11 @@
-// Finds slow ranks and links from times of few rounds of disjoint pairs. Pure functions.
+// Finds slow ranks and links from the times of few rounds of disjoint pairs. Pure functions.
 //
 // The logarithm of a pair's time is modelled as centre + effects of both ranks + noise. Medians estimate the effects:
-// if most partners of a rank are healthy, its median over rounds is its own effect. Significance is tested without
-// assumptions about the noise: a healthy rank is in the slower half of its round half of the time.
+// if most partners of a rank are healthy, the median over rounds is the rank's own effect. Significance is tested
+// without assumptions about the noise: a healthy rank is in the slower half of its round half of the time.
 //
 // A link is measured once or a few times, so a single disturbance could make it look slow. Links that stand out are
-// therefore measured again under the same load, twice; the few that still do, alone and many times.
+// therefore measured again under the same load, twice; the links that still stand out are measured alone, many times.
 #pragma once
 
 #include <algorithm>
@@ -25,21 +25,21 @@ namespace kiviat {
 
 struct PairTime {
   int round, low, high;
-  bool far;  // on different nodes; compared with other such pairs only
+  bool far;  // whether the ranks are on different nodes; compared with such pairs only
   double seconds;
 };
 
 struct SickRules {
   double least_factor = 1.2;  // smaller factors are not reported, however significant
   double least_deviations =
-      5;  // in robust standard deviations of the spread over ranks or pairs, after removing the effect of topology
+      5;  // minimum deviation, in robust standard deviations over ranks or pairs after removing the effect of topology
   double confidence = 0.99;
   int screens = 2;          // number of further rounds in which a link must stand out
-  int most_looked_at = 16;  // limit on links measured alone
-  int looks = 12;           // measurements of each of these
+  int most_looked_at = 16;  // maximum number of links measured alone
+  int looks = 12;           // measurements of each link measured alone
 };
 
-// Rounds of disjoint pairs: O(log P), O(sqrt P), or all pairs.
+// Returns the number of rounds of disjoint pairs: O(log P), O(sqrt P), or all pairs.
 inline int sick_rounds(int ranks, std::string_view many) {
   const int logarithmic = 8 + 4 * std::bit_width(static_cast<unsigned>(ranks - 1));
   if (many == "log") return logarithmic;
@@ -47,8 +47,8 @@ inline int sick_rounds(int ranks, std::string_view many) {
   return std::max(logarithmic, circle_rounds(ranks));
 }
 
-// Random rounds in which no pair repeats as long as possible: rounds of the circle method in random order among ranks
-// in random order, by the seed. Few ranks have few rounds, which are then repeated.
+// Schedule of random rounds that repeats no pair as long as possible: takes rounds of the circle method in random order
+// among randomly ordered ranks, by the seed. With few ranks there are few different rounds, which repeat.
 class SickSchedule {
  public:
   SickSchedule(int ranks, std::uint64_t seed)
@@ -79,7 +79,7 @@ inline double middle(std::vector<double> values) {
   return values.empty() ? 0 : quantile(values, 0.5);
 }
 
-// Robust standard deviation from the median absolute deviation; at least 1 % of a time.
+// Robust standard deviation of logarithms, from the median absolute deviation; at least 0.01, which is 1 % of a time.
 inline double robust_deviation(const std::vector<double>& values) {
   const double centre = middle(values);
   std::vector<double> deviations;
@@ -92,7 +92,8 @@ struct Link {
   bool far;
 };
 
-// Rounds that measure each of `links` once, with other pairs at the same time as in other rounds: partners by rank.
+// Rounds that measure each of `links` once, while other ranks communicate in pairs as in other rounds; each round has
+// the partner of each rank.
 inline std::vector<std::vector<int>> screening_rounds(int ranks, std::vector<Link> links, std::uint64_t seed) {
   std::vector<std::vector<int>> rounds;
   while (!links.empty()) {
@@ -124,17 +125,17 @@ class Diagnosis {
     residual_ = residuals(times_);
     for (std::size_t i = 0; i < times_.size(); ++i)
       of_rank_[times_[i].low].push_back(i), of_rank_[times_[i].high].push_back(i);
-    // Once slow ranks are known, pairs with them are ignored when other ranks are judged.
+    // Pairs with ranks found slow are ignored in the next pass, when other ranks are judged.
     for (int pass = 0; pass < 3; ++pass) find_slow_ranks();
     find_suspects();
   }
 
   const std::vector<LinkHealth>& ranks() const { return health_; }
 
-  // Pairs of healthy ranks that stand out, slowest first; at most twice as many as ranks.
+  // Pairs of healthy ranks that stand out, slowest first; at most twice the number of ranks.
   const std::vector<Link>& suspects() const { return suspects_; }
 
-  // Those of `links` that stand out again, in the same order.
+  // Returns those of `links` that stand out again, in the same order.
   std::vector<Link> still_suspect(const std::vector<Link>& links, const std::vector<PairTime>& again) const {
     const std::vector<double> residual = residuals(again);
     std::map<std::pair<int, int>, double> excess;
@@ -145,7 +146,8 @@ class Diagnosis {
     return left;
   }
 
-  // A healthy rank to compare link `a`-`b` with, not in `taken`: as far from `a` as `b` is.
+  // Returns a healthy rank, other than `taken`, with which `a` can be compared instead of `b`: it is on another node
+  // than `a` if and only if `b` is.
   template <class Far>
   std::optional<int> control(int a, int b, int taken, Far is_far) const {
     std::optional<int> best;
@@ -157,7 +159,7 @@ class Diagnosis {
   }
 
  private:
-  static constexpr std::size_t many_pairs = 5;  // enough for a median of their round
+  static constexpr std::size_t many_pairs = 5;  // minimum number for a median of the round
 
   double centre(bool far) const {
     std::vector<double> alike;
@@ -166,8 +168,8 @@ class Diagnosis {
     return middle(std::move(alike));
   }
 
-  // Deviations from the median of pairs at the same distance, and of their round if it has many pairs, because a
-  // disturbance of all pairs makes none slow.
+  // Deviations from the median of pairs at the same distance and, if their round has many pairs, from the median of the
+  // round, because a disturbance of all pairs makes no single one slow.
   std::vector<double> residuals(const std::vector<PairTime>& times) const {
     std::vector<double> residual;
     std::map<int, std::vector<double>> rounds;
@@ -233,19 +235,19 @@ class Diagnosis {
   int ranks_;
   SickRules rules_;
   std::vector<PairTime> times_;
-  double centre_[2] = {};  // of the logarithms of times, near and far
+  double centre_[2] = {};  // medians of the logarithms of times, near and far
   std::vector<double> residual_;
   std::vector<std::vector<std::size_t>> of_rank_;
   std::vector<LinkHealth> health_;
   std::vector<Link> suspects_;
 };
 
-// One measurement of a suspected link: its time, and those of its two ranks with healthy partners.
+// Times of one measurement of a suspected link, and of its two ranks with healthy partners.
 struct LinkTimes {
   double link_s, low_s, high_s;
 };
 
-// By chance, a healthy link would be the slowest of the three in a third of the measurements.
+// Judges a link. By chance, a healthy link would be the slowest of the three in a third of the measurements.
 inline LinkHealth judge_link(const std::vector<LinkTimes>& looks, std::size_t suspects, const SickRules& rules = {}) {
   std::vector<double> excesses;
   int slowest = 0;

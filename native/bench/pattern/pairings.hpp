@@ -13,36 +13,36 @@
 
 namespace kiviat {
 
-// Number of rounds in which every pair of ranks meets once: circle method, a 1-factorisation of the complete graph. An
-// odd number of ranks needs one more round, and in each another rank is idle.
+// Number of rounds in which every pair of ranks meets once (circle method, a 1-factorisation of the complete graph). An
+// odd number of ranks needs one more round; in each round another rank is idle.
 inline int circle_rounds(int ranks) { return ranks - 1 + ranks % 2; }
 
 inline int circle_partner(int ranks, int round, int rank) {
-  const int turning = circle_rounds(ranks);  // the others rotate around the last rank, if their number is even
+  const int turning = circle_rounds(ranks);  // number of ranks that rotate; the last rank of an even number stays fixed
   const auto facing = [&](int r) { return static_cast<int>(((2ll * round - r) % turning + turning) % turning); };
   int partner = rank == turning ? round : facing(rank);
   if (partner == rank) partner = turning;
   return partner < ranks ? partner : MPI_PROC_NULL;
 }
 
-// Rank i of the first half with rank i + P/2 of the second; the last of an odd number stays alone.
+// Partner of a rank if rank i of the first half is paired with rank i + P/2; the last of an odd number has none.
 inline int far_partner(int ranks, int rank) {
   const int half = ranks / 2;
   return rank >= 2 * half ? MPI_PROC_NULL : rank < half ? rank + half : rank - half;
 }
 
-// Neighbours 2i and 2i + 1.
+// Partner of a rank if ranks 2i and 2i + 1 are paired.
 inline int near_partner(int ranks, int rank) { return (rank ^ 1) < ranks ? rank ^ 1 : MPI_PROC_NULL; }
 
-// Pairs the first half of `order` with its second half; the last of an odd number is idle.
+// Partner of a rank if the first half of `order` is paired with its second half; the last of an odd number is idle.
 inline int partner_across(const std::vector<int>& order, int rank) {
   const int position = static_cast<int>(std::ranges::find(order, rank) - order.begin());
   const int other = far_partner(static_cast<int>(order.size()), position);
   return other == MPI_PROC_NULL ? MPI_PROC_NULL : order[other];
 }
 
-// Position of a rank in the graph of ranks at distance k modulo P: it consists of gcd(P, k) cycles r, r + k, r + 2k, …
-// of equal length. A cycle of two ranks is one edge.
+// Position of a rank in the graph of ranks at distance k modulo P. The graph consists of gcd(P, k) cycles r, r + k, r +
+// 2k, … of equal length; a cycle of two ranks is one edge.
 struct CyclePosition {
   int length, at;
 };
@@ -54,8 +54,8 @@ inline CyclePosition cycle_position(int ranks, int distance, int rank) {
   return {ranks / cycles, at};
 }
 
-// Partner of a rank at distance k, if positions `first` and first + 1, first + 2 and first + 3, … of its cycle are
-// paired. In a cycle of odd length the last one is idle.
+// Partner of a rank at distance k if, in each cycle, positions first and first + 1, first + 2 and first + 3, … are
+// paired. In a cycle of odd length the last position is idle.
 inline int circulant_partner(int ranks, int distance, int first, int rank) {
   const auto [length, at] = cycle_position(ranks, distance, rank);
   const int position = (at - first % length + length) % length;

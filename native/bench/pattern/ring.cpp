@@ -47,7 +47,7 @@ class RingStudy {
     return static_cast<int>(rings);
   }
 
-  // Seconds of one of the two messages that each rank sends: the minimum over methods and repetitions.
+  // Returns the seconds of one of the two messages that each rank sends: the minimum over methods and repetitions.
   double seconds(const std::vector<int>& order, std::int64_t bytes) {
     const Pattern pattern = ring_pattern("ring", order, {t_.ranks()}, t_.rank());
     exchange_.set(pattern, bytes);

@@ -19,8 +19,8 @@ inline std::vector<int> ring_targets(int ranks) {
   return targets;
 }
 
-// Ring sizes, in rank order, of the pattern with rings of about `target` ranks, at least two. Larger rings come first
-// if the others have an odd number of ranks, else last.
+// Returns the ring sizes, in rank order, of the pattern with rings of about `target` ranks, at least two. Larger rings
+// come first if the others have an odd number of ranks, else last.
 inline std::vector<int> ring_sizes(int ranks, int target) {
   // floor(P/m + 0.4), in integers
   const int rings = std::max(1, std::min((10 * ranks + 4 * target) / (10 * target), ranks / 2));
@@ -36,7 +36,7 @@ struct Neighbours {
   bool operator==(const Neighbours&) const = default;
 };
 
-// Neighbours of `rank` if order[0], order[1], … form consecutive rings of these sizes.
+// Neighbours of `rank` if consecutive ranks of `order` form rings of these sizes.
 inline Neighbours ring_neighbours(const std::vector<int>& order, const std::vector<int>& sizes, int rank) {
   const int position = static_cast<int>(std::ranges::find(order, rank) - order.begin());
   int begin = 0;
@@ -65,7 +65,8 @@ inline std::vector<int> random_order(int ranks, std::uint64_t seed) {
   return order;
 }
 
-// 0, P - 1, 1, P - 2, …, as in b_eff's program (3.6): neighbours are far apart, less so towards the end.
+// Returns 0, P - 1, 1, P - 2, …, as in b_eff's program (3.6): neighbours in the ring have distant rank numbers, less so
+// towards the end.
 inline std::vector<int> worst_order(int ranks) {
   std::vector<int> order;
   for (int i = 0; i < ranks; ++i) order.push_back(i % 2 == 0 ? i / 2 : ranks - 1 - i / 2);

@@ -14,7 +14,7 @@ namespace kiviat {
 // Minimum number of each role: a single member could not communicate.
 inline constexpr int least_of_role = 2;
 
-// A random `share` of `all`, chosen by the seed; each role has at least two members.
+// Chooses a random `share` of `all` items by the seed; at least two are chosen, and at least two are not.
 inline std::vector<bool> chosen(int all, double share, std::uint64_t seed) {
   const int number = std::clamp(static_cast<int>(std::lround(share * all)), least_of_role, all - least_of_role);
   std::vector<bool> is(static_cast<std::size_t>(all), false);
@@ -23,9 +23,9 @@ inline std::vector<bool> chosen(int all, double share, std::uint64_t seed) {
   return is;
 }
 
-// Returns for each rank whether it is a victim, given its node (numbered from 0). By nodes, all ranks of a node have
-// the same role, so that both roles share only the network; nothing with fewer than four nodes. By ranks, at least four
-// ranks are needed.
+// Returns for each rank whether it is a victim, given its node (numbered from 0). `by_node`: all ranks of a node have
+// the same role, so that the two roles share only the network; returns nothing with fewer than four nodes. Otherwise at
+// least four ranks are needed.
 inline std::optional<std::vector<bool>> victims_of(const std::vector<int>& node_of_rank, bool by_node, double share,
                                                    std::uint64_t seed) {
   const int all = by_node ? std::ranges::max(node_of_rank) + 1 : static_cast<int>(node_of_rank.size());

@@ -1,4 +1,4 @@
-// Ping-pong of one pair among many ranks: the others sleep, or are paired at the same time.
+// Ping-pong of one pair while other ranks sleep, or of many disjoint pairs at once.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ class RoundTrips {
   RoundTrips(Trial& t, std::int64_t largest)
       : t_(t), most_bytes_(Trial::fitting(largest, "B")), out_(t.buffer(most_bytes_)), in_(t.buffer(most_bytes_)) {}
 
-  // With `peer`, or nothing if that is MPI_PROC_NULL.
+  // Executes one round trip with `peer`; does nothing if that is MPI_PROC_NULL.
   void operator()(int peer, std::int64_t bytes) {
     if (peer == MPI_PROC_NULL) return;
     const int count = static_cast<int>(bytes);
@@ -27,7 +27,7 @@ class RoundTrips {
     }
   }
 
-  // True if the payload arrives in both directions, in all pairs at once. Collective.
+  // Returns whether the payload arrives intact in both directions, in all pairs at once. Collective.
   bool verify(int peer, std::int64_t bytes) {
     t_.forget_payload();
     if (peer != MPI_PROC_NULL) {
@@ -37,11 +37,12 @@ class RoundTrips {
     return t_.verify([&](std::int64_t) { (*this)(peer, bytes); });
   }
 
-  // Half of the round-trip time in seconds on the lower rank of the pair; NaN on others. The median of batches that
-  // last about `budget_s` together, or a single round trip if that takes longer. Only the pair takes part.
+  // Returns half of the round-trip time in seconds on the lower rank of the pair; NaN on others. It is the median of
+  // batches that together last about `budget_s`, or of a single round trip if that takes longer. Only the pair takes
+  // part.
   double half_s(int peer, std::int64_t bytes, double budget_s) {
     if (peer == MPI_PROC_NULL) return NAN;
-    if (t_.deterministic()) budget_s = 0;  // one round trip
+    if (t_.deterministic()) budget_s = 0;  // 0: a single round trip
     (*this)(peer, bytes);                  // warm-up
     std::vector<double> halves_s;
     double spent_s = 0;
@@ -49,7 +50,7 @@ class RoundTrips {
       const double start_s = clock::now();
       for (std::int64_t call = 0; call < calls; ++call) (*this)(peer, bytes);
       const double taken_s = clock::now() - start_s;
-      // Shorter batches only determine the number of calls.
+      // Batches that are too short only determine the number of calls.
       if (taken_s >= budget_s / 8) halves_s.push_back(taken_s / static_cast<double>(2 * calls)), spent_s += taken_s;
       calls = agreed(peer, next_batch(calls, taken_s, spent_s, budget_s));
     }
@@ -65,7 +66,7 @@ class RoundTrips {
     return static_cast<std::int64_t>(std::clamp(fitting, 1.0, 16.0 * static_cast<double>(calls)));
   }
 
-  // Number of calls that the lower rank decides on.
+  // Returns the number of calls chosen by the lower rank.
   std::int64_t agreed(int peer, std::int64_t calls) {
     if (leads(peer))
       MPI_Send(&calls, 1, MPI_INT64_T, peer, 1, t_.comm());

@@ -1,4 +1,4 @@
-// Numeric axes of studies with bounds, and the median.
+// Reads numeric axes of studies, with bounds; also the median.
 #pragma once
 
 #include <algorithm>

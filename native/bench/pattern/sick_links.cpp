@@ -68,14 +68,15 @@ class SickLinksStudy {
     MPI_Allgather(&mine, 1, MPI_UINT64_T, nodes_.data(), 1, MPI_UINT64_T, t_.comm());
   }
 
-  // All ranks in pairs at once. Groups may need different numbers of rounds, so each synchronises its own ranks only.
+  // Returns half of the round-trip time in seconds, with all pairs communicating at once. Groups may need different
+  // numbers of rounds, so each group synchronises its own ranks only.
   double half_s(int partner, int measure) {
     const double seconds = round_trips_.half_s(partner, bytes_[measure], budget_s_);
     group_.barrier(partner == MPI_PROC_NULL);
     return seconds;
   }
 
-  // Times of all ranks by round, on rank 0.
+  // Gathers the times of all ranks, by round, on rank 0.
   template <class Partner>
   std::vector<PairTime> gathered(const std::vector<double>& mine, Partner partner) const {
     const int rounds = static_cast<int>(mine.size());
@@ -95,7 +96,7 @@ class SickLinksStudy {
     return median(std::move(seconds));
   }
 
-  // Broadcasts structures of whole numbers from rank 0.
+  // Broadcasts structures of integers from rank 0.
   template <class T>
   std::vector<T> shared(std::vector<T> items) const {
     constexpr std::size_t integers = sizeof(T) / sizeof(int);
@@ -106,7 +107,7 @@ class SickLinksStudy {
     return items;
   }
 
-  // Links that stand out whenever measured, slowest first.
+  // Returns the links that stood out in every measurement, slowest first.
   std::vector<Link> screened(int measure) {
     std::vector<Link> suspects = shared(t_.rank() == 0 ? diagnoses_[measure].suspects() : std::vector<Link>());
     for (int screen = 0; screen < rules_.screens; ++screen) {
@@ -119,7 +120,7 @@ class SickLinksStudy {
     return suspects;
   }
 
-  // A link is not called slow without healthy links to compare it with.
+  // Chooses healthy links to compare each suspected link with; without them a link is not called slow.
   void compare_with_healthy(int measure, const std::vector<Link>& links, std::vector<Suspect>& suspects) const {
     if (t_.rank() != 0) return;
     const Diagnosis& diagnosis = diagnoses_[measure];
@@ -133,7 +134,7 @@ class SickLinksStudy {
     }
   }
 
-  // Links confirmed as slow, on rank 0.
+  // Measures suspected links alone; returns those confirmed as slow, on rank 0.
   std::vector<NamedLink> look_at(const std::vector<Suspect>& suspects) {
     const std::size_t looks = static_cast<std::size_t>(rules_.looks);
     std::vector<double> mine(3 * looks * suspects.size()), all(mine.size());
@@ -156,7 +157,7 @@ class SickLinksStudy {
     return links;
   }
 
-  // Times pairs a-b and c-d at once, while the others sleep; their times are stored in seconds[0] and [1].
+  // Times pairs a-b and c-d at once, while the others sleep; stores their seconds in seconds[0] and seconds[1].
   void play(int a, int b, int c, int d, int measure, double* seconds) {
     const int me = t_.rank();
     const int partner = me == a ? b : me == b ? a : me == c ? d : me == d ? c : MPI_PROC_NULL;
@@ -214,7 +215,7 @@ class SickLinksStudy {
   RoundTrips round_trips_;
   SickRules rules_;
   std::vector<std::uint64_t> nodes_;
-  std::vector<Diagnosis> diagnoses_;  // on rank 0, latency and bandwidth
+  std::vector<Diagnosis> diagnoses_;  // of latency and of bandwidth, on rank 0
   double typical_s_[2] = {};
 };
 

@@ -21,14 +21,14 @@ struct CallTimes {
 
 class Victims {
  public:
-  // Messages of `bytes` for the bandwidth; each victim reports at most `most_samples` calls.
+  // Bandwidth is measured with messages of `bytes`; each victim reports at most `most_samples` calls.
   Victims(Trial& t, std::int64_t bytes)
       : trial_(t),
         bytes_(Trial::fitting(bytes, "B")),
         out_(t.buffer(window * std::max<std::size_t>(bytes, 2 * short_bytes))),
         in_(t.buffer(window * std::max<std::size_t>(bytes, 2 * short_bytes))) {}
 
-  static constexpr int window = 8;  // messages in flight for the bandwidth
+  static constexpr int window = 8;  // number of messages in flight in the bandwidth pattern
 
   // `comm` is that of the victims, `members` their ranks in the trial.
   void meet(MPI_Comm comm, std::vector<int> members) {
@@ -38,8 +38,8 @@ class Victims {
     around_ = ring_neighbours(random_order(size, trial_.seed()), {size}, rank_);
   }
 
-  // Executes calls for `seconds`, after a quarter of that as warm-up. Collective over the victims. Payload is checked
-  // before and after the timed calls, while the congestors are active.
+  // Executes calls for `seconds`, after a warm-up of a quarter of that, and returns their times. Collective over the
+  // victims. Payload is checked before and after the timed calls, while the congestors are active.
   Reservoir times(Suffered what, double seconds, std::size_t most_samples) {
     Reservoir times(most_samples);
     check(what);
@@ -65,15 +65,15 @@ class Victims {
     return times;
   }
 
-  // True if all payload so far arrived intact on this rank.
+  // Returns whether all payload so far arrived intact on this rank.
   bool good() const { return good_; }
 
-  // Bytes that a rank sends in one call, for the bandwidth.
+  // Bytes that a rank sends in one call of the bandwidth pattern.
   double bytes_of_call() const { return static_cast<double>(window) * bytes_; }
 
  private:
-  // Latency: a message to the right neighbour while one comes from the left, and back; the time is half of both.
-  // Bandwidth: a window of messages to the right while one comes from the left.
+  // Latency: each rank sends a message to its right neighbour and receives one from the left, then the reverse; the
+  // time is half of both. Bandwidth: each rank sends a window of messages to the right and receives one from the left.
   void call(Suffered what) {
     std::byte *out = out_.first().data(), *in = in_.first().data();
     const auto [left, right] = around_;
@@ -92,7 +92,7 @@ class Victims {
     }
   }
 
-  // One call with payload check. All victims count the same calls, so their seeds agree.
+  // Executes one call and checks its payload. All victims count the calls in the same way, so their seeds agree.
   void check(Suffered what) {
     const std::uint64_t seed = trial_.seed() + ++checks_;
     const int left = members_[static_cast<std::size_t>(around_.left)],

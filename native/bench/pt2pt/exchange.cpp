@@ -10,14 +10,14 @@ static void exchange(Trial& t) {
   const int left = chain.left, right = chain.right;
   const MPI_Comm comm = t.comm();
   const std::size_t bytes = t.bytes();
-  Buffer& out = t.buffer(2 * bytes);  // for the right neighbour, then for the left one
+  Buffer& out = t.buffer(2 * bytes);  // first half for the right neighbour, second half for the left one
   Buffer& from_left = t.buffer(t.bytes());
   Buffer& from_right = t.buffer(t.bytes());
   t.sends(out);
   t.expects(from_left, {{0, bytes, left, 0}});
   t.expects(from_right, {{0, bytes, right, bytes}});
 
-  constexpr int rightward = 0, leftward = 1;  // tags: with two ranks both neighbours are the same rank
+  constexpr int rightward = 0, leftward = 1;  // tags, because with two ranks both neighbours are the same rank
   t.batched(
       [&](std::int64_t) {
         MPI_Request requests[2];
@@ -28,7 +28,7 @@ static void exchange(Trial& t) {
         MPI_Recv(from_right.next(), count, MPI_BYTE, right, leftward, comm, MPI_STATUS_IGNORE);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       },
-      {.messages = 4});  // two sent and two received: bandwidth per rank
+      {.messages = 4});  // per rank: two sent and two received
 }
 
 BENCHMARK(exchange,

@@ -13,7 +13,7 @@ static void sendrecv(Trial& t) {
         MPI_Sendrecv(m.out.next(), m.count, MPI_BYTE, chain.right, 0, m.in.next(), m.count, MPI_BYTE, chain.left, 0,
                      comm, MPI_STATUS_IGNORE);
       },
-      {.messages = 2});  // one sent and one received: bandwidth per rank
+      {.messages = 2});  // per rank: one sent and one received
 }
 
 BENCHMARK(sendrecv,

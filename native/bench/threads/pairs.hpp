@@ -62,7 +62,7 @@ class ThreadPairs {
   const Halves halves;
   const int count;
   Team team;
-  // Starting and joining the threads takes some microseconds: a hundredth of a batch at most.
+  // Minimum duration of a batch, a hundred times the microseconds that starting and joining the threads takes.
   static constexpr double least_batch_s = 2e-3;
 
  private:
