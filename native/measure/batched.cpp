@@ -1,4 +1,5 @@
-// Loops of calls between two readings of the clock: point to point, and Pallas 2.2.1's collectives.
+// Times loops of calls between two readings of the clock: for point-to-point benchmarks, and for collectives as Pallas
+// 2.2.1 timed them.
 #include <algorithm>
 
 #include "measure/trial.hpp"
@@ -27,7 +28,7 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
       if (!how.initiator) together();
       sample = elapsed(calls);
     }
-    together();  // ranks that are done send nothing while others still measure
+    together();  // finished ranks send nothing while others still measure
     MPI_Reduce(mine.data(), most.data(), static_cast<int>(samples), MPI_DOUBLE, MPI_MAX, 0, all_);
     if (all_rank_ == 0)
       for (const double seconds : most) time.samples.add(seconds / static_cast<double>(calls) / how.divisor);
@@ -36,8 +37,8 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
 
   std::int64_t calls;
   if (result_.mode == "adaptive") {
-    // A batch lasts long enough for two readings of the clock to cost < 1 % of it; finding its length
-    // is the warm-up as well.
+    // A batch lasts so long that two readings of the clock cost less than 1 % of it. The search for its length also
+    // serves as warm-up.
     const double batch_s = std::max(400 * session_.clock_cost_s, how.least_s),
                  warm_s = std::min(1e-3, limits_.budget_s / 40);
     double total_s = 0;

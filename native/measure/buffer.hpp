@@ -11,8 +11,8 @@ class Buffer {
  public:
   enum class Source { malloc, alloc_mem };
 
-  // A buffer for messages of `bytes` that rotates through `rotate_bytes` (0: always the same memory). If it needs more
-  // than `most_bytes`, or allocation fails, allocated() is false; the trial then skips the case on all ranks.
+  // A buffer for messages of `bytes` bytes that rotates through `rotate_bytes` (0: always the same memory). If it needs
+  // more than `most_bytes`, or allocation fails, allocated() is false, and the trial skips the case on all ranks.
   Buffer(std::size_t bytes, Source source, std::size_t rotate_bytes, std::size_t most_bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -24,13 +24,13 @@ class Buffer {
     if ((cursor_ += stride_) >= end_) cursor_ = begin_;
     return here;
   }
-  // The memory that next() returns after rewind().
+  // Returns the memory that next() returns after rewind().
   std::span<std::byte> first() { return {begin_, bytes_}; }
   void rewind() { cursor_ = begin_; }
 
   bool allocated() const { return begin_ != nullptr; }
   std::size_t total_bytes() const { return total_; }
-  // Touches every page, so that the kernel's zeroing is not timed.
+  // Touches every page, so that the time the kernel takes to zero pages is not measured.
   void touch();
 
  private:

@@ -1,4 +1,4 @@
-// Checks of a trial outside the timed region: every payload must arrive, before and after sampling.
+// Checks of a trial outside the timed region: every payload must arrive intact, before and after sampling.
 #include <algorithm>
 #include <sstream>
 
@@ -15,7 +15,7 @@ std::span<float> floats(Buffer& buffer, std::size_t count) {
 
 }  // namespace
 
-// Collective: throws Skip on all ranks if a buffer is missing on any.
+// Throws Skip on all ranks if any rank lacks a buffer. Collective.
 void Trial::refuse_missing_memory() {
   const bool missing = std::ranges::any_of(buffers_, [](const auto& buffer) { return !buffer->allocated(); });
   if (worst(missing) > 0) {
@@ -55,7 +55,7 @@ void Trial::finish(const Operation& operation) {
 }
 
 bool Trial::payload_arrives(const Operation& operation) {
-  ++payload_seed_;  // leftovers of the last check are wrong now
+  ++payload_seed_;  // invalidates data left by the last check
   std::ostringstream wrong;
   if (custom_check_) {
     if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not have the required effect";
@@ -100,8 +100,9 @@ bool Trial::all_agree(const std::string& wrong) {
 }
 
 bool Trial::separates(const std::function<void()>& operation) {
-  // Across clock domains, times are comparable only up to the clocks' agreement, so a tolerance of half the delay
-  // applies; a barrier that does not synchronise errs by the whole delay.
+  // The last rank enters this much later than the others; none may leave earlier. Clocks of different domains agree
+  // only approximately, so half of the delay is tolerated; an operation that does not synchronise is off by the whole
+  // delay.
   constexpr double delay_s = 200e-6;
   const double slack_s = session_.global_clock.shared() ? 0 : delay_s / 2;
   bool separated = true;

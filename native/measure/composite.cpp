@@ -14,7 +14,7 @@ void Trial::study(const std::function<void()>& procedure) {
   if (result_.mode == "pallas2")
     throw Skip("mode=pallas2 does not apply to " + benchmark_.name + ", which has its own loops; leave it out");
   refuse_missing_memory();
-  // Reserve, because references to elements are handed out.
+  // Reserves memory, because references to elements are handed out.
   result_.metrics.reserve(benchmark_.traits.reports.size());
   result_.tables.reserve(16);
   result_.check_reason = "no payload";
@@ -23,7 +23,7 @@ void Trial::study(const std::function<void()>& procedure) {
   for (const Quantity& quantity : benchmark_.traits.reports)
     add_metric(quantity.name, quantity.unit.c_str(), quantity.better.c_str(), false);
   procedure();
-  // A metric that is unavailable on this machine or with this number of ranks is absent, not 0.
+  // A metric that is unavailable on this machine or with this number of ranks is left out; it is not 0.
   std::erase_if(result_.metrics, [](const Metric& metric) { return metric.samples.count() == 0; });
   const bool nothing = result_.metrics.empty();
   if (kernels_) kernels_->finish(result_);

@@ -11,7 +11,7 @@ namespace kiviat {
 namespace {
 
 struct Who {
-  unsigned long machine;  // equal on ranks that share processors and meters, also from different containers
+  unsigned long machine;  // equal on ranks that share processors and meters, even in different containers
   int sockets;
   char node[sizeof host::Place::node], host[sizeof host::Place::host];
 };
@@ -68,7 +68,7 @@ void KernelLog::before(std::string_view kernel) {
   if (found == kernels_.end())
     kernels_.push_back({std::string(kernel)}), spent_.emplace_back(), counted_.emplace_back(), carried_.emplace_back();
   if (counts_) instruments_.counter_source().prepare();
-  // Waits for unfinished work of other ranks, which must not count for this kernel.
+  // Waits for other ranks' unfinished work, which must not be counted for this kernel.
   if (meets_ || interfaces_.reads()) group_.barrier();
   interfaces_.before(at_);
   if (meets_ && leads_) instruments_.reader().start();
@@ -85,7 +85,7 @@ void KernelLog::after(double slowest_s, bool idle) {
     if (spent.joules.empty()) spent.joules.assign(sources.size(), 0.0), spent.trouble.resize(sources.size());
     spent.seconds += reader.seconds();
     for (std::size_t at = 0; at < sources.size(); ++at) {
-      // One unreadable repetition makes the sum unknown.
+      // If one repetition cannot be read, the sum is unknown.
       const auto joules = sources[at]->joules();
       if (joules && spent.joules[at])
         *spent.joules[at] += *joules;

@@ -18,7 +18,7 @@ namespace kiviat {
 
 class KernelLog {
  public:
-  // Collective. The lowest rank of each machine reads its energy, unless power is `declared`.
+  // Collective. The lowest rank of each machine (real host) reads the machine's energy, unless power is `declared`.
   KernelLog(const RankGroup& group, Instruments& instruments, std::optional<energy::Watts> declared);
 
   // To be called around each repetition, in this order, on all ranks: before(), count(), stop_counting(), after().
@@ -48,17 +48,18 @@ class KernelLog {
   bool leads_ = false;  // this rank reads energy for its node
   bool meets_ = false;  // some rank reads energy, so kernels start and end with a barrier
   bool counts_ = false;
-  // On rank 0: the reading ranks, or one rank of each node if power is declared; names and sockets of their nodes.
+  // On rank 0: the ranks that read energy (if power is declared, one rank of each node), and the names and sockets of
+  // their nodes.
   std::vector<int> leaders_;
   std::vector<std::string> nodes_;
   std::vector<int> sockets_;
 
   std::vector<energy::Kernel> kernels_;
-  std::vector<energy::Spent> spent_;        // of each kernel, on ranks that lead
-  std::vector<counters::Counted> counted_;  // of each kernel
+  std::vector<energy::Spent> spent_;        // per kernel, on ranks that read energy
+  std::vector<counters::Counted> counted_;  // per kernel
   MessageCounter messages_;
   MessageCount begun_;                 // at the start of the current kernel
-  std::vector<MessageCount> carried_;  // of each kernel
+  std::vector<MessageCount> carried_;  // per kernel
   InterfaceLog interfaces_;
   std::size_t at_ = 0;  // index of the current kernel
 };

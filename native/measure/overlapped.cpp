@@ -1,4 +1,4 @@
-// Non-blocking operations: alone, computation alone, and both together.
+// Times non-blocking operations: the operation alone, computation alone, and both together.
 #include <algorithm>
 
 #include "measure/trial.hpp"

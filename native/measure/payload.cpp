@@ -11,9 +11,9 @@ namespace {
 
 using Word = std::uint64_t;
 
-// The payload is a sequence of words, each a hash of seed, sender and position, so data from another sender, an earlier
-// message or another position differs in nearly every byte. One multiplication generates a word, so that checking large
-// messages costs no more than moving them.
+// The payload is a sequence of words. Each word is a hash of seed, sender and position, so data from another sender, an
+// earlier message or another position differs in nearly every byte. One multiplication generates a word, so checking a
+// large message costs no more than moving it.
 constexpr Word spread(Word x) {
   x *= 0x9e3779b97f4a7c15ull;
   return x ^ x >> 32;
@@ -50,7 +50,7 @@ void write(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t
       });
 }
 
-// Never 0, so that a missing contribution changes the sum.
+// Never 0, so that a missing addend changes the sum.
 float of_rank(std::uint64_t seed, int rank) {
   return static_cast<float>(1 + mix(seed ^ static_cast<std::uint64_t>(rank + 1) << 32) % 8);
 }

@@ -13,11 +13,11 @@ namespace kiviat::payload {
 // Reason given when a simulation moves no payload, so that nothing is checked.
 inline constexpr const char* not_moved = "the simulator did not move payload";
 
-// Fills `out` with the bytes [offset, offset + size) of what `sender` sends.
+// Fills `out` with bytes [offset, offset + size) of `sender`'s payload.
 void fill(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t offset = 0);
-// Fills `out` with the complement of those bytes.
+// Fills `out` with the complement of bytes [offset, offset + size) of `sender`'s payload.
 void poison(std::span<std::byte> out, std::uint64_t seed, int sender, std::size_t offset = 0);
-// Position of the first wrong byte, or in.size() if all are as `sender` sent them.
+// Returns the position of the first byte that differs from `sender`'s payload, in.size() if none does.
 std::size_t first_wrong(std::span<const std::byte> in, std::uint64_t seed, int sender, std::size_t offset = 0);
 
 // Payload of sum reductions: small whole numbers as floats, so that any order of summation is exact. Elements depend on

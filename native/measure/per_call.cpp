@@ -1,4 +1,4 @@
-// Calls timed one by one. All ranks start together, at a time agreed on the global clock or after a barrier; a call
+// Times calls one by one. All ranks start together, at a time agreed on the global clock or after a barrier; a call
 // lasts from the first start to the last exit.
 #include <algorithm>
 #include <cmath>
@@ -10,15 +10,15 @@
 namespace kiviat {
 namespace {
 
-// Common start of calls.
+// How the ranks start a call together.
 struct Starts {
-  bool window;      // at agreed times; otherwise after a barrier
+  bool window;      // start at agreed times; otherwise after a barrier
   double length_s;  // interval between agreed times
-  double late_s;    // a start later than this has missed its window
+  double late_s;    // a start this much after the agreed time counts as missed
   long missed = 0;
   int widened = 0;
 
-  // Widens windows that are too short; if that does not help, calls start after a barrier.
+  // Doubles intervals that are too short; if that does not help, calls start after a barrier.
   void learn(long missed_now, std::int64_t calls) {
     missed += missed_now;
     if (4 * missed_now <= calls) return;
@@ -27,8 +27,8 @@ struct Starts {
   }
 };
 
-// A rank's record of a call, in local time. Everything else is computed after the block: work between a call and the
-// next barrier would influence which rank leaves that barrier first, and so the time of short calls.
+// A rank's record of a call, in local time. Everything else is computed after the block, because work between a call
+// and the next barrier would influence which rank leaves the barrier first, and so the time of short calls.
 struct Call {
   double start_s, end_s, late_s;
 };
@@ -82,7 +82,7 @@ void Trial::per_call(Operation operation, Calls how) {
     operation(0);  // the first call on a communicator may exchange extra messages for its setup
     for (int calls = round_trips ? host::settling_calls() : 0; calls > 0; --calls) operation(0);
     together();
-    if (!round_trips) host::rest();  // links rest until the next window as well
+    if (!round_trips) host::rest();  // links are idle until the next agreed start, too
     const double start_s = clock::now();
     operation(0);
     const double seconds = worst(how.timed ? clock::now() - start_s : 0);
@@ -120,8 +120,8 @@ void Trial::per_call(Operation operation, Calls how) {
     const auto n = static_cast<std::size_t>(calls);
     std::vector<Call> noted(n);
     double first_s = 0;
-    // One untimed call restores caches after the bookkeeping of the last block; a round trip also absorbs the skew of
-    // the barrier.
+    // One untimed call reloads the caches after the bookkeeping of the last block; a round trip also absorbs the skew
+    // of the barrier.
     together();
     operation(call);
     if (starts.window) {
@@ -142,7 +142,7 @@ void Trial::per_call(Operation operation, Calls how) {
       noted[i] = {start_s, clock::now(), late_s};
     }
     call += calls;
-    together();  // ranks that are done send nothing while others still measure
+    together();  // finished ranks send nothing while others still measure
     Block block(n);
     std::vector<double> mine(n, 0);
     for (std::size_t i = 0; i < n && how.timed; ++i) {
@@ -170,7 +170,7 @@ void Trial::per_call(Operation operation, Calls how) {
   };
 
   if (fixed) {
-    // Calls that missed their window are repeated; the limit bounds the time if all miss it.
+    // Repeats calls that missed their start; the limit bounds the time if all calls miss it.
     for (std::int64_t taken = 0, rounds = 0; taken < iterations_ && rounds < 1000; ++rounds) {
       take(std::min<std::int64_t>(iterations_ - taken, 4096));
       taken = static_cast<std::int64_t>(time.samples.count());
@@ -179,7 +179,7 @@ void Trial::per_call(Operation operation, Calls how) {
     result_.stopped_by = "fixed";
   } else {
     sample_until_stopped(starts.length_s, time, take);
-    // A result is reported even if the machine is too busy for any common start.
+    // Reports a result even if the machine is too busy for any common start.
     int missed_all = starts.window && starts.missed > 0 && time.samples.count() == 0;
     MPI_Bcast(&missed_all, 1, MPI_INT, 0, all_);
     if (missed_all) {

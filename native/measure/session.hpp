@@ -18,13 +18,13 @@ struct Session {
 
   MPI_Comm world;
   int rank = 0, size = 1;
-  double clock_cost_s;  // cost of reading the clock, of the slowest rank
+  double clock_cost_s;  // seconds that the slowest rank takes to read the clock
   GlobalClock global_clock;
   RankGroup group;
-  double processors_per_rank;      // on the node with the fewest
+  double processors_per_rank;      // on the node with the fewest processors per rank
   bool oversubscribed;             // more ranks than processors on some node
   std::size_t cache_bytes;         // last-level cache, for off-cache buffers
-  std::size_t memory_share_bytes;  // this rank's share of the memory available, for one buffer
+  std::size_t memory_share_bytes;  // this rank's share of the available memory, limit of one buffer
   Instruments instruments = {};    // of this rank
   // Called on rank 0 of the members with the completed share, 0 to 1, of a long case; may be empty.
   std::function<void(double)> on_progress;

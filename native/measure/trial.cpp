@@ -10,7 +10,7 @@
 namespace kiviat {
 namespace {
 
-// IMB's default iterations: 1000, fewer if they would move more than 40 MiB.
+// IMB's default number of iterations: 1000, or fewer if these would move more than 40 MiB.
 std::int64_t default_iterations(std::int64_t bytes) {
   return bytes == 0 ? 1000 : std::clamp<std::int64_t>((40 << 20) / bytes, 1, 1000);
 }
@@ -88,7 +88,8 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   payload_seed_ = seed_;
 }
 
-// Collective, because a library may provide different levels on different ranks.
+// Throws Skip on all ranks if any has less than MPI_THREAD_MULTIPLE, because a library may provide different levels on
+// different ranks.
 void Trial::refuse_fewer_threads() const {
   int level;
   MPI_Query_thread(&level);
@@ -149,7 +150,8 @@ void Trial::derive_rates(double messages) {
   if (benchmark_.traits.message_rate) derive("message_rate", "1/s", messages);
 }
 
-// Rank 0 decides from its samples how many more to take; sample_block(n) takes n samples on all ranks.
+// Takes samples in blocks: sample_block(n) takes n samples on all ranks; rank 0 decides from its samples how many more
+// are needed.
 void Trial::sample_until_stopped(double sample_s, const Metric& primary,
                                  const std::function<void(std::int64_t)>& sample_block) {
   const double start_s = clock::now();

@@ -36,7 +36,7 @@ inline std::vector<Axis> root_axes(std::vector<Axis> more = {}) {
   return more;
 }
 
-// Expected data: bytes [offset, offset + length) of the message of `sender` arrive at position `at` of a buffer.
+// Expected data: bytes [offset, offset + length) of `sender`'s message arrive at position `at` of a buffer.
 struct Piece {
   std::size_t at, length;
   int sender;
@@ -46,18 +46,18 @@ struct Piece {
 // One run of a benchmark: passed to its function, which declares buffers and expected data and then calls one sampler.
 class Trial {
  public:
-  // Collective over `members`, the participating ranks. Throws UsageError or Skip on all of them alike.
+  // Collective over `members`, the participating ranks. Throws UsageError or Skip on all of them.
   Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI_Comm members);
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
   // --- where and what -------------------------------------------------------------------------
-  MPI_Comm comm() const { return comm_; }  // the group of this rank (all members unless `group`)
+  MPI_Comm comm() const { return comm_; }  // of this rank's group (all members unless the case has `group`)
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
   std::int64_t bytes() const { return bytes_; }
-  int count() const;  // bytes() as an MPI count; Skip if it does not fit
+  int count() const;  // bytes() as an MPI count; throws Skip if it exceeds int
   // Converts `number` to the int of an MPI count; throws Skip, which calls it `what`, if it does not fit. To be called
   // before buffers are allocated.
   static int fitting(std::int64_t number, std::string_view what);
@@ -65,7 +65,7 @@ class Trial {
   int root_of(std::int64_t call) const {
     return shift_ == 0 ? root_ : static_cast<int>((root_ + shift_ * (call % ranks_)) % ranks_);
   }
-  bool may_be_root() const { return shift_ != 0 || rank_ == root_; }  // in some call
+  bool may_be_root() const { return shift_ != 0 || rank_ == root_; }  // whether this rank is the root of some call
   // Value of an axis, or its default. integer() throws UsageError if it is not a whole number.
   std::int64_t integer(std::string_view axis) const;
   std::string text(std::string_view axis) const;
@@ -117,7 +117,7 @@ class Trial {
   struct Calls {
     double divisor = 1;           // operations in one call: time = elapsed / divisor
     bool timed = true;            // this rank's time counts; in a round trip, only the initiator's does
-    std::size_t min_samples = 0;  // default of the case's control: percentiles need more samples than a median
+    std::size_t min_samples = 0;  // default of the control of this name: percentiles need more samples than a median
   };
   // Times each call separately, from the first start to the last exit, after a common start of all ranks. Round trips
   // (Sampling::round_trips) synchronise themselves: they follow each other, and the slowest timed rank counts.
@@ -146,13 +146,13 @@ class Trial {
   // forget_payload(), and records the verdict. Returns it. Collective.
   bool verify(const Operation& operation);
   void forget_payload();
-  // Within a study: records the verdict of its own check, whose result may differ between ranks; `reason` says what is
-  // wrong if not `good`. The reason of the lowest failing rank is kept. Returns whether all ranks are good. Collective.
+  // Within a study: records the verdict of its own check, whose result may differ between ranks; `reason` describes the
+  // error if not `good`. The reason of the lowest failing rank is kept. Returns whether all ranks are good. Collective.
   bool confirm(bool good, const std::string& reason);
   // Returns whether all calls take equally long, so that one is enough (mode once).
   bool deterministic() const { return result_.mode == "once"; }
-  // Within a study: time in seconds of `calls` calls of `operation` after a common start, of the slowest rank. `idle`
-  // ranks, whose operation does nothing, sleep meanwhile. Collective.
+  // Within a study: returns the time in seconds of `calls` calls of `operation` after a common start, of the slowest
+  // rank. `idle` ranks, whose operation does nothing, sleep meanwhile. Collective.
   double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
   // Within a study: runs and times one kernel as seconds_of() does, and records its energy and counters if available.
   // Repeated calls with one name are repetitions of that kernel, of which the result contains the mean.
@@ -165,23 +165,24 @@ class Trial {
   void together() { members_.barrier(); }  // barrier over all members
   void together(bool idle) {
     members_.barrier(idle);
-  }  // likewise; idle ranks sleep and leave processor and memory to the others
-  std::uint64_t seed() const { return seed_; }  // of the case; differs between groups
+  }  // barrier over all members; `idle` ranks sleep and leave processor and memory to the others
+  std::uint64_t seed() const { return seed_; }  // seed of the case; differs between groups
   const Session& session() const { return session_; }
   void progressed(double share) const;  // reports the completed share of a long study, 0 to 1
 
   Result take_result() { return std::move(result_); }
 
  private:
-  void begin(const Operation& operation);   // agree on set-up, first payload check
+  void begin(const Operation& operation);   // set-up on all ranks, first payload check
   void finish(const Operation& operation);  // second payload check
   bool payload_arrives(const Operation& operation);
-  bool judged(bool good);                    // of a study
-  bool all_agree(const std::string& wrong);  // empty where nothing is; sets the reason
+  bool judged(bool good);                    // records the verdict of a study's check
+  bool all_agree(const std::string& wrong);  // returns whether `wrong` is empty on all ranks; else sets the reason
   void sample_until_stopped(double sample_s, const Metric& primary,
                             const std::function<void(std::int64_t)>& sample_block);
   Metric& add_metric(std::string name, const char* unit, const char* better, bool per_call);
-  // With report=all, the times of every group from those of each rank, where `counts`. Collective.
+  // With report=all, adds the times of every group, computed from those of its ranks where `counts` is true.
+  // Collective.
   void add_group_times(std::span<const double> mine, const std::vector<bool>& counts, double divisor);
   void derive_rates(double messages);
   void refuse_missing_memory();
@@ -191,16 +192,16 @@ class Trial {
   const Benchmark& benchmark_;
   Session& session_;
   MPI_Comm all_, comm_;
-  RankGroup members_;  // of all members
+  RankGroup members_;
   int all_rank_ = 0, all_ranks_ = 1, rank_ = 0, ranks_ = 1;
   std::int64_t bytes_ = 0;
   int root_ = 0, shift_ = 0;
-  std::int64_t iterations_, warmup_;  // of modes fixed and pallas2
+  std::int64_t iterations_, warmup_;  // used in modes fixed and pallas2
   std::uint64_t seed_, payload_seed_;
   Limits limits_;
   double started_s_;
   Result result_;
-  std::unique_ptr<KernelLog> kernels_;  // from the first one on
+  std::unique_ptr<KernelLog> kernels_;  // created by the first measured kernel
 
   struct Expectation {
     Buffer* buffer;

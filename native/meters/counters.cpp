@@ -6,7 +6,7 @@
 namespace kiviat::counters {
 namespace {
 
-constexpr std::size_t most_ranks = 64;  // limit for counters by rank in the record
+constexpr std::size_t most_ranks = 64;  // a record has counters by rank for at most this many ranks
 
 }  // namespace
 

@@ -16,11 +16,11 @@ struct Counted {
   std::array<double, counter_names.size()> sums{};
   std::array<int, counter_names.size()> times{};
   double least_share = 1;
-  Traffic traffic = {};  // of its node, in all repetitions, where this rank reads it
+  Traffic traffic = {};  // memory traffic of this rank's node in all repetitions, if this rank reads it
   bool has_traffic = false;
 
   void add(const Counts& counts);
-  // Mean per repetition; NaN if it was not counted.
+  // Returns the mean per repetition; NaN if it was not counted.
   double mean(std::size_t name) const;
 };
 
@@ -28,7 +28,7 @@ struct Counted {
 struct Gathered {
   std::vector<Counted> counted;
   std::vector<int> readers;        // the ranks that count memory traffic for their node
-  std::vector<std::string> nodes;  // names of their nodes
+  std::vector<std::string> nodes;  // names of the readers' nodes
 };
 
 // Adds the tables `counters`, `counters_by_rank` and `memory_traffic`, and the note `counters`.

@@ -17,7 +17,7 @@
 namespace kiviat::energy {
 namespace {
 
-constexpr double least_renewals = 10;  // start and end may each be off by one update: then by at most 10 % in total
+constexpr double least_renewals = 10;  // start and end may each be off by one update, so by at most 10 % together
 
 std::string in_words(double number) {
   char text[32];
@@ -25,7 +25,7 @@ std::string in_words(double number) {
   return text;
 }
 
-// Energy of one kernel from one source; `trouble` is the reason if it is unknown.
+// Returns the energy of one kernel from one source in J; if unknown, NaN, and the reason in `trouble`.
 double joules_of(const Source& source, const Spent& spent, std::size_t at, std::string& trouble) {
   const auto& joules = spent.joules[at];
   if (joules && *joules > 0 && spent.seconds >= least_renewals * source.renewed_s) return *joules;
@@ -106,7 +106,7 @@ void Reader::watch(int milliseconds) {
 
 void Reader::end_watch() {
   if (!watch_.joinable()) return;
-  // Writing is needed besides closing: a forked child may hold this end of the pipe too.
+  // Closing this end does not suffice, because a forked child may hold it open, too; so write a byte.
   [[maybe_unused]] const auto told = write(stop_[1], "", 1);
   watch_.join();
   for (const int end : stop_) close(end);
@@ -134,7 +134,7 @@ Account Account::from(const std::string& text, std::size_t kernels) {
     std::istringstream cells(line);
     std::getline(cells, word, '\t');
     *values = numbers_of(cells);
-    values->resize(kernels, unknown);  // pads truncated data
+    values->resize(kernels, unknown);  // pads truncated data with unknown values
   }
   while (std::getline(lines, line)) {
     std::istringstream cells(line);
@@ -155,7 +155,7 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
   if (!counted.empty() && sources[counted.front()]->covers == Covers::node) counted.resize(1);
 
   Account found;
-  std::vector<std::pair<std::string, std::string>> missed;  // reasons, and the kernels concerned
+  std::vector<std::pair<std::string, std::string>> missed;  // reasons why energy is unknown, and their kernels
   bool any = false;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     double joules = Account::unknown;
@@ -164,7 +164,7 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
       std::string trouble;
       const double part = joules_of(*sources[at], spent[k], at, trouble);
       if (!trouble.empty()) wrong.push_back(trouble);
-      // A part without a reading is left out of the sum and named.
+      // Leaves a part without a reading out of the sum and names it.
       if (std::isfinite(part)) joules = std::isfinite(joules) ? joules + part : part;
     }
     for (const std::string& trouble : wrong) {
@@ -182,7 +182,7 @@ Account account(const Reader& reader, const std::vector<Kernel>& kernels, const 
     auto part = std::ranges::find(found.parts, sources[at]->name, &Account::Part::name);
     if (part == found.parts.end())
       part = found.parts.insert(part, {sources[at]->name, std::vector<double>(kernels.size(), Account::unknown)});
-    // Sources contained in another source of that name are not added.
+    // Does not add sources that are contained in another source of the same name.
     const bool within = sources[at]->covers == Covers::aside && std::ranges::any_of(sources, [&](const auto& other) {
                           return other->name == part->name && other->covers != Covers::aside;
                         });

@@ -50,16 +50,16 @@ class Reader {
 // Energy of a kernel over all its repetitions.
 struct Spent {
   double seconds = 0;                              // between start() and stop()
-  std::vector<std::optional<double>> joules = {};  // by source; nothing if it could not be read
-  std::vector<std::string> trouble = {};           // by source: the reason
+  std::vector<std::optional<double>> joules = {};  // J per source; nothing if it could not be read
+  std::vector<std::string> trouble = {};           // per source: reason why joules are missing
 };
 
-// Energy of one node: joules and watts of each kernel (NaN if unknown), those of its sources, and a
-// description of how they were obtained.
+// Energy of one node: joules and watts of each kernel (NaN if unknown), joules of each source, and a description of how
+// they were obtained.
 struct Account {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   std::string words;
-  std::vector<double> joules, watts;  // by kernel: energy of one repetition, mean power
+  std::vector<double> joules, watts;  // per kernel: energy of one repetition in J, mean power in W
   struct Part {
     std::string name;
     std::vector<double> joules;
@@ -74,10 +74,10 @@ struct Account {
 struct Kernel {
   std::string name;
   int repetitions = 0;
-  double seconds = 0;  // over all repetitions, each of its slowest rank
+  double seconds = 0;  // sum over all repetitions of the slowest rank's time
 };
 
-// Energy of one node from the readings of its sources.
+// Computes the energy of one node from the readings of its sources.
 Account account(const Reader& reader, const std::vector<Kernel>& kernels, const std::vector<Spent>& spent);
 
 // Adds the tables `energy`, `power` and `energy_by_source`, and the note `energy`; `nodes` and `accounts` correspond.

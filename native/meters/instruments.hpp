@@ -9,7 +9,7 @@
 namespace kiviat {
 
 struct Instruments {
-  std::unique_ptr<energy::Reader> energy;  // on the rank that reads for its node
+  std::unique_ptr<energy::Reader> energy;  // only on the rank that reads for its node
   std::unique_ptr<CounterSource> counters;
 
   energy::Reader& reader() {

@@ -43,7 +43,7 @@ InterfaceLog::InterfaceLog(const RankGroup& group) : group_(group) {
       node = host + ' ' + std::to_string(number);
     nodes_.push_back(node);
   }
-  // A single node sends nothing.
+  // With a single node, no bytes are sent between nodes.
   if (readers_.size() > 1)
     for (const int reader : readers_) read[static_cast<std::size_t>(reader)] = 1;
   group_.broadcast(read.data(), read.size());

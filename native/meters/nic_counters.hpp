@@ -10,9 +10,9 @@
 
 namespace kiviat {
 
-// Linux counts bytes of frames including headers, of all programs. They equal the traffic of the ranks if all messages
-// between nodes use this interface and nothing else does. This holds on emulated clusters, whose launches set the
-// variable; on other machines the user must set it. The lowest rank of each node reads the counter.
+// Linux counts the bytes of all frames, including headers, of all programs. They equal the traffic of the ranks if all
+// messages between nodes use this interface and nothing else does. That is so on emulated clusters, where launches set
+// the variable; elsewhere the user must set it. The lowest rank of each node reads the counter.
 class InterfaceLog {
  public:
   explicit InterfaceLog(const RankGroup& group);  // collective
@@ -29,14 +29,14 @@ class InterfaceLog {
  private:
   const RankGroup& group_;
   int rank_ = 0, ranks_ = 1;
-  std::string path_;                   // of the counter
-  bool reads_ = false, mine_ = false;  // some rank reads; this rank reads
+  std::string path_;                   // file of the counter
+  bool reads_ = false, mine_ = false;  // whether any rank reads; whether this rank does
   // On rank 0: the reading ranks and the names of their nodes.
   std::vector<int> readers_;
   std::vector<std::string> nodes_;
   std::size_t at_ = 0;        // index of the current kernel
-  double begun_ = 0;          // counter at its start; NaN if unreadable
-  std::vector<double> sent_;  // bytes by kernel
+  double begun_ = 0;          // counter at the kernel's start; NaN if unreadable
+  std::vector<double> sent_;  // bytes by number of the kernel
 };
 
 }  // namespace kiviat

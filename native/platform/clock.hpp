@@ -1,24 +1,24 @@
-// Clocks. No other code reads time.
+// Clocks. No other code reads the time.
 #pragma once
 
 #include <cstdint>
 
 namespace kiviat::clock {
 
-// Time in seconds of the machine's monotonic clock; simulated time under SMPI.
+// Returns the time in seconds of the machine's monotonic clock, or the simulated time under SMPI.
 double now();
 
 // Cost of one call of now() in seconds: the median over many calls.
 double cost();
 
-// Processor time of the calling thread in nanoseconds. Real time of this machine, also under SMPI.
+// Returns the processor time of the calling thread in nanoseconds. It is real time of this machine, also under SMPI.
 std::int64_t thread_ns();
 
 // Spins until now() >= time_s and returns the last reading.
 double wait_until(double time_s);
 
-// Name of the clock, and its domain: two ranks have equal domains only if their readings are comparable without an
-// offset (same boot, same time namespace).
+// Name of the clock; the next function returns its domain: two ranks have equal domains only if their readings are
+// comparable without an offset (same boot, same time namespace).
 const char* name();
 unsigned long domain();
 

@@ -14,12 +14,12 @@ struct Cost {
 
 namespace work {
 
-// A kernel is `needed` if its results determine messages, and then runs also in simulations without payload; a
-// `skippable` one is only charged its cost there.
+// A `needed` kernel also runs in simulations without payload, because its results determine messages. A `skippable` one
+// only takes simulated time there.
 enum class Kernel { skippable, needed };
 
-// Runs `kernel` on real machines, ignoring `cost`. On simulated machines, lets the simulated time of `cost` pass; runs
-// `kernel` only if it is needed or messages carry payload.
+// Runs `kernel` on real machines and ignores `cost`. On simulated machines, lets the simulated time of `cost` pass, and
+// runs `kernel` only if it is needed or messages carry payload.
 void run(const Cost& cost, const std::function<void()>& kernel, Kernel kind = Kernel::skippable);
 
 }  // namespace work

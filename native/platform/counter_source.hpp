@@ -14,8 +14,8 @@ inline constexpr std::array counter_names = {"instructions",           "cycles",
                                              "stalled_cycles_backend", "llc_loads",    "llc_load_misses",
                                              "cache_references",       "cache_misses", "l2_misses"};
 
-// Value of a counter; NaN if unavailable. `share` is the share of time in which it ran: if the processor has too few
-// counters, the kernel multiplexes them, and the value is scaled to the whole time.
+// Value of a counter; NaN if unavailable. `share`: share of the time in which it was counted. If the processor has too
+// few counters, the kernel multiplexes them, and the value is scaled to the whole time.
 struct Count {
   double value = NAN, share = 1;
 };
@@ -38,13 +38,13 @@ class CounterSource {
   virtual Counts counts() = 0;  // since prepare()
   // Makes this rank also count the memory traffic of its node.
   virtual void lead() = 0;
-  virtual std::optional<Traffic> traffic() = 0;  // of the node's memory since prepare()
+  virtual std::optional<Traffic> traffic() = 0;  // traffic of the node's memory since prepare()
 };
 
 // Opens the counters of this process; never fails, see any(). `root` is the directory of /sys and /proc, for tests.
 std::unique_ptr<CounterSource> open_counters(const std::string& root = "/");
 
-// Stands for unavailable counters and names the reason.
+// Used if counters are unavailable; names the reason.
 class NoCounters final : public CounterSource {
  public:
   explicit NoCounters(std::string why) : why_(std::move(why)) {}

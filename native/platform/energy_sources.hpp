@@ -11,8 +11,8 @@
 
 namespace kiviat::energy {
 
-// The part of a node that a source covers. Parts of a node add up; a source within another one, or of unknown
-// extent, is reported aside.
+// The part of a node that a source covers. `part`s add up to the node; `aside` means that the source lies within
+// another one, or that its extent is unknown, so it is reported separately.
 enum class Covers { node, part, aside };
 
 class Source {
@@ -31,16 +31,16 @@ class Source {
   const std::string name;    // the component measured: "package", "dram", "gpu", "node"
   const std::string origin;  // the instrument: "RAPL package-0"
   const Covers covers;
-  const double renewed_s;  // update period; the energy of intervals not much longer is unknown
+  const double renewed_s;  // update period in seconds; the energy of intervals not much longer is unknown
   double patience_s = INFINITY;
 };
 
 using Reading = std::function<std::optional<double>()>;
 
-// A source that counts joules and wraps around at `range_j` (0: never).
+// Returns a source that counts joules and wraps around at `range_j` (0: never).
 std::unique_ptr<Source> counter(std::string name, std::string origin, Covers covers, double renewed_s, Reading joules,
                                 double range_j = 0);
-// A source that reads watts and integrates them over time.
+// Returns a source that reads watts and integrates them over time.
 std::unique_ptr<Source> meter(std::string name, std::string origin, Covers covers, double renewed_s, Reading watts);
 
 struct Found {
@@ -51,7 +51,7 @@ struct Found {
 struct Places {
   std::string root = "/";                  // directory of /sys
   std::string nvml = "libnvidia-ml.so.1";  // NVIDIA's management library
-  std::string file;                        // updated by an agent of the site (KIVIAT_ENERGY_FILE); empty: none
+  std::string file;                        // file updated by an agent of the site (KIVIAT_ENERGY_FILE); empty: none
 };
 Places usual_places();
 

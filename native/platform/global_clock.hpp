@@ -1,9 +1,9 @@
-// A clock common to all ranks: local readings mapped to those of rank 0.
+// A clock common to all ranks: maps local readings to those of rank 0.
 //
-// Ranks that share a clock (clock::domain) need no estimate. Between domains the offset is estimated
-// from round trips, keeping the quickest, along a binomial tree of one leader per domain, and a line
-// is fitted through the latest estimates, so that drift is followed (Hunold and Carpen-Amarie,
-// "On the Impact of Synchronizing Clocks and Processes on Benchmarking MPI Collectives", EuroMPI 2015).
+// Ranks that share a clock (clock::domain) need no estimate. Between domains, the offset is estimated from the quickest
+// of several round trips, along a binomial tree of one leader per domain. A line is fitted through the latest
+// estimates, which follows the drift (Hunold and Carpen-Amarie, "On the Impact of Synchronizing Clocks and Processes on
+// Benchmarking MPI Collectives", EuroMPI 2015).
 #pragma once
 
 #include <mpi.h>
@@ -24,8 +24,8 @@ class GlobalClock {
   GlobalClock(const GlobalClock&) = delete;
   GlobalClock& operator=(const GlobalClock&) = delete;
 
-  // Estimates the offset again if the last estimate is older than `age_s` seconds; more often during the first seconds,
-  // when the drift is not well known. Collective.
+  // Estimates the offset again if the last estimate is older than `age_s` seconds; during the first seconds, when the
+  // drift is not well known, more often. Collective.
   void refresh(double age_s = 2.0);
 
   // Conversion between readings of the local clock and the global time, in seconds.
@@ -38,7 +38,7 @@ class GlobalClock {
   struct Estimate {
     double local_s;
     double offset_s;
-    double trip_s;  // round-trip time, which bounds the error by half of it
+    double trip_s;  // round-trip time; the error is at most half of it
   };
   double offset_at(double local_s) const { return offset_ + drift_ * (local_s - reference_); }
   Estimate offset_to_parent(int parent);

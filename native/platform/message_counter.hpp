@@ -28,7 +28,7 @@ struct MessageCount {
 
 class MessageCounter {
  public:
-  static constexpr int most_ranks = 64;  // larger tables would be unreadable
+  static constexpr int most_ranks = 64;  // limit of the table's size, for readability
 
   explicit MessageCounter(const RankGroup& group);  // collective
 

@@ -13,24 +13,25 @@ struct Place {
   int pid;
 };
 
-// Location of this rank. Two ranks share a node if their `node` is equal.
+// Returns the location of this rank. Two ranks share a node if their `node` is equal.
 Place place();
 std::string node();
 
-// Processors per rank on the node with the fewest. Collective.
+// Returns the processors per rank of the node with the fewest. Collective.
 double processors_per_rank(MPI_Comm world);
 // Available memory of this node divided by its ranks, in bytes. Collective.
 std::size_t memory_share_bytes(MPI_Comm world);
 // Size of the last-level cache in bytes.
 std::size_t last_level_cache_bytes();
 
-// Allocates memory for messages; null if there is not enough. To be freed by release().
+// Allocates memory for messages, to be freed by release(); returns null if there is not enough.
 void* allocate(std::size_t bytes);
 void release(void* memory);
-// Returns whether messages carry their payload. A simulator need not move it.
+// Returns whether messages carry their payload; simulators may omit it.
 bool carries_payload();
 
-// Waits until idle links have refilled their token buckets. Simulations only: in reality time passes between blocks.
+// Simulations only: waits until idle links have refilled their token buckets. On real machines, time passes anyway
+// between blocks.
 void rest();
 // Number of calls after which short messages have emptied the token buckets as far as they can; 0 without buckets.
 int settling_calls();

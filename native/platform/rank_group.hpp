@@ -1,4 +1,4 @@
-// A group of ranks that synchronises and exchanges results, separately from the messages being measured.
+// A group of ranks that synchronises and exchanges results separately from the messages being measured.
 #pragma once
 
 #include <mpi.h>
@@ -23,7 +23,7 @@ class RankGroup {
   void barrier() const;
   void barrier(bool idle) const;
   MPI_Comm comm() const { return comm_; }
-  // Maximum of `value` over all ranks, known on all of them.
+  // Returns the maximum of `value` over all ranks, on every rank.
   double maximum(double value) const;
   // Broadcasts from rank 0.
   void broadcast(void* data, std::size_t bytes) const;

@@ -21,8 +21,8 @@ class SteadyState {
   // Returns whether `pass` is the first of the watched ones.
   bool settled(std::int64_t pass) const { return made_ < passes_ && pass == settled_; }
   void watch();
-  // Advances time and message counts by the skipped passes. Returns the factor by which the caller extrapolates its own
-  // sums since watch(), 0 if no pass was skipped. Collective.
+  // Advances time and message counts by the skipped passes. Returns skipped passes / watched passes: the caller adds
+  // this fraction of what its own sums have gained since watch(). Returns 0 if no pass was skipped. Collective.
   double account_for_skipped();
   std::string words() const;  // "32 of 400 simulated, …"; empty if no pass was skipped
 

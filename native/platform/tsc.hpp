@@ -15,9 +15,9 @@
 
 namespace kiviat::clock {
 
-// Returns whether the processor's time stamp counter runs at one rate on all cores and in all states: the
-// processor reports it, and the kernel has not fallen back on another clock, as it does if the cores'
-// counters disagree.
+// Returns whether the processor's time stamp counter runs at one rate on all cores and in all states: the processor
+// must report this, and the kernel must use the counter as its clock, which it does not if the cores' counters
+// disagree.
 inline bool counter_is_a_clock() {
 #ifdef KIVIAT_HAS_TSC
   unsigned a = 0, b = 0, c = 0, d = 0;

@@ -1,5 +1,5 @@
-// MPI that the headers belong to. The loaded library identifies itself (MPI_Get_library_version); the
-// launcher reports a mismatch.
+// Name of the MPI whose headers this program was compiled with. The loaded library identifies itself by
+// MPI_Get_library_version; the launcher reports a mismatch.
 #pragma once
 
 #include <mpi.h>

@@ -25,7 +25,7 @@ class WorkShare {
   // Returns whether this process measures the piece and must fill in its values, on all ranks.
   bool mine(std::size_t piece) const;
   std::span<double> values(std::size_t piece) const { return {results_ + piece * values_, values_}; }
-  // Returns whether this process computes all pieces.
+  // Returns whether this process measures all pieces.
   bool leads() const;
   // Ends other processes; afterwards this one has the values of all pieces. Collective; throws std::runtime_error if a
   // process failed.

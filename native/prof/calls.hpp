@@ -238,7 +238,7 @@ KIVIAT_CALL(Intercomm_merge, intercomm_merge, , e.meet(comm), (comm, comm), (num
 // --- files ----------------------------------------------------------------------------------------------
 #define KIVIAT_FILES(Name, name, buffer, ...) \
   KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type))
-// DONE: blocking calls, which have a status; BEGUN: non-blocking calls, which have a request.
+// DONE: blocking calls, which have a status. BEGUN: non-blocking calls, which have a request.
 #define KIVIAT_FILES_DONE(Name, name, buffer, ...)                                                                   \
   KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type), \
                (status, status))

@@ -1,4 +1,4 @@
-// Profiling of one MPI call: its duration, the distance of its messages, the bytes it sends.
+// Profile of one MPI call: its duration, the distance of its messages, the bytes it sends.
 #pragma once
 
 #include <mpi.h>
@@ -14,8 +14,7 @@
 
 namespace kiviat::prof {
 
-// Interface between the wrappers of calls (c_calls.cpp, fortran_calls.cpp) and this event, as calls.hpp
-// defines it.
+// Expands the descriptions `before` and `after` of calls.hpp in the wrappers (c_calls.cpp, fortran_calls.cpp).
 #define KIVIAT_BEFORE(before, ...) before
 #define KIVIAT_AFTER(after, ...) after
 #define KIVIAT_PASSED(kind, name) name

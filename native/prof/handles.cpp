@@ -6,7 +6,8 @@ bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
 #ifndef KIVIAT_SIMULATED
 bool is_in_place(FortranBuffer buffer) {
-  // Fortran's MPI_IN_PLACE: a common block in Open MPI; in MPICH a pointer to one, and another variable for mpi_f08.
+  // Fortran's MPI_IN_PLACE is a common block in Open MPI; in MPICH it is a pointer to a common block, and another
+  // variable in mpi_f08.
   static const void* const block = find_variable("mpi_fortran_in_place_");
   static const void* const* const pointer = static_cast<const void* const*>(find_variable("MPIR_F_MPI_IN_PLACE"));
   static const void* const described = find_variable("MPIR_F08_MPI_IN_PLACE");

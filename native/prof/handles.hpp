@@ -40,7 +40,7 @@ struct FortranMessage {
 struct FortranRequests {
   const MPI_Fint* values;
 };
-// Logicals, and indices starting at 1.
+// A Fortran logical; the next type is an index, which starts at 1.
 struct FortranFlag {
   const MPI_Fint* at;
 };
@@ -63,7 +63,7 @@ inline MPI_Datatype type_at(FortranType type, int) { return type_in_c(type); }
 inline MPI_Datatype type_at(const MPI_Datatype* types, int at) { return types[at]; }
 inline MPI_Datatype type_at(FortranTypes types, int at) { return type_in_c(FortranType{types.values[at]}); }
 
-// Key of a handle for hash tables: handles are integers (MPICH) or pointers (Open MPI).
+// Returns a handle's key for hash tables: handles are integers (MPICH) or pointers (Open MPI).
 template <class Handle>
 std::uintptr_t key_of(Handle handle) {
   if constexpr (std::is_pointer_v<Handle>)
@@ -72,7 +72,8 @@ std::uintptr_t key_of(Handle handle) {
     return static_cast<std::uintptr_t>(static_cast<std::uint32_t>(handle));
 }
 
-// Key of a request. If C handles are pointers, which are even, Fortran handles become odd keys; else both are equal.
+// Returns a request's key. If C handles are pointers, which are even, Fortran handles get odd keys; otherwise C and
+// Fortran handles are the same numbers.
 inline std::uint64_t request_key(const MPI_Request* requests, int at) { return key_of(requests[at]); }
 inline std::uint64_t request_key(FortranRequests requests, int at) {
   const auto value = static_cast<std::uint32_t>(requests.values[at]);

@@ -28,8 +28,8 @@ constinit thread_local int nested_here __attribute__((tls_model("initial-exec"))
 
 namespace {
 
-// Memory for the counters: a mapped file in `folder`, or anonymous memory if the file cannot be created, since a full
-// disk must not end the program. Null if there is no memory either.
+// Returns memory for the counters: a mapped file in `folder`, or anonymous memory if the file cannot be created,
+// because a full disk must not end the program. Null if there is no memory either.
 State* room(const std::string& folder, const std::string& description) {
   const std::size_t bytes = words_of(static_cast<std::size_t>(profiler().ranks)) * sizeof(Word);
   const std::string path =
@@ -51,9 +51,9 @@ State* room(const std::string& folder, const std::string& description) {
   return state;
 }
 
-// The first rank of a node reads its network interfaces.
+// Whether this rank is the first of its node, which reads the network interfaces.
 bool first_of_node = false;
-// The first rank of a machine reads its energy; emulated nodes share one machine.
+// Whether this rank is the first of its machine, which reads the energy; emulated nodes share one machine.
 bool first_of_machine = false;
 
 // Determines the distance to each rank, and the first ranks of nodes and machines. Returns false if a rank has no
@@ -118,7 +118,7 @@ void begin() {
   profiler().counter = clock::counter_is_a_clock();
   const Location mine = location();
   State* const state = room(folder, description());
-  // Read before the first collective: no rank can have sent a message of the program yet.
+  // Reads them before the first collective, when no rank can have sent a message of the program.
   std::uint64_t sent = 0, received = 0;
   const bool has_interfaces = read_interfaces(sent, received);
   if (!find_distances(mine, state)) return;

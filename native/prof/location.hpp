@@ -7,7 +7,8 @@
 namespace kiviat::prof {
 
 struct Location {
-  // Host name, and host name with IPC namespace, which tells emulated nodes on one host apart; `node` is its hash.
+  // Host name, and host name with IPC namespace, which distinguishes emulated nodes on one host; `node` is a hash of
+  // `node_name`.
   std::string host, node_name;
   std::uint64_t node;
   std::string cpus;

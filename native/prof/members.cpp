@@ -14,7 +14,7 @@ namespace kiviat::prof {
 namespace {
 
 #ifdef KIVIAT_SIMULATED
-// No lock: simulated ranks have separate profilers, and only one of them runs at a time.
+// Simulated ranks need no lock: each has its own profiler, and only one of them runs at a time.
 struct Learning {};
 #else
 std::mutex learning;

@@ -12,9 +12,9 @@
 namespace kiviat::prof {
 
 struct Members {
-  std::uintptr_t key;  // the handle
-  int size = 0;        // of the remote group, if this is an intercommunicator
-  int rank = 0;        // this process's rank; -1 in an intercommunicator
+  std::uintptr_t key;  // handle of the communicator or window
+  int size = 0;        // number of members; of the remote group if this is an intercommunicator
+  int rank = 0;        // rank of this process; -1 in an intercommunicator
   // World rank of member r: base + stride · r, or table[r] if set; -1 if the process is not in MPI_COMM_WORLD.
   int base = 0, stride = 0;
   int* table = nullptr;
@@ -56,7 +56,8 @@ class Remembered {
   mutable std::atomic<Members*> places_[places]{};
 };
 
-// Both determine the members at the first call on a handle, cache them, and attach them to it as an MPI attribute.
+// Both functions determine the members at the first call on a handle, cache them, and attach them to the handle as an
+// MPI attribute.
 Members* learn(MPI_Comm comm);
 Members* learn_window(MPI_Win win);
 void find_neighbours(Members& members, MPI_Comm comm);

@@ -15,7 +15,7 @@
 namespace kiviat::prof {
 namespace {
 
-constexpr std::size_t most_at_once = std::size_t{1} << 30;  // counts are int
+constexpr std::size_t most_at_once = std::size_t{1} << 30;  // fits into an int count
 
 void send(const Bytes& bytes, int to, MPI_Comm comm) {
   const std::uint64_t size = bytes.size();

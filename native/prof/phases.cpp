@@ -49,7 +49,7 @@ void Phases::leave() {
   if (spent.joules.empty()) spent.joules.assign(sources.size(), 0.0), spent.trouble.resize(sources.size());
   spent.seconds += energy_->seconds();
   for (std::size_t at = 0; at < sources.size(); ++at) {
-    // One unreadable interval makes the sum unknown.
+    // If one interval cannot be read, the sum is unknown.
     const auto joules = sources[at]->joules();
     if (joules && spent.joules[at])
       *spent.joules[at] += *joules;

@@ -20,7 +20,7 @@ namespace kiviat::prof {
 
 namespace {
 
-constexpr Word refresh_ticks = Word{1} << 29;  // some tenths of a second at GHz rates
+constexpr Word refresh_ticks = Word{1} << 29;  // some tenths of a second at typical clock rates
 
 static_assert(std::size(names) < 255);
 
@@ -108,7 +108,7 @@ void Profiler::take(State* room, const Location& mine, const std::string& progra
 
 namespace {
 
-// End of this thread's last call in ticks; 0 before its first call.
+// Time in ticks at which this thread's last call ended; 0 before its first call.
 #ifdef KIVIAT_SIMULATED
 std::uint64_t seen_until;
 bool began;

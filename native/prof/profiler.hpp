@@ -77,11 +77,12 @@ struct Profiler {
   Cell* row[rows] = {};
   std::uint64_t refresh_at = 0;
   std::uint8_t* distances_of_world = nullptr;
-  std::atomic<std::uint8_t> slot_of[most_phases][256] = {};  // by phase and call: 1 + slot; 0 before the first call
+  std::atomic<std::uint8_t> slot_of[most_phases][256] =
+      {};  // by phase and call: 1 + index of the slot; 0 before the first call
   Remembered communicators, windows;
   Requests requests;
   PersistentSends persistent;
-  Phases* phases = nullptr;  // set if KIVIAT_COUNTERS is
+  Phases* phases = nullptr;  // null unless KIVIAT_COUNTERS is set
   int communicator_key = MPI_KEYVAL_INVALID, window_key = MPI_KEYVAL_INVALID;
 #ifdef KIVIAT_SIMULATED
   int inside = 0;
@@ -107,7 +108,7 @@ struct Profiler {
   // With MPI_THREAD_MULTIPLE: accounts the time from the first to the last call of each thread other than the one that
   // initialised MPI.
   void see_thread(std::uint64_t begin_ticks, std::uint64_t end_ticks);
-  // Stores the time, so that ticks can be converted to seconds even if the process dies.
+  // Stores the current time in ticks and seconds, so that ticks can be converted even if the process dies.
   void refresh(std::uint64_t now_ticks);
   void note_time(std::uint64_t now_ticks);
   // Uses the zero-initialised `room` for all counters and fills in its header; start() begins counting.
@@ -118,7 +119,7 @@ struct Profiler {
 // The profiler, and the nesting flag: non-zero inside a profiled call, so that calls which an MPI library makes itself
 // (Fortran bindings call C's) are not counted again.
 #ifdef KIVIAT_SIMULATED
-Profiler& profiler();  // of the running simulated rank: all ranks live in one process
+Profiler& profiler();  // of the simulated rank that runs; all ranks live in one process
 inline int& nested() { return profiler().inside; }
 #else
 extern Profiler the_profiler;
@@ -129,7 +130,7 @@ inline int& nested() { return nested_here; }
 
 inline bool counts() { return profiler().counting.load(std::memory_order_relaxed) && nested() == 0; }
 
-// After MPI_Init and before MPI_Finalize; collective.
+// Called after MPI_Init and before MPI_Finalize; collective.
 void begin();
 void end();
 // MPI_Pcontrol(level): 0 stops counting, n > 0 continues in phase n, n < 0 continues in phase 1.

@@ -15,7 +15,7 @@ struct Search {
   void* found;
 };
 
-// RTLD_NEXT does not search libraries loaded by plug-ins: visit all loaded libraries named libmpi….
+// RTLD_NEXT does not search libraries loaded by plug-ins, so all loaded libraries named libmpi… are visited.
 int ask(dl_phdr_info* library, std::size_t, void* given) {
   auto* search = static_cast<Search*>(given);
   const char* name = std::strrchr(library->dlpi_name, '/');
@@ -49,7 +49,7 @@ void* real(const char* symbol) {
 
 void* behind(const char* symbol) {
   static const bool recorded = dlsym(RTLD_NEXT, "kiviat_recorder") != nullptr;
-  void* const found = recorded ? dlsym(RTLD_NEXT, symbol + 1) : nullptr;  // MPI_Send of PMPI_Send
+  void* const found = recorded ? dlsym(RTLD_NEXT, symbol + 1) : nullptr;  // skips the P: PMPI_Send becomes MPI_Send
   return found ? found : real(symbol);
 }
 

@@ -8,13 +8,14 @@
 
 namespace kiviat::prof {
 
-// Address of a function of the loaded MPI, even if only a plug-in loaded it (Python modules); null if there is none.
+// Returns the address of a function of the loaded MPI, even if only a plug-in (such as a Python module) has loaded it;
+// null if there is none.
 void* find(const char* symbol);
-// Address of a variable of the MPI: its copy in the executable, which is the one in use in programs that are not
-// position-independent, else that in the library.
+// Returns the address of a variable of the MPI. Programs that are not position-independent use a copy in the
+// executable; for others it is the variable in the library.
 void* find_variable(const char* symbol);
-// As find(), but prints a message and aborts if the function is missing: the program has called it, so the call cannot
-// be forwarded.
+// As find(), but prints a message and aborts if the function is missing, because the program's call could not be
+// forwarded.
 void* real(const char* symbol);
 
 // Address of the next function to forward a PMPI_… symbol to: the recorder's wrapper if it is preloaded after this
@@ -26,10 +27,11 @@ void* behind(const char* symbol);
 #ifdef KIVIAT_SIMULATED
 namespace kiviat::prof {
 
-// The program's replacement of a simulator function, see kiviat_profiler_replace(); without one, the function itself.
+// Returns the program's replacement of a simulator function, see kiviat_profiler_replace(); without one, the function
+// itself.
 void* instead_of(void* simulators);
 
-// Removes const where SMPI's prototypes lack it.
+// Removes const from parameters for which SMPI's prototypes lack it.
 template <class To, class From>
 To loosely(From given) {
   if constexpr (std::is_same_v<To, void*> && std::is_same_v<From, const void*>)

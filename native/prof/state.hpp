@@ -25,18 +25,18 @@ inline constexpr int size_classes = 36;
 struct Slot {
   Word key;  // 1 + call + 256 · phase; 0 is unused
   Word calls[distances], ticks[distances];
-  Word bytes[distances];  // sent
-  Word messages;          // sent
+  Word bytes[distances];  // sent, by distance
+  Word messages;          // number of messages sent
   Word longest;           // ticks of the longest call
   Word sizes[size_classes];
 };
 
-// Traffic of collectives in which each member sends all others the same, for members base, base + stride, …: one entry
-// instead of one row entry for each pair.
+// Traffic of collectives in which each member sends the same to all others. Members are base, base + stride, …; one
+// entry replaces a row entry for each pair.
 struct Group {
   Word size;
   std::int64_t base, stride;
-  Word messages, bytes;  // to each other member
+  Word messages, bytes;  // from each member to each other one
   Word reduced;          // bytes of contributions to allreduce
 };
 

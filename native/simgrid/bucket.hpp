@@ -1,4 +1,5 @@
-// Token bucket, as used by links of clouds and emulated clusters: the burst that an idle link transfers at once.
+// Token bucket, as used by links of clouds and emulated clusters; it determines how many bytes an idle link transfers
+// at once (burst).
 #pragma once
 
 #include <algorithm>
@@ -8,8 +9,8 @@ namespace kiviat::sim {
 
 class Bucket {
  public:
-  // Initially full. A packet passes completely once the balance is not negative, and may make it negative. The last
-  // packet of a message, which may be short, therefore needs no tokens of its own.
+  // The bucket is full initially. A packet passes whole if the balance is not negative, and may make it negative; so
+  // the last packet of a message, which may be short, needs no tokens of its own.
   Bucket(double bytes, double packet_bytes, double bytes_per_s)
       : bytes_(bytes), packet_bytes_(packet_bytes), bytes_per_s_(bytes_per_s), left_(bytes) {}
 

@@ -1,4 +1,4 @@
-// Declarations of internal classes of SMPI, for which SimGrid installs no header: only the functions that are called or
+// Declares internal classes of SMPI, for which SimGrid installs no header: only the functions that are called or
 // overridden here (simgrid/smpi_overrides/leaders.cpp).
 #pragma once
 
@@ -36,10 +36,10 @@ class Comm {
   bool is_blocked() const;
 
  private:
-  std::byte room_[4096];  // larger than SimGrid's members, so that its constructor fits
+  std::byte room_[4096];  // more than SimGrid's members need, because SimGrid's constructor initialises it
 };
 
-// Internal messages of SMPI's collectives; negative tags cannot match the program's messages.
+// Messages inside SMPI's collectives; their negative tags cannot match the program's messages.
 class Request {
  public:
   static void send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);

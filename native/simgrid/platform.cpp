@@ -156,15 +156,16 @@ class Machine : public routing::NetZoneImpl {
     }
     const Segment& segment = level.segment(bytes);
     const double rate = rate_of(level, arcs_s), flow = std::min(rate, narrowest(links));
-    // The flow has the rate of the fastest segment; the longer time of other segments is added to the latency.
+    // The flow has the rate of the fastest segment; if the message's own segment is slower, the additional time is
+    // added to the latency.
     const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
     if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
     if (number == 2 && nodes_[source.node].out) {
       const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes);
       seconds +=
-          passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // a flow slower than the link remains so
-      // Bytes that passed the buckets no longer flow; a negative rest of latency shortens the flow instead.
+          passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // a flow slower than the link stays slower
+      // Bytes that passed the buckets need no flow. A negative latency shortens the flow instead.
       newest_flow().set_remains(std::max(least_bytes, wire_bytes - passed + std::min(seconds, 0.0) * flow));
     }
     return std::max(seconds, 1e-12) / bound_latency(rate);
@@ -178,8 +179,8 @@ class Machine : public routing::NetZoneImpl {
     std::erase_if(found->second.like->moving, [&](const auto& one) { return one.second == flow; });
     under_way_.erase(found);
   }
-  // SimGrid drops some flows of short messages some nanoseconds before their end without a callback; the receiver
-  // continues. So a received message counts as arrived.
+  // SimGrid ends some flows of short messages some nanoseconds early without a callback, and the receiver continues. So
+  // a received message counts as arrived.
   void received(double bytes, const s4u::Host* from, const s4u::Host* to) {
     const auto found = alike_.find({from, to, bytes});
     if (found == alike_.end() || found->second.received == found->second.begun) return;
@@ -188,7 +189,7 @@ class Machine : public routing::NetZoneImpl {
     while (!like.moving.empty() && like.moving.front().first < like.received) arrives(like.moving.front().second);
   }
 
-  // Time that the sending rank pays.
+  // Returns the time in seconds during which sending occupies the rank.
   double send_s(double bytes, const s4u::Host* from, const s4u::Host* to) {
     const Segment& segment = segment_of(bytes, from, to);
     const double seconds = send_s(segment, bytes), busy_s = busy_for_s(from);
@@ -196,14 +197,14 @@ class Machine : public routing::NetZoneImpl {
     if (segment.after_s > 0) busy_until_s_[from] = s4u::Engine::get_clock() + busy_s + seconds + segment.after_s;
     return busy_s + seconds;
   }
-  // SMPI passes no host for a sender that has already ended; then the message counts as one over the network.
+  // If the sender has already ended, SMPI passes no host for it; the message then counts as one over the network.
   double receive_s(double bytes, const s4u::Host* from, const s4u::Host* to) const {
     return busy_for_s(to) + receive_s(from ? segment_of(bytes, from, to) : levels_[2].segment(bytes), bytes);
   }
 
  private:
-  static constexpr double unit_rate = 1e9;      // network/TCP-gamma is twice that
-  static constexpr double envelope_bytes = 16;  // SMPI adds them to every message
+  static constexpr double unit_rate = 1e9;      // half of the value of network/TCP-gamma
+  static constexpr double envelope_bytes = 16;  // bytes that SMPI adds to every message
   static constexpr double least_bytes = 1e-2;   // a flow of 0 bytes would never end
 
   const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
@@ -229,7 +230,7 @@ class Machine : public routing::NetZoneImpl {
     under_way_[flow] = {ends, &like};
     for (kiviat::UnderWay* of : ends) of->begin(s4u::Engine::get_clock());
   }
-  // Time for which a rank is still busy with its last message.
+  // Returns for how many seconds a rank is still busy with its last message.
   double busy_for_s(const s4u::Host* core) const {
     const auto found = busy_until_s_.find(core);
     return found == busy_until_s_.end() ? 0 : std::max(0.0, found->second - s4u::Engine::get_clock());
@@ -240,7 +241,7 @@ class Machine : public routing::NetZoneImpl {
   static double receive_s(const Segment& segment, double bytes) {
     return segment.receive_s + bytes * segment.receive_s_per_byte;
   }
-  // Send overhead not yet charged when a message starts: that of blocking rendezvous sends.
+  // Returns the send time not yet charged when a message starts: that of blocking rendezvous sends.
   double unpaid_send_s(const Segment& segment, double bytes, const s4u::Host* from, const s4u::Host* to) {
     const auto found = paid_.find({from, to, bytes});
     if (found == paid_.end()) return send_s(segment, bytes);
@@ -248,7 +249,7 @@ class Machine : public routing::NetZoneImpl {
     return 0;
   }
 
-  // Rate of a flow on idle links; it may cross a link several times.
+  // Returns the rate of a flow on idle links; it may cross a link several times.
   static double narrowest(const std::vector<s4u::Link*>& links) {
     double rate = INFINITY;
     for (const s4u::Link* link : links)
@@ -259,7 +260,8 @@ class Machine : public routing::NetZoneImpl {
     return level.in_flight_bytes > 0 ? 1 / (1 / level.best_rate + 2 * arcs_s / level.in_flight_bytes) : level.best_rate;
   }
 
-  // Visits the arcs of the route; returns the sum of their latencies. Throws std::runtime_error if there is no route.
+  // Visits the arcs of the route and returns the sum of their latencies. Throws std::runtime_error if there is no
+  // route.
   template <class Visit>
   double walk(int from, int to, Visit visit) const {
     const std::vector<std::uint16_t>& left = distances_to(to);
@@ -283,7 +285,7 @@ class Machine : public routing::NetZoneImpl {
     return latency_s;
   }
 
-  // Distances in arcs from every vertex to `node`, computed at first use.
+  // Returns the distances in arcs from every vertex to `node`, which are computed at first use.
   const std::vector<std::uint16_t>& distances_to(int node) const {
     std::vector<std::uint16_t>& left = distances_[node];
     if (!left.empty()) return left;
@@ -393,8 +395,9 @@ class Machine : public routing::NetZoneImpl {
   }
 
   const double rendezvous_bytes_ = simgrid::config::get_value<int>("smpi/send-is-detached-thresh");
-  std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long> paid_;  // rendezvous messages not yet moving
-  std::map<const s4u::Host*, double> busy_until_s_;                              // after sending, see after_s
+  std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long>
+      paid_;  // number of rendezvous messages whose send time is charged and that do not flow yet
+  std::map<const s4u::Host*, double> busy_until_s_;  // until when a rank is busy after sending, see after_s
   // Messages of one size from one core to another: number started, number received, and those in flight, numbered,
   // with their flows.
   struct Sequence {
@@ -406,13 +409,13 @@ class Machine : public routing::NetZoneImpl {
     Sequence* like;
   };
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, Sequence> alike_;
-  std::unordered_map<const void*, Moving> under_way_;  // by flow
+  std::unordered_map<const void*, Moving> under_way_;  // messages in flight, by address of the flow
   std::vector<Node> nodes_;
   std::vector<Vertex> vertices_;
   std::vector<Core> cores_;
-  std::deque<kiviat::Sent> sent_;  // of each core, attached to its host; a deque keeps addresses valid
+  std::deque<kiviat::Sent> sent_;  // counters of each core, attached to its host; a deque keeps addresses valid
   std::array<Level, 3> levels_;
-  std::vector<std::vector<int>> sources_;  // of arcs to a vertex
+  std::vector<std::vector<int>> sources_;  // for each vertex: the arcs that end there
   mutable std::vector<std::vector<std::uint16_t>> distances_;
 };
 
@@ -431,7 +434,7 @@ extern "C" void load_platform(const s4u::Engine& engine);
 void load_platform(const s4u::Engine&) {
   const char* path = std::getenv("KIVIAT_PLATFORM");
   if (!path) throw std::runtime_error("KIVIAT_PLATFORM is not set; it must name the platform file");
-  auto* machine = new Machine(path, hosts_of_ranks());  // SimGrid's, from now on
+  auto* machine = new Machine(path, hosts_of_ranks());  // now owned by SimGrid
   s4u::NetZone* zone = machine->get_iface();
   auto* model = zone->get_network_model();
   using Zones = std::unordered_set<s4u::NetZone*>;

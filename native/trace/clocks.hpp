@@ -7,8 +7,8 @@
 
 namespace kiviat::prof {
 
-// Both write offsets into `header` and are collective over MPI_COMM_WORLD: the first at the start of recording, the
-// second at its end, so that drift can be interpolated.
+// Both functions write offsets to `header` and are collective over MPI_COMM_WORLD: the first is called at the start of
+// recording, the second at its end, so that drift can be interpolated.
 void note_clocks(trace::Header& header);
 void note_clocks_again(trace::Header& header);
 

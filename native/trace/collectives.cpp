@@ -48,7 +48,7 @@ void Event::part(Count count, Type type) {
   recorder.add_bytes(static_cast<Word>(count.value) * size);
 }
 
-// Run-length encoding: counts of many ranks are equal, often 0.
+// Encodes an array of counts by run length, because many ranks' counts are equal, often 0.
 void Event::array(Counts counts, int ranks) {
   for (int at = 0; at < ranks;) {
     int next = at + 1;
@@ -85,7 +85,7 @@ void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type
   if (!on(operation, comm)) return;
   recorder.stream.number(static_cast<Word>(root.value));
   const bool is_root = recorder.comm(comm.value)->rank == root.value;
-  // Counts of each other rank at the root: what the root receives in a gather, or sends in a scatter.
+  // Returns the count of each other rank, known at the root: what the root receives in a gather, or sends in a scatter.
   const bool first = operation == Operation::gather ? !is_root : is_root;
   first ? part(count, type) : part(count_there, type_there);
   maybe(requests);

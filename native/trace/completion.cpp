@@ -5,7 +5,7 @@
 namespace kiviat::prof {
 
 // Looks up the requests of a completion call before the MPI overwrites their handles. Several requests may have the
-// same handle, because MPIs share one among sends that completed at once; each occurrence picks another request.
+// same handle, because MPIs share one among sends that completed immediately; each occurrence gets another request.
 void Event::collect(Requests requests, int count) {
   recorder.waiting.clear();
   statuses_ = count;
@@ -65,8 +65,9 @@ void Event::cancelled(Word number, int place) {
   request.cancelling = false;
 }
 
-// Places of the completed requests: those whose handles the MPI has replaced, if their number agrees with `told`, since
-// indices may be wrong (MPICH 4.0 counts from 0 in mpi_f08). Handles of persistent requests stay; then `told` is used.
+// Returns the places of the completed requests: those whose handles the MPI has replaced, if their number agrees with
+// `told`. `told` alone is not reliable, because MPICH 4.0 counts indices from 0 in mpi_f08. Handles of persistent
+// requests are not replaced; then `told` is used.
 std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
   std::vector<int> gone;
   for (int at = 0; at < static_cast<int>(recorder.waiting.size()); ++at)
@@ -77,7 +78,7 @@ std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
   return gone;
 }
 
-// Ends a completion call: requests still active can be picked by later calls.
+// Ends a completion call; requests that are still active can be picked by later calls.
 void Event::leave() {
   for (const Word number : recorder.waiting)
     if (number != none) recorder.requests[number].picked = false;
@@ -114,7 +115,7 @@ void Event::take(Number count, Requests requests) {
   for (int place = 0; place < count.value; ++place) {
     const auto found = recorder.request_of.find(requests.key(place));
     if (found == recorder.request_of.end())
-      recorder.unsupported(call_);  // persistent collectives, and what the recorder has not seen
+      recorder.unsupported(call_);  // persistent collectives, and requests whose start was not recorded
     else
       start(found->second);
   }
@@ -180,7 +181,7 @@ void* Event::status_for(void* given) {
                                      ignored("MPI_F_STATUSES_IGNORE"),
                                      ignored("MPI_F08_STATUS_IGNORE"),
                                      ignored("MPI_F08_STATUSES_IGNORE")};
-  // `ones` contains null for every Fortran variable that the MPI lacks; a null argument never denotes a status.
+  // `ones` contains null for every Fortran variable that the MPI lacks; a null argument is never a status.
   if (!mine_ || !want_) return given;
   if (given && std::ranges::find(ones, given) == std::end(ones)) {
     status_ = static_cast<const MPI_Status*>(given);  // Fortran statuses have the same layout

@@ -61,7 +61,7 @@ class Event {
     if (recorder.stamps) left_s_ = clock::now();
   }
 
-  // Returns the argument to pass to the MPI. Status arguments may be replaced, see status_for().
+  // Returns the argument to pass to the MPI. Status arguments may be replaced (status_for()).
   template <Kind kind, class Value>
   auto passed(Value value) {
     if constexpr (kind == Kind::status)
@@ -182,7 +182,8 @@ class Event {
   template <class... Values>
   void other(File, Values...) {}
 
-  // All other calls that derive a communicator from their first parameter; any remaining call cannot be replayed.
+  // All other calls that create a communicator from their first parameter. Calls without an overload cannot be
+  // replayed.
   template <class... Values>
   void other(Comm parent, Values... values) {
     const NewComm* made = nullptr;
@@ -210,7 +211,7 @@ class Event {
   void part(Count count, Type type);
   void array(Counts counts, int ranks);
   void ranks(const std::vector<int>& ranks);
-  // Writes the world ranks of `of` as members of the new communicator `made`; only with time stamps.
+  // Writes the world ranks of `of` as members of the new communicator `made`; only if time stamps are recorded.
   void members(Word made, MPI_Comm of);
   void maybe(Requests requests);
   void message(Operation operation, const Asked& asked, std::int64_t sent_bytes);
@@ -240,15 +241,15 @@ class Event {
   void exchange(Comm comm, const Parts& out, const Parts& in, Requests requests);
 
   Call call_;
-  bool mine_;          // called by the recorded thread
-  bool want_ = false;  // the status is needed
+  bool mine_;          // whether the call is made by the recorded thread
+  bool want_ = false;  // whether the recorder needs the status
   int statuses_ = 1;   // number of statuses of the call
   const MPI_Status* status_ = nullptr;
   Matched matched_;
   double entered_s_ = 0, left_s_ = 0;
 };
 
-// Translates the ranks of `group` to ranks in `whole`. Frees `whole`.
+// Returns the ranks of `group` as ranks in `whole`. Frees `whole`.
 std::vector<int> members_within(MPI_Group group, MPI_Group whole);
 
 }  // namespace kiviat::prof

@@ -154,7 +154,7 @@ void Event::take(Number source, Number tag, Comm comm, Flag found, Status status
     recorder.polled();
 }
 
-// The matched receive comes later, with source and tag of this probe.
+// The receive of the matched message follows later, with source and tag of this probe.
 void Event::take(Number source, Number tag, Comm comm, Message message, Status status) {
   Asked asked = asked_for(Operation::recv, comm, {0}, {byte()}, source.value, tag.value);
   peer(asked, 0);

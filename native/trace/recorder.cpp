@@ -23,13 +23,13 @@ constinit thread_local int nested_here __attribute__((tls_model("initial-exec"))
 
 namespace {
 
-// In a gap between two calls shorter than this, the process was not preempted: wall-clock time equals processor time,
-// whose clock is expensive to read.
+// In a gap between two calls shorter than this, the process was not preempted, so processor time equals wall-clock
+// time. This avoids reading the processor-time clock, which is slow.
 constexpr double at_once_s = 5e-6;
 // A gap shorter than this after an unsuccessful test is busy waiting, not computation.
 constexpr double polls_s = 2e-6;
 
-// Only one thread is recorded: the first that calls MPI after MPI_Init.
+// Whether a thread is recorded already: only the first that calls MPI after MPI_Init is.
 std::atomic<bool> anybody{false};
 constinit thread_local bool mine __attribute__((tls_model("initial-exec"))) = false;
 
@@ -46,7 +46,7 @@ void note_computation() {
   } else {
     const std::int64_t took_ns =
         clock::thread_ns() - recorder.left_ns - static_cast<std::int64_t>(recorder.header->clock_ns);
-    // The processor-time clock may have a coarse resolution.
+    // Uses the larger time, because the processor-time clock may have a coarse resolution.
     recorder.computed_ns +=
         static_cast<Word>(std::clamp<std::int64_t>(took_ns, 0, static_cast<std::int64_t>(1e9 * gap_s)));
   }
@@ -276,7 +276,7 @@ void begin() {
 }
 
 void end() {
-  // Collective: also ranks whose stream is full take part.
+  // Collective, so ranks whose stream is full take part, too.
   if (recorder.stamps && recorder.header->stage == static_cast<Word>(trace::Stage::recording))
     note_clocks_again(*recorder.header);
   if (!recorder.recording) return;
@@ -299,6 +299,6 @@ void control(int level) {
 
 }  // namespace kiviat::prof
 
-// Marks this library: the profiler, if preloaded before it, looks this symbol up and forwards its calls to the
+// Marks this library. The profiler, if preloaded before it, looks up this symbol and then forwards its calls to the
 // recorder.
 extern "C" __attribute__((visibility("default"))) void kiviat_recorder() {}

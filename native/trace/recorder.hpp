@@ -29,7 +29,7 @@ class Numbers {
 
  private:
   std::vector<bool> taken_;
-  std::size_t lowest_ = 0;  // none below is free
+  std::size_t lowest_ = 0;  // no lower number is free
 };
 
 struct KnownComm {
@@ -37,11 +37,12 @@ struct KnownComm {
   int size, rank;
 };
 
-// Parameters of a point-to-point operation, kept with its request; a persistent request needs them at every start.
+// Parameters of a point-to-point operation, kept with its request, because persistent requests need them at every
+// start.
 struct Asked {
   Operation operation = Operation::end;
   Word comm = 0, count = 0, size = 0;
-  int peer = 0, tag = 0;  // as the MPI has them
+  int peer = 0, tag = 0;  // as passed to the MPI
 };
 
 // A message matched by MPI_Mprobe or MPI_Improbe, to be received by MPI_Mrecv or MPI_Imrecv.
@@ -55,10 +56,10 @@ struct Request {
   bool active = false, persistent = false;
   bool picked = false;  // already assigned to a handle of the current call
   Asked asked = {};
-  // A receive with wildcards: positions in the stream at which source and tag are patched on completion.
+  // A receive with wildcards has positions in the stream at which source and tag are patched on completion.
   bool wild = false;
   Word peer_at = 0, tag_at = 0;
-  // Cancellation is pending: its event is withdrawn at `cancel_at` if the message turns out to be matched already.
+  // A pending cancellation: its event, at `cancel_at`, is withdrawn if the message turns out to be matched already.
   bool cancelling = false;
   Word cancel_at = 0;
 };
@@ -77,8 +78,8 @@ struct Recorder {
   bool stamps = false;
   double begun_s = 0;
   std::int64_t stamped_ns = 0;
-  // The first rank of each distinct clock, starting with rank 0. They compare clocks on a communicator of their own, so
-  // that unreceived messages of the program cannot match.
+  // The first rank of each distinct clock, starting with rank 0. These ranks compare clocks on a communicator of their
+  // own, so that unreceived messages of the program cannot match.
   std::vector<int> first_of_clock;
   MPI_Comm comm_of_clocks;
   Operation event = Operation::end;  // the event written last
@@ -107,7 +108,7 @@ struct Recorder {
   }
   void unsupported(Call call);
 
-  // Null, counted in header->unseen, if the creation of `comm` was not recorded.
+  // Returns null, and counts this in header->unseen, if the creation of `comm` was not recorded.
   const KnownComm* comm(MPI_Comm comm);
   // Each add_… function registers a new handle and returns its number.
   Word add_comm(MPI_Comm comm);
@@ -128,10 +129,11 @@ inline int& nested() { return nested_here; }
 
 inline bool counts() { return recorder.recording.load(std::memory_order_relaxed) && nested() == 0; }
 
-// Start and end of recording: after MPI_Init and before MPI_Finalize. Collective over MPI_COMM_WORLD.
+// begin() is called after MPI_Init, end() before MPI_Finalize. Collective over MPI_COMM_WORLD.
 void begin();
 void end();
-// MPI_Pcontrol. A trace has no phases, but wait-state analysis ignores calls while profiling is switched off (level 0).
+// Handles MPI_Pcontrol. A trace has no phases, but wait-state analysis ignores calls while profiling is switched off
+// (level 0).
 void control(int level);
 
 }  // namespace kiviat::prof

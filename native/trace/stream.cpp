@@ -9,11 +9,11 @@
 namespace kiviat::trace {
 namespace {
 
-// Multiples of the page size, also on systems with pages of 64 KiB.
+// Multiples of the page size, even if pages have 64 KiB.
 constexpr std::size_t first_bytes = std::size_t{64} << 10, window_bytes = std::size_t{1} << 20;
 
 void* mapped(int file, Word at, std::size_t bytes) {
-  // Allocate the blocks first: writing to a hole of a mapped file on a full disk raises SIGBUS.
+  // Allocates the blocks first, because writing to a hole of a mapped file on a full disk raises SIGBUS.
   if (posix_fallocate(file, static_cast<off_t>(at), static_cast<off_t>(bytes)) != 0) return MAP_FAILED;
   return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(at));
 }
@@ -64,7 +64,7 @@ void Stream::patch(Word at, Word value) {
   unsigned char octets[patched_octets];
   for (int digit = 0; digit < patched_octets; ++digit, value >>= 7)
     octets[digit] = static_cast<unsigned char>((value & 0x7f) | (digit + 1 < patched_octets ? 0x80 : 0));
-  // The placeholder may lie before the mapped window, or extend across its start.
+  // The placeholder may lie before the mapped window, or cross the window's start.
   for (int digit = 0; digit < patched_octets; ++digit) {
     const Word place = at + stream_at + static_cast<Word>(digit);
     if (place >= window_at_) {

@@ -10,7 +10,7 @@ namespace kiviat::trace {
 
 class Stream {
  public:
-  // Creates the file; returns false, and removes it, if it exists already or does not fit on the disk.
+  // Creates the file; returns false, and removes the file, if it exists already or does not fit on the disk.
   bool open(const std::string& path, const std::string& description);
   Header* header() const { return header_; }
 

@@ -81,7 +81,7 @@ struct Requests {
 struct Message {
   std::uint64_t key;
 };
-// An output flag, count or index array. Fortran indices start at 1.
+// An output flag, a count or an array of indices. Fortran indices start at 1.
 struct Flag {
   const int* at;
   bool fortran;

@@ -20,7 +20,8 @@ void Event::take(Extent size, Extent unit, Ignored info, Comm comm, Buffer base,
   take(base, size, unit, info, comm, made);
 }
 
-// MPI_Win_create_dynamic cannot be replayed, since no memory is attached; its synchronisation matters for wait states.
+// MPI_Win_create_dynamic cannot be replayed, because no memory is attached; its synchronisation matters for wait
+// states.
 void Event::take(Ignored info, Comm comm, NewWin made) {
   if (!recorder.stamps) return recorder.unsupported(call_);
   take(Buffer{}, Extent{0}, Extent{1}, info, comm, made);
@@ -46,7 +47,7 @@ void Event::take(Win win) {
       on(Operation::win_flush_all, win);
       break;
     default:
-      break;  // MPI_Win_sync concerns memory alone
+      break;  // MPI_Win_sync affects memory only
   }
 }
 
@@ -98,7 +99,7 @@ void Event::take(Buffer, Count count, Type type, Number target, Ignored, Count, 
   remote(Operation::accumulate, win, target, count, type, requests);
 }
 
-// The result's count determines the size: the origin's equals it, or is ignored with MPI_NO_OP.
+// The result's count determines the size; the origin's count equals it, or is ignored with MPI_NO_OP.
 void Event::take(Buffer, Count, Type, Buffer, Count count, Type type, Number target, Ignored, Count, Type, Op, Win win,
                  Requests requests) {
   remote(Operation::get_accumulate, win, target, count, type, requests);

@@ -53,7 +53,7 @@ unsigned long domain() {
   char link[64] = {};
   if (readlink("/proc/self/ns/time", link, sizeof link - 1) > 0) identity += link;
   if (identity.empty()) {
-    // Without boot id, assume that different hosts have different clocks.
+    // Without a boot id, different hosts are assumed to have different clocks.
     char host[256] = {};
     gethostname(host, sizeof host - 1);
     identity = host;

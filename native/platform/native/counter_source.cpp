@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Event {
-  std::size_t name;  // in counter_names
+  std::size_t name;  // index into counter_names
   std::uint32_t type;
   std::uint64_t config;
 };
@@ -86,7 +86,8 @@ std::string reason(int error, const fs::path& root) {
   }
 }
 
-// Encodes `value` at the bits "config:0-7,32-35" of a perf device's format; nothing for formats of other words.
+// Encodes `value` in the bits given by a perf device's format, such as "config:0-7,32-35"; returns nothing for other
+// formats.
 std::optional<std::uint64_t> placed(std::uint64_t value, const std::string& format) {
   if (!format.starts_with("config:")) return std::nullopt;
   std::uint64_t config = 0;
@@ -101,7 +102,7 @@ std::optional<std::uint64_t> placed(std::uint64_t value, const std::string& form
   return config;
 }
 
-// An event that a device of /sys/bus/event_source describes as "event=0x04,umask=0x03".
+// Parses an event that a device in /sys/bus/event_source describes as "event=0x04,umask=0x03".
 std::optional<std::uint64_t> named_event(const fs::path& device, const std::string& name) {
   std::istringstream terms(first_line(device / "events" / name));
   std::uint64_t config = 0;
@@ -140,7 +141,7 @@ class Perf final : public CounterSource {
     for (const Event& event : wanted) {
       const int descriptor = open_event(event.type, event.config, 0, -1);
       if (descriptor < 0) {
-        // The reason for the first event, instructions, is the most informative.
+        // Reports the reason for the first event, instructions, which is the most informative.
         if (why_ == 0) why_ = errno;
         lacking_ += (lacking_.empty() ? "" : ", ") + std::string(counter_names[event.name]);
       } else {
@@ -163,7 +164,7 @@ class Perf final : public CounterSource {
     return words + no_traffic_;
   }
 
-  // Existing threads are opened one by one; later ones are inherited from their creators.
+  // Opens counters for existing threads one by one; later threads inherit them from their creators.
   void prepare() override {
     if (!opened_) open_for_threads();
     for (Open& open : open_) open.base = read_of(open);
@@ -247,7 +248,7 @@ class Perf final : public CounterSource {
     std::error_code error;
     for (fs::directory_iterator at("/proc/self/task", error), end; !error && at != end; at.increment(error))
       threads.push_back(std::atoi(at->path().filename().c_str()));
-    // Leave file descriptors for MPI.
+    // Leaves file descriptors for MPI.
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
     if (threads.size() * events_.size() > files.rlim_cur / 2) {

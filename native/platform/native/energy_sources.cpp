@@ -1,7 +1,7 @@
-// Sources of a node's energy: RAPL by the kernel's powercap, hwmon sensors, Cray's pm_counters, GPUs by NVML, and for
-// others (IPMI, Slurm, rack meters) a file that an agent of the site updates. Files are documented in the kernel's
-// Documentation/power/powercap/powercap.rst and Documentation/hwmon/sysfs-interface.rst, functions in NVIDIA's NVML API
-// Reference Guide.
+// Sources of a node's energy: RAPL by the kernel's powercap, hwmon sensors, Cray's pm_counters, GPUs by NVML, and, for
+// other meters (IPMI, Slurm, racks), a file that an agent of the site updates. The files are documented in the kernel's
+// Documentation/power/powercap/powercap.rst and Documentation/hwmon/sysfs-interface.rst, the functions in NVIDIA's NVML
+// API Reference Guide.
 #include "platform/energy_sources.hpp"
 
 #include <sys/stat.h>
@@ -85,7 +85,7 @@ std::string line_of(const fs::path& path) {
   return line;
 }
 
-// The number at the start of a file; nothing if there is none.
+// Returns the number at the start of a file; nothing if there is none.
 std::optional<double> number_in(const fs::path& path) {
   const std::string line = line_of(path);
   char* end = nullptr;
@@ -93,7 +93,7 @@ std::optional<double> number_in(const fs::path& path) {
   return end == line.c_str() || !std::isfinite(number) ? std::nullopt : std::optional(number);
 }
 
-// Reason why an existing file cannot be opened; empty if it can.
+// Returns the reason why an existing file cannot be opened; empty if it can.
 std::string refused(const fs::path& path) {
   errno = 0;
   std::FILE* file = std::fopen(path.c_str(), "r");
@@ -128,7 +128,7 @@ void add_rapl(const fs::path& root, Found& found) {
     if (!zone.filename().string().starts_with("intel-rapl:") || !fs::exists(zone / "energy_uj")) continue;
     const std::string what = line_of(zone / "name");
     const bool package = what.starts_with("package"), memory = what == "dram", platform = what == "psys";
-    if (!package && !memory && !platform) continue;  // cores and uncore are within the package
+    if (!package && !memory && !platform) continue;  // skips cores and uncore, which are within the package
     if (const std::string why = refused(zone / "energy_uj"); !why.empty()) {
       denied = why;
       continue;
@@ -156,7 +156,7 @@ void add_rapl(const fs::path& root, Found& found) {
 // Sensors whose coverage is known: the ACPI power meter and POWER's "System" measure the whole node, amd_energy's
 // sockets are packages, amdgpu is a GPU. Others are reported aside.
 void add_hwmon(const fs::path& root, Found& found) {
-  constexpr std::size_t most = 16;  // limit on sensors reported aside
+  constexpr std::size_t most = 16;  // maximum number of sensors reported aside
   const bool rapl = std::ranges::any_of(found.sources, [](const auto& source) { return source->name == "package"; });
   const std::size_t before = found.sources.size();
   std::size_t aside = 0;
@@ -168,7 +168,7 @@ void add_hwmon(const fs::path& root, Found& found) {
       const bool power = name.starts_with("power") && (name.ends_with("_average") || name.ends_with("_input"));
       if (!energy && !power) continue;
       const std::string sensor = name.substr(0, name.find('_'));
-      // An average is preferable to a momentary value.
+      // Prefers an average to a momentary value.
       if (power && name.ends_with("_input") && fs::exists(device / (sensor + "_average"))) continue;
       const std::string label = line_of(device / (sensor + "_label")),
                         origin = "hwmon " + driver + (label.empty() ? "" : " " + label);
@@ -199,7 +199,7 @@ void add_cray(const fs::path& root, Found& found) {
     found.missing.push_back("no /sys/cray/pm_counters");
     return;
   }
-  // Updated ten times per second; the parts are contained in the node's energy.
+  // These files are updated ten times per second; parts are contained in the node's energy.
   for (const auto& [file, name, covers] :
        {std::tuple("energy", "node", Covers::node), std::tuple("cpu_energy", "package", Covers::aside),
         std::tuple("memory_energy", "dram", Covers::aside)})
@@ -251,7 +251,7 @@ void add_gpus(const std::string& library, Found& found) {
   }
 }
 
-// A number and its unit, J or W.
+// A number with its unit, J or W.
 struct Reported {
   double number;
   char unit;
@@ -271,7 +271,7 @@ double modified_s(const std::string& path) {
   return static_cast<double>(about.st_mtim.tv_sec) + 1e-9 * static_cast<double>(about.st_mtim.tv_nsec);
 }
 
-// A file updated by an agent. One that is no longer updated gives no energy.
+// A file updated by an agent. If it is no longer updated, the energy is unknown.
 class File final : public Source {
  public:
   File(const std::string& path, char unit)
@@ -333,7 +333,7 @@ Places usual_places() {
   return places;
 }
 
-// The first source that covers the node is used for it.
+// Only the first source that covers the whole node counts as its energy.
 Found find_sources(const Places& places) {
   Found found;
   add_file(places.file, found);
@@ -347,7 +347,7 @@ Found find_sources(const Places& places) {
 int sockets(const Places& places) {
   std::set<int> packages;
   for (const fs::path& processor : entries(fs::path(places.root) / "sys/devices/system/cpu"))
-    // Some Arm firmware reports -1 for all processors, which counts as one socket.
+    // Some Arm firmware reports -1 for all processors; this counts as one socket.
     if (const auto package = number_in(processor / "topology/physical_package_id"))
       packages.insert(static_cast<int>(*package));
   return static_cast<int>(packages.size());

@@ -8,8 +8,9 @@ namespace {
 
 constexpr int round_trips = 64;
 constexpr int tag = 71;
-constexpr std::size_t remembered = 16;       // estimates in the fit
-constexpr double shortest_baseline_s = 0.2;  // a drift fitted to a shorter time is noise
+constexpr std::size_t remembered = 16;  // maximum number of estimates in the fit
+constexpr double shortest_baseline_s =
+    0.2;  // minimum time span for fitting a drift; over shorter spans it would be noise
 
 }  // namespace
 

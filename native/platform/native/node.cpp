@@ -66,9 +66,8 @@ std::size_t available_memory_bytes() {
   return kibibytes ? kibibytes * 1024 : SIZE_MAX;
 }
 
-// Identifies a node: hosts by name, and containers or emulated nodes on one host by the namespace of their
-// shared memory. MPI_Comm_split_type is not used because some launchers take each line of a host file for a
-// node.
+// Identifies a node: hosts by name; containers and emulated nodes on one host also by the namespace of their shared
+// memory. MPI_Comm_split_type is not used, because some launchers treat each line of a host file as a node.
 std::string node_identity(const char* host) {
   char shared_memory[64] = {};
   if (readlink("/proc/self/ns/ipc", shared_memory, sizeof shared_memory - 1) < 0) shared_memory[0] = 0;
@@ -112,7 +111,7 @@ std::string node() {
   return node_identity(host);
 }
 
-// Unlimited if the system does not report the processors.
+// Returns the smallest number over all nodes; infinity if the system does not report processors.
 double processors_per_rank(MPI_Comm world) {
   const Node node(world);
   Mask mask = processors_of_this_rank(), all{};

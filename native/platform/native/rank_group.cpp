@@ -10,7 +10,8 @@ bool RankGroup::silent() { return false; }
 
 void RankGroup::barrier() const { MPI_Barrier(comm_); }
 
-// MPI_Barrier may spin on idle ranks, so all ranks use MPI_Ibarrier, which idle ranks test between sleeps.
+// Uses MPI_Ibarrier, because MPI_Barrier may spin: idle ranks test it between sleeps. All ranks must call the same
+// function.
 void RankGroup::barrier(bool idle) const {
   MPI_Request request;
   MPI_Ibarrier(comm_, &request);

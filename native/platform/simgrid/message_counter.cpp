@@ -20,7 +20,7 @@ MessageCounter::MessageCounter(const RankGroup& group) {
   host->get_data<Sent>()->counted = true;
   const void* mine = host;
   group.gather(&mine, sizeof mine, places_.data());
-  // Messages are counted by core: ranks that share one cannot be distinguished.
+  // Messages are counted by core, so ranks that share a core cannot be told apart.
   std::vector<const void*> sorted = places_;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) places_.clear();

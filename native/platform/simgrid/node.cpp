@@ -51,7 +51,7 @@ void* allocate(std::size_t bytes) {
   static void* place = nullptr;
   static std::size_t room = 0;
   if (bytes > room) {
-    // One physical block mapped repeatedly, but each mapping counts as memory of the process.
+    // One physical block is mapped repeatedly, but each mapping counts as memory of the process, so sizes are doubled.
     room = std::max({bytes, 2 * room, std::size_t{1} << 20});
     place = SMPI_SHARED_MALLOC(room);
   }
@@ -69,7 +69,7 @@ void rest() {
     simgrid::s4u::this_actor::sleep_for(std::strtod(refill_s, nullptr));
 }
 
-// A sequence of short messages empties a bucket (simgrid/bucket.hpp) gradually, until times settle.
+// A bucket (simgrid/bucket.hpp) empties gradually during a sequence of short messages, until times settle.
 int settling_calls() { return *property("refill_s") ? 16 : 0; }
 
 }  // namespace kiviat::host

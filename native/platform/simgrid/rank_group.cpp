@@ -25,7 +25,7 @@ RankGroup::RankGroup(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(
   MPI_Comm_size(comm, &size);
   if (rank_ == 0) common_ = new Common{simgrid::s4u::Barrier::create(static_cast<unsigned>(size))};
   auto address = reinterpret_cast<std::uintptr_t>(common_);
-  // Distribute the address along a binomial tree: SMPI's MPI_Bcast may send P * P messages.
+  // Distributes the address along a binomial tree, because SMPI's MPI_Bcast may send P * P messages.
   constexpr int tag = 7713;
   for (int told = 1; told < size; told *= 2) {
     if (rank_ < told && rank_ + told < size) MPI_Send(&address, sizeof address, MPI_BYTE, rank_ + told, tag, comm);

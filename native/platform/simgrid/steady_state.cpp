@@ -1,5 +1,5 @@
-// Simulates only the first iterations of a loop: pipelines fill, then some iterations are watched, and the rest is
-// extrapolated from these. Differences between ranks at that point remain.
+// Simulates only the first iterations of a loop: some fill the pipelines, the next ones are watched, and the rest is
+// extrapolated from the watched ones. Differences between ranks at that point remain.
 #include "platform/steady_state.hpp"
 
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ double SteadyState::account_for_skipped() {
   const auto left = static_cast<double>(passes_ - made_), watched = static_cast<double>(watched_);
   const double until_s = clock::now();
   Sent after = sent();
-  // Time with messages in flight, extrapolated to all iterations.
+  // Returns the time with messages in flight, extrapolated to all iterations.
   const auto prolonged_s = [&](UnderWay Sent::* where) {
     const double now_s = (after.*where).until(until_s), then_s = (before_->sent.*where).until(since_s_);
     return now_s + left * (now_s - then_s) / watched;
@@ -58,7 +58,7 @@ double SteadyState::account_for_skipped() {
   for (auto& [to, total] : after.to) {
     const auto found = before_->sent.to.find(to);
     const Sent::Total before = found == before_->sent.to.end() ? Sent::Total{} : found->second;
-    total.messages += left * (total.messages - before.messages) / watched;  // integral if all iterations send equally
+    total.messages += left * (total.messages - before.messages) / watched;  // an integer if all iterations send equally
     total.bytes += left * (total.bytes - before.bytes) / watched;
   }
   // Ranks that wait for each other progress equally fast in the long run, so all use the mean duration. The allreduce

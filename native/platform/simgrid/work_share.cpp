@@ -21,7 +21,7 @@
 
 #include "platform/node.hpp"
 
-#undef getpid  // SMPI has one of its own, which numbers ranks
+#undef getpid  // removes SMPI's own getpid, which returns the rank
 
 namespace kiviat {
 namespace {

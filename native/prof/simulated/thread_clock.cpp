@@ -1,4 +1,4 @@
-// Processor-time clock, by which a profile reports the cost of merging. Kept apart from platform/simgrid, because
+// Clock of processor time, which profiles use to report the cost of merging. It is not in platform/simgrid, because
 // simulated benchmarks must not read real clocks.
 #include <ctime>
 

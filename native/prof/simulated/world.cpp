@@ -28,7 +28,7 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// Above this number of ranks the platform counts messages between pairs of cores only if KIVIAT_CROSSING is set: the
+// With more ranks, the platform counts messages between pairs of cores only if KIVIAT_CROSSING is set, because the
 // table may have an entry for every pair.
 constexpr std::size_t most_crossing = 1024;
 
@@ -79,7 +79,7 @@ class World {
 
   void begin(Profiler& mine) {
     const Place& here = places_.at(static_cast<std::size_t>(mine.rank));
-    // Without reservation: only pages of rows that receive messages are backed by memory.
+    // Maps memory without reserving it: only pages of rows that receive messages are backed.
     void* const room = mmap(nullptr, words_of(places_.size()) * sizeof(Word), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) return;
@@ -150,8 +150,8 @@ class World {
       std::fprintf(stderr, "kiviat: cannot write the profile to folder %s\n", folder);
   }
 
-  std::vector<Place> places_;                        // by rank
-  std::unordered_map<const s4u::Host*, int> ranks_;  // by place
+  std::vector<Place> places_;                        // of each rank
+  std::unordered_map<const s4u::Host*, int> ranks_;  // rank on each host
   std::vector<State*> states_;
   std::size_t ended_ = 0;
   bool crossing_ = true, written_ = false;
@@ -165,7 +165,7 @@ World& world_of_all() {
 }  // namespace
 
 Profiler& profiler() {
-  // Never destroyed: simulated ranks may still end while the process exits.
+  // Never destroyed, because simulated ranks may still end while the process exits.
   static auto& of = *new std::unordered_map<const s4u::Actor*, std::unique_ptr<Profiler>>;
   static const s4u::Actor* last = nullptr;
   static Profiler* found = nullptr;

@@ -1,7 +1,8 @@
 // Replaces MPI_Alltoallv for sparse exchanges. SMPI's algorithms send empty messages, so a call of 512 ranks with two
-// neighbours each would simulate a quarter of a million messages. If parts are empty, all receives are posted, then all
-// sends, of non-empty parts only, like Open MPI's basic linear algorithm; else the selected algorithm runs. All ranks
-// must make the same choice. They do, because in Kiviat's patterns either all ranks have empty parts or none has.
+// neighbours each would simulate a quarter of a million messages. If parts are empty, this version posts all receives
+// and then all sends of non-empty parts only, like Open MPI's basic linear algorithm; otherwise the selected algorithm
+// runs. All ranks must make the same choice, and do: in Kiviat's patterns either all ranks have empty parts or none
+// has.
 #include <mpi.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ int alltoallv(const void* send, const int* counts, const int* at, MPI_Datatype t
   MPI_Type_get_extent(type, &lower, &extent);
   MPI_Type_get_extent(receive_type, &lower, &receive_extent);
   std::vector<MPI_Request> requests;
-  // Starting behind the own rank avoids that all ranks send to the same receiver first.
+  // Starts behind this rank, so that not all ranks send to the same receiver first.
   for (int i = 1; i <= ranks; ++i)
     if (const int from = (rank + ranks - i) % ranks; receive_counts[from])
       MPI_Irecv(static_cast<char*>(receive) + receive_at[from] * receive_extent, receive_counts[from], receive_type,

@@ -1,8 +1,8 @@
-// Replaces Comm::init_smp, by which SMPI's node-aware algorithms determine at the first collective of every
-// communicator which ranks share a host. SimGrid's version sends P * P messages and compares P * P answers on each
-// rank. Here a host is a core and normally has one rank, so each rank is its own leader and node: no messages and no
-// simulated time are needed, and the result is stored once for all ranks. If ranks share a core, SimGrid's version
-// runs. This library is preloaded before SimGrid (LD_PRELOAD), so these definitions take precedence.
+// Replaces Comm::init_smp, by which SMPI's node-aware algorithms determine, at the first collective of every
+// communicator, which ranks share a host. SimGrid's version sends P * P messages and compares P * P answers on each
+// rank. Here a host is a core and normally has one rank, so each rank is its own leader and node: that needs no
+// messages and no simulated time, and is stored once for all ranks. If ranks share a core, SimGrid's version runs. This
+// library is preloaded before SimGrid (LD_PRELOAD), so these definitions take precedence.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 namespace s4u = simgrid::s4u;
 using simgrid::smpi::Comm;
 
-// Leaders of a communicator, by the actors of its ranks.
+// Leaders of a communicator, by the SimGrid actors of its ranks.
 struct Members {
   std::vector<int> actors;     // leader of each rank: itself
   MPI_Comm leaders = nullptr;  // communicator of all ranks, in the order of actors; null if some share a host
@@ -58,7 +58,7 @@ Members& members_of(Comm& comm) {
   return members;
 }
 
-// Null if SimGrid's own init_smp() set the leaders.
+// Returns null if SimGrid's own init_smp() has set the leaders.
 const Members* answered(const Comm& comm) {
   const auto found = by_leaders.find(comm.get_leaders_comm());
   return found == by_leaders.end() ? nullptr : found->second;
@@ -79,10 +79,10 @@ void Comm::init_smp() {
     simgrids<void>("_ZN7simgrid4smpi4Comm8init_smpEv", this);
     return;
   }
-  // Synchronise like SimGrid's own version, which exchanges messages here: internal messages of different communicators
-  // could match otherwise.
+  // Synchronises all ranks, like SimGrid's version, which exchanges messages here; otherwise internal messages of
+  // different communicators could match each other.
   members.all_here->wait();
-  if (get_leaders_comm()) return;  // MPI_COMM_WORLD is one object for all ranks: the first rank has set it
+  if (get_leaders_comm()) return;  // MPI_COMM_WORLD is one object for all ranks, and the first rank has set it
   members.leaders->ref();
   set_leaders_comm(members.leaders);
 }
@@ -95,7 +95,7 @@ int* Comm::get_leaders_map() const {
 
 MPI_Comm Comm::get_intra_comm() const {
   if (!answered(*this)) return simgrids<MPI_Comm>("_ZNK7simgrid4smpi4Comm14get_intra_commEv", this);
-  // Created on demand: the memory of SimGrid's group grows with the actor's number.
+  // Creates the communicator on demand, because the memory of SimGrid's group grows with the actor's number.
   MPI_Comm& mine = only[s4u::this_actor::get_pid()];
   int leader;
   if (!mine) mine = const_cast<Comm*>(this)->find_intra_comm(&leader);

@@ -17,13 +17,13 @@
 
 namespace simgrid::smpi {
 
-// Algorithms of SMPI: recursive doubling, and halving before it (Rabenseifner's).
+// Algorithms of SMPI: recursive doubling, and Rabenseifner's (recursive halving, then doubling).
 int allreduce__rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 int allreduce__rab_rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
 namespace colls {
 
-// SMPI's collectives, as the selector chose them.
+// SMPI's collectives, as chosen by its selector.
 extern int (*barrier)(MPI_Comm);
 extern int (*bcast)(void*, int, MPI_Datatype, int, MPI_Comm);
 extern int (*reduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
@@ -40,9 +40,9 @@ using simgrid::smpi::Comm;
 using simgrid::smpi::Request;
 
 constexpr int tag = -7714;
-// MPICH 4.0.2, maint/tuning/coll/ch4/generic.json.
+// Thresholds from MPICH 4.0.2, maint/tuning/coll/ch4/generic.json.
 constexpr long few_ranks = 8, short_bcast_bytes = 12288, long_bcast_bytes = 524288, short_reduce_bytes = 2048;
-// MPICH 4.0.2, maint/tuning/coll/mpir/generic.json.
+// Threshold from MPICH 4.0.2, maint/tuning/coll/mpir/generic.json.
 constexpr long short_allreduce_bytes = 8;
 
 struct Flat {
@@ -57,7 +57,7 @@ Flat flat{};
 // algorithms to them.
 struct Nodes {
   MPI_Comm all;                        // all ranks
-  std::vector<int> node_of, local_of;  // of each rank: its node, and its rank within the node
+  std::vector<int> node_of, local_of;  // of each rank: number of its node, and its rank within the node
   std::vector<MPI_Comm> on;            // communicator of each node
   MPI_Comm leaders = nullptr;          // the first rank of each node; null with a single node, or one rank per node
 };
@@ -86,7 +86,7 @@ Nodes nodes_of_ranks(Comm& comm) {
 // The decomposition as seen by one rank.
 struct View {
   MPI_Comm all;
-  const Nodes* nodes;  // null if flat algorithms apply
+  const Nodes* nodes;  // null if algorithms without regard to nodes apply
   int rank, node, local;
   bool leads() const { return local == 0; }
   bool shares() const { return here()->size() > 1; }
@@ -229,7 +229,8 @@ int allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI
 }  // namespace
 
 void kiviat::sim::make_collectives_node_aware() {
-  // SMPI selects its algorithms after loading the platform and before it creates the ranks: replace them in between.
+  // SMPI selects its algorithms after loading the platform and before creating the ranks, so they are replaced in
+  // between.
   s4u::Actor::on_creation_cb([](const s4u::Actor&) {
     if (flat.barrier) return;
     const auto chosen = [](const char* what) { return simgrid::config::get_value<std::string>(what); };

@@ -1,4 +1,4 @@
-// Reader of a rank's stream. The file is untrusted: every number is checked before it is used.
+// Reader of a rank's stream. The file is not trusted: every number is checked before it is used.
 #pragma once
 
 #include <cstddef>

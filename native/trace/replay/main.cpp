@@ -28,7 +28,7 @@ using simgrid::s4u::Host;
 
 namespace {
 
-// Shared by all ranks: they live in one process, and one of them runs at a time.
+// State shared by all ranks, which live in one process; one of them runs at a time.
 struct Common {
   std::vector<double> elapsed_s, computed_s;
   std::vector<const Host*> hosts;
@@ -43,7 +43,7 @@ void list(std::FILE* file, const char* name, const std::vector<double>& values) 
   std::fprintf(file, "],");
 }
 
-// Messages of collectives are counted as the simulated algorithms send them.
+// Collectives are counted by the messages that the simulated algorithms send.
 void write(const std::string& path) {
   Sent::Total network, nodes;
   for (const Host* from : common.hosts)
@@ -99,8 +99,8 @@ void watch_memory() {
   }).detach();
 }
 
-// Errors that a single rank cannot detect, such as calls of ranks that do not match, make SimGrid assert or
-// crash.
+// Handles crashes: if calls of different ranks do not match, which a single rank cannot detect, SimGrid's assertions
+// fail or it crashes.
 void give_up(int) {
   constexpr std::string_view words =
       "kiviat-replay: the simulator crashed: MPI calls of different ranks do not match, or memory is exhausted\n";
@@ -109,7 +109,7 @@ void give_up(int) {
 }
 
 void catch_signals() {
-  static char room[1 << 16];  // the signal may be caused by overflow of a rank's stack
+  static char room[1 << 16];  // stack of the handler, because a rank's stack may have overflowed
   const stack_t stack{.ss_sp = room, .ss_flags = 0, .ss_size = sizeof room};
   sigaltstack(&stack, nullptr);
   struct sigaction action{};

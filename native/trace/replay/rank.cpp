@@ -45,7 +45,7 @@ void Rank::finish() {
   if (!abandoned_.empty()) MPI_Waitall(static_cast<int>(abandoned_.size()), abandoned_.data(), MPI_STATUSES_IGNORE);
 }
 
-// The simulator shares a core among the ranks placed on it.
+// The simulator divides a core among the ranks placed on it.
 void Rank::compute(Word recorded_ns) {
   // The simulator's clock is a double: beyond 2^52 ns it cannot resolve nanoseconds, and short messages would take no
   // time or never end.
@@ -262,8 +262,8 @@ void Rank::probe() {
   const MPI_Comm over = comm();
   const int from = peer(size_of(over), From::any), with = tag(From::any);
   if (from == MPI_PROC_NULL) return;
-  // MPI_Probe polls in the same way, but the simulator does not recognise endless polling as deadlock. Give up after
-  // `patience` polls without progress elsewhere; pauses between polls grow, so this is more than half an hour of
+  // Polls like MPI_Probe. The simulator does not recognise endless polling as deadlock, so this gives up after
+  // `patience` polls without progress of other ranks; pauses between polls grow, so that is more than half an hour of
   // simulated time.
   constexpr int patience = 200'000;
   std::int64_t calls = progress_.calls;
@@ -290,8 +290,8 @@ void Rank::wait() {
     MPI_Wait(waited_.data(), MPI_STATUS_IGNORE);
   else if (!waited_.empty())
     MPI_Waitall(static_cast<int>(waited_.size()), waited_.data(), MPI_STATUSES_IGNORE);
-  // SimGrid's MPI_Ibarrier does not synchronise, so a blocking barrier at the wait replaces it. It is late by at most
-  // what the program did between the two calls.
+  // SimGrid's MPI_Ibarrier does not synchronise, so a blocking barrier is executed at the wait. It is late by at most
+  // the time between the two calls.
   for (const MPI_Comm over : barriers) MPI_Barrier(over);
 }
 

@@ -14,16 +14,16 @@
 namespace kiviat::trace {
 
 struct Setting {
-  double scale;  // replayed over recorded computation time
+  double scale;  // factor of recorded computation times
   // True if any rank called MPI_Alltoallv with empty parts. SMPI's algorithms send empty messages, MPICH's and Open
   // MPI's do not. All ranks must choose the same algorithm, so one value holds for the whole trace.
   bool sparse;
 };
 
-// Detects whether the simulation makes progress apart from ranks that probe for messages.
+// Detects whether ranks other than those that probe for messages make progress.
 struct Progress {
-  std::int64_t calls = 0;  // of all ranks
-  int computing = 0;       // ranks
+  std::int64_t calls = 0;  // number of calls of all ranks
+  int computing = 0;       // number of ranks that compute
 };
 
 class Rank {
@@ -42,7 +42,8 @@ class Rank {
     MPI_Datatype type;
     std::size_t bytes;
   };
-  // A request of the program: one request of the simulator, several (`more`), or a barrier executed at the wait.
+  // A pending request of the program: one request of the simulator, several (`more`), or a barrier executed at the
+  // wait.
   struct Pending {
     MPI_Request one = MPI_REQUEST_NULL;
     std::vector<MPI_Request> more = {};
@@ -50,7 +51,7 @@ class Rank {
     bool sends = false, cancelled = false;
   };
   struct Array {
-    std::vector<int> counts = {}, nowhere = {};  // `nowhere`: displacements, all 0, since payload is irrelevant
+    std::vector<int> counts = {}, nowhere = {};  // `nowhere`: displacements, all 0 because contents do not matter
     std::size_t most = 0, whole = 0;             // bytes of the largest part and of all parts
     MPI_Datatype type;
   };
@@ -97,8 +98,9 @@ class Rank {
   // Reads a rank of a communicator of `ranks` ranks; wildcards are valid only with From::any.
   int peer(int ranks, From from);
   int tag(From from);
-  // Reads count and element size. The result has elements of that size only for reductions (`summed`), which algorithms
-  // split between elements; else predefined types are used, because SimGrid copies the payload of derived types.
+  // Reads count and element size. The result has elements of that size only for reductions (`summed`), whose algorithms
+  // split vectors between elements; otherwise it uses predefined types, because SimGrid copies the payload of derived
+  // types.
   Part part(bool summed = false);
   Part of_bytes(Word all) const;
   Array array(int ranks);
@@ -121,7 +123,7 @@ class Rank {
   Setting setting_;
   Progress& progress_;
   double computed_s_ = 0;
-  // Indexed by the numbers of the trace. Maps, not vectors: a damaged file may contain huge numbers.
+  // Indexed by the numbers in the trace. These are maps, not vectors, because a damaged file may contain huge numbers.
   std::unordered_map<Word, MPI_Comm> comms_;
   std::unordered_map<Word, Window> wins_;
   std::unordered_map<Word, Pending> requests_;

@@ -15,7 +15,7 @@ char* scratch(std::size_t bytes) {
   constexpr std::size_t least = std::size_t{1} << 20, doubled = std::size_t{8} << 30;
   if (bytes >= room) {
     const std::size_t wanted = std::max({bytes + 1, least, std::min(2 * room, doubled)});
-    // Try first: SMPI_SHARED_MALLOC ends the process if it fails.
+    // Tries to map memory first, because SMPI_SHARED_MALLOC ends the process if it fails.
     void* const tried = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (tried == MAP_FAILED) throw std::bad_alloc();
     munmap(tried, wanted);

@@ -34,7 +34,7 @@ void Rank::remote(Operation operation) {
   const auto [count, type, bytes] = part();
   MPI_Request* const request = pending();
   if (target == MPI_PROC_NULL) return;
-  // The simulator does not check the size of the single element; 64 bytes exceed all predefined MPI types.
+  // The simulator does not check the size of the single element; 64 bytes exceed every predefined MPI type.
   const bool single = operation == Operation::fetch_and_op || operation == Operation::compare_and_swap;
   if (single && (bytes == 0 || bytes > 64))
     stream_.refuse("an atomic operation on " + std::to_string(bytes) + " B is impossible: at most 64 B");
@@ -51,7 +51,7 @@ void Rank::remote(Operation operation) {
               : MPI_Get(here, count, type, target, 0, count, type, win);
       break;
     case Operation::get_accumulate:
-      // SimGrid copies the payload of accumulate operations: larger ones are replayed as get and put.
+      // SimGrid copies the payload of accumulate operations, so large ones are replayed as get and put.
       if (bytes > most_copied) {
         MPI_Get(result, count, type, target, 0, count, type, win);
         request ? MPI_Rput(here, count, type, target, 0, count, type, win, request)
