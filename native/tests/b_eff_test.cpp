@@ -10,12 +10,12 @@ using namespace kiviat::test;
 
 namespace {
 
-constexpr std::int64_t largest = 1 << 20;  // then all sizes are powers of two
+constexpr std::int64_t largest = 1 << 20;  // up to here all sizes are powers of two
 
 bool near(double value, double expected) { return std::abs(value / expected - 1) < 1e-12; }
 
-// A pattern of `messages`, each call of which takes `seconds(bytes)`; all methods and repetitions except the best one
-// are slower.
+// Bandwidth of a pattern of `messages` messages whose best method and repetition takes `seconds(bytes)` per call; all
+// others are slower.
 PatternBandwidth fabricated(const BEffExtent& extent, double messages,
                             const std::function<double(double bytes)>& seconds) {
   const auto sizes = b_eff_sizes(largest, extent.every_size);
@@ -35,7 +35,7 @@ BEff fabricated(const BEffExtent& extent, const std::function<double(double byte
   return b_eff_of(rings, randoms);
 }
 
-// Logarithmic averages of the numbers of messages above: of 2^0 … 2^5, and of that with 2^10.
+// Logarithmic means of the numbers of messages: of rings, 2^0 … 2^5, and of that mean with the random patterns' 2^10.
 const double ring_messages = std::exp2(2.5), all_messages = std::exp2(6.25);
 
 }  // namespace
@@ -44,7 +44,7 @@ RANKED_TEST(b_eff_has_21_sizes, 1) {
   const auto sizes = b_eff_sizes(largest, 1);
   EXPECT(sizes.size() == 21);
   for (std::size_t i = 0; i < sizes.size(); ++i) EXPECT(sizes[i] == std::int64_t{1} << i);
-  // 128 MiB: the ratio is 32768^(1/8) = 3.668
+  // With messages up to 128 MiB, successive sizes from 4 KiB grow by 32768^(1/8) = 3.668.
   const auto large = b_eff_sizes(std::int64_t{128} << 20, 1);
   EXPECT(large[12] == 4096);
   EXPECT(large[13] == 15024);

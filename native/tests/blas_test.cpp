@@ -1,4 +1,4 @@
-// Finding a BLAS, choosing OpenBLAS's core type, agreement among ranks, and the check of DGEMM.
+// Finding a BLAS, choosing OpenBLAS's core type, agreement among ranks, and the check of DGEMM's results.
 #include "kernels/blas.hpp"
 
 #include <cmath>
@@ -82,7 +82,7 @@ RANKED_TEST(one_wrong_element_of_a_product_is_noticed, 1) {
     std::vector<double> memory(static_cast<std::size_t>(Product::doubles(n)));
     Product product(n, 3, memory.data());
     product.generate(1);
-    EXPECT(!(product.residual() < 16));  // C was not multiplied
+    EXPECT(!(product.residual() < 16));  // as if C had not been multiplied by beta
     product.multiply(find_blas());
     EXPECT(product.residual() < 1);
     for (const std::size_t at : {std::size_t{0}, product.c().size() / 2, product.c().size() - 1}) {

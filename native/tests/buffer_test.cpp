@@ -34,7 +34,7 @@ RANKED_TEST(off_cache_buffers_rotate_through_all_the_memory, 1) {
     std::set<std::byte*> places;
     std::byte* here;
     while (places.insert(here = buffer.next()).second) here[bytes - 1] = std::byte{1};
-    EXPECT(here == buffer.first().data());  // rotates
+    EXPECT(here == buffer.first().data());  // the rotated places do not overlap
     EXPECT(places.size() >= 2);
     EXPECT(places.size() * bytes <= buffer.total_bytes());
     EXPECT(buffer.total_bytes() >= cache);

@@ -73,5 +73,5 @@ RANKED_TEST(bad_sizes_are_refused, 1) {
   EXPECT(contains(bad_sizes("4,-8"), "-8"));
   EXPECT(contains(bad_sizes("1,,2"), "''"));
   EXPECT(contains(bad_sizes(""), "''"));
-  EXPECT(contains(bad_sizes("5:7"), "'5:7'"));  // no power of two among them: nothing would run
+  EXPECT(contains(bad_sizes("5:7"), "'5:7'"));  // contains no power of two
 }

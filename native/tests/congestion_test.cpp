@@ -1,4 +1,4 @@
-// Congestion: choice of victims, and consistency of their figures.
+// Congestion: choice of victims, and consistency of the figures.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -38,7 +38,7 @@ RANKED_TEST(by_nodes_all_ranks_of_a_node_have_one_role, 1) {
   for (int nodes = 4; nodes <= 30; ++nodes)
     for (int per_node = 1; per_node <= 4; ++per_node) {
       std::vector<int> node_of_rank;
-      for (int rank = 0; rank < nodes * per_node; ++rank) node_of_rank.push_back(rank % nodes);  // cyclic
+      for (int rank = 0; rank < nodes * per_node; ++rank) node_of_rank.push_back(rank % nodes);  // cyclic placement
       const auto victims = *victims_of(node_of_rank, true, 0.2, 7);
       std::vector<int> of_node(nodes, 0);
       for (std::size_t rank = 0; rank < victims.size(); ++rank) of_node[node_of_rank[rank]] += victims[rank];
@@ -74,7 +74,7 @@ RANKED_TEST(impact_factors_are_those_of_the_times, 4) {
       EXPECT(impact.at({v, c, 1}) == figure(both + "_impact_p99"));
       const double ratio = figure(both + "_p99") / figure(victim + "_alone_p99");
       EXPECT(std::abs((victim == "bandwidth" ? 1 / ratio : ratio) / impact.at({v, c, 1}) - 1) < 1e-9);
-      // For times the slow side is the upper percentile, for rates the lower one.
+      // For times the tail is the upper percentile, for rates the lower one.
       if (victim == "bandwidth")
         EXPECT(figure(both + "_p99") <= figure(both));
       else

@@ -1,4 +1,4 @@
-// Fabricated counters, those of this machine, and missing ones.
+// Hardware counters: fabricated ones, those of this machine, and missing ones.
 #include "meters/counters.hpp"
 
 #include <sys/resource.h>
@@ -15,8 +15,7 @@ using namespace kiviat::test;
 
 namespace {
 
-// Counts, while enabled, 1000 instructions per repetition plus 100 for each lower rank, and multiplexed cycles; nothing
-// else.
+// While enabled, counts per repetition 1000 instructions plus 100 for each lower rank, and multiplexed cycles.
 class Fake final : public CounterSource {
  public:
   explicit Fake(int rank, double share = 1) : rank_(rank), share_(share) {}
@@ -121,7 +120,7 @@ RANKED_TEST(events_that_a_device_describes_are_counted, 1) {
   counters->lead();
   EXPECT(counters->any());
   EXPECT(contains(counters->words(), "perf: user code of all threads of a rank"));
-  // 20 ms of processor time of this thread, whatever the load of the machine.
+  // Computes for 20 ms of this thread's processor time, whatever the load of the machine.
   const auto spin = [] {
     const auto used_s = [] {
       rusage used{};

@@ -95,7 +95,7 @@ bool right(const Solved& found) { return found.residual < 1 && found.error < 1e-
 
 }  // namespace
 
-// Orders that are multiples of the block size and others; blocks wider than the matrix, and wider than the recursion's
+// Orders that are multiples of the block size, and others; blocks wider than the matrix, and wider than the recursion's
 // leaf.
 RANKED_TEST(a_system_is_solved_on_every_grid, 1, 2, 4) {
   for (const GridShape grid : grids_of(world.size))
@@ -198,7 +198,7 @@ RANKED_TEST(a_singular_matrix_is_named, 1, 2, 4) {
   }
 }
 
-// Compared with exchanging rows pair by pair.
+// An interchange has the same effect as exchanging rows pair by pair.
 RANKED_TEST(an_interchange_is_what_its_pivots_say, 1) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Cyclic rows{40, 5, 3, 0}, columns{41, 5, 1, 0};
@@ -243,7 +243,7 @@ RANKED_TEST(routes_reach_everybody_once, 1) {
     }
 }
 
-// Never more memory than requested: the block size shrinks before a problem is refused.
+// Uses no more memory than requested: the block size shrinks before a problem is refused.
 RANKED_TEST(memory_is_what_was_asked_for, 1) {
   for (const GridShape grid : {GridShape{1, 1}, GridShape{1, 2}, GridShape{2, 2}, GridShape{3, 5}})
     for (const double bytes : {1024.0, 1e5, 1e6, 3e7, 1e9, 6e9}) {

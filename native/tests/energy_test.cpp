@@ -70,7 +70,7 @@ energy::Found found(Sources... sources) {
   return all;
 }
 
-// The study of two kernels, of 2 s twice and of 0.5 s once.
+// A study of two kernels: one takes 2 s and runs twice, the other takes 0.5 s and runs once.
 void two_kernels(Trial& t) {
   for (int repetition = 0; repetition < 2; ++repetition) t.measured("long", [] { TurnedClock::turn(2); });
   t.measured("short", [] { TurnedClock::turn(0.5); });
@@ -78,7 +78,7 @@ void two_kernels(Trial& t) {
 
 }  // namespace
 
-// As recorded on a Xeon: the counter of package 0 wraps around during a kernel, that of the memory does not.
+// Values recorded on a Xeon: the counter of package 0 wraps around during a kernel, that of the memory does not.
 RANKED_TEST(rapl_counters_that_begin_again_go_on_counting, 1) {
   const FakeRoot root;
   rapl_zone(root, "intel-rapl:0", "package-0", "262143000000");
@@ -87,13 +87,13 @@ RANKED_TEST(rapl_counters_that_begin_again_go_on_counting, 1) {
   energy::Found found = energy::find_sources(places(root));
   EXPECT(names(found) == "package;dram;platform (aside);");
   for (const auto& source : found.sources) source->begin();
-  // It is sampled long before it can wrap twice: 262 kJ are 131 s at 2 kW.
+  // The counter is sampled long before it can wrap twice: 262 kJ at 2 kW last 131 s.
   EXPECT(std::abs(found.sources[0]->patience_s - 131) < 1);
   rapl_zone(root, "intel-rapl:0", "package-0", "671150"), rapl_zone(root, "intel-rapl:0:1", "dram", "6500000");
   for (const auto& source : found.sources) source->look();
   EXPECT(near(found.sources[0]->joules(), 1.0));
   EXPECT(near(found.sources[1]->joules(), 1.5));
-  // A second wrap-around, between two samples.
+  // The counter wraps a second time, between two samples.
   rapl_zone(root, "intel-rapl:0", "package-0", "671149");
   found.sources[0]->look();
   EXPECT(near(found.sources[0]->joules(), 262144.328849));
@@ -207,7 +207,7 @@ RANKED_TEST(cray_tells_the_node_and_what_is_within, 1) {
   EXPECT(near(found.sources[0]->joules(), 500));
 }
 
-// GPU 0 counts millijoules, GPU 1 reports watts only, GPU 2 neither: tests/fake_nvml.cpp.
+// GPU 0 counts millijoules, GPU 1 reports watts only, GPU 2 neither (tests/fake_nvml.cpp).
 RANKED_TEST(gpus_are_asked_for_energy_or_else_for_power, 1) {
   const TurnedClock clock;
   energy::Found found = energy::find_sources({"/nonexistent", KIVIAT_FAKE_NVML, ""});
@@ -236,7 +236,7 @@ RANKED_TEST(one_rank_of_a_node_reads, 1, 2, 4) {
   if (!joules || !watts || !parts) return;
   EXPECT(joules->axes[0].values == (std::vector<std::string>{"long", "short"}));
   EXPECT(joules->axes[1].values.size() == 1);
-  // Per repetition: 2 s and 0.5 s at 100 W.
+  // Energy per repetition: 2 s and 0.5 s at 100 W.
   EXPECT((near(joules->values[0], 200) && near(joules->values[1], 50)) == true);
   EXPECT((near(watts->values[0], 100) && near(watts->values[1], 100)) == true);
   EXPECT(parts->axes[1].values == (std::vector<std::string>{"package", "dram", "platform"}));
@@ -281,7 +281,7 @@ RANKED_TEST(what_cannot_be_told_is_unavailable_and_never_0, 1, 2) {
   EXPECT(note_of(none, "energy").starts_with("unavailable: "));
 }
 
-// Sampled by the reader's thread while the kernel runs.
+// The reader's thread samples the power while the kernel runs.
 RANKED_TEST(watts_that_change_meanwhile_are_noticed, 1) {
   double begun_s = NAN;
   energy::Reader reader(found(energy::meter("node", "test node", Covers::node, 0.05, [&]() -> std::optional<double> {
@@ -291,7 +291,7 @@ RANKED_TEST(watts_that_change_meanwhile_are_noticed, 1) {
   reader.start();
   usleep(400'000);
   reader.stop();
-  // 20 J and 60 J; samples every 50 ms, fewer on a busy machine.
+  // 20 J and 60 J are expected; samples are taken every 50 ms, fewer on a busy machine.
   EXPECT(reader.seconds() >= 0.4);
   const double mean_w = *reader.sources()[0]->joules() / reader.seconds();
   EXPECT((mean_w > 150 && mean_w < 290 && std::abs(mean_w - (300 - 200 * 0.2 / reader.seconds())) < 40) == true);

@@ -2,22 +2,22 @@
 //
 //     mpirun -n 2 env KIVIAT_FAULT=drop LD_PRELOAD=libkiviat-faults.so kiviat-bench ...
 //
-// KIVIAT_FAULT=corrupt   flips one bit of what was received: of the exponent, if these are doubles, since a change
-//                        of the last digit looks like rounding
-//              drop      what was received never arrived, though the call returns: the memory is as it
-//                        was before; a barrier returns without waiting
-//              truncate  the second half never arrived
-// KIVIAT_FAULT_RANK=r    damages what this rank of the world receives and nothing else
-// KIVIAT_FAULT_ONLY=n    damages the n-th message alone that a rank is to receive in a case
+// KIVIAT_FAULT=corrupt   flips one bit of received data; in doubles a bit of the exponent, because a change of the last
+//                        digit looks like rounding
+//              drop      replaces received data by the previous content of the memory, although the call returns; a
+//                        barrier returns without waiting
+//              truncate  replaces the second half of received data in this way
+// KIVIAT_FAULT_RANK=r    damages only what rank r of the world receives
+// KIVIAT_FAULT_ONLY=n    damages only the n-th message that a rank receives in a case
 //
-// Only what benchmarks send is damaged, for the core has to go on talking. Theirs are calls
-//   - on a trial's communicator, a part of a part of the world (the ranks that take part, then the
-//     groups). The core takes a part of the world once per case, and of a duplicate of it for the clock;
-//   - of MPI_BYTE or MPI_FLOAT, and sums of three doubles or more that all ranks get. The core uses MPI_DOUBLE on
+// Only messages of benchmarks are damaged, because the harness must keep working. They are calls
+//   - on a trial's communicator, which is split twice from the world (participating ranks, then groups). The harness
+//     splits the world once per case, and a duplicate of the world for its clock;
+//   - of MPI_BYTE or MPI_FLOAT, and sums of three or more doubles that all ranks get. The harness uses MPI_DOUBLE on
 //     that communicator, but has no such sums.
-// Data that a rank receives from itself stays intact, so that checks must look at data of other ranks.
-// Data of one-sided operations on windows of such communicators is damaged on its way into the memory of the target or,
-// when the epoch or flush ends, of the origin.
+// Data that a rank receives from itself stays intact, so that checks must look at data of other ranks. Data of one-sided
+// operations on windows of such communicators is damaged on its way into the target's memory or, when the epoch or flush
+// ends, in the origin's memory.
 #include <mpi.h>
 
 #include <algorithm>
@@ -112,7 +112,7 @@ class Received {
     for (const Part& part : parts)
       if (part.at && part.bytes > 0) parts_.push_back({part, {part.at, part.at + part.bytes}});
   }
-  // Damages each part, of which at most `most` bytes arrived.
+  // Damages each part; at most `most` bytes of it arrived.
   void damage(std::size_t most = SIZE_MAX) {
     for (auto& [part, before] : parts_) {
       const std::size_t came = std::min(part.bytes, most);
@@ -187,8 +187,8 @@ void completed(MPI_Request request, const MPI_Status& status) {
 
 struct Exposed {
   std::vector<int> ranks_of_world;
-  std::vector<Received> got;                    // to be damaged on completion
-  std::vector<std::vector<std::byte>> instead;  // damaged copies of what is put
+  std::vector<Received> got;                    // received data to be damaged on completion
+  std::vector<std::vector<std::byte>> instead;  // damaged copies of data to put
 };
 std::map<MPI_Win, Exposed> windows;
 
@@ -208,8 +208,8 @@ void expose(MPI_Comm comm, MPI_Win window) {
   PMPI_Group_free(&world);
 }
 
-// Damages data moved into the memory of `target`: calls `send` with a replacement for `bytes` bytes at `from`, and its
-// length.
+// Damages data moved into the memory of `target`: calls `send` with a replacement of the `bytes` bytes at `from`, and
+// its length.
 template <class Send>
 int into(MPI_Win window, int target, const void* from, std::size_t bytes, std::size_t element, std::size_t flipped,
          Send send) {
@@ -301,7 +301,7 @@ Parts blocks_at(int root, MPI_Comm comm, Arguments... arguments) {
   return rank_in(comm) == root ? blocks(arguments..., comm) : Parts{};
 }
 
-// A case begins, or its groups do. Returns what the call that made it returned.
+// Called when a communicator of a case or of its groups has been created. Returns `code`.
 int part_of(MPI_Comm comm, const MPI_Comm* made, int code) {
   set_generation(*made, generation(comm) + 1);
   received_in_case = 0;
@@ -324,7 +324,7 @@ int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
 
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
   const int code = PMPI_Comm_dup(comm, made);
-  // The clock's: a duplicate of the world, which it then splits once.
+  // Duplicates of the world serve the clock, which splits them once.
   set_generation(*made, generation(comm));
   return code;
 }
@@ -375,7 +375,7 @@ int MPI_Put(const void* out, int out_count, MPI_Datatype out_type, int target, M
   });
 }
 
-// A bit of an exponent: what is added would hide a change of the last digit.
+// Flips a bit of an exponent, because addition would hide a change of the last digit.
 int MPI_Accumulate(const void* out, int out_count, MPI_Datatype out_type, int target, MPI_Aint at, int,
                    MPI_Datatype type, MPI_Op op, MPI_Win window) {
   const std::size_t bytes = bytes_of(out_count, out_type), element = bytes_of(1, out_type);
@@ -465,7 +465,7 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-// The blocking and the non-blocking form: parameters, arguments, what is received from others.
+// Defines the blocking and the non-blocking form from parameters, arguments, and the data received from others.
 #define KIVIAT_LIST(...) __VA_ARGS__
 #define KIVIAT_BOTH(blocking_name, name, parameters, arguments, parts)                                   \
   int MPI_##blocking_name(KIVIAT_LIST parameters) {                                                      \

@@ -31,7 +31,7 @@ struct Some {
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
-// This rank's part of the result of a forward transform, or of a forward and backward transform.
+// This rank's part of the result of a forward transform, and of a forward and backward transform.
 struct Transformed {
   Transformed(MPI_Comm comm, FftShape shape, const FftTuning& tuning, bool and_back = false)
       : forward(comm, shape, -1, tuning),
@@ -49,7 +49,7 @@ struct Transformed {
   std::vector<Complex> data, work;
 };
 
-// The definition: one sine and one cosine per term.
+// Element k by the definition: one sine and one cosine per term.
 Complex element(std::int64_t k, std::int64_t n) {
   Complex sum = 0;
   for (std::int64_t j = 0; j < n; ++j)
@@ -84,8 +84,8 @@ RANKED_TEST(roots_of_unity_are_right_to_the_last_digit, 1) {
   }
 }
 
-// Odd lengths, shares of different size, more and fewer slabs than ranks, messages of several blocks, stepwise
-// exchange.
+// Covers odd lengths, shares of different size, more and fewer slabs than ranks, messages of several blocks, and
+// stepwise exchange.
 RANKED_TEST(transforms_are_those_of_the_definition, 1, 2, 4) {
   const FftTuning tunings[] = {
       {}, {2, 1, 0}, {2, 2, 1, false, Reuse::soon}, {3, 4, 3}, {1, 1, 5, true, Reuse::soon}, {4, 100, 0, true}};
@@ -141,7 +141,7 @@ RANKED_TEST(one_wrong_element_of_any_is_noticed, 1) {
   }
 }
 
-// An error that the backward transform cancels, such as a wrong factor with its conjugate, is detected by the checksum
+// An error that the backward transform cancels, such as a wrong factor and its conjugate, is detected by the checksum
 // only.
 RANKED_TEST(a_transform_that_is_wrong_and_can_be_undone_is_noticed, 1) {
   std::vector<Complex> wrong = transformed_alone({40, 45});
@@ -162,7 +162,7 @@ RANKED_TEST(lengths_are_shared_evenly_where_they_can_be, 1) {
   EXPECT(longest_shape(3, 1, any).n() == 0);
   EXPECT(longest_shape(100, 11, any).n() == 0);
   EXPECT(shape_of_length(4096, 2).n1 == 64);
-  EXPECT(shape_of_length(36 * 35, 6).n1 == 30);  // 30 x 42, not 35 x 36
+  EXPECT(shape_of_length(36 * 35, 6).n1 == 30);  // 30 x 42, because 35 is not a multiple of 6
   EXPECT(shape_of_length(5 * 7, 3).n1 == 5);
   EXPECT(shape_of_length(2 * 1009, 4).n1 == 0);
 }

@@ -1,5 +1,5 @@
-// BT and SP step by step, class S: norms of residuals must equal those of the reference implementation (NPB 3.4 MPI,
-// one rank, gfortran 12.2 -O2) after each step, printed with 17 digits.
+// BT and SP step by step, class S: after each step, norms of residuals must equal those of the reference implementation
+// (NPB 3.4 MPI, one rank, gfortran 12.2 -O2), which printed 17 digits.
 #include "bench/npb/flow_steps.hpp"
 #include "ranked_test.hpp"
 
@@ -87,7 +87,7 @@ double worst(const char* name, FlowProgram (*program)(const Trial&), const std::
 
 }  // namespace
 
-// Rounding errors accumulate over the steps; published values are compared to 1e-8 only.
+// Rounding errors accumulate over the steps; published values are only compared to 1e-8.
 RANKED_TEST(bt_goes_the_reference_s_way, 1, 4) { EXPECT(worst("bt", bt_program, of_bt, world) < 1e-9); }
 
 RANKED_TEST(sp_goes_the_reference_s_way, 1, 4) { EXPECT(worst("sp", sp_program, of_sp, world) < 1e-9); }

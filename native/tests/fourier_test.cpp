@@ -36,7 +36,7 @@ RANKED_TEST(every_rank_has_the_same_part_of_every_transform, 1) {
         continue;
       }
       EXPECT(shape.across * shape.along == ranks);
-      // Slabs if every rank can have a plane.
+      // The grid has slabs if and only if every rank can have a plane.
       EXPECT((shape.across == 1) == (ranks <= std::min({nx, ny, nz})));
       EXPECT(shape.x_part() * shape.across == nx);
       EXPECT(shape.y_part_across() * shape.across == ny);
@@ -61,8 +61,8 @@ RANKED_TEST(random_elements_are_those_of_the_stream, 1) {
     }
 }
 
-// A wave with one wave number is transformed to one element, which decays accordingly. Up to 2 ranks have slabs, 4 have
-// pencils.
+// A wave with one wave number is transformed to a single element, which decays at the rate of that number. Up to 2
+// ranks use slabs, 4 use pencils.
 RANKED_TEST(waves_of_every_direction_fade_as_they_should, 1, 2, 4) {
   std::string why;
   const Fftw* fftw = Fftw::find(why);
@@ -102,7 +102,7 @@ RANKED_TEST(waves_of_every_direction_fade_as_they_should, 1, 2, 4) {
     }
 }
 
-// Only long messages are split on the way back.
+// Only long messages are divided into chunks in the backward transform.
 RANKED_TEST(messages_that_are_cut_bring_the_same, 2) {
   std::string why;
   const Fftw* fftw = Fftw::find(why);

@@ -235,7 +235,8 @@ RANKED_TEST(boxes_that_touch_overlap_and_those_of_garbled_messages_find_nothing,
   EXPECT((searched(search, own, others) == Pairs{{0, 1}}));
 }
 
-// Complete trains at several angles; and, in double precision, the definition, in cases that rounding does not decide.
+// Contacts must equal those of complete trains at several angles, and those of the definition in double precision if
+// rounding does not decide.
 RANKED_TEST(contacts_of_gears_are_those_of_their_definition, 1) {
   const Train train{3, 2, 2};
   std::vector<GearMesh::Face> all;
@@ -299,7 +300,8 @@ RANKED_TEST(each_sum_over_contacts_is_of_its_contacts, 1) {
   EXPECT(!(one == swapped));
 }
 
-// For parts of any shape: what a rank expects from another is what that one sends, in the same order.
+// For parts of any shape, the data that a rank expects from another is the data that the other sends, in the same
+// order.
 RANKED_TEST(ranks_agree_on_what_they_share, 1) {
   for (const int ranks : {1, 2, 3, 4, 7}) {
     const Dealt dealt({2, 1, 1}, ranks, scattered_owner(ranks));
@@ -382,7 +384,7 @@ RANKED_TEST(the_field_does_not_depend_on_who_has_the_elements, 1) {
   }
 }
 
-// Averaging: a constant field stays constant, and no value leaves the initial bounds.
+// Diffusion takes means, so a constant field stays constant, and no value leaves the initial bounds.
 RANKED_TEST(a_field_that_diffuses_stays_within_its_bounds, 1) {
   const std::vector<double> before = diffused(1, 0, 0), after = diffused(1, 0, 50);
   const auto [low, high] = std::ranges::minmax(before);

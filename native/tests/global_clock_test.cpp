@@ -1,5 +1,5 @@
 // Each rank's clock is fabricated from the common one: off by half a second per rank, and drifting. So true offsets are
-// known at any time, and estimates can be compared with them.
+// known at any time, and estimates are compared with them.
 #include "platform/global_clock.hpp"
 
 #include <unistd.h>
@@ -16,8 +16,8 @@ using namespace kiviat::test;
 
 namespace {
 
-// A clock that is `ahead_s` ahead at `epoch_s` and gains `drift` seconds per second, from
-// `turning_s` on `later_drift`.
+// A clock that is `ahead_s` ahead at `epoch_s` and gains `drift` seconds per second; from `turning_s` on it gains
+// `later_drift`.
 struct Skew {
   double epoch_s, ahead_s, drift, turning_s, later_drift;
   double at(double true_s) const {
@@ -30,7 +30,7 @@ Skew own{};  // global, because GlobalClock reads its clock through a plain func
 double skewed() { return own.at(clock::now()); }
 
 constexpr double drifts[] = {50e-6, -50e-6, 20e-6, -10e-6};
-// Four ranks may share two processors: estimates are less accurate there, so tolerances are larger.
+// Factor of tolerances: four ranks may share two processors, which makes estimates less accurate.
 double magnified(int ranks) { return ranks > 2 ? 8 : 1; }
 constexpr double never = std::numeric_limits<double>::infinity();
 
@@ -58,7 +58,7 @@ void refresh_often(GlobalClock& clock, int times) {
   }
 }
 
-// The accuracy depends on the quickest round trip, which other programs can disturb: take the best of several attempts.
+// Best of several attempts, because accuracy depends on the quickest round trip, which other programs can disturb.
 template <class Attempt>
 double best(Attempt attempt, double good_enough) {
   double least = never;
@@ -78,7 +78,7 @@ RANKED_TEST(skewed_clocks_agree_and_go_on_agreeing, 2, 4) {
         EXPECT(!clock.shared());
         refresh_often(clock, 15);
         const double now = disagreement(clock, skew_of(0, epoch, world.size), world.comm);
-        usleep(300'000);  // without estimating drift, up to 30 µs off by now
+        usleep(300'000);  // an estimate without drift would be up to 30 µs off by now
         return std::max(now, disagreement(clock, skew_of(0, epoch, world.size), world.comm));
       },
       tolerance_s);
@@ -91,7 +91,7 @@ RANKED_TEST(long_round_trips_do_not_count_as_offset, 2) {
       [&] {
         const double epoch = common_epoch(world.comm);
         own = skew_of(world.rank, epoch, world.size);
-        // As over a network with 40 µs latency: every reading is that much later than its message.
+        // Imitates a network with 40 µs latency: readings are that much later than the messages.
         GlobalClock clock(world.comm, 1000 + world.rank, [] {
           clock::wait_until(clock::now() + 40e-6);
           return skewed();
@@ -104,8 +104,8 @@ RANKED_TEST(long_round_trips_do_not_count_as_offset, 2) {
 }
 
 RANKED_TEST(drift_is_known_soon_after_the_start, 2, 4) {
-  // The story: estimates were renewed every 2 s from the start, and drift was unknown until the second:
-  // the first cases of a launch ran with clocks up to 200 µs apart.
+  // The story: estimates were renewed every 2 s, and drift was unknown until the second one, so the first cases of a
+  // launch ran with clocks up to 200 µs apart.
   const double tolerance_s = 15e-6 * magnified(world.size);
   const double off_s = best(
       [&] {
@@ -132,7 +132,7 @@ RANKED_TEST(estimates_follow_a_drift_that_changes, 2) {
         };
         own = skew(world.rank);
         GlobalClock clock(world.comm, 1000 + world.rank, skewed);
-        refresh_often(clock, 32);  // the fit remembers 16 estimates: now none from before the change of drift
+        refresh_often(clock, 32);  // the fit uses 16 estimates, so none from before the change of drift remains
         usleep(100'000);
         return disagreement(clock, skew(0), world.comm);
       },
@@ -161,7 +161,7 @@ RANKED_TEST(ranks_of_a_domain_have_its_leaders_estimate, 4) {
           own = skew_of(node, epoch, world.size);
           GlobalClock clock(world.comm, 500 - node, skewed);
           refresh_often(clock, 12);
-          // Rank 0 and ranks of its node read the global time itself.
+          // Rank 0 and the ranks of its node read the global time directly.
           if (node == 0) EXPECT(clock.to_global(1.0) == 1.0);
           return disagreement(clock, skew_of(0, epoch, world.size), world.comm);
         },

@@ -1,4 +1,4 @@
-// Tests that fail on purpose, each in a different way; their output is checked by tests/native/test_native.py.
+// Tests that fail on purpose, each in another way; tests/native/test_native.py checks their output.
 #include <stdexcept>
 
 #include "ranked_test.hpp"

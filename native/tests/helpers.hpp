@@ -9,7 +9,7 @@
 
 namespace kiviat::test {
 
-// Message of the exception of type Error that `call` throws, or a text that says there was none.
+// Returns the message of the Error that `call` throws, or a text saying that nothing was thrown.
 template <class Error, class Call>
 std::string thrown(Call call) {
   try {

@@ -19,7 +19,7 @@ HugePages allocate(std::size_t bytes) { return HugePages(bytes); }
 
 using Elements = std::map<std::pair<std::int64_t, std::int64_t>, double>;
 
-// The definition: all pairs of points at most one apart along each side.
+// Matrix by the definition: all pairs of points at most one apart along each side.
 Elements definition(std::int64_t nx, std::int64_t ny, std::int64_t nz) {
   Elements elements;
   const std::int64_t points = nx * ny * nz;
@@ -115,7 +115,7 @@ RANKED_TEST(a_matrix_in_runs_has_the_product_of_the_matrix, 1) {
   }
 }
 
-// The domain is surrounded by empty planes, so all rows except some at the ends are stored as runs.
+// The domain is surrounded by empty planes, so all rows except a few at the ends are stored as runs.
 RANKED_TEST(a_domain_has_an_eighth_of_a_column_number_for_each_element, 1) {
   for (const std::int64_t nx : {16, 21}) {
     const HpccgDomain part = HpccgDomain::weak(nx, 16, 16, 3, 1);

@@ -10,13 +10,13 @@ using namespace kiviat;
 namespace {
 
 // A message occupies the processor for `overhead_s` of its `message_s`; the rest passes while the processor works or
-// waits. Without overlap (`progresses` false) the whole message falls into the wait. A machine that buffers completes
-// the send at once; its peer reaches the barrier when the message has arrived.
+// waits. Without overlap (`progresses` false) the whole message takes place during the wait. A machine that buffers
+// completes the send immediately; its peer reaches the barrier when the message has arrived.
 struct FakeMachine {
   double message_s, overhead_s, barrier_s;
   bool progresses = true, buffers = false;
   double step_s = 3e-9;
-  double hiccup_s = 0;  // one turn in `every` takes longer by this
+  double hiccup_s = 0;  // every `every`-th iteration takes this much longer
   int every = 1000;
 
   double clock_s = 0, arrives_s = 0;
@@ -75,10 +75,11 @@ RANKED_TEST(a_machine_without_overlap_has_no_availability, 1) {
 }
 
 RANKED_TEST(the_uncorrected_availability_reads_high_as_published, 1) {
-  // Without overlap availability is 0; with a barrier as long as the message the uncorrected method yields one half.
+  // Without overlap the availability is 0; with a barrier as long as the message the uncorrected method yields one
+  // half.
   const Overhead none = of({.message_s = 100e-6, .overhead_s = 0, .barrier_s = 100e-6, .progresses = false});
   EXPECT(std::abs(none.availability_uncorrected() - 0.5) < 0.01);
-  // If the method's base time contains the message only, just the bias by its small amounts of work remains.
+  // If the method's base time contains the message only, only the bias by its small amounts of work remains.
   const Overhead alone = of({.message_s = 100e-6, .overhead_s = 0, .barrier_s = 0, .progresses = false});
   EXPECT(alone.availability_uncorrected() > 0);
   EXPECT(alone.availability_uncorrected() < 0.02);
@@ -99,7 +100,7 @@ RANKED_TEST(work_doubles_until_a_turn_is_half_as_long_again, 1) {
       for (std::size_t i = 0; i < points.size(); ++i) {
         if (i > 0) EXPECT(points[i].steps == 2 * points[i - 1].steps);
         EXPECT((points[i].message_s > (1 + stop) * found.base_s) == (i + 1 == points.size()));
-        // Literal implementation of the definition: mean of all turns less than 2 % above the mean so far.
+        // Literal implementation of the definition: mean of the iterations less than 2 % above the mean so far.
         if (count == 0 || points[i].message_s < 1.02 * sum / count) sum += points[i].message_s, ++count;
       }
       EXPECT(near(found.base_s, sum / count));
@@ -107,7 +108,7 @@ RANKED_TEST(work_doubles_until_a_turn_is_half_as_long_again, 1) {
 }
 
 RANKED_TEST(a_processor_lost_in_some_loops_changes_nothing, 1) {
-  // One turn in 70 takes 2 ms more, and so about one loop in three: a loop has about 25 turns of 4 µs.
+  // One iteration in 70 takes 2 ms longer, and thus about one loop in three: a loop has about 25 iterations of 4 µs.
   FakeMachine machine{.message_s = 3e-6, .overhead_s = 1e-6, .barrier_s = 1e-6, .hiccup_s = 2e-3, .every = 70};
   const Overhead found = of(machine);
   EXPECT(near(found.overhead_s(), 1e-6));
@@ -115,7 +116,7 @@ RANKED_TEST(a_processor_lost_in_some_loops_changes_nothing, 1) {
 }
 
 RANKED_TEST(loops_last_as_long_as_they_should, 1) {
-  // Loops are long enough for the clock, with no more turns than needed if a turn takes long.
+  // Loops are long enough for the clock, but have no more iterations than needed if one takes long.
   FakeMachine quick{.message_s = 1e-6, .overhead_s = 0.2e-6, .barrier_s = 1e-6};
   OverheadMeasurement measure(quick, OverheadSettings{.loop_s = 1e-3, .point_s = 1});
   measure();

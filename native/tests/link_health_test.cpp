@@ -1,4 +1,4 @@
-// Detection of slow ranks and links in fabricated times with known ones, over many seeds.
+// Detection of slow ranks and links in fabricated times of known cause, over many seeds.
 #include "bench/pattern/link_health.hpp"
 
 #include <map>
@@ -18,7 +18,7 @@ struct Machine {
   std::map<std::pair<int, int>, double> slow_links = {};
   int per_node = 1;
   bool slower_one_decides =
-      false;  // of two slow ranks the slower one determines the time (bandwidth); else their effects add (overhead)
+      false;  // if true, the slower rank of a pair determines its time (bandwidth); else both add (overhead)
   unsigned long long random = 1;
 
   double uniform() { return static_cast<double>(next_random(random) >> 11) * 0x1p-53; }
@@ -84,7 +84,7 @@ Found examine(Machine& machine, std::uint64_t seed, const char* many = "log") {
   return found;
 }
 
-// A pair that the schedule of this seed measures.
+// Returns a pair with `rank` that the schedule of this seed measures.
 std::pair<int, int> measured_link(int ranks, std::uint64_t seed, int rank) {
   return std::minmax(rank, SickSchedule(ranks, seed).partner(3, rank));
 }
@@ -101,7 +101,7 @@ RANKED_TEST(a_healthy_machine_is_called_healthy, 1) {
       const Found found = examine(machine, seed);
       wrong += !found.ranks.empty() + !found.links.empty();
     }
-    EXPECT(wrong <= seeds / 100);  // as a confidence of 99 % allows
+    EXPECT(wrong <= seeds / 100);  // a confidence of 99 % permits these errors
   }
 }
 

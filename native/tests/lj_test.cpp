@@ -14,7 +14,7 @@ using namespace kiviat::app;
 
 namespace {
 
-// Vector from one point to the nearest periodic image of another.
+// Vector from one point to another one's nearest periodic image.
 Vector apart(const Vector& box, const Vector& from, const Vector& to) {
   Vector way;
   for (std::size_t side = 0; side < 3; ++side) {
@@ -91,8 +91,8 @@ double energy_of(const Vector& box, const std::vector<Vector>& all, std::size_t 
 
 }  // namespace
 
-// With seven ranks along the longest side a subdomain is one cell thick, less than cutoff plus skin, so ghosts come
-// from two ranks away.
+// Seven ranks along the longest side: a subdomain is one cell thick, which is less than cutoff plus skin, so ghosts
+// come from two ranks away.
 RANKED_TEST(pairs_of_a_liquid_are_those_of_brute_force_once, 7) {
   const Crystal along_z{{4, 5, 7}}, along_x{{7, 4, 5}}, along_y{{4, 7, 5}};
   const std::vector<std::pair<int, Crystal>> shapes = {{1, along_z}, {2, along_z}, {3, along_z}, {4, along_z},

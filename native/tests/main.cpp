@@ -22,7 +22,7 @@ unsigned longest_test_s() {
 }
 const char* running = "";
 
-// Ends all ranks: one that waits for a failed rank would wait for ever.
+// Ends all ranks, because others may wait for the failed one.
 void give_up(int) {
   const char* parts[] = {"FAILED ", running, ": took too long, a rank may wait for another\n"};
   for (const char* part : parts)
@@ -30,7 +30,7 @@ void give_up(int) {
   _exit(1);
 }
 
-// Runs one test; returns on rank 0 whether it passed on all ranks.
+// Runs one test. On rank 0, returns whether it passed on all ranks.
 bool passes(const Test& wanted, const test::World& world) {
   running = wanted.name;
   alarm(longest_test_s());

@@ -22,7 +22,7 @@ double number_of(int n, int x, int y, int z) {
   return 1 + within(x) + n * (within(y) + static_cast<double>(n) * within(z));
 }
 
-// One process simulates all ranks: owner of each point of the grid with n points a side.
+// Owner of each point of the grid with n points a side; one process simulates all ranks.
 using Owners = std::map<std::array<int, 3>, int>;
 Owners owners_of(int n, const RankBox& ranks) {
   Owners owners;
@@ -47,7 +47,7 @@ std::vector<double> filled(const Level& level) {
   return grid;
 }
 
-// Number of wrong points in the box and around it. `first`: coordinates of point 0.
+// Number of wrong points in the box and its halo. `first`: coordinates of point 0.
 int wrong_points(const Level& level, const std::vector<double>& grid, const std::array<int, 3>& first) {
   int wrong = 0;
   const Place& points = level.box.points;
@@ -81,7 +81,7 @@ RANKED_TEST(every_point_of_every_grid_has_one_rank, 1) {
         EXPECT(owner <= ranks);
         // A point of the coarser grid is on the same rank as the same point of the finer grid.
         if (n < 16) EXPECT((owners_of(2 * n, box).at({2 * point[0] + 1, 2 * point[1] + 1, 2 * point[2] + 1})) == owner);
-        if (n > 4) break;  // quick
+        if (n > 4) break;  // keeps the test quick
       }
     }
 }
@@ -93,7 +93,7 @@ RANKED_TEST(coarser_points_are_found_in_the_finer_grid, 1) {
         const Segment fine(n, ranks, at), coarse(n / 2, ranks, at);
         for (int point = 0; point < coarse.points; ++point)
           EXPECT(fine.first + 2 * point + offset_of(fine, coarse) == 2 * (coarse.first + point) + 1);
-        // Ranks without points: the surrounding points are at -1 and 0.
+        // For ranks without points, the surrounding points are at -1 and 0.
         if (fine.points > 0 && coarse.points == 0) EXPECT(offset_of(fine, coarse) == 1);
       }
 }
@@ -119,8 +119,8 @@ RANKED_TEST(neighbours_points_arrive_on_every_grid, 1, 2, 4) {
                                 {level.segments[0].first, level.segments[1].first, level.segments[2].first}) == 0);
           }
           if (i + 1 == levels.size() || !levels[i + 1].active()) continue;
-          // Ranks without own points get the surrounding ones: coarse points are 2c + 1, their own would be an even
-          // one.
+          // Ranks without own points get the surrounding ones: these are the odd points 2c + 1, their own would be
+          // even.
           halo.spread(levels[i + 1], level, grid.data() + level.box.origin);
           std::array<int, 3> first{};
           for (std::size_t side = 0; side < 3; ++side)
@@ -143,7 +143,8 @@ RANKED_TEST(a_plane_that_is_its_own_neighbour_is_closed, 1) {
   EXPECT(wrong_points(level, other, {0, 0, 0}) == 0);
 }
 
-// No plane overwrites another that is still needed: the two lowest and highest, those beside them, four in a row.
+// No plane overwrites another that is still needed: the two lowest and the two highest, their halo, and four
+// consecutive ones.
 RANKED_TEST(planes_that_pass_do_not_meet, 1) {
   for (int n = Planes::least_for_some; n <= 32; n *= 2) {
     const Box box({n, n, n});

@@ -1,4 +1,4 @@
-// CG: the grid of ranks and its exchange partners, the matrix in blocks and slices. IS: ownership of buckets.
+// CG: process grid and its exchange partners, the matrix in blocks and slices. IS: ownership of buckets.
 #include <cmath>
 #include <map>
 
@@ -41,8 +41,8 @@ RANKED_TEST(blocks_of_a_grid_cover_the_matrix_once, 1) {
   }
 }
 
-// Partners that add their parts keep different halves or the same rows; partners across the diagonal have what the
-// other needs.
+// Partners that sum their parts keep different halves or the same rows; partners across the diagonal have the data that
+// the other one needs.
 RANKED_TEST(partners_in_a_grid_fit_each_other, 1) {
   for (int ranks = 1; ranks <= 64; ranks *= 2)
     for (int rank = 0; rank < ranks; ++rank) {
@@ -83,7 +83,7 @@ RANKED_TEST(the_random_matrix_is_the_sum_that_defines_it, 1) {
   EXPECT(all.contains({0, column}));
   EXPECT((trace > order * (0.1 - 10) + 0.25 && trace < order * (0.1 - 10) + order * (0.25 + 5)));
   EXPECT(value > 0);
-  // Blocks are parts of it.
+  // The blocks together must be the whole matrix.
   Elements joined;
   for (const Range rows : {Range{0, 37}, Range{37, 100}})
     for (const Range columns : {Range{0, 64}, Range{64, 100}})
@@ -126,7 +126,7 @@ RANKED_TEST(buckets_are_shared_out_in_order, 1) {
     for (std::size_t b = 0; b < keys.size(); ++b) load[static_cast<std::size_t>(owners[b])] += keys[b];
     EXPECT(std::ranges::max(load) <= share + std::ranges::max(keys));
   }
-  // Corrupted totals must not lead to ranks that do not exist, or to one twice.
+  // Corrupted totals must not yield owners that do not exist, or the same owner twice.
   const std::vector<std::int32_t> garbled = {50, 1 << 30, -(1 << 30), -100, 7};
   const std::vector<int> owners = bucket_owners(garbled, 4, 20);
   EXPECT(std::ranges::is_sorted(owners));

@@ -232,7 +232,7 @@ RANKED_TEST(lu_relaxes_as_its_method_written_out_does, 1, 2, 4) {
       plain.iterate();
       EXPECT(difference(ours.solver.residual(), plain.residual()) < 1e-10);
     }
-    // Several iterations at once give the same, and start() always the same state.
+    // Several iterations in one call must give the same result, and start() always the same state.
     ours.solver.start();
     ours.solver.iterate(3);
     EXPECT(difference(ours.solver.residual(), plain.residual()) < 1e-10);

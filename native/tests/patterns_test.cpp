@@ -19,7 +19,7 @@ namespace {
 
 using PatternOf = std::function<Pattern(int rank)>;
 
-// Returns whether the messages of all ranks match: message i of a rank is expected by its receiver as message i, and
+// Returns whether the messages of all ranks match: message i of a rank is message i that its receiver expects, and
 // their number is that of the pattern.
 bool consistent(int ranks, const PatternOf& of) {
   std::vector<Pattern> all;
@@ -131,7 +131,7 @@ RANKED_TEST(grids_have_two_neighbours_along_each_dimension, 1) {
   }
 }
 
-// Grids of 33 or 31 ranks would degenerate to few planes or a line: b_eff's program leaves ranks out instead.
+// Grids of 33 or 31 ranks would degenerate to few planes or a line, so b_eff's program leaves out ranks.
 RANKED_TEST(grids_leave_out_ranks_that_would_make_them_flat, 1) {
   EXPECT((grid_dims(8, 3) == std::vector<int>{2, 2, 2}));
   EXPECT((grid_dims(6, 3) == std::vector<int>{3, 2, 1}));
@@ -176,7 +176,7 @@ RANKED_TEST(pairwise_phases_keep_their_distance_and_their_partners_apart, 1) {
         if (2 * distance == ranks) break;
       }
       EXPECT(right);
-      // Over both phases of a distance, all pairs at that distance meet, exactly once if no rank stays alone.
+      // Over both phases of a distance all pairs at that distance meet, exactly once if no rank is idle.
       EXPECT(met.size() == static_cast<std::size_t>(2 * distance == ranks ? ranks / 2 : ranks));
       if (length % 2 == 0) EXPECT(std::ranges::all_of(met, [](const auto& pair) { return pair.second == 1; }));
       // In each phase two ranks of each odd cycle are idle for half of it, different ones in the second phase.

@@ -49,7 +49,7 @@ RANKED_TEST(poison_is_wrong_in_every_byte, 1) {
     poison(poisoned, 5, 2, offset);
     for (std::size_t at = 0; at < poisoned.size(); ++at) {
       auto message = filled(67, 5, 2, offset);
-      message[at] = poisoned[at];  // all but this byte arrived
+      message[at] = poisoned[at];  // everything has arrived except this byte
       EXPECT(first_wrong(message, 5, 2, offset) == at);
     }
   }
@@ -58,7 +58,7 @@ RANKED_TEST(poison_is_wrong_in_every_byte, 1) {
 RANKED_TEST(payloads_of_others_are_wrong, 1) {
   const auto message = filled(64, 5, 2);
   EXPECT(first_wrong(message, 5, 3) < 8);     // another sender
-  EXPECT(first_wrong(message, 6, 2) < 8);     // another seed: the last message
+  EXPECT(first_wrong(message, 6, 2) < 8);     // another seed, as in the previous message
   EXPECT(first_wrong(message, 5, 2, 8) < 8);  // another position
 }
 
@@ -75,7 +75,8 @@ RANKED_TEST(sums_are_exact_and_every_one_is_checked, 1, 2, 4) {
   fill_addends(in, 11, world.rank);
   MPI_Allreduce(in.data(), out.data(), elements, MPI_FLOAT, MPI_SUM, world.comm);
   EXPECT(first_wrong_sum(out, 11, world.size, 0) == elements);
-  EXPECT(first_wrong_sum(std::span(out).subspan(31), 11, world.size, 31) == elements - 31);  // reduce_scatter's part
+  EXPECT(first_wrong_sum(std::span(out).subspan(31), 11, world.size, 31) ==
+         elements - 31);  // the part that a reduce_scatter delivers
   EXPECT(first_wrong_sum(out, 12, world.size, 0) < 64);
   EXPECT(first_wrong_sum(out, 11, world.size + 1, 0) < 64);
   std::vector<float> poisoned(elements);
@@ -91,7 +92,7 @@ RANKED_TEST(a_missing_addend_is_seen, 1) {
   // The contribution of a rank must not be all zeros for any seed in use.
   for (std::uint64_t seed = 1; seed < 200; ++seed) {
     std::vector<float> in(16), sum(16);
-    for (int rank = 0; rank < 3; ++rank) {  // of four
+    for (int rank = 0; rank < 3; ++rank) {  // of a float's four
       fill_addends(in, seed, rank);
       for (std::size_t i = 0; i < 16; ++i) sum[i] += in[i];
     }

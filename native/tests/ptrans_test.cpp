@@ -65,7 +65,7 @@ RANKED_TEST(matrices_are_transposed_across_every_grid, 1, 2, 4) {
   }
 }
 
-// On grids with more ranks than the launch: sent and expected elements match, and the whole matrix moves.
+// On grids with more ranks than the launch has: sent and expected elements must match, and the whole matrix must move.
 RANKED_TEST(all_elements_move_once_on_large_grids, 1) {
   for (const GridShape grid : {GridShape{3, 4}, GridShape{4, 6}, GridShape{6, 4}, GridShape{5, 5}, GridShape{2, 9}}) {
     const int ranks = grid.rows * grid.columns;

@@ -61,7 +61,7 @@ RANKED_TEST(updates_jump_to_where_steps_lead, 1) {
   EXPECT(updates::starts(updates::period) == 1);
   EXPECT(updates::starts(-1) == updates::starts(updates::period - 1));
   EXPECT(updates::next(updates::starts(-1)) == 1);
-  // Jumps are additive: stepping b times from x^a gives x^(a + b).
+  // Starting points are consistent: b steps from x^a give x^(a + b).
   for (const std::int64_t far : {std::int64_t{1} << 40, updates::period - 700, std::int64_t{123'456'789'012'345}}) {
     stepped = updates::starts(far);
     for (int n = 0; n < 1000; ++n) stepped = updates::next(stepped);
@@ -110,7 +110,7 @@ RANKED_TEST(digits_number_all_ranks, 1) {
   }
 }
 
-// Routed in one stage, in two with four ranks; three ranks share a table whose size is a power of two.
+// Updates are routed in one stage, with four ranks in two; three ranks share a table whose size is a power of two.
 RANKED_TEST(tables_in_parts_are_those_of_the_definition, 1, 2, 4) {
   for (int ranks = 1; ranks <= world.size; ++ranks) {
     MPI_Comm comm;
@@ -147,7 +147,7 @@ RANKED_TEST(one_wrong_word_is_noticed, 1, 2) {
          (world.rank == world.size - 1));
 }
 
-// The table alone would not reveal them: the updates are missing in the replay too.
+// The table alone would not reveal these updates, because they are missing in the replay, too.
 RANKED_TEST(updates_that_never_arrive_are_noticed, 1) {
   OwnPart table(world.comm, 10, 1, 0, 4096);
   table.run(0);

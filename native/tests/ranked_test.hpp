@@ -65,7 +65,7 @@ struct Checked {
   std::string values;
 };
 
-// `Decompose() << a == b` captures both operands, so that failures can show them.
+// Decompose() << a == b captures both operands, so that failures can show them.
 template <class T>
 struct Left {
   const T& value;

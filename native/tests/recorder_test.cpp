@@ -16,7 +16,7 @@ using namespace kiviat::test;
 
 namespace {
 
-// A folder of our own, gone at the end.
+// A temporary folder.
 struct Scratch {
   std::string folder = "/tmp/kiviat-recorder-XXXXXX", path;
   Scratch() {
@@ -84,10 +84,10 @@ RANKED_TEST(result_events_keep_axes_apart_from_controls, 1) {
       {{"bytes", "8"}, {"ranks", "2"}, {"root", "rotate"}, {"window", "64"}, {"distance", "007"}, {"seed", "3"}}};
   const std::string json = result_event(spec, "pingpong", 2, true, false, result);
   EXPECT(contains(json, R"("case":"id \"1\"","benchmark":"pingpong","ranks":2,"bytes":8,)"));
-  // 007 is no JSON number.
+  // 007 is not a JSON number.
   EXPECT(contains(json, R"("axes":{"distance":"007","root":"rotate","window":64})"));
   EXPECT(contains(result_event(spec, "barrier", 2, false, true, result), "\"bytes\":null"));
-  // The story: rank 0 alone looked at a size that was no number, threw, and left the others waiting.
+  // The story: only rank 0 parsed an invalid size and threw, and the other ranks waited for ever.
   for (const char* bytes : {"many", "-8", ""})
     EXPECT(contains(result_event({"id", "pingpong", {{"bytes", bytes}}}, "pingpong", 2, true, false, result),
                     "\"bytes\":null"));

@@ -47,7 +47,7 @@ RANKED_TEST(names_and_aliases_are_unique, 1) {
     for (const std::string& alias : benchmark.traits.aka) {
       const auto meant = find_benchmarks(alias);
       EXPECT(std::ranges::count(meant, &benchmark) == 1);
-      // Aliases of families are shared by several benchmarks; names of IMB and OSU mean one benchmark.
+      // Aliases of families denote several benchmarks; names of IMB and OSU denote one.
       EXPECT((meant.size() == 1 || alias == "dense" || alias == "hpo" || alias == "npb"));
     }
     for (const Axis& axis : benchmark.traits.axes) {
@@ -92,6 +92,6 @@ RANKED_TEST(rank_rules, 1) {
 RANKED_TEST(axes_are_found, 1) {
   const Benchmark& benchmark = find_benchmark("pingpong");
   EXPECT(benchmark.axis("distance")->fallback == "1");
-  EXPECT(benchmark.axis("cache")->values.size() == 2);  // common to all
+  EXPECT(benchmark.axis("cache")->values.size() == 2);  // an axis common to all
   EXPECT(!benchmark.axis("nonsense"));
 }

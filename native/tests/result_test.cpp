@@ -53,11 +53,11 @@ RANKED_TEST(a_rate_falls_as_its_time_rises, 1) {
   const Result result = hundred(true);
   const Summary s = result.summary(*result.metric("bandwidth"));
   EXPECT(s.count == 100);
-  EXPECT(near(s.mean, 1000 / 50.5));  // of the whole: bytes over seconds, not the mean of rates
+  EXPECT(near(s.mean, 1000 / 50.5));  // bytes / total time, not the mean of rates
   EXPECT(near(s.min, 10));
   EXPECT(near(s.max, 1000));
   EXPECT(near(s.p50, 1000 / 50.5));
-  EXPECT(near(s.p90, 1000 / 10.9));  // 90 % of the rates are below: 10 % of the times
+  EXPECT(near(s.p90, 1000 / 10.9));  // 90 % of the rates are lower: 10 % of the times are shorter
   EXPECT(near(s.p99, 1000 / 1.99));
   EXPECT(near(s.ci_low, 1000 / 61.));
   EXPECT(near(s.ci_high, 1000 / 40.));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int most_ranks = 520;
 
-// "n = max(1, min(floor(P/m + 0.4), floor(P/2)))", by trial: n <= P/m + 4/10.
+// n = max(1, min(floor(P/m + 0.4), floor(P/2))), found by trial: the largest n <= P/m + 4/10.
 int rings_by_trial(int ranks, int target) {
   int rings = 0;
   while (10 * target * (rings + 1) <= 10 * ranks + 4 * target && 2 * (rings + 1) <= ranks) ++rings;
@@ -50,8 +50,8 @@ RANKED_TEST(ring_targets_are_those_of_the_definition, 1) {
 
 RANKED_TEST(ring_sizes_by_hand, 1) {
   using Sizes = std::vector<int>;
-  EXPECT((ring_sizes(7, 2) == Sizes{2, 2, 3}));   // base 2 is even: the larger one last
-  EXPECT((ring_sizes(11, 4) == Sizes{4, 4, 3}));  // base 3 is odd: the larger ones first
+  EXPECT((ring_sizes(7, 2) == Sizes{2, 2, 3}));   // base size 2 is even: the larger ring is last
+  EXPECT((ring_sizes(11, 4) == Sizes{4, 4, 3}));  // base size 3 is odd: the larger rings are first
   EXPECT((ring_sizes(13, 8) == Sizes{6, 7}));     // 13/8 + 0.4 = 2.025
   EXPECT((ring_sizes(12, 8) == Sizes{12}));       // 12/8 + 0.4 = 1.9
   EXPECT((ring_sizes(3, 2) == Sizes{3}));         // 3/2 + 0.4 = 1.9
@@ -97,7 +97,7 @@ RANKED_TEST(orders_of_every_number_of_ranks, 1) {
     const std::vector<int> random = random_order(ranks, 17), worst = worst_order(ranks);
     no_permutation += !is_permutation_of_ranks(random, ranks) + !is_permutation_of_ranks(worst, ranks);
     not_repeatable += random != random_order(ranks, 17);
-    // The first step is the longest possible; each following one is one shorter and goes in the other direction.
+    // The first step is the longest possible; each following one is one shorter and in the other direction.
     for (int i = 0; i + 1 < ranks; ++i)
       not_far += worst[i + 1] - worst[i] != (i % 2 == 0 ? ranks - 1 - i : i + 1 - ranks);
   }
@@ -108,7 +108,7 @@ RANKED_TEST(orders_of_every_number_of_ranks, 1) {
   EXPECT((worst_order(5) == std::vector<int>{0, 4, 1, 3, 2}));
 }
 
-// All orders of four ranks are equally likely: 24 of them, 24000 seeds, 5 standard deviations.
+// All 24 orders of four ranks are equally likely: 24000 seeds, tolerance of 5 standard deviations.
 RANKED_TEST(random_orders_are_uniform, 1) {
   std::map<std::vector<int>, int> seen;
   for (std::uint64_t seed = 0; seed < 24'000; ++seed) ++seen[random_order(4, seed)];

@@ -11,7 +11,7 @@ using namespace kiviat;
 
 namespace {
 
-// P(at most k of n fair coins show heads), summed term by term.
+// Probability that at most k of n fair coins show heads, summed term by term.
 double at_most(int k, int n) {
   double sum = 0;
   for (int i = 0; i <= k; ++i)
@@ -78,8 +78,8 @@ RANKED_TEST(reservoir_keeps_the_order_until_full, 1) {
 }
 
 RANKED_TEST(reservoir_is_uniform, 1) {
-  // Values 0 … 99,999 in order: each tenth must be equally represented among the 20,000 kept. The standard deviation of
-  // a tenth's count is 38: the tolerance is 5 of them.
+  // Values 0 … 99,999 in order: each tenth must be equally represented among the 20,000 kept. A tenth's count has a
+  // standard deviation of 38; the tolerance is 5 of them.
   constexpr int values = 100'000, kept = 20'000;
   Reservoir reservoir(kept);
   for (int i = 0; i < values; ++i) reservoir.add(i);

@@ -41,7 +41,7 @@ RANKED_TEST(stream_notices_one_wrong_element, 1) {
   EXPECT(!(errors_of(kernels, 1, 100, 5, NAN)[0] <= StreamArrays::most_error));
 }
 
-// Correct results at wrong positions.
+// Correct results at wrong positions must be detected.
 RANKED_TEST(stream_notices_elements_that_changed_places, 1) {
   StreamKernels kernels = stream_kernels().front();
   kernels.copy = [](double* to, const double* from, std::size_t count) {

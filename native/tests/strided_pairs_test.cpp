@@ -1,4 +1,4 @@
-// Choice of pairs for pair_pingpong.
+// Selection of pairs for pair_pingpong.
 #include "bench/hpcc/strided_pairs.hpp"
 
 #include <algorithm>

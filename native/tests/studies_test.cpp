@@ -1,4 +1,4 @@
-// Studies on four ranks with a fabricated network, so that all figures are known.
+// Studies on four ranks with a fabricated network, so that all results are known.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -43,7 +43,7 @@ std::string names(const Table& table) {
   return text;
 }
 
-// 10 us and 1 GB/s; messages of rank `rank`, or between `low` and `high`, take ten times as long.
+// 10 us and 1 GB/s; messages of `rank`, or between `low` and `high`, take ten times as long.
 Network sick(int rank, int low = -1, int high = -1) {
   return [=](int me, int other, int bytes) {
     const bool slow = me == rank || other == rank || (std::min(me, other) == low && std::max(me, other) == high);
@@ -140,7 +140,7 @@ RANKED_TEST(dense_phases_have_the_bandwidth_of_their_distance, 4) {
     EXPECT(near(figure(*result, "bandwidth_max"), 1e6));
     EXPECT(near(figure(*result, "middle_to_first"), 0.25));
   }
-  // Pair 0-2, then 0-2 and 1-3 at once: equal per process, twice as much in total.
+  // Pair 0-2, then 0-2 and 1-3 at once: the same bandwidth per process, twice as much in total.
   Table all = table(cumulative, "total_bandwidth");
   EXPECT(all.values.size() == 2);
   EXPECT(near(all.at({0}), 2000 / 4e-3));
@@ -187,7 +187,7 @@ RANKED_TEST(streams_count_both_ways, 4) {
   EXPECT(near(figure(halves, "bandwidth"), 3e6));
   EXPECT(near(figure(halves, "bandwidth_per_process"), 0.75e6));
   EXPECT(table(halves, "bandwidth").values.size() == 10);
-  // Rank 0 is in one of two pairs: each random half contains a fast and a slow pair.
+  // Rank 0 is in one of two pairs, so each random half contains a fast and a slow pair.
   EXPECT(near(figure(halves, "random_bandwidth_min"), 3e6));
   EXPECT(near(figure(halves, "random_bandwidth_max"), 3e6));
 }

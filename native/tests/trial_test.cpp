@@ -88,7 +88,7 @@ RANKED_TEST(too_few_ranks_skip_on_all_ranks_alike, 1, 2) {
 }
 
 RANKED_TEST(a_single_rank_skips_what_needs_more, 1) {
-  // The story: for benchmarks of pairs a single rank was rounded down to 0 ranks, and the reason named ranks and
+  // The story: for benchmarks of pairs, a single rank was rounded down to 0 ranks, and the reason named ranks and
   // distance instead of the number of ranks needed.
   Session session(world.comm);
   for (const Benchmark& benchmark : benchmarks()) {
@@ -166,7 +166,7 @@ RANKED_TEST(idle_ranks_wait_for_those_that_take_part, 4) {
     if (world.rank == 0) EXPECT(said(outcome.result) == "ok: -");
     if (world.rank == 0) EXPECT(outcome.result.check == "passed");
     if (world.rank == 2) EXPECT(outcome.result.metrics.empty());
-    // Rank 1 takes part in its turn; at a distance of 3 it is rank 3.
+    // Rank 1 takes part; with a distance of 3, the second member is rank 3 instead.
     const int other = words.count("distance") ? 3 : 1;
     if (world.rank == other) EXPECT(outcome.result.check == "passed");
   }
@@ -316,8 +316,8 @@ RANKED_TEST(batches_outlast_the_clock, 1, 2) {
 }
 
 RANKED_TEST(one_slow_call_does_not_shorten_the_batches, 1) {
-  // The story: a rank that was preempted while the batch length was determined made a batch of a few calls look long
-  // enough; then reading the clock took longer than what it timed.
+  // The story: a rank was preempted while the batch length was determined, so a batch of a few calls looked long
+  // enough. Reading the clock then took longer than the batch.
   Session session(world.comm);
   int calls = 0;
   const Result result = run_trial(session, {}, [&](Trial& t) {
@@ -348,7 +348,7 @@ RANKED_TEST(fixed_mode_makes_the_calls_it_was_told, 1, 2, 4) {
   };
 
   Result result = run(words, [&](Trial& t) { t.per_call(count); });
-  EXPECT(calls == 5 + 1 + 37);  // one untimed call warms caches after the bookkeeping
+  EXPECT(calls == 5 + 1 + 37);  // one untimed call reloads the caches after the bookkeeping
   EXPECT(highest == 41);        // calls are numbered consecutively, so that roots rotate
   EXPECT(result.sync == "barrier");
   EXPECT(stopped_by(result) == "fixed");
@@ -453,7 +453,7 @@ RANKED_TEST(calls_start_in_windows_where_ranks_have_processors, 2) {
     EXPECT(session.size > 1);
     return;
   }
-  // On a busy machine ranks may miss windows, and falling back to barriers is right; so one good attempt of several
+  // On a busy machine ranks may miss windows and rightly fall back to barriers, so one good attempt of several
   // suffices.
   Result result;
   int good = 0;
@@ -497,7 +497,7 @@ RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
   const auto run = [&](double later_s) {
     int calls = 0;
     return run_trial(session, {{"budget_s", "10"}, {"target", "0"}, {"max_samples", "40"}}, [&](Trial& t) {
-      // Only the first calls, which determine the window's length, are quick.
+      // Only the first calls, which determine the window's length, are short.
       const double begun = clock::now();
       t.per_call([&, begun](std::int64_t) { spin(++calls < 4 || clock::now() - begun < 1e-3 ? 20e-6 : later_s); });
     });

@@ -1,4 +1,4 @@
-// Wrapped MPI for tests: counts what is sent, and can replace real time by that of a fabricated network.
+// Wrapped MPI for tests: counts what is sent, and can replace real time by the time of a fabricated network.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// exchange FROM TO BYTES: where every rank is, then one message. A negative length is one that never comes.
+// exchange FROM TO BYTES: every rank prints its host; then rank FROM sends one message to rank TO. With negative BYTES
+// the message is never sent.
 #include <mpi.h>
 #include <sched.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ int main(int count, char** words) {
   if (rank == from) MPI_Send(message.data(), bytes, MPI_CHAR, to, 0, MPI_COMM_WORLD);
   if (rank == to) MPI_Recv(message.data(), bytes, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 
-  // The last messages before the end go between all ranks, as they do in a benchmark.
+  // The last messages before the end go between all ranks, as in a benchmark.
   std::vector<int> out(size), in(size);
   MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);

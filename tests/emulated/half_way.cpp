@@ -1,4 +1,4 @@
-// half_way BYTES: every rank exchanges so many bytes with the rank half the world away.
+// half_way BYTES: every rank exchanges BYTES bytes with the rank half of the world away.
 #include <mpi.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Stands in for kiviat-bench: speaks the event protocol with a real MPI, and misbehaves as a case's `act`
-// says. The last rank misbehaves while the others wait for it in an MPI call.
+// Replaces kiviat-bench in tests: follows the event protocol with a real MPI, and misbehaves as requested by a case's
+// `act`. The last rank misbehaves while the others wait for it in an MPI call.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-// Ranks that send, load memory and compute at the same moment, as the arguments say. Each prints how long its acts
-// took, and how long messages of its own were under way meanwhile: between nodes, and within its node.
+// Ranks that send, access memory and compute at the same moment, as the arguments request. Each prints how long its acts
+// took, and for how long messages of its own were in flight: between nodes, and within its node.
 //   send FROM TO BYTES, memory RANK BYTES, compute RANK FLOPS
-//   wait RANK SECONDS: until so long after the start, for what follows
+//   wait RANK SECONDS: delays the rank's following acts until this long after the start
 #include <mpi.h>
 
 #include <cstdio>
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     const double start_s = kiviat::clock::now();
     const double network_s = sent.network.until(start_s), node_s = sent.node.until(start_s);
     double took_s = 0;
-    // All acts up to the next "then" are one round.
+    // All acts up to the next "then" belong to one round.
     for (; i < argc && std::string(argv[i]) != "then";) {
       const std::string act = argv[i];
       if (act == "send") {

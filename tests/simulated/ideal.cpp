@@ -1,4 +1,4 @@
-// What peers are given of ours, so that both measure the same thing: a barrier that takes no time
+// Parts of Kiviat that other programs get for comparison, so that both measure the same: a barrier that takes no time
 // (native/platform/simgrid/rank_group.cpp), and random orders for b_eff.
 #include <mpi.h>
 
@@ -10,7 +10,8 @@
 #include "bench/pattern/rings.hpp"
 
 extern "C" int ideal_barrier(MPI_Comm comm) {
-  static std::map<std::vector<int>, simgrid::s4u::BarrierPtr> barriers;  // of all ranks: this library is not privatized
+  static std::map<std::vector<int>, simgrid::s4u::BarrierPtr>
+      barriers;  // shared by all ranks, because this library is not privatized
   int ranks;
   MPI_Comm_size(comm, &ranks);
   MPI_Group world, group;
@@ -27,7 +28,7 @@ extern "C" int ideal_barrier(MPI_Comm comm) {
   return MPI_SUCCESS;
 }
 
-// Instead of drand48. b_eff asks on rank 0, for rank 0, 1, … of pattern 0, 1, …, where that rank is to stand.
+// Replaces drand48. b_eff asks on rank 0 for the position of rank 0, 1, … in pattern 0, 1, ….
 extern "C" double ordered_position() {
   static int pattern = 0, rank = 0;
   int ranks;

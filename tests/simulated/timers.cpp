@@ -1,13 +1,11 @@
-// The timers of the NAS programs' reference, instead of those that it brings: ranks start together, in no time
-// (ideal.cpp), and time and messages of the last timer are printed with all digits, as rank 0 sees them when all have
-// stopped:
+// Replaces the timers of the NAS programs' reference implementation: ranks start together, in no time (ideal.cpp), and
+// when all have stopped, rank 0 prints time and messages of the last timer with all digits:
 //
-//     timed SECONDS                  the slowest rank's
-//     sent FROM TO MESSAGES BYTES    meanwhile, those of collective operations included
+//     timed SECONDS                  time of the slowest rank
+//     sent FROM TO MESSAGES BYTES    messages while the timer ran, including those of collectives
 //
-// And LU's faces as ours go, for the definition leaves that open: to all neighbours at once, without those of the cube.
-//
-// This library is not privatized: what is static is of all ranks.
+// Also replaces LU's exchange of faces by Kiviat's, since the definition leaves it open: to all neighbours at once,
+// without the faces of the cube. This library is not privatized: static variables are shared by all ranks.
 #include <mpi.h>
 
 #include <algorithm>
@@ -32,7 +30,7 @@ using Sent = std::vector<kiviat::Sent::Total>;
 constexpr int most_timers = 64;
 std::vector<Host*> places;
 std::vector<std::vector<double>> elapsed_s, started_s;  // [rank][timer]
-std::array<Sent, most_timers> before;                   // timers may be within each other
+std::array<Sent, most_timers> before;                   // one per timer, because timers may be nested
 std::array<double, most_timers> slowest_s;
 
 std::pair<int, int> rank_of_all() {
@@ -92,8 +90,8 @@ void clear(int timer) {
 
 double read(int timer) { return elapsed_s[rank_of_all().first][timer]; }
 
-// Of LU's grid, whose points along each axis KIVIAT_POINTS tells: the state of points two deep to up to four
-// neighbours.
+// LU's exchange of the state of points, two deep, with up to four neighbours. KIVIAT_POINTS has the number of points
+// along each axis.
 void faces() {
   const auto [rank, ranks] = rank_of_all();
   const int n = std::atoi(std::getenv("KIVIAT_POINTS"));
@@ -125,7 +123,7 @@ void faces() {
 
 extern "C" {
 
-// As C calls them, and as Fortran does.
+// Interface for C, and below for Fortran.
 void timer_clear(int timer) { clear(timer); }
 void timer_start(int timer) { start(timer); }
 void timer_stop(int timer) { stop(timer); }
@@ -138,7 +136,7 @@ void timer_stop_(const int* timer) { stop(*timer); }
 double timer_read_(const int* timer) { return read(*timer); }
 void check_timer_flag_(int* asked) { *asked = 0; }
 
-// Twice for each right-hand side, once for each axis.
+// Called twice for each right-hand side, once for each axis.
 void exchange_3_(void*, const int* axis) {
   if (*axis == 0) faces();
 }

@@ -1,4 +1,4 @@
-// Something that a compiler is busy with for half a second.
+// Code that takes a compiler half a second.
 #include <regex>
 #include <string>
 

@@ -1,4 +1,4 @@
-"""Up to which rate the links of an emulated cluster can be believed on this machine."""
+"""The highest link rate at which measurements on an emulated cluster of this machine are credible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEP_BIT_PER_S = 100_000_000
 
 
 def unshaped_rates(count: int = 3) -> list[float]:
-    """Return `count` rates of plain TCP between two nodes over a link without a limit, in bit/s."""
+    """Return `count` rates of plain TCP between two nodes over a link without a rate limit, in bit/s."""
     with Cluster.up(Spec(2, 1)) as cluster:
         return [sum(stream_rates(cluster, (("n1", "n2"),), duration_s=0.5)) for _ in range(count)]
 
@@ -22,7 +22,7 @@ def highest_rate(unshaped: Sequence[float]) -> int:
     """Return the highest credible link rate in bit/s: half of the median of rates without shaping.
 
     It is rounded down to whole steps of 100 Mbit/s, unless it is below one step. Sending, forwarding and
-    receiving take time of the same cores, so a higher rate would measure the processor.
+    receiving share the same cores, so at a higher rate the processor would be measured, not the link.
     """
     half = median(unshaped) / 2
     return int(half // _STEP_BIT_PER_S) * _STEP_BIT_PER_S or int(half)

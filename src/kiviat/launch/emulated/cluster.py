@@ -1,4 +1,4 @@
-"""An emulated cluster from its making to its removal."""
+"""An emulated cluster, from creation to removal."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes over a node's link since the cluster came up: frames with their headers."""
+    """Bytes over a node's link since the cluster was created: frames with their headers."""
 
     sent_bytes: int
     received_bytes: int
 
 
 class Cluster:
-    """A cluster that is up. As a context it is taken down at the end."""
+    """A running cluster. As a context manager it is removed at the end."""
 
     def __init__(self, noted: ClusterJournal) -> None:
         self._journal = noted
 
     @classmethod
     def up(cls, spec: Spec, name: str | None = None, *, kept: bool = False) -> Self:
-        """Makes one; InputError if that cannot be done, and then nothing is left of it.
+        """Create a cluster and return it; a `kept` one outlives this process.
 
-        One that is `kept` outlives this process.
+        Raise InputError if it cannot be created; nothing is left behind then.
         """
         rights.refuse_without_rights()
         wire = delaying.wire_for(spec)
@@ -86,12 +86,12 @@ class Cluster:
 
     @property
     def name(self) -> str:
-        """The name that `kiviat cluster` shows, also that of the folder."""
+        """The cluster's name in `kiviat cluster`, and of its folder."""
         return self._journal.name
 
     @property
     def spec(self) -> Spec:
-        """Nodes, slots and links."""
+        """Number of nodes and slots, rate and delay of the links."""
         return self._journal.spec
 
     @property
@@ -100,7 +100,7 @@ class Cluster:
         return self._journal.folder
 
     def topology(self) -> Topology:
-        """Every node shows all cores of the machine: there is but one of each."""
+        """The nodes, each with all cores of the machine, because they share them."""
         sockets = local_topology().nodes[0].sockets
         return Topology(tuple(Node(name, sockets, self.spec.slots) for name in self.addresses()))
 
@@ -109,11 +109,14 @@ class Cluster:
         return {scripts.node_name(index): scripts.node_address(index) for index in range(self.spec.nodes)}
 
     def entering(self, node: str = scripts.HEAD) -> tuple[str, ...]:
-        """The words before a command that make it run on a node, or on the head, where launchers run."""
+        """Return the command prefix that runs a command on a node, or on the head, where launchers run."""
         return str(self.folder / "enter"), node
 
     def traffic(self) -> dict[str, Traffic]:
-        """By node; what a node sends, its port of the bridge receives."""
+        """Return the traffic of each node, by name.
+
+        The bytes that a node sends are those that its port of the bridge receives.
+        """
         words = ["nsenter", f"--net={self.folder / scripts.HEAD}.net", "ip", "-s", "-j", "link"]
         shown = self._run(words, "look at")
         links = {link["ifname"]: link["stats64"] for link in json.loads(shown)}
@@ -121,12 +124,15 @@ class Cluster:
         return {name: Traffic(port["rx"]["bytes"], port["tx"]["bytes"]) for name, port in ports.items()}
 
     def bytes_sent(self) -> dict[str, int]:
-        """Return the bytes that each node has sent since the cluster was made, frames with their headers."""
+        """Return the bytes that each node has sent since the cluster's creation.
+
+        Frames with their headers.
+        """
         return {name: traffic.sent_bytes for name, traffic in self.traffic().items()}
 
     def down(self) -> list[int]:
-        """Returns the processes that still ran in it and were ended."""
-        # A kept cluster was made by a kiviat that is gone, and whose number another may bear now.
+        """Remove the cluster. Return the processes that still ran in it and have been ended."""
+        # The process that created a kept cluster has ended; another one may have its number now.
         return removal.remove(self.folder, None if self._journal.kept else self._journal.marker)
 
     def __enter__(self) -> Self:
@@ -157,7 +163,7 @@ class Cluster:
             delaying.calibrate(self.folder, self.spec, self._added_by_link_s)
 
     def _added_by_link_s(self, count: int) -> float:
-        """One way, and beyond what a node takes to talk to itself."""
+        """Return the one-way time of a link in seconds, minus the time of a message from a node to itself."""
         near, far, *_ = self.addresses()
         there, here = (half_round_trip_s(self, near, to, count, quartile=True) for to in (far, near))
         return there - here

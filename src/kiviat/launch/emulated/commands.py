@@ -1,4 +1,4 @@
-"""System commands: where they are, and how they run so that none outlives us unnoticed."""
+"""System commands: their paths, and how to run them so that none outlives kiviat unnoticed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from kiviat.launch.process import children
 from kiviat.launch.process.processes import VARIABLE, Marker
 
-# Not on the PATH of every user, not even of one who became root by `su`.
+# These folders are not on the PATH of every user, not even after `su`.
 _SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
-# The commands needed, and Debian's packages that have them.
+# The needed commands, and the Debian packages that contain them.
 PACKAGES = {
     "ip": "iproute2",
     "tc": "iproute2",
@@ -37,7 +37,10 @@ def found(command: str) -> str | None:
 def run(
     words: Sequence[str], marker: Marker, text: str = "", folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Ends with us, and a later kiviat recognises by the marker what it has started itself."""
+    """Run a system command; it ends when kiviat does.
+
+    A later kiviat recognises by the marker what this one has started.
+    """
     variables = {"PATH": path(), "LC_ALL": "C", VARIABLE: str(marker)}
     return children.run(
         words, text=text, folder=folder, environment={**os.environ, **variables}, tie=signal.SIGKILL

@@ -1,4 +1,4 @@
-"""Builds the small programs of native/emulated, each once, into the cache of the user."""
+"""Compiles the small programs of native/emulated, each once, into the user's cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from kiviat.record import InputError, data_path
 
 
 def compiled(name: str, sources: Sequence[str], arguments: Sequence[str] = ()) -> Path:
-    """`sources` are below native/."""
+    """Compile `sources` (paths relative to native/) unless it is done already; return the path of the result.
+
+    Raise InputError if the compiler is missing or fails.
+    """
     native = data_path("native")
     paths = [native / source for source in sources]
     compiler = os.environ.get("CXX", "c++")

@@ -1,7 +1,7 @@
-"""Delays for frames: by netem where the kernel has it, else by a program that forwards them.
+"""Delays of frames: by netem if the kernel has it, else by a program that forwards frames.
 
-The program takes time of its own, some tens of microseconds that depend on the machine. It is calibrated
-by a round trip over plain TCP, and a delay below what it takes is refused.
+Forwarding itself takes some tens of microseconds, depending on the machine. The program is calibrated by
+round trips over plain TCP; delays shorter than that are refused.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.process import children
 from kiviat.record import InputError
 
-# Files in the cluster's folder: the number of the program, and what it is to wait.
+# Files in the cluster's folder: the program's process number, and the delay in seconds.
 _NUMBER, _DELAY = "wire.pid", "wire.delay"
 _TUN = Path("/dev/net/tun")
-# Forwarding takes a negligible part of a long delay.
+# For longer delays the time of forwarding is negligible.
 _LONG_S = 10e-3
 _CORRECTIONS = 2
 _ROUND_TRIPS = 30
 
 
 def wire_for(spec: Spec) -> Path | None:
-    """The program, where it is needed."""
+    """Return the forwarding program; None if it is not needed. Raise InputError if it cannot work here."""
     if spec.delay_s is None or has_netem():
         return None
     if not _TUN.exists():
@@ -40,14 +40,14 @@ def wire_for(spec: Spec) -> Path | None:
 
 
 def has_netem() -> bool:
-    """Tried in a network namespace that ends with the command."""
+    """Return whether the kernel has netem, by trying it in a temporary network namespace."""
     words = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1us"]
     tried = children.run(words, environment={**os.environ, "PATH": commands.path()})
     return tried.returncode == 0
 
 
 def wire_number(folder: Path) -> int | None:
-    """The process that carries the frames of a cluster; None where the kernel does."""
+    """Return the process number of a cluster's forwarding program; None if the kernel delays the frames."""
     try:
         return int((folder / _NUMBER).read_text())
     except (OSError, ValueError):
@@ -57,9 +57,9 @@ def wire_number(folder: Path) -> int | None:
 def calibrate(folder: Path, spec: Spec, one_way_s: Callable[[int], float]) -> None:
     """Shorten the delay of the forwarding program by the time that forwarding itself takes.
 
-    That time is measured beside the full delay, because with a shorter one a frame may need one waking of the
-    program instead of two. `one_way_s` returns the one-way time of the link in seconds, from that many round
-    trips. Raise InputError if forwarding alone takes longer than the delay.
+    This time is measured with the full delay, because with a shorter delay a frame may wake the program once
+    instead of twice. `one_way_s(n)` measures n round trips and returns the one-way time of the link in
+    seconds. Raise InputError if forwarding alone takes longer than the delay.
     """
     number = wire_number(folder)
     if spec.delay_s is None or number is None:
@@ -81,5 +81,5 @@ def calibrate(folder: Path, spec: Spec, one_way_s: Callable[[int], float]) -> No
 def _wait(folder: Path, number: int, seconds: float) -> None:
     (folder / _DELAY).write_text(f"{seconds:.9f}\n")
     os.kill(number, signal.SIGUSR1)
-    # It looks at the file when it has woken for the signal.
+    # The program reads the file when the signal has woken it.
     time.sleep(0.01)

@@ -1,7 +1,7 @@
-"""The journal of each cluster: written before its first part is created, removed after the last one is gone.
+"""The journal of each cluster: written before any part is created, removed after all parts are gone.
 
-A cluster is a folder of the user's state folder. Its journal names the kiviat that owns it; once a
-cluster is `kept`, it has no owner and stays until it is taken down or the machine restarts.
+A cluster is a folder in the user's state folder. Its journal names the kiviat process that owns it. A `kept`
+cluster has no owner and stays until it is removed or the machine restarts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class ClusterJournal:
-    """What later commands must know of a cluster: its name and links, its owner, and the boot it was made in.
+    """What later commands need to know of a cluster: name, links, owner, and boot of its creation.
 
     A `kept` cluster has no owner; its `marker` still names the host.
     """
@@ -44,16 +44,16 @@ class ClusterJournal:
         return _clusters_folder() / self.name
 
     def is_dead(self) -> bool:
-        """True if its owner is gone or the machine has restarted since: it is then left for others to remove.
+        """True if the owner has ended or the machine has restarted: any kiviat may then remove the cluster.
 
-        Hosts that share a home share the state folder too; each sees to its own clusters.
+        Hosts that share a home share the state folder, too; each removes only its own clusters.
         """
         if self.kept:
             return self.marker.is_here() and self.boot != boot()
         return self.marker.is_orphaned()
 
     def write(self) -> None:
-        """At once or not at all."""
+        """Write the journal atomically."""
         note = {
             "name": self.name,
             "spec": self.spec.label,
@@ -78,9 +78,10 @@ def boot() -> str:
 
 
 def claim(name: str, spec: Spec, marker: Marker) -> ClusterJournal:
-    """Takes the name and writes the journal; InputError if the name is taken.
+    """Claim the name and write the journal. Raise InputError if the name is taken.
 
-    A clean-up removes folders without a journal, perhaps this one, a moment before its journal is written.
+    Retries if a clean-up removes the new folder before its journal is written, because it removes folders
+    without a journal.
     """
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -115,7 +116,7 @@ def claim(name: str, spec: Spec, marker: Marker) -> ClusterJournal:
 
 
 def load(folder: Path) -> ClusterJournal | None:
-    """None where there is no journal, or none that can be read."""
+    """Return the journal in a folder; None if it is missing or unreadable."""
     try:
         note = read_note(folder / _FILE)
         marker = Marker.parse(note["marker"])
@@ -143,7 +144,7 @@ def folders() -> list[Path]:
 
 
 def remove_folder(folder: Path) -> None:
-    """All of it, the journal last: if this is cut short, the next command knows that there is more to do."""
+    """Remove the folder, and its journal last: if this is interrupted, the next command continues."""
     with suppress(OSError):
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -156,7 +157,10 @@ def remove_folder(folder: Path) -> None:
 
 
 def remove_draft(folder: Path) -> None:
-    """Remove a folder without a journal: nothing of its cluster exists yet. A living owner starts again."""
+    """Remove a folder without a journal; nothing of its cluster exists yet.
+
+    Its owner, if alive, starts again.
+    """
     with suppress(OSError):
         (folder / f"{_FILE}.new").unlink(missing_ok=True)
         folder.rmdir()

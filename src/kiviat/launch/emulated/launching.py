@@ -1,6 +1,6 @@
 """Arguments and environment of mpiexec that start ranks on emulated nodes and keep their messages there.
 
-No side effects. kiviat.placement.emit places the ranks and leaves them unbound. Tested with Open MPI
+Has no side effects. kiviat.placement.emit places the ranks and leaves them unbound. Tested with Open MPI
 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2.
 """
 
@@ -18,7 +18,7 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class Launching:
-    """`prefix` comes before mpiexec, `arguments` after it; `environment` is beside that of the user."""
+    """`prefix` precedes mpiexec, `arguments` follow it; `environment` is added to the user's."""
 
     prefix: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -30,9 +30,9 @@ def launching(
 ) -> Launching:
     """Return how an MPI's mpiexec starts ranks on a cluster, by the needs that its file in mpi/vendors lists.
 
-    Placeholders in these, such as "{agent}", stand for paths of the cluster. `oversubscribed`: the machine
-    has fewer cores than the launch has ranks. `preload` is the path that
-    `yield_library.library` returned. Raise InputError for an MPI whose file lists none.
+    Placeholders in the needs, such as "{agent}", are replaced by paths of the cluster. `oversubscribed`: the
+    machine has fewer cores than the launch has ranks. `preload`: the path that `yield_library.library`
+    returned. Raise InputError if the MPI's file lists no needs for emulated clusters.
     """
     known = {name: vendor for name, vendor in vendors().items() if vendor.needed(["emulated"], version)}
     if family not in known:
@@ -57,5 +57,6 @@ def launching(
     }
     arguments = tuple(places.get(word, word) for need in needs for word in need.arguments)
     variables = {name: places.get(value, value) for need in needs for name, value in need.environment.items()}
-    # This interface is the ranks' only way to other nodes, and theirs alone: it counts exactly their bytes.
+    # Only ranks use this interface, and it is their only way to other nodes, so it counts exactly their
+    # bytes.
     return Launching(cluster.entering(), arguments, variables | {"KIVIAT_INTERFACE": INTERFACE})

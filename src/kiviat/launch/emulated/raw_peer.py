@@ -36,14 +36,14 @@ def _receive(address: str, begin: float, end: float) -> None:
             if count == 0 or now > end:
                 break
             if now >= begin:
-                # Bytes of the first read were sent before the measured interval.
+                # The bytes of the first read were sent before the measured interval.
                 total, first, last = (total + count, first, now) if first else (0, now, now)
     print(total, last - (first or begin), flush=True)
 
 
 def _send(address: str, port: int, end: float) -> None:
     data = bytes(_WRITE_BYTES)
-    # The receiver goes when it has seen enough.
+    # The receiver may close the connection first.
     with socket.create_connection((address, port), timeout=_PATIENCE_S) as stream, suppress(OSError):
         while (left := end - time.monotonic()) > 0:
             stream.settimeout(left)

@@ -1,4 +1,4 @@
-"""Rates and latency of plain TCP over emulated links: the reference for those of MPI."""
+"""Rates and latency of plain TCP over emulated links, the reference for those of MPI."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Nodes(Protocol):
 
 
 def stream_rates(cluster: Nodes, flows: Sequence[tuple[str, str]], duration_s: float = 1.0) -> list[float]:
-    """Payload in bit/s of streams that run at the same time, each from one node to another.
+    """Return the payload rates in bit/s of simultaneous streams, each from one node to another.
 
-    Slow start is left out: the stretch measured begins some tenths of a second after the streams. Where a
-    busy machine does not start them in time, they get longer.
+    Slow start is excluded: the measured interval begins some tenths of a second after the streams start. If a
+    busy machine does not start them in time, they are given more time.
     """
     for starting_s in _STARTING_S:
         rates = _rates(cluster, flows, duration_s, starting_s)
@@ -44,7 +44,7 @@ def stream_rates(cluster: Nodes, flows: Sequence[tuple[str, str]], duration_s: f
 def _rates(
     cluster: Nodes, flows: Sequence[tuple[str, str]], duration_s: float, starting_s: float
 ) -> list[float]:
-    """Return the rate of each stream in bit/s, 0 where no byte arrived in time."""
+    """Return the rate of each stream in bit/s; 0 if no byte arrived in time."""
     addresses = cluster.addresses()
     begin = time.monotonic() + starting_s + _SETTLING_S
     end = begin + duration_s
@@ -70,10 +70,11 @@ def _rates(
 def half_round_trip_s(
     cluster: Nodes, asker: str, answerer: str, count: int = 200, *, quartile: bool = False
 ) -> float:
-    """The median for one byte; from a node to itself, what the machine takes without any link.
+    """Return the median of half the round-trip time of one byte, in seconds.
 
-    The lower quartile, where it is asked for, is near the median on a quiet machine, and hardly changes when
-    others take the cores for a while.
+    From a node to itself it is the time that the machine takes without any link. `quartile`: return the lower
+    quartile instead; on a quiet machine it is near the median, and it hardly changes if other programs use
+    the cores temporarily.
     """
     address = cluster.addresses()[answerer]
     started = [_start(cluster, answerer, "answer", address)]

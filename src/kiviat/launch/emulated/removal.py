@@ -1,6 +1,6 @@
-"""Takes clusters down: processes, mounts, then the files, each by what the cluster's own files name.
+"""Removes clusters: processes, mounts, then files, each as named by the cluster's own files.
 
-Every step may be repeated, run by two processes at once, or meet a partly created cluster.
+Every step may be repeated, run by two processes at once, or find a partly created cluster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def remove(folder: Path, marker: Marker | None) -> list[int]:
-    """Ends what runs in the cluster or still makes it; returns those that are no part of the cluster."""
+    """Remove a cluster. Return the ended processes, other than the one that forwards frames.
+
+    Ends what runs in the cluster and what is still creating it.
+    """
     own = delaying.wire_number(folder)
     ended = set[int]()
 
@@ -30,14 +33,15 @@ def remove(folder: Path, marker: Marker | None) -> list[int]:
         return [*processes_in(folder), *(processes.of_launch(marker) if marker else [])]
 
     def living() -> list[int]:
-        # The second look finds whom the last of the others started while the first went on.
+        # Looks twice, because a process may start another one during the first look and end before it is
+        # seen.
         found = seen() or seen()
         ended.update(found)
         return found
 
     processes.end_all(living)
     for file in _namespace_files(folder):
-        # Several mounts may lie upon one another, if a cluster was made twice in one folder.
+        # The file may have several mounts, if a cluster was created twice in one folder.
         while _libc.umount2(os.fsencode(file), _MNT_DETACH) == 0:
             pass
     journal.remove_folder(folder)
@@ -45,9 +49,9 @@ def remove(folder: Path, marker: Marker | None) -> list[int]:
 
 
 def clean_dead(grace_s: float = 0.0) -> list[str]:
-    """Removes what kiviats that are dead left: processes, files of launches, clusters; one line for each.
+    """Remove what dead kiviat processes left: processes, files of launches, clusters.
 
-    Launchers that are ending their ranks get `grace_s` for that.
+    Return one line of text for each. Launchers that are ending their ranks get `grace_s` seconds for that.
     """
     lines = clean_dead_launches(grace_s)
     for folder in journal.folders():
@@ -63,14 +67,17 @@ def clean_dead(grace_s: float = 0.0) -> list[str]:
 
 
 def is_up(noted: ClusterJournal) -> bool:
-    """True if all of its namespaces exist, and the program that forwards its frames if it has one."""
+    """True if all of the cluster's namespaces exist, and its forwarding program runs if it has one."""
     files = [noted.folder / f"n{noted.spec.nodes}.{kind}" for kind in NAMESPACES]
     wire = delaying.wire_number(noted.folder)
     return all(map(_is_namespace, files)) and (wire is None or wire in processes_in(noted.folder))
 
 
 def processes_in(folder: Path) -> list[int]:
-    """The processes of any user in one of the cluster's namespaces, by the identity of the namespace."""
+    """Return the processes, of any user, in one of the cluster's namespaces.
+
+    Namespaces are compared by device and inode.
+    """
     ours = {identity for file in _namespace_files(folder) if (identity := _namespace(file))}
     if not ours:
         return []
@@ -92,7 +99,7 @@ def _is_namespace(file: Path) -> bool:
 
 
 def _namespace(file: Path) -> tuple[int, int] | None:
-    """None where nothing is mounted on the file."""
+    """Return device and inode of the namespace mounted on a file; None if nothing is mounted."""
     here, folder = _identity(file), _identity(file.parent)
     return here if here and folder and here[0] != folder[0] else None
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from kiviat.launch.emulated import commands
 from kiviat.record import InputError
 
-# Their bits: linux/capability.h.
+# Bit numbers from linux/capability.h.
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 _STATUS = Path("/proc/self/status")
 
 
 def refuse_without_rights(found: Callable[[str], str | None] = commands.found) -> None:
-    """InputError names what is missing, before anything is made."""
+    """Raise InputError that names what is missing, before anything is created."""
     if lacking := _lacking_capabilities():
         raise InputError(
             f"an emulated cluster needs the rights of root, and this process (user {os.geteuid()}) lacks "
@@ -32,7 +32,10 @@ def refuse_without_rights(found: Callable[[str], str | None] = commands.found) -
 
 
 def _lacking_capabilities() -> list[str]:
-    """Commands that we start have root's effective capabilities, and only the ambient ones of others."""
+    """Return the capabilities that commands started by kiviat would lack.
+
+    Root's commands have its effective capabilities, those of other users the ambient ones only.
+    """
     kind = "CapEff" if os.geteuid() == 0 else "CapAmb"
     held = re.search(rf"^{kind}:\s*([0-9a-f]+)", _STATUS.read_text(), re.MULTILINE)
     bits = int(held[1], 16) if held else 0

@@ -1,8 +1,8 @@
-"""Shell scripts that create a cluster, and those in its folder that enter it, as text.
+"""Shell scripts that create a cluster, and scripts in its folder that enter its nodes, as text.
 
-The folder of a cluster holds its namespaces as files, `NODE.net`, `NODE.uts` and `NODE.ipc`, so that
-nothing of it has a name that another cluster or program could have too. The head, where mpiexec runs,
-has a network namespace only, with the bridge; no interface, address or route of the machine is touched.
+A cluster's folder contains its namespaces as the files `NODE.net`, `NODE.uts` and `NODE.ipc`, so none has a
+name that another cluster or program could use, too. The head, where mpiexec runs, has a network namespace
+only, which contains the bridge. No interface, address or route of the machine is changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUBNET = "10.77.0.0/24"
 HEAD_ADDRESS = "10.77.0.254"
 TEMPORARY = "tmp"
 NAMESPACES = ("net", "uts", "ipc")
-# Nothing is lost for want of room: windows bound what can wait.
+# Long enough that no packet is dropped: TCP windows limit the number of packets that wait.
 _QUEUE_PACKETS = 100_000
 _WIRE_PACKETS = 10_000
 
@@ -37,21 +37,21 @@ def node_address(index: int) -> str:
 
 
 def port(index: int) -> str:
-    """The bridge's end of a node's link."""
+    """Return the name of the bridge's end of a node's link: "p1" for index 0."""
     return f"p{index + 1}"
 
 
 def hosts(spec: Spec, head_name: str) -> str:
-    """/etc/hosts as nodes and head see it; that of the machine stays as it is."""
+    """Return the content of /etc/hosts on nodes and head; the machine's own file is not changed."""
     nodes = (f"{node_address(index)} {node_name(index)}\n" for index in range(spec.nodes))
     return f"127.0.0.1 localhost\n{HEAD_ADDRESS} {head_name}\n{''.join(nodes)}"
 
 
 def make(spec: Spec, wire: Path | None = None) -> str:
-    """A script for sh, to be run in the cluster's folder.
+    """Return a shell script that creates the cluster; it must be run in the cluster's folder.
 
-    `wire` is the program that makes and delays the links where the kernel cannot. It bears no mark of the
-    kiviat that starts it: it belongs to the cluster, and is found by its namespace.
+    `wire`: the program that creates and delays the links if the kernel cannot. It does not carry the marker
+    of the kiviat that starts it: it belongs to the cluster, and is found by its namespace.
     """
     nodes = range(spec.nodes)
     limits = [line for index in nodes for line in _port_limits(spec, index, wire)]
@@ -108,14 +108,14 @@ def _node(spec: Spec, index: int) -> list[str]:
 
 
 def _lengths(spec: Spec) -> str:
-    """Return options for segments and for the queue to the forwarding program, which may overflow."""
+    """Return options that limit segment lengths and the queue to the forwarding program."""
     shaping = shaping_of(spec)
     segments = f"gso_max_size {shaping.segment_bytes} " if shaping else ""
     return f"txqueuelen {_WIRE_PACKETS} {segments}"
 
 
 def _limits(interface: str, shaping: Shaping | None, bucket_bytes: int, delay_s: float | None) -> list[str]:
-    """Return the commands that shape the frames leaving by an interface: first the rate, then the delay."""
+    """Return the commands that shape frames leaving by an interface: the rate first, then the delay."""
     lines = []
     if shaping:
         rate = f"rate {shaping.rate_bit_per_s}bit burst {bucket_bytes} cburst {bucket_bytes} quantum 60000"
@@ -131,9 +131,10 @@ def _limits(interface: str, shaping: Shaping | None, bucket_bytes: int, delay_s:
 
 
 def _inside(name: str, tcp: dict[str, str], ip: Sequence[str], tc: Sequence[str]) -> list[str]:
-    """Return the set-up of a network namespace, for one shell. Without IPv6 only ranks and ARP send.
+    """Return shell commands that set up a network namespace.
 
-    Settings that a kernel does not have, or has for all namespaces together, are left as they are.
+    IPv6 is switched off, so that only ranks and ARP send frames. Settings that the kernel lacks, or has for
+    all namespaces together, are left unchanged.
     """
     settings = {f"ipv6/conf/{which}/disable_ipv6": "1" for which in ("all", "default")}
     settings |= {f"ipv4/{key}": value for key, value in tcp.items()}
@@ -150,9 +151,9 @@ def _inside(name: str, tcp: dict[str, str], ip: Sequence[str], tc: Sequence[str]
 def enter(folder: Path, nsenter: str, unshare: str, mount: str, slices: Path) -> str:
     """Return the script that runs a command on a node.
 
-    It mounts /sys again, since UCX and others read /sys/class/net, which shows the network namespace of the
+    It mounts /sys again, because UCX and others read /sys/class/net, which shows the network namespace of the
     process that mounted it. It enters an IPC namespace, because UCX would otherwise use shared memory between
-    nodes. `slices` is the program that shortens the time slices of the command.
+    nodes. `slices`: the program that shortens the command's time slices.
     """
     return f"""\
 #!/bin/sh
@@ -171,7 +172,7 @@ exec {slices} "$0" "$@"' "$@"
 
 
 def agent(folder: Path) -> str:
-    """Return the script that mpiexec uses as rsh: the words after the host are its shell's command line."""
+    """Return the script that mpiexec uses as rsh; the arguments after the host are a shell command."""
     return f"""\
 #!/bin/sh
 # agent [-l USER] [-OPTION]... NODE COMMANDLINE...: as rsh, for mpiexec.

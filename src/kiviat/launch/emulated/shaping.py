@@ -1,6 +1,6 @@
-"""Numbers that give a link its rate: token bucket, segments, windows.
+"""Parameters that give a link its rate: token bucket, segments, windows.
 
-They were found by measuring; see docs/howto/emulated.md.
+They were found by measurement; see docs/howto/emulated.md.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 from kiviat.launch.emulated.spec import Spec
 
-# A full bucket is passed on at once, so a message of this length takes no time of its own. Half of it
-# costs 1 % of the rate at 1 Gbit/s, because the kernel wakes too late to use the tokens up.
+# A full bucket passes at once, so a message of this length takes no time of its own. With half of it, the
+# rate at 1 Gbit/s is 1 % lower, because the kernel wakes too late to use all tokens.
 _BUCKET_S = 131.072e-6
 _FRAME_BYTES = 1600
-# TCP wants some hundred bytes of a segment for headers, and takes whole frames of the rest.
+# TCP uses some hundred bytes of a segment for headers, and fills the rest with whole frames.
 _LEAST_SEGMENT_BYTES = 2000
 _LARGEST_SEGMENT_BYTES = 65536
 _WINDOW_S = 8e-3
 _LEAST_WINDOW_BYTES = 128 * 1024
 _MOST_WINDOW_BYTES = 64 * 1024 * 1024
 _LEAST_SEND_BUFFER_BYTES = 4 * 1024 * 1024
-# The kernel's own, said aloud so that a cluster does not depend on the machine's settings.
+# The kernel's default, set explicitly so that clusters do not depend on the machine's settings.
 _UNSHAPED_WINDOW = "4096 131072 6291456"
 _UNSHAPED_SEND_BUFFER = "4096 16384 4194304"
 
@@ -29,8 +29,8 @@ _UNSHAPED_SEND_BUFFER = "4096 16384 4194304"
 class Shaping:
     """Shaping of a link with the given rate and one-way delay.
 
-    Nodes fill `bucket_bytes`. The bridge, which limits traffic that comes together from several nodes, passes
-    a node's largest segment at once, because it would take twice as long otherwise.
+    Nodes have buckets of `bucket_bytes`. The bridge, which limits traffic arriving from several nodes at
+    once, passes a node's largest segment whole, because it would otherwise take twice as long.
     """
 
     rate_bit_per_s: int
@@ -43,30 +43,33 @@ class Shaping:
 
     @property
     def bridge_bucket_bytes(self) -> int:
-        """Size of the bridge's token bucket: two buckets or smallest segments, whichever are larger."""
+        """Size of the bridge's token bucket.
+
+        Twice the node's bucket, or two smallest segments if that is more.
+        """
         return 2 * max(self.bucket_bytes, _LEAST_SEGMENT_BYTES)
 
     @property
     def segment_bytes(self) -> int:
         """Largest packet that TCP may hand over: one frame up to 100 Mbit/s.
 
-        It passes an idle link at once, as a bucket does.
+        It passes an idle link at once, like a full bucket.
         """
         return min(max(self.bucket_bytes, _LEAST_SEGMENT_BYTES), _LARGEST_SEGMENT_BYTES)
 
     @property
     def queued_bytes(self) -> int:
-        """Most bytes of one connection in its node's queue: four segments.
+        """Limit on the bytes of one connection in its node's queue: four segments.
 
-        The kernel's own rule gives more to the connection that already has more, so that two of them do not
-        share a link evenly. A few segments keep the link busy, and the next message of a rank waits for no
-        more than these.
+        The kernel's own rule gives more to the connection that already has more, so two connections would not
+        share a link evenly. A few segments keep the link busy, and a rank's next message waits for at most
+        these.
         """
         return 4 * self.segment_bytes
 
     @property
     def window_bytes(self) -> int:
-        """Most bytes of one connection in flight, which limits the bridge's queues without lost packets."""
+        """Limit on the bytes of one connection in flight, which bounds the bridge's queues without losses."""
         on_the_way_s = _WINDOW_S + 4 * self.delay_s
         wanted = round(self.rate_bit_per_s / 8 * on_the_way_s)
         return min(max(wanted, _LEAST_WINDOW_BYTES), _MOST_WINDOW_BYTES)
@@ -78,12 +81,12 @@ def shaping_of(spec: Spec) -> Shaping | None:
 
 
 def tcp_settings(spec: Spec) -> dict[str, str]:
-    """Below /proc/sys/net/ipv4 of each node."""
+    """Return values of files in /proc/sys/net/ipv4 of each node."""
     shaping = shaping_of(spec)
     settings = {
-        # bbr probes for the rate by itself and never settles on a shaped one.
+        # bbr probes for the rate itself and never settles on a shaped one.
         "tcp_congestion_control": "reno",
-        # A launch must not start with the congestion window that an earlier one has learned.
+        # A launch must not start with the congestion window learned by an earlier one.
         "tcp_no_metrics_save": "1",
         "tcp_slow_start_after_idle": "0",
     }

@@ -1,4 +1,4 @@
-"""Cluster specifications: "4x2,rate=1Gbit,delay=50us" is four nodes of two slots and their links."""
+"""Cluster specifications: "4x2,rate=1Gbit,delay=50us" means four nodes of two slots, and their links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 from kiviat.record import InputError
 from kiviat.record.suggestion import suggestion
 
-# Node i has the address 10.77.0.i, and the head, where mpiexec runs, has .254.
+# Node i has the address 10.77.0.i; the head, where mpiexec runs, has 10.77.0.254.
 _MOST_NODES = 250
 _MOST_SLOTS = 1024
 _LEAST_RATE, _MOST_RATE = 64_000, 100_000_000_000
@@ -29,7 +29,7 @@ _QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Zµ]*)")
 
 @dataclass(frozen=True)
 class Spec:
-    """`rate_bit_per_s` is that of each link, each way; `delay_s` is added to each way. None: as it comes."""
+    """`rate_bit_per_s`: rate of each link and direction; `delay_s`: added per direction. None: unchanged."""
 
     nodes: int
     slots: int
@@ -38,7 +38,7 @@ class Spec:
 
     @property
     def label(self) -> str:
-        """As one writes it; `parse_spec` reads it back."""
+        """Return the specification as text that `parse_spec` accepts."""
         words = [f"{self.nodes}x{self.slots}"]
         if self.rate_bit_per_s is not None:
             words.append(f"rate={written_rate(self.rate_bit_per_s)}")
@@ -48,7 +48,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """InputError says what of it cannot be emulated."""
+    """Parse a specification. Raise InputError for anything that cannot be emulated."""
     where = f"emulated cluster {text!r}"
     shape, *words = (word.strip() for word in text.split(","))
     match = _SHAPE.fullmatch(shape)
@@ -73,7 +73,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def written_rate(bit_per_s: int) -> str:
-    """Return a rate as specifications write it, such as "1Gbit"."""
+    """Return a rate as in specifications, such as "1Gbit"."""
     return _written(Fraction(bit_per_s), _RATE_UNITS)
 
 
@@ -102,7 +102,7 @@ def _delay(text: str, where: str) -> float | None:
 
 
 def _quantity(text: str, units: Mapping[str, Fraction], key: str, where: str) -> Fraction:
-    """Exact, so that what is written is what is emulated."""
+    """Parse a number with a unit, exactly."""
     match = _QUANTITY.fullmatch(text)
     unit = match and {name.lower(): unit for name, unit in units.items()}.get(
         match[2].lower().replace("µ", "u")
@@ -113,7 +113,7 @@ def _quantity(text: str, units: Mapping[str, Fraction], key: str, where: str) ->
 
 
 def _written(value: Fraction, units: Mapping[str, Fraction]) -> str:
-    """In the largest unit that leaves at least 1 and at most three decimals: 1Gbit, 2.5Gbit, 100Mbit."""
+    """Return a value in the largest unit that leaves at least 1 and at most three decimals: 2.5Gbit."""
     descending = sorted(units.items(), key=lambda pair: -pair[1])
     fitting = [pair for pair in descending if value >= pair[1] and (value / pair[1] * 1000).denominator == 1]
     name, unit = fitting[0] if fitting else descending[-1]

@@ -1,4 +1,4 @@
-"""The library that ranks preload on an emulated cluster."""
+"""The library that makes idle ranks yield; they preload it on an emulated cluster."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from kiviat.launch.mpi.toolchain import Toolchain
 
 
 def library(toolchain: Toolchain) -> Path | None:
-    """Built once; None where the ranks need nothing."""
+    """Return the path of the library, compiled if necessary; None if ranks of this MPI need none."""
     name = toolchain.vendor.preload
     return compiled(name, [f"emulated/{name}.cpp"], ["-shared", "-fPIC", "-ldl"]) if name else None

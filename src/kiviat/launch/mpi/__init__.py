@@ -1,1 +1,1 @@
-"""MPI implementations: finding, building with, and starting them."""
+"""MPI implementations: finding them, building with them, and starting launches."""

@@ -1,4 +1,4 @@
-"""Builds kiviat-bench, the profiler, the recorder or the replayer, once, into the cache of the user."""
+"""Builds kiviat-bench, the profiler, the recorder or the replayer, each once, into the user's cache."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from kiviat.launch.process.signals import Interrupted
 from kiviat.record import InputError, data_path
 
 PROGRAM = "kiviat-bench"
-# The platform that SimGrid loads beside the program.
+# The library with the simulated machine, which SimGrid loads.
 PLATFORM = "libkiviat-platform.so"
-# Libraries that any program can preload, and the replayer: separate projects, which compile in seconds.
+# Libraries that any program can preload, and the replayer. They are separate projects, which compile in
+# seconds.
 PROFILER = "libkiviat-profile.so"
 RECORDER = "libkiviat-trace.so"
 REPLAYER = "kiviat-replay"
 _PROJECTS = {PROGRAM: ".", PROFILER: "prof", RECORDER: "trace", REPLAYER: "trace"}
-# Folders below native/ that do not belong to a product: a change there does not rebuild it.
+# Folders in native/ that a product does not use: changes there do not rebuild it.
 _NOT_OF = {
     PROGRAM: ("tests", "prof", "trace", "preloaded.cmake"),
     PROFILER: ("tests", "bench", "emulated", "trace"),
@@ -51,7 +52,7 @@ def build(
 ) -> Path:
     """Return the path of kiviat-bench, or of another product, for this MPI; build it unless it is cached.
 
-    `tell` receives messages about a build and about waiting for that of another process.
+    `tell` receives messages about the build, and about waiting for another process's build.
     """
     source = data_path("native") if source is None else source
     if not (source / "CMakeLists.txt").is_file():
@@ -98,10 +99,11 @@ def is_full(folder: Path) -> bool:
 
 
 def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
-    """Changes with everything that the binary depends on."""
+    """Return a hash of everything that the binary depends on."""
     digest = hashlib.sha256()
     for fact in (
-        # One MPI has several names, and one file may be several wrappers, which say different things.
+        # The resolved path, because one MPI has several names. The command as well, because one file may be
+        # several wrappers that behave differently.
         str(toolchain.mpicxx.resolve()),
         toolchain.version,
         answer([str(toolchain.mpicxx), "-show"]),
@@ -119,9 +121,9 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
 def _build_into(
     home: Path, toolchain: Toolchain, source: Path, product: str, held: bool, tell: Callable[[str], None]
 ) -> None:
-    """Builds beside the place and moves the product there, so that no half of one is ever seen.
+    """Build in a folder next to `home`, then move the product there, so that it is never incomplete.
 
-    What is interrupted goes on the next time, in the same folder, unless another may be building there.
+    An interrupted build continues in the same folder, unless another process may be building there.
     """
     for tool in ("cmake", "ninja"):
         if not shutil.which(tool):
@@ -132,7 +134,7 @@ def _build_into(
     work = home.with_name(home.name + build_cache.WORK)
     if not held:
         work = Path(tempfile.mkdtemp(prefix=f"{home.name}.", dir=home.parent))
-    begun = work / "source"  # CMake goes on only with sources at the same place
+    begun = work / "source"  # CMake continues a build only if the sources have the same path
     continues = begun.is_file() and begun.read_text() == str(source)
     tell(
         f"{'going on with the build of' if continues else 'building'} {product} with {toolchain.name} "
@@ -147,7 +149,7 @@ def _build_into(
                 raise InputError(_failure(work / _LOG, home, toolchain, product))
         home.mkdir(exist_ok=True)
         (work / _LOG).replace(home / _LOG)
-        # The program last: where it is, all is there.
+        # The program is moved last: if it exists, the build is complete.
         for name in reversed(products(toolchain, product)):
             built = next(path for path in sorted(work.rglob(name)) if path.is_file())
             built.replace(home / name)
@@ -161,11 +163,11 @@ def _build_into(
         shutil.rmtree(work, ignore_errors=True)
         raise
     shutil.rmtree(work, ignore_errors=True)
-    _kept_log(home).unlink(missing_ok=True)  # of an attempt that failed
+    _kept_log(home).unlink(missing_ok=True)  # of an earlier, failed attempt
 
 
 def products(toolchain: Toolchain, product: str = PROGRAM) -> list[str]:
-    """Return the files that a build of the product leaves, the product first."""
+    """Return the files that a build of the product installs, the product first."""
     return [product, PLATFORM] if toolchain.family == SIMULATOR else [product]
 
 
@@ -175,9 +177,10 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> b
         *("cmake", "-G", "Ninja", "-S", project, "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
         *definitions(toolchain),
     ]
-    # Ninja itself, not by way of CMake: told to end, it ends its compilers and removes what they began.
+    # Starts Ninja directly, not through CMake: when terminated, it ends its compilers and removes unfinished
+    # files.
     make = ["ninja", "-C", str(work), *products(toolchain, product)]
-    # CMake's questions to smpicxx are about a compiler, not about a simulator.
+    # Makes smpicxx behave like a plain compiler when CMake examines it.
     asking = {**os.environ, "SMPI_PRETEND_CC": "1"}
     with (work / _LOG).open("w") as log:
         return all(
@@ -187,7 +190,7 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> b
 
 
 def definitions(toolchain: Toolchain) -> list[str]:
-    """Return what tells CMake which MPI to build for."""
+    """Return the CMake definitions that select the MPI."""
     if toolchain.family == SIMULATOR:
         return [f"-DCMAKE_CXX_COMPILER={toolchain.mpicxx}", "-DKIVIAT_SIMULATED=ON"]
     return [

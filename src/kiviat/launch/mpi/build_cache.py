@@ -1,7 +1,7 @@
-"""The cache of builds: what is in use there, what interrupted builds left, and what is old enough to go.
+"""The cache of builds, and removal of interrupted and old ones.
 
-A build has a name, KIND-VERSION-HASH, under that name a folder with what was built, a lock for those who
-build it, and while they do a folder to work in (`.work`).
+A build named KIND-VERSION-HASH has a folder of that name with its products, a lock file and, during the
+build, a working folder (`.work`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from kiviat.record.units import counted
 
 WORK = ".work"
-# Versions of one product for one MPI that can share a cache.
+# Maximum number of versions of one product for one MPI in the cache.
 _MOST = 8
 _STALE_S = 7 * 86400.0
 _NAME = re.compile(r"(.+-[0-9a-f]{16})(\.\w+)?")
@@ -27,7 +27,7 @@ _used: dict[Path, int] = {}
 
 @contextmanager
 def locked(home: Path, tell: Callable[[str], None] | None = None) -> Iterator[bool]:
-    """Yield True if no other process is building `home`; otherwise wait for it, and say so through `tell`.
+    """Lock `home`, waiting for other processes with a message to `tell`; yield whether it is locked.
 
     Some network file systems have no locks; builds then do not wait, and the last one counts.
     """
@@ -40,7 +40,7 @@ def locked(home: Path, tell: Callable[[str], None] | None = None) -> Iterator[bo
 
 
 def use(home: Path) -> None:
-    """Keeps what was built from being removed while this process lives."""
+    """Protect a build from being removed while this process lives."""
     with suppress(OSError):
         os.utime(home)
         if home not in _used:
@@ -49,9 +49,9 @@ def use(home: Path) -> None:
 
 
 def clean(home: Path, kind: str, tell: Callable[[str], None]) -> None:
-    """Removes interrupted builds, of this kind or a week old, and all but the latest builds of this kind.
+    """Remove interrupted builds, of this kind or a week old, and all but the latest builds of this kind.
 
-    What a kiviat uses stays, and so does what belongs to `home`, whose lock the caller holds.
+    Keeps builds that a kiviat uses, and everything of `home`, whose lock the caller holds.
     """
     before, freed, count = list[Path](), 0.0, 0
     for path in [path for path in home.parent.iterdir() if path.is_dir()]:
@@ -74,7 +74,7 @@ def clean(home: Path, kind: str, tell: Callable[[str], None]) -> None:
 
 
 def _removed(folder: Path) -> float:
-    """Its bytes."""
+    """Remove a folder; return its size in bytes."""
     freed = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     shutil.rmtree(folder, ignore_errors=True)
     return float(freed)

@@ -1,4 +1,4 @@
-"""A command such as `mpirun -n 16 ./program args`, taken apart: launcher, ranks, other options, program."""
+"""Parses commands such as `mpirun -n 16 ./program args` into launcher, ranks, other options and program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kiviat.record import InputError
 
 @dataclass(frozen=True)
 class LauncherCommand:
-    """A launcher's command line; `options` exclude the number of ranks, `program` has its arguments."""
+    """A launcher's command line; `options` exclude the number of ranks, `program` includes its arguments."""
 
     launcher: str
     ranks: int
@@ -24,7 +24,7 @@ class LauncherCommand:
 
 
 def taken_apart(words: Sequence[str]) -> LauncherCommand:
-    """InputError where a word cannot be understood, or places ranks."""
+    """Parse a command. Raise InputError if a word cannot be understood, or places ranks."""
     said = " ".join(words)
     known = launcher_options()
     values = dict.fromkeys(known.one, 1) | dict.fromkeys(known.two, 2)
@@ -68,7 +68,7 @@ def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
     words = iter(options)
     known = launcher_options()
     for name in words:
-        if name in known.assignments:  # a variable without a value is handed on in any event
+        if name in known.assignments:  # variables without a value are passed on anyway
             variable, given, value = next(words, "").partition("=")
             found |= {variable: value} if given else {}
         elif name in known.variables:
@@ -82,7 +82,7 @@ def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
 
 
 def toolchain_of(launcher: str, mpi: str | None) -> Toolchain:
-    """The MPI of a launcher, unless `mpi` names another way to it."""
+    """Return the toolchain of `mpi` if given, else that of the launcher."""
     if mpi is not None:
         return find_toolchain(mpi)
     family = launcher_family(launcher)

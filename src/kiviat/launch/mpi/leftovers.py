@@ -1,8 +1,8 @@
-"""Removes files that killed launches left behind, and only those of our own launches.
+"""Removes files that killed launches left behind, and only those of kiviat's own launches.
 
-Before a launch, the files that look like leftovers are noted, beside the launch's marker, in a journal.
-Afterwards those that are new, belong to this user and are not in use are removed. If kiviat itself
-was killed, its journal stays, and the next command removes the rest.
+Before a launch, a journal records the launch's marker and the existing files that look like leftovers.
+Afterwards, files that are new, belong to this user and are not in use are removed. If kiviat itself is
+killed, its journal stays, and the next command removes the files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LeftoverJournal:
 
     @classmethod
     def open(cls, marker: Marker, vendor: Vendor) -> LeftoverJournal:
-        """Note the files that exist before a launch; `file` is None if the journal cannot be written."""
+        """Record the files that exist before a launch; `file` is None if the journal cannot be written."""
         temporary = Path(tempfile.gettempdir())
         before = frozenset(str(path) for _, path in _candidates(vendor, temporary))
         file = _journal_folder() / f"{marker.launch}.json"
@@ -59,7 +59,7 @@ class LeftoverJournal:
 
     @classmethod
     def load(cls, file: Path) -> LeftoverJournal | None:
-        """Return the journal of an earlier kiviat; None if it cannot be read or its MPI is unknown."""
+        """Return the journal of an earlier kiviat process; None if it is unreadable or its MPI is unknown."""
         try:
             note = read_note(file)
             marker = Marker.parse(note["marker"])
@@ -70,7 +70,7 @@ class LeftoverJournal:
             return None
 
     def close(self) -> list[Path]:
-        """Removes what the launch left, and the journal."""
+        """Remove the files that the launch left, and the journal; return the removed files."""
         removed = [
             path
             for leftover, path in _candidates(vendors()[self.family], self.temporary)
@@ -84,9 +84,9 @@ class LeftoverJournal:
 
 
 def clean_dead_launches(grace_s: float) -> list[str]:
-    """Ends the processes and removes the files of launches whose kiviat is dead; one line for each.
+    """End the processes and remove the files of launches whose kiviat is dead.
 
-    Launchers that are ending their ranks get `grace_s` for that.
+    Return one line of text for each. Launchers that are ending their ranks get `grace_s` seconds for that.
     """
     killed = processes.orphans()
     processes.end_all(processes.orphans, grace_s)
@@ -144,7 +144,7 @@ def _remove(path: Path, temporary: Path) -> None:
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
-            # Open MPI 4 keeps them in a folder of the user, which it removes when it is empty.
+            # Open MPI 4 keeps its files in a folder of the user, which is removed once it is empty.
             if path.parent not in (temporary, _SHARED_MEMORY):
                 path.parent.rmdir()
         else:

@@ -1,4 +1,4 @@
-"""The MPI that a command's program is linked with, determined before anything starts."""
+"""Determines, before anything starts, which MPI the program of a command is linked with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from kiviat.record import InputError
 
 _ANY_MPI = re.compile(r"libmpi(ch|_abi|_cxx|cxx)?\.so(\.\d+)?")
 _LDD_TIMEOUT_S = 30.0
-# Programs that run others, or modules that bring an MPI; what they will load cannot be seen from outside.
+# Programs that run other programs, or that load an MPI as a module; what they will load is unknown
+# beforehand.
 _INTERPRETERS = re.compile(
     r"(python|perl|ruby|julia|lua|R|Rscript|java|octave|(ba|da|k|z|c|tc|fi)?sh)[\d.]*(-\w+)?"
 )
@@ -26,7 +27,7 @@ _INTERPRETERS = re.compile(
 
 @dataclass(frozen=True)
 class Linked:
-    """A program, and the MPI it is linked with: `family` is None where that cannot be known beforehand."""
+    """A program, and the MPI it is linked with: `family` is None if that is unknown beforehand."""
 
     program: str
     family: str | None
@@ -36,8 +37,8 @@ class Linked:
 def linked(words: Sequence[str], sure: bool = False) -> Linked:
     """Return the program that a command starts, with its MPI.
 
-    `sure` if the user has named the MPI of a program that links none. Raise InputError if the command starts
-    nothing that a library could be preloaded into.
+    `sure`: the user has named the MPI of a program that links none. Raise InputError if the command starts no
+    program that could preload a library.
     """
     place = launcher_place(words)
     launcher = None if place is None else launcher_family(words[place])
@@ -83,7 +84,7 @@ def _is_launcher(name: str) -> bool:
 
 @cache
 def launcher_family(word: str) -> str | None:
-    """The MPI that a launcher belongs to; None if it is no launcher of an MPI that we know."""
+    """Return the MPI family of a launcher; None if it is not a launcher of a known MPI."""
     path = _executable(word)
     if path is None or not _is_launcher(path.name):
         return None
@@ -93,7 +94,7 @@ def launcher_family(word: str) -> str | None:
 
 
 def toolchain_for(found: Linked, mpi: str | None) -> Toolchain:
-    """Return a toolchain for the program: `--mpi`, the wrapper of its own MPI, or one with its ABI."""
+    """Return a toolchain for the program: that of `--mpi`, of its own MPI, or of one with its ABI."""
     if mpi:
         toolchain = find_toolchain(mpi)
         if found.family and not _same_abi(toolchain.family, found.family):
@@ -130,7 +131,10 @@ def _same_installation(found: Linked) -> bool:
 
 
 def launcher_place(words: Sequence[str]) -> int | None:
-    """Return the position of the launcher, which other programs may start; None without a known name."""
+    """Return the position of the launcher in the command, where other programs may precede it.
+
+    None if no word is a known launcher.
+    """
     places = (at for at, word in enumerate(words) if _is_launcher(Path(word).name))
     return next(places, None)
 
@@ -159,7 +163,7 @@ def _beginning(path: Path) -> bytes:
 
 
 def _libraries(path: Path) -> dict[str, Path] | None:
-    """Return the libraries that the loader finds for a program; None for a program without a loader."""
+    """Return the libraries that the loader finds for a program; None for a program that needs no loader."""
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
         done = children.run(

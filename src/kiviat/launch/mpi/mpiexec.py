@@ -1,4 +1,4 @@
-"""The command and the environment of a native launch: pure functions, shared with the dry run."""
+"""Command and environment of a native launch: pure functions, which the dry run uses, too."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kiviat.launch.mpi.vendors import LaunchCondition, Need, vendors
 
 @dataclass(frozen=True)
 class LauncherOptions:
-    """The user's options of the launcher, and the conditions it starts under.
+    """The user's options for the launcher, and the conditions of the launch.
 
     `launcher` replaces mpiexec and its arguments, e.g. "srun --mpi=pmix -n {ranks}"; `arguments` go to
     mpiexec unchanged. Ranks are bound only if `bind`, `arguments` or the MPI's own default binds them.
-    `place`, `per_node` and `bind` are those of kiviat.placement.place.
+    `place`, `per_node` and `bind` are arguments of kiviat.placement.place.
     """
 
     launcher: str | None = None
@@ -71,23 +71,26 @@ def command(
 
 
 def program(binary: Path, folder: Path, threads: bool = False) -> list[str | Path]:
-    """kiviat-bench, driven by the files of a launch's folder; with `threads`, those of a rank communicate."""
+    """Return kiviat-bench with its arguments for a launch's folder.
+
+    `threads`: several threads of a rank communicate.
+    """
     level = ["--threads", "multiple"] if threads else []
     return [binary, *level, "--cases", folder / "cases.txt", "--out", folder / "events.jsonl"]
 
 
 def environment(toolchain: Toolchain, options: LauncherOptions, user: Mapping[str, str]) -> dict[str, str]:
-    """Only the variables that we set, beside those of the `user`, which stay as they are."""
+    """Return the variables to set in addition to those of the `user`, which are not changed."""
     added = {name: value for need in _needs(toolchain, options) for name, value in need.environment.items()}
     return {name: value for name, value in added.items() if name not in user} | dict(options.environment)
 
 
-# Beside those of the MPIs themselves: of their transports, and of threads.
+# Prefixes of variables of transports and thread libraries; prefixes of the MPIs are in their files.
 _OTHERS = ("UCX", "FI", "PSM2", "OMP", "GOMP", "KMP")
 
 
 def that_matter(user: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the user that change what MPI does."""
+    """Return those of the user's variables that affect MPI."""
     own = [word for vendor in vendors().values() for word in vendor.variables]
     prefixes = tuple(f"{word}_" for word in (*_OTHERS, *own))
     return {name: value for name, value in user.items() if name.startswith(prefixes) or name == "LD_PRELOAD"}

@@ -23,7 +23,7 @@ _ANSWER_TIMEOUT_S = 30
 
 @dataclass(frozen=True)
 class Toolchain:
-    """`embedded` means an MPI from a Python wheel: its results are not for publication."""
+    """An MPI toolchain. `embedded`: from a Python wheel, whose results are not for publication."""
 
     name: str
     family: str
@@ -35,16 +35,16 @@ class Toolchain:
 
     @property
     def vendor(self) -> Vendor:
-        """What the vendor file of this MPI's family says."""
+        """Contents of the vendor file of this MPI's family."""
         return vendors()[self.family]
 
     @property
     def placement(self) -> tuple[str, str]:
-        """The launcher and its version, as kiviat.placement.emit knows them."""
+        """The launcher and its version, by the names of kiviat.placement.emit."""
         return self.vendor.placement(self.version)
 
     def to_json(self) -> dict[str, str]:
-        """Return what run.json says of it."""
+        """Return the toolchain's entry in run.json."""
         return {
             "name": self.name,
             "version": self.version,
@@ -55,7 +55,10 @@ class Toolchain:
 
 
 def find_toolchain(mpi: str | None = None, environment: Mapping[str, str] | None = None) -> Toolchain:
-    """Return the toolchain that `--mpi`, the environment or the machine names, or raise InputError."""
+    """Return the toolchain named by `--mpi`, by the environment, or found on PATH.
+
+    Raise InputError if there is none.
+    """
     env = os.environ if environment is None else environment
     if mpi == "wheel":
         return _of_wrapper(_wheel_wrapper() or _refuse_wheel(), "--mpi wheel")
@@ -78,7 +81,7 @@ def find_toolchain(mpi: str | None = None, environment: Mapping[str, str] | None
 
 
 def _named_wrapper(mpi: str, env: Mapping[str, str]) -> Path:
-    """The wrapper that a family's name ("openmpi") or a path means."""
+    """Return the wrapper for a family's name ("openmpi") or a path."""
     if "/" in mpi:
         path = Path(mpi).expanduser()
         path = path / "bin" / "mpicxx" if path.is_dir() else path
@@ -112,7 +115,8 @@ def _refuse_wheel() -> Path:
 def _of_wrapper(wrapper: Path, chosen: str, asked: Vendor | None = None) -> Toolchain:
     wrapper = wrapper.absolute()
     named = [vendor for vendor in vendors().values() if wrapper.name in vendor.wrappers]
-    # Only its own question: what smpicxx does not understand goes to the linker, which leaves an a.out.
+    # A named family is asked only in its own way, because smpicxx passes unknown options to the linker, which
+    # writes a.out.
     for vendor in named or sorted(vendors().values(), key=lambda vendor: vendor is not asked):
         if version := _version(wrapper, vendor):
             launcher = _launcher(wrapper, vendor)
@@ -139,7 +143,7 @@ def _version(wrapper: Path, vendor: Vendor) -> str | None:
 def answer(command: list[str]) -> str:
     """Return the output of a command, both streams; empty if it cannot be run.
 
-    The working directory, which may have been deleted, has no influence.
+    It does not run in the working directory, which may have been deleted.
     """
     folder = Path("/") if Path(command[0]).is_absolute() else None
     try:
@@ -150,11 +154,11 @@ def answer(command: list[str]) -> str:
 
 
 def _launcher(wrapper: Path, vendor: Vendor) -> Path:
-    """The launcher of the same MPI: beside the wrapper or what the wrapper links to, with the same suffix.
+    """Return the launcher of the wrapper's MPI: next to the wrapper or its link targets, of the same suffix.
 
-    Debian installs several MPIs side by side as mpicxx.openmpi, mpicxx.mpich, … and lets
-    /etc/alternatives choose the plain names, for compilers and launchers separately: the plain
-    mpiexec may belong to another MPI, which would start N worlds of one rank without an error.
+    Debian installs several MPIs side by side as mpicxx.openmpi, mpicxx.mpich, …. /etc/alternatives chooses
+    the plain names, separately for compilers and launchers, so the plain mpiexec may belong to another MPI,
+    which would start N worlds of one rank without an error.
     """
     tried = [
         name.with_name(launcher + name.suffix) for name in _links(wrapper) for launcher in vendor.launchers
@@ -169,7 +173,7 @@ def _launcher(wrapper: Path, vendor: Vendor) -> Path:
 
 
 def _links(path: Path) -> list[Path]:
-    """A path and all that it links to, such as mpicxx, /etc/alternatives/mpicxx, mpicxx.openmpi."""
+    """Return a path and all that it links to, such as mpicxx, /etc/alternatives/mpicxx, mpicxx.openmpi."""
     links = [path]
     while path.is_symlink() and len(links) < 10:
         path = Path(os.path.normpath(path.parent / path.readlink()))
@@ -182,7 +186,7 @@ def _launches_for(launcher: Path, vendor: Vendor) -> bool:
 
 
 def _from_wheel(wrapper: Path) -> bool:
-    """True for a wrapper from a Python wheel: its environment contains the distribution."""
+    """True for a wrapper from a Python wheel, whose environment contains the distribution."""
     sites = wrapper.parent.parent.glob("lib/python*/site-packages")
     wheels = {vendor.wheel for vendor in vendors().values() if vendor.wheel}
     return any(True for site in sites for wheel in wheels for _ in site.glob(f"{wheel}-*.dist-info"))

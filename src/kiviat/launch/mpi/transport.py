@@ -1,8 +1,8 @@
 """Transports that MPI uses between ranks of one node (near) and of two (far), read from a probe launch.
 
-No MPI call reports them. Open MPI 5 prints a table of connections; Open MPI 4 says, when asked to be
-verbose, which BTL carries which pair; UCX logs the lanes of each kind of endpoint; MPICH's summary names
-the provider of libfabric. What none of them says is None. `parse` is pure; `probe` is in probe.py.
+No MPI call reports them. Open MPI 5 prints a table of connections; Open MPI 4, if verbose, prints which BTL
+each pair uses; UCX logs the lanes of each kind of endpoint; MPICH's summary names the libfabric provider. A
+transport that is not reported is None. `parse` is pure; run/transport_probe.py starts the launch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 UNKNOWN: Mapping[str, Any] = {"near": None, "far": None, "fallback_to_tcp": None, "evidence": "not looked at"}
-# The model defines the transport of a modelled machine.
+# The machine model defines the transport, so it is not probed.
 MODELLED: Mapping[str, Any] = {**UNKNOWN, "evidence": "modelled"}
 
 
@@ -21,8 +21,8 @@ MODELLED: Mapping[str, Any] = {**UNKNOWN, "evidence": "modelled"}
 class Observed:
     """Observations of a probe launch: its output, its number of hosts, and the files that its ranks mapped.
 
-    `maps` is None if no rank could be inspected. `fast_network` says whether this node has a network
-    device better than Ethernet.
+    `maps` is None if no rank could be inspected. `fast_network`: whether this node has a network device
+    better than Ethernet.
     """
 
     output: str
@@ -32,7 +32,7 @@ class Observed:
 
 
 def parse(reader: str, seen: Observed) -> dict[str, Any]:
-    """`transport` as run.json holds it, by the `reader` that the vendor's file names, if any."""
+    """Return the `transport` entry of run.json, by the `reader` that the vendor's file names, if any."""
     if reader not in _READERS:
         return {**UNKNOWN, "evidence": "how this MPI tells its transport is not known"}
     near, far, evidence = _READERS[reader](seen)
@@ -63,7 +63,7 @@ def _openmpi(seen: Observed) -> _Transports:
         far = _joined(btl for host, btl, other in pairs if host != other)
         return near, far, "btl_base_verbose: BTL of each pair of ranks"
     if domains := _joined(_MTL.findall(seen.output)):
-        # One MTL carries everything, near and far.
+        # One MTL carries all messages, near and far.
         return f"libfabric {domains}", f"libfabric {domains}", "mtl_base_verbose: domain of libfabric"
     if "ucx" in (*table.values(), *_PML.findall(seen.output)):
         return *_ucx(seen), "UCX_LOG_LEVEL=info: lanes of each endpoint"
@@ -83,7 +83,7 @@ def _mpich(seen: Observed) -> _Transports:
     else:
         near, far = _ucx(seen)
         evidence = "UCX_LOG_LEVEL=info: lanes of each endpoint"
-    # MPICH built with its own shared memory opens endpoints to near ranks and does not use them.
+    # MPICH with its own shared memory opens endpoints to near ranks, too, but does not use them.
     if seen.maps is None:
         return None, far, f"{evidence}; no rank could be inspected for near ones"
     if any(path.startswith(_OWN_SEGMENT) for path in seen.maps):
@@ -91,7 +91,10 @@ def _mpich(seen: Observed) -> _Transports:
     return near, far, f"{evidence}; ranks map no {_OWN_SEGMENT}*"
 
 
-# UCX 1.13 "ep_cfg[1]: tag(sysv/memory cma/memory) …"; 1.20 "intra-node cfg#1 tag(sysv/memory cma/memory)  …".
+# Examples: UCX 1.13 "ep_cfg[1]: tag(sysv/memory cma/memory) …"; 1.20 "intra-node cfg#1 tag(sysv/memory
+# cma/memory)
+#
+# …".
 _ENDPOINT = re.compile(r"(?:ep_cfg\[\d+\]:|(self|intra-node|inter-node) cfg#\d+) tag\(([^)]*)\)")
 _NEAR_LANES = {"sysv", "posix", "cma", "knem", "xpmem"}
 
@@ -118,7 +121,7 @@ _TCP = re.compile(r"\b(tcp|sockets|udp|eth\d*|en[ops]\w+)\b")
 
 
 def _falls_back(near: str | None, far: str | None, fast_network: bool) -> bool | None:
-    """True if messages go over TCP although a better transport exists."""
+    """True if messages use TCP although a better transport exists; None if unknown."""
     if near and _TCP.search(near):
         return True
     if far:

@@ -1,8 +1,8 @@
-"""Facts about MPI implementations, one file per vendor in `vendors/`: a new MPI is a new file.
+"""Facts about MPI implementations, one file per vendor in `vendors/`.
 
-A need is what a vendor's launcher is given where all its conditions hold: running as root, more ranks than
-cores, a probe of the transport, binding (only when asked for), an emulated cluster. Needs can be limited to
-versions. A file that `derives` from another one inherits all that it does not say itself.
+A need lists arguments and variables for the vendor's launcher if all its conditions hold: running as root,
+more ranks than cores, a transport probe, binding (if requested), an emulated cluster. Needs can be limited to
+versions. A file that `derives` from another one inherits everything that it does not set.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from operator import or_
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-# "preloaded": ranks on an emulated cluster preload what the vendor's `preload` names.
+# Condition "preloaded": ranks on an emulated cluster preload the library that the vendor's `preload` names.
 LaunchCondition = Literal["root", "oversubscribed", "bind", "probe", "emulated", "preloaded"]
 
-# The one family that runs on modelled machines instead of real ones.
+# The family that runs on modelled machines instead of real ones.
 SIMULATOR = "smpi"
 _FOLDER = Path(__file__).parent / "vendors"
 _COMPARISON = re.compile(r"(<=|>=|<|>|==)\s*(\d+(?:\.\d+)*)")
@@ -41,7 +41,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Leftover:
-    """Files that a killed launch leaves behind; while a program of `used_by` runs, they may be needed."""
+    """Files that a killed launch leaves behind; while a program of `used_by` runs, they may be in use."""
 
     folder: Literal["shared_memory", "temporary"]
     patterns: tuple[str, ...]
@@ -50,9 +50,9 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Placement:
-    """Placement syntax of versions of a launcher: that of `launcher` in this version (placement.emit).
+    """Placement syntax of a launcher for some versions: `launcher` and `version` are those of placement.emit.
 
-    `name` is what `kiviat place --emit` calls it.
+    `name` is its name in `kiviat place --emit`.
     """
 
     name: str
@@ -63,11 +63,12 @@ class Placement:
 
 @dataclass(frozen=True)
 class OptionSyntax:
-    """Options of a launcher, by what they do and how many words follow them.
+    """Options of a launcher, by their effect and number of arguments.
 
-    `ranks` say how many ranks start; `one` or `two` words follow those of that name; `placing` options place
-    ranks; `needless` ones have no use here. Of those with words, `variables` set a variable whose name begins
-    with the value given here, `assignments` take NAME=VALUE, and `inheriting` pass on the whole environment.
+    `ranks` set the number of ranks; options in `one` or `two` have one or two arguments; `placing` options
+    place ranks; `needless` options have no effect here. Of options with arguments, `variables` set a variable
+    whose name begins with the value given here, `assignments` take NAME=VALUE, and `inheriting` pass on the
+    whole environment.
     """
 
     ranks: tuple[str, ...] = ()
@@ -80,7 +81,7 @@ class OptionSyntax:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def __or__(self, other: OptionSyntax) -> OptionSyntax:
-        """Return the options that launchers of both kinds understand."""
+        """Return the union of the options of two launchers."""
         joined = {one.name: getattr(self, one.name) for one in fields(self)}
         for name, value in joined.items():
             more = getattr(other, name)
@@ -92,13 +93,12 @@ class OptionSyntax:
 class Vendor:
     """Contents of a vendor's file.
 
-    `pmi` is the protocol that Slurm's srun has to offer, `wrappers` are names that only this vendor's C++
-    wrapper has. `abi` matches the names by which the loader finds the library, `abi_title` is their name in
-    messages.
-    The MPI reads `variables` that begin with these words, and `exports` hands one, {name}, to other nodes.
-    `transport` is how the output of a probe is read (mpi/transport.py), `preload` the source in
-    native/emulated that ranks on emulated nodes preload, `wheel` the Python distribution; `monitoring` says
-    whether the MPI can count what it sends.
+    `pmi`: protocol that Slurm's srun must offer. `wrappers`: names that only this vendor's C++ wrapper has.
+    `abi` matches names of the library as seen by the loader; `abi_title` is its name in messages. The MPI
+    reads `variables` that begin with these words; `exports` passes a variable, {name}, to other nodes.
+    `transport`: how the output of a probe is read (mpi/transport.py). `preload`: source in native/emulated
+    that ranks on emulated nodes preload. `wheel`: Python distribution. `monitoring`: whether the MPI can
+    count the messages that it sends.
     """
 
     family: str
@@ -127,16 +127,16 @@ class Vendor:
 
     @property
     def launcher_names(self) -> tuple[str, ...]:
-        """The launchers beside the compiler wrapper, and those that commands of users begin with."""
+        """The launchers next to the compiler wrapper, and those that users' commands begin with."""
         return self.launchers + self.other_launchers
 
     def needed(self, conditions: Iterable[LaunchCondition], version: str) -> list[Need]:
-        """The needs of a version, all of whose conditions hold."""
+        """Return the needs of a version, of which all conditions hold."""
         holding = set(conditions)
         return [need for need in self.needs if holding.issuperset(need.when) and fits(version, need.versions)]
 
     def placement(self, version: str) -> tuple[str, str]:
-        """The launcher and its version, as placement.emit knows them; itself, where the file says nothing."""
+        """Return the launcher and its version as placement.emit names them, by default its own."""
         matching = (one for one in self.placements if fits(version, one.versions))
         return next(((one.launcher, one.version) for one in matching), (self.family, version))
 
@@ -173,7 +173,7 @@ def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
 
 @cache
 def vendors() -> dict[str, Vendor]:
-    """All vendors by family, which is the file's name; those that derive from others come last."""
+    """Return all vendors by family, which is the file's name; those that derive from others come last."""
     data = {path: tomllib.loads(path.read_text()) for path in sorted(_FOLDER.glob("*.toml"))}
     bases = {path.stem: one for path, one in data.items() if "derives" not in one}
     own = {path.stem: _load(path, one) for path, one in data.items() if "derives" not in one}
@@ -185,19 +185,19 @@ def vendors() -> dict[str, Vendor]:
 
 
 def placements() -> dict[str, tuple[str, str]]:
-    """The launchers that `kiviat place --emit` knows, by name: those of the MPIs, and Slurm's."""
+    """Return launcher and version for each name that `kiviat place --emit` accepts."""
     every = [one for vendor in vendors().values() for one in vendor.placements]
     return {one.name: (one.launcher, one.version) for one in every} | {"slurm": ("slurm", "0")}
 
 
 def real_families() -> list[str]:
-    """The families that run on real machines; a simulator's is chosen by `--on`."""
+    """Return the families that run on real machines; `--on` selects the simulator's."""
     return [name for name in vendors() if name != SIMULATOR]
 
 
 @cache
 def launcher_options() -> OptionSyntax:
-    """The options of all launchers that we know."""
+    """Return the options of all known launchers."""
     return reduce(or_, (vendor.command_line for vendor in vendors().values()), OptionSyntax())
 
 

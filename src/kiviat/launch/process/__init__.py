@@ -1,1 +1,1 @@
-"""Processes of launches: starting, signals, ending, and what they leave behind."""
+"""Processes of launches: starting them, signals, ending them, notes for cleaning up."""

@@ -1,7 +1,8 @@
-"""Programs that kiviat starts for itself, compilers for example: none of them outlives it, whatever ends it.
+"""Programs that kiviat starts for itself, such as compilers: none outlives it, however kiviat ends.
 
-Each has a session of its own, so that Ctrl-C reaches kiviat alone, which then ends the whole session. Where
-kiviat is killed the kernel tells the program, and a process that outlives kiviat (`Sentinel`) ends the rest.
+Each program has its own session, so that Ctrl-C reaches kiviat only, which then ends the whole session. If
+kiviat is killed, the kernel signals the program, and a helper process (`Sentinel`) ends the rest of the
+session.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LOOK_S = 0.01
 def tied(number: int = signal.SIGTERM, session: bool = False) -> Callable[[], None]:
     """Return a `preexec_fn`: the program gets this signal when kiviat, or the thread that started it, ends.
 
-    With `session`, the sentinel then ends the program's own session as well.
+    `session`: the sentinel then ends the program's own session, too.
     """
     parent = os.getpid()
 
@@ -54,10 +55,10 @@ def run(
     timeout_s: float | None = None,
     tie: int = signal.SIGTERM,
 ) -> subprocess.CompletedProcess[str]:
-    """As subprocess.run, but no process survives an interrupt or a timeout.
+    """Like subprocess.run, but no process survives an interrupt or a timeout.
 
-    What it prints is captured unless `output` says otherwise. It reads `text`, or nothing; one that
-    `inherits` has our own streams.
+    Output is captured unless `output` is given. The program reads `text`, or nothing; if it `inherits`, it
+    uses kiviat's own streams.
     """
     stdin = subprocess.DEVNULL if text is None else subprocess.PIPE
     streams: tuple[IO[str] | int | None, ...] = (None, None, None) if inherits else (stdin, output, errors)
@@ -85,7 +86,7 @@ def run(
 
 
 def end_session(session: int) -> None:
-    """Asks each of its processes to end, and kills those that have not after a while."""
+    """Terminate the processes of a session; kill those that have not ended after a while."""
 
     def living() -> list[int]:
         return [pid for pid in processes.our_processes() if processes.session_of(pid) == session]
@@ -97,9 +98,9 @@ def end_session(session: int) -> None:
 
 
 class Sentinel:
-    """A process that waits for the end of kiviat, then ends the sessions of programs and calls `clean`.
+    """A process that waits for the end of kiviat, then ends programs' sessions and calls `clean`.
 
-    It is begun before there are threads, and dismissed when kiviat ends by itself.
+    It is started before there are threads, and dismissed when kiviat ends normally.
     """
 
     def __init__(self, clean: Callable[[], object]) -> None:
@@ -107,9 +108,9 @@ class Sentinel:
         self._pid: int | None = None
 
     def begin(self) -> None:
-        """Fork the process; a pipe, closed by the kernel however kiviat ends, tells it of the end."""
+        """Fork the process. It notices kiviat's end by a pipe, which the kernel closes."""
         global _to_sentinel
-        told, _to_sentinel = os.pipe()  # its end is how ours is heard of
+        told, _to_sentinel = os.pipe()  # the sentinel reads until kiviat's end closes
         parent = os.getpid()
         self._pid = os.fork()
         if self._pid == 0:
@@ -117,7 +118,7 @@ class Sentinel:
         os.close(told)
 
     def dismiss(self) -> None:
-        """Also of one whose beginning was cut off."""
+        """End the sentinel, even if begin() was interrupted."""
         global _to_sentinel  # noqa: PLW0603 (there is one sentinel for the process)
         _tell_sentinel(".")
         if _to_sentinel is not None:
@@ -138,7 +139,7 @@ def _tell_sentinel(line: str) -> None:
 
 
 def _watch(told: int, parent: int, clean: Callable[[], object]) -> None:
-    """Never returns."""
+    """Loop of the sentinel process; never returns."""
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -156,7 +157,7 @@ def _watch(told: int, parent: int, clean: Callable[[], object]) -> None:
                 if line.startswith("."):
                     os._exit(0)
                 (sessions.add if line[0] == "+" else sessions.discard)(int(line[1:]))
-        while os.getppid() == parent:  # its files are closed, and it is about to be gone
+        while os.getppid() == parent:  # the parent's files are closed, so it is about to end
             time.sleep(_LOOK_S)
         for session in sessions:
             end_session(session)

@@ -1,4 +1,4 @@
-"""One launch as a process: started in a session of its own, waited for, ended without a trace."""
+"""One launch as a process: started in its own session, awaited, and ended without leftovers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kiviat.launch.process.children import tied
 from kiviat.launch.process.processes import VARIABLE, Marker
 from kiviat.record import InputError
 
-# Time for mpiexec to end its ranks, on other nodes too, before we end those left on this node.
+# Time for mpiexec to end its ranks, also on other nodes, before kiviat ends the remaining ones on this node.
 _GRACE_S = 3.0
 _LAST_BYTES = 20_000
 
@@ -37,26 +37,26 @@ class Execution:
                     stderr=stderr,
                     env={**os.environ, **environment, VARIABLE: str(marker)},
                     start_new_session=True,
-                    preexec_fn=tied(),  # if kiviat is killed, mpiexec is told to end its ranks
+                    preexec_fn=tied(),  # if kiviat is killed, mpiexec gets a signal to end its ranks
                 )
             except OSError as error:
                 raise InputError(f"cannot start {command[0]!r}: {error.strerror}; see --mpi") from error
         self._descriptor = processes.descriptor_of(self._process.pid)
-        self._exit = select.poll()  # without a descriptor it only sleeps
+        self._exit = select.poll()  # without a descriptor, poll only sleeps
         if self._descriptor is not None:
             self._exit.register(self._descriptor, select.POLLIN)
 
     def wait(self, timeout_s: float) -> int | None:
-        """The exit status as soon as mpiexec has exited; None when the time is over.
+        """Return the exit status as soon as mpiexec has exited; None after the timeout.
 
-        subprocess' own wait looks twenty times a second, which the ranks would notice.
+        subprocess's own wait polls twenty times per second, which would disturb the ranks.
         """
         if self._process.poll() is None:
             self._exit.poll(1000 * timeout_s)
         return self._process.poll()
 
     def end(self) -> int:
-        """Ends every process of the launch; returns mpiexec's exit status."""
+        """End every process of the launch; return mpiexec's exit status."""
         if self._process.poll() is None:
             self._process.terminate()
         try:
@@ -74,7 +74,10 @@ class Execution:
 
 
 def output_in(folder: Path, last_bytes: int = 0) -> str:
-    """The stderr and stdout of the launch in a folder, or the end of each. Hydra complains on stdout."""
+    """Return stderr and stdout of the launch in a folder, or the end of each.
+
+    stdout is included because Hydra reports errors there.
+    """
     text = ""
     for name in ("stderr", "stdout"):
         path = folder / name
@@ -85,22 +88,21 @@ def output_in(folder: Path, last_bytes: int = 0) -> str:
 
 
 def last_words_in(folder: Path) -> str | None:
-    """The line of its output that says most about why the launch of a folder died."""
+    """Return the line of output that best explains why the launch in a folder failed; None without output."""
     return last_words(output_in(folder, _LAST_BYTES))
 
 
 _TELLING = re.compile(
     r"signal:? \d|exited on|Abort\(|MPI_ABORT|BAD TERMINATION|error|Error|ERROR|cannot|not enough"
 )
-# SimGrid prints the cause first, then many lines about what ended because of it.
+# SimGrid prints the cause first, followed by many lines about its consequences.
 _CAUSE = re.compile(r"Uncaught exception|/CRITICAL\]")
 
 
 def last_words(text: str) -> str | None:
     """Return the line of a program's output that best explains its failure, at most 300 characters.
 
-    A line that names a cause comes before any other telling one, and that before the last line; None without
-    text.
+    Prefers lines that name a cause, then other lines about errors, then the last line; None without text.
     """
     lines = [line.strip(" =|\t") for line in text.splitlines()]
     lines = [line for line in lines if re.search(r"\w", line)]

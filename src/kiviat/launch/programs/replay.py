@@ -1,4 +1,7 @@
-"""Replays a trace on a modelled machine: the same calls, by SMPI, and computation at that machine's rate."""
+"""Replays a trace on a modelled machine.
+
+SMPI makes the recorded calls, and computation is scaled to the machine's speed.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +34,19 @@ _REFUSES = "kiviat-replay: "  # native/trace/replay/main.cpp
 
 @dataclass(frozen=True)
 class Speed:
-    """A core of the modelled machine over one of the recording machine; `how` says where that is from."""
+    """Speed of a modelled core divided by that of a core of the recording machine; `how` names the source."""
 
     ratio: float
     how: str
 
     @property
     def scale(self) -> float:
-        """Seconds there for each one recorded."""
+        """Seconds on the modelled machine per recorded second."""
         return 1 / self.ratio
 
 
 def speed_of(trace: Trace, machine: Machine, given: float | None) -> Speed:
-    """Return the speed that was asked for, else that of the rates. Raise InputError if neither is known."""
+    """Return the given speed, else the ratio of the cores' rates. Raise InputError if neither is known."""
     if given is not None:
         if not given > 0:
             raise InputError(
@@ -66,7 +69,7 @@ def speed_of(trace: Trace, machine: Machine, given: float | None) -> Speed:
 
 @dataclass(frozen=True)
 class Replayed:
-    """`refused` is whether the trace is what went wrong: its calls cannot be made."""
+    """Result of a replay; `refused`: the trace is at fault, because its calls cannot be made."""
 
     record: Record
     ended: LaunchResult
@@ -84,7 +87,7 @@ def replay(
     on_launch: Callable[[Mapping[str, Any]], None] = lambda launch: None,
     timeout_s: float | None = None,
 ) -> Replayed:
-    """Simulates in `folder`. InputError where the trace is damaged; see also refuse_unplaceable."""
+    """Simulate the trace, with files in `folder`. Raise InputError if the trace is damaged."""
     toolchain = find_toolchain(SIMULATOR)
     program = build(toolchain, product=REPLAYER, tell=_tell)
     start = Simulated(machine, REPLAYER).start(toolchain, trace.ranks, folder, options)
@@ -117,7 +120,7 @@ def replay(
 
 
 def refuse_unplaceable(trace: Trace, machine: Machine, options: LauncherOptions) -> None:
-    """InputError where the machine has no room for the ranks, or the trace cannot be replayed at all."""
+    """Raise InputError if the ranks do not fit on the machine, or the trace cannot be replayed at all."""
     if why := trace.refusal():
         raise InputError(f"{trace.path} cannot be replayed: {why}")
     check(trace)
@@ -131,7 +134,7 @@ def _tell(text: str) -> None:
 
 
 def _metrics(told: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """`told` is what the replayer writes (native/trace/replay/main.cpp)."""
+    """Return the metrics in `told`, the output of the replayer (native/trace/replay/main.cpp)."""
     elapsed, computed = told["elapsed_s"], told["computed_s"]
     communicated = [whole - part for whole, part in zip(elapsed, computed, strict=True)]
     total = max(elapsed)
@@ -151,7 +154,10 @@ def _metrics(told: Mapping[str, Any]) -> tuple[Metric, ...]:
 
 
 def _notes(trace: Trace, speed: Speed) -> dict[str, str]:
-    """The recorded real time stands here, in words: it is no prediction, and none is it."""
+    """Return notes of the record.
+
+    The recorded real time is a note, not a metric, because it is not a prediction.
+    """
     hosts = list(dict.fromkeys(one.host for one in trace.each))
     where = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts"
     took, computed = (

@@ -1,7 +1,7 @@
-"""Scotch's mapping, by its program scotch_gmap: a beginning for ours, and what ours is measured by.
+"""Scotch's mapping, by its program scotch_gmap: a starting point for Kiviat's, and a comparison.
 
-Its files are described in the Scotch and libScotch User's Guide, chapter 5. The program, because it may be
-missing, of any version and any width of integers, and cannot take us with it when it fails.
+File formats are described in the Scotch and libScotch User's Guide, chapter 5. The program is used instead of
+the library, because it may be missing, of any version and any integer width, and cannot crash kiviat.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from kiviat.launch.process import children
 from kiviat.placement.dual_bisection import division, uniform
 from kiviat.placement.graph import Floats, Graph, Integers
 
-# Scotch sums up in 32 bits.
+# Scotch sums weights in 32 bits.
 _MOST_WEIGHT = 2**29
 _TIMEOUT_S = 60.0
-# Distances of all pairs go through a file.
+# The distances of all pairs are written to a file.
 _MOST_NODES = 2048
 
 
 def program() -> str | None:
-    """Return the path of Scotch's mapper, or None; Debian's package is scotch."""
+    """Return the path of Scotch's mapper, None if it is not installed; Debian's package is scotch."""
     return shutil.which("scotch_gmap")
 
 
 def mapped(graph: Graph, room: Integers, distance: Floats) -> Integers | None:
-    """The node of each rank; None where Scotch is missing, fails, or takes longer than a minute.
+    """Return the node of each rank; None if Scotch is missing, fails, or takes longer than a minute.
 
-    Nodes may get a few too many, where that cannot be avoided by dividing in two.
+    Nodes may get slightly more ranks than they have room for, if recursive bisection cannot avoid it.
     """
     gmap = program()
     if gmap is None or len(room) < 2 or graph.vertices < 2 or not len(graph.weight):
@@ -65,7 +65,11 @@ def mapped(graph: Graph, room: Integers, distance: Floats) -> Integers | None:
 
 
 def _graph(graph: Graph) -> str:
-    """Version; vertices and arcs; base 0, edges have weights; for each vertex its degree, and its edges."""
+    """Return the graph in Scotch's format.
+
+    Version; number of vertices and arcs; base 0 and a flag for edge weights; for each vertex its degree and
+    edges.
+    """
     scale = max(1.0, float(graph.weight.sum()) / _MOST_WEIGHT)
     weights = np.maximum(1, np.rint(graph.weight / scale)).astype(np.int64).tolist()
     ends, first = graph.neighbour.tolist(), graph.first.tolist()
@@ -79,15 +83,15 @@ def _graph(graph: Graph) -> str:
 
 
 def _weights(room: Integers) -> str:
-    """A complete graph of nodes that take more or less."""
+    """Return an architecture of nodes with different weights, all equally far apart."""
     return f"cmpltw {len(room)} {' '.join(map(str, room.tolist()))}\n"
 
 
 def _decomposition(room: Integers, distance: Floats) -> str:
-    """Return an architecture of arbitrary distances as Scotch reads it ("deco 0").
+    """Return an architecture of arbitrary distances in Scotch's format ("deco 0").
 
-    It lists the nodes, how they are divided in two again and again (the halves of domain i are 2 i and 2 i +
-    1), and the lower triangle of the distances.
+    It lists the nodes, their recursive bisection (the halves of domain i are 2 i and 2 i + 1), and the lower
+    triangle of distances.
     """
     domain = [0] * len(room)
     parts = [(0, len(room), 1)]

@@ -1,4 +1,4 @@
-"""One launch of a simulated program that says nothing of itself: how it ended, and what went wrong."""
+"""One launch of a simulated program that reports nothing itself: how it ended, and why it failed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kiviat.record.types import Scalar
 
 @dataclass(frozen=True)
 class ProgramFacts:
-    """A record's description of the program itself."""
+    """The part of a record that describes the program."""
 
     benchmark: str
     ranks: int
@@ -34,9 +34,9 @@ class ProgramFacts:
 def run_single(
     spec: LaunchSpec, on_launch: Callable[[Mapping[str, Any]], None], interrupts: Interrupts
 ) -> LaunchResult:
-    """Show and keep the program's output as it comes.
+    """Run the launch, and show and keep the program's output as it arrives.
 
-    `on_launch` receives the launch, as in run.json, when it starts and when it ends.
+    `on_launch` receives the launch's entry in run.json when it starts and when it ends.
     """
     mpi = spec.mpi
     launch = {
@@ -63,7 +63,7 @@ def run_single(
 
 
 def record_of(run: str, found: ProgramFacts, ended: LaunchResult) -> Record:
-    """The record of the launch's only case."""
+    """Return the record of the launch's only case."""
     return Record(
         schema=RECORD_SCHEMA,
         run=run,
@@ -106,7 +106,10 @@ def _show(path: Path, shown: int) -> int:
 
 
 def _why(folder: Path, result: LaunchResult) -> str | None:
-    """Return what went wrong, or None; SimGrid ends a deadlock with exit code 0."""
+    """Return why the launch failed, None if it did not.
+
+    Deadlocks are found in the output, because SimGrid ends them with exit code 0.
+    """
     if result.signal is not None or result.limit_s is not None:
         return result.reason
     said = (folder / "stderr").read_text(encoding="utf-8", errors="replace")

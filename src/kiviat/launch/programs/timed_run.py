@@ -1,4 +1,4 @@
-"""A program run under a placement: how long it took, and what went over the nodes' interfaces meanwhile."""
+"""A program run under a placement: its duration, and the bytes sent over the nodes' interfaces meanwhile."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.substrate import Substrate
 
 _LOOK_S = 0.02
-# Frames that are still on their way when the launcher ends.
+# Time for frames that are still in flight when the launcher ends.
 _SETTLE_S = 0.05
 
 
 @dataclass(frozen=True)
 class Trial:
-    """`sent_bytes` left the nodes, headers included; None where they are not counted."""
+    """`sent_bytes`: bytes that left the nodes, headers included; None if they are not counted."""
 
     launch: LaunchResult
     sent_bytes: int | None
 
 
 def tried(substrate: Substrate, spec: LaunchSpec) -> Trial:
-    """Runs the launch to its end; what it prints is in its folder."""
+    """Run the launch to its end; its output is in its folder."""
     spec.folder.mkdir(parents=True, exist_ok=True)
     spec.write(spec.folder)
     before = _sent(substrate)

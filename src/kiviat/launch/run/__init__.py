@@ -1,1 +1,1 @@
-"""The execution of a plan: launches, their events, and the records made of them."""
+"""Execution of a plan: launches, their events, and the records made from these."""

@@ -1,4 +1,4 @@
-"""One launch from start to end: its events become records, and the watchdog ends it if it hangs."""
+"""One launch from start to end: its events become records; a watchdog ends it if it hangs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ class LaunchCallbacks:
 
 @dataclass(frozen=True)
 class AttemptResult:
-    """Cases that have no record after a launch, in `left`.
+    """The cases without a record after a launch, in `left`.
 
-    If the launch died, `reason` says why, and `victim` is the case that was running, None if none was.
+    If the launch failed, `reason` is the cause, and `victim` the case that was running, None if there was
+    none.
     """
 
     left: list[Case]
@@ -46,14 +47,14 @@ class AttemptResult:
 
 
 def timeout_s(case: Case | None) -> float:
-    """Return the time limit in seconds of a case, or of the time between two cases."""
+    """Return the time limit in seconds of a case; with None, of the time between two cases."""
     budget = case.controls.get("budget_s", DEFAULTS["budget_s"]) if case else 0.0
-    nominal_s = case.nominal_s if case else 0.0  # studies also give signs of life
+    nominal_s = case.nominal_s if case else 0.0  # studies report progress as well
     return max(_LEAST_TIMEOUT_S, _TIMEOUT_BUDGETS * max(float(budget), nominal_s))
 
 
 class Attempt:
-    """Tries to run `cases` in one launch of `program`."""
+    """One launch of `program` that tries to run `cases`."""
 
     def __init__(
         self, spec: LaunchSpec, program: Program, cases: Sequence[Case], callbacks: LaunchCallbacks
@@ -70,15 +71,15 @@ class Attempt:
         self._ended = False
 
     def run(self, interrupts: Interrupts) -> AttemptResult:
-        """Returns when the launch has ended in one way or another, without a process or a file of it."""
+        """Run the launch to its end, successful or not; no process or file of it is left."""
         folder = self._spec.folder
-        # A kiviat that was killed before it published its launch has left the folder of this one.
+        # The folder may exist: a kiviat that was killed before it published its launch left it.
         shutil.rmtree(folder, ignore_errors=True)
         self._skip_missing()
         if not self._left:
             self._close("ok", None, "nothing was started: all its cases are skipped")
             return AttemptResult([])
-        folder.parent.mkdir(exist_ok=True)  # but no run's directory that vanished
+        folder.parent.mkdir(exist_ok=True)  # does not create the run's directory, which may have vanished
         folder.mkdir()
         cases = list(self._left.values())
         for name, text in self._program.files(cases).items():
@@ -87,7 +88,7 @@ class Attempt:
         events = self._program.events(folder, cases)
 
         def look(_: Marker) -> bool:
-            """Events are the signs of life."""
+            """Handle new events; return whether there were any."""
             new = list(map(self._take, events.read()))
             return bool(new)
 
@@ -103,7 +104,7 @@ class Attempt:
             raise
 
     def give_up(self, cases: Sequence[Case], reason: str) -> None:
-        """Failed records for cases that no further launch will try."""
+        """Write failed records for cases that no further launch will try."""
         for case in cases:
             self._record(self._records.failed(case, "launch", reason))
 
@@ -118,7 +119,7 @@ class Attempt:
             return _EXIT_TIMEOUT_S
         if self._spec.timeout_s is not None:
             return self._spec.timeout_s
-        # A simulator says nothing while it works, and how long that takes has little to do with budgets.
+        # A simulator prints nothing while it works, and its duration hardly depends on budgets.
         return _SIMULATION_TIMEOUT_S if self._spec.clock == "simulated" else timeout_s(self._current)
 
     def _take(self, event: Event) -> None:
@@ -150,7 +151,7 @@ class Attempt:
         self._record(record)
 
     def _reason(self, result: LaunchResult, events: Events) -> str | None:
-        """Return what went wrong, or None."""
+        """Return why the launch failed; None if it did not."""
         words: list[str | None] = []
         if result.limit_s is not None:
             words.append(f"no sign of life for {result.limit_s:g} s")

@@ -1,4 +1,4 @@
-"""Reads events.jsonl while it grows, and turns events into records."""
+"""Reads events.jsonl while it grows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ Event = Mapping[str, Any]
 
 @dataclass
 class Tail:
-    """Whole lines as they arrive; `torn` keeps those that are no JSON object, or that never ended."""
+    """Reads complete lines as they arrive.
+
+    `torn` keeps unfinished ones and those that are not JSON objects.
+    """
 
     path: Path
     torn: list[str] = field(default_factory=list)
@@ -38,7 +41,7 @@ class Tail:
                 yield event
 
     def finish(self) -> Iterator[Event]:
-        """Yield the last events, after all writers have ended. A line without its end was cut short."""
+        """Yield the last events, after all writers have ended. A line without a line feed was cut off."""
         yield from self.read()
         if self._rest:
             self.torn.append(_excerpt(self._rest))
@@ -46,7 +49,7 @@ class Tail:
 
     @property
     def trouble(self) -> str | None:
-        """The last unreadable line, shortened; None if every line was an event."""
+        """Return the last unreadable line, shortened; None if every line was an event."""
         return f"torn event: {self.torn[-1]}" if self.torn else None
 
 

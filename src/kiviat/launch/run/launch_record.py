@@ -1,4 +1,4 @@
-"""Facts about a launch, before it starts and as `run.json` holds them."""
+"""Facts about a launch, as they are stored in `run.json`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kiviat.placement import differences
 from kiviat.plan.case import Case
 from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
 
-_UNKNOWN_MPI = "unknown MPI"  # native/platform/vendor.hpp, of headers that it does not know
+_UNKNOWN_MPI = "unknown MPI"  # from native/platform/vendor.hpp, if it does not recognise the headers
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,10 @@ class Records:
     spec: LaunchSpec
 
     def record(self, event: Event, started: str | None) -> Record:
-        """The record of a result event. KeyError or TypeError where it lacks something."""
+        """Return the record of a result event.
+
+        Raise KeyError or TypeError if a field is missing or invalid.
+        """
         return Record.from_json(
             {
                 **{name: event[name] for name in _FROM_EVENT},
@@ -38,11 +41,11 @@ class Records:
         )
 
     def failed(self, case: Case, phase: str, reason: str, started: str | None = None) -> Record:
-        """The record of a case that has no result."""
+        """Return the record of a case that has no result."""
         return self._without_result(case, "failed", phase, reason, started)
 
     def skipped(self, case: Case, reason: str) -> Record:
-        """The record of a case that was not tried."""
+        """Return the record of a case that was not tried."""
         return self._without_result(case, "skipped", "setup", reason, None)
 
     def _without_result(
@@ -93,7 +96,7 @@ _FROM_EVENT = (
 
 
 def described(spec: LaunchSpec) -> dict[str, Any]:
-    """The launch as `run.json` holds it. What only kiviat-bench can say is null."""
+    """Return the launch's entry in `run.json`; facts that only kiviat-bench knows are null."""
     return {
         "index": spec.index,
         "repetition": spec.repetition,
@@ -121,7 +124,7 @@ def described(spec: LaunchSpec) -> dict[str, Any]:
 
 
 def said(spec: LaunchSpec, event: Event) -> dict[str, Any]:
-    """Return what the launch event adds to the record of the launch."""
+    """Return the facts that the launch event adds to the launch's entry."""
     names = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "ranks", "clock_cost_s")
     layout = spec.layout
     placement = _asked(spec)
@@ -150,7 +153,10 @@ def _asked(spec: LaunchSpec) -> dict[str, Any] | None:
 
 
 def refuse_wrong_mpi(spec: LaunchSpec, program: Program, event: Event) -> None:
-    """The launcher of another MPI starts N worlds of one rank, without any error."""
+    """Raise an error if the ranks use another MPI than the launcher.
+
+    The launcher then starts N worlds of one rank without an error.
+    """
     toolchain = spec.mpi
     library = str(event.get("library") or "an unknown MPI")
     first_line = library.partition("\n")[0].strip()
@@ -169,5 +175,5 @@ def refuse_wrong_mpi(spec: LaunchSpec, program: Program, event: Event) -> None:
 
 
 def now() -> str:
-    """Return the time in UTC, in ISO 8601 with milliseconds."""
+    """Return the current time in UTC, in ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

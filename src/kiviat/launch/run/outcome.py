@@ -1,4 +1,4 @@
-"""Progress of a run, and its outcome."""
+"""Progress and result of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """`kind` is "cleaned", "launch", "case", "record" or "death"; `finished` of `total` records are there."""
+    """`kind` is "cleaned", "launch", "case", "record" or "death"; `finished` of `total` records exist."""
 
     kind: str
     repetition: int

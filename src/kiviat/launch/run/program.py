@@ -37,35 +37,35 @@ class Program(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The program's name in messages."""
 
     @property
     def path(self) -> Path:
-        """The executable file."""
+        """Path of the executable file."""
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Variables that it needs beyond those of the launcher."""
+        """Variables that the program needs, in addition to the launcher's."""
 
     def words(self, folder: Path, cases: Sequence[Case]) -> list[str | Path]:
-        """The program and its arguments, for a launch whose files are in `folder`."""
+        """Return the program and its arguments, for a launch whose files are in `folder`."""
         ...
 
     def files(self, cases: Sequence[Case]) -> Mapping[str, str]:
-        """Return the files that the launch's folder must hold, by name."""
+        """Return the files that the launch's folder must contain, by name."""
         ...
 
     def events(self, folder: Path, cases: Sequence[Case]) -> Events:
         """Return the events of a launch of `cases` whose files are in `folder`."""
 
     def missing(self, case: Case) -> str | None:
-        """Why a case is skipped without a launch; None where it can run."""
+        """Return the reason to skip a case without a launch; None if it can run."""
         ...
 
 
 @dataclass(frozen=True)
 class KiviatBench:
-    """Our own program: it runs many cases in one launch."""
+    """kiviat-bench, which runs many cases in one launch."""
 
     path: Path
     name: str = "kiviat-bench"
@@ -84,5 +84,5 @@ class KiviatBench:
         return Tail(folder / "events.jsonl")
 
     def missing(self, case: Case) -> str | None:
-        """Return None: it contains every benchmark."""
+        """Return None, because the program contains every benchmark."""
         return None

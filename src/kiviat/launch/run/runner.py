@@ -1,17 +1,17 @@
-"""Executes a plan: one launch per repetition and `Case.launch`, more where a launch dies.
+"""Executes a plan: one launch per repetition and `Case.launch`, more if launches fail.
 
-    run_plan(plan, toolchain, binary, *, run_id, directory, done, on_launch, on_record, …) -> RunResult
+run_plan(plan, toolchain, binary, *, run_id, directory, done, on_launch, on_record, …) -> RunResult
 
-`binary` is kiviat-bench, None where no case needs it; `others` are the programs that cases name.
+`binary` is kiviat-bench, None if no case needs it; `others` are the programs that cases name.
 
-`on_launch` gets a launch as `run.json` holds it, once before its first record and once at its end; the
-`index` is the same. `on_record` gets each record as its case ends. Both are called from this thread,
-between two looks at the events, and may take the time to sync. `done` holds what earlier sessions of the
-run have finished, as (repetition, case); `first_launch` is the number of launches they made. `transport`
-is found by a small launch of its own unless it is given.
+`on_launch` gets a launch's entry in `run.json`, once before its first record and once at its end, with the
+same `index`. `on_record` gets each record when its case ends. Both are called from this thread, between two
+polls of the events, and may take the time to sync files. `done` contains the (repetition, case) pairs
+finished by earlier sessions of the run; `first_launch` is the number of their launches. `transport` is
+determined by a small separate launch unless it is given.
 
-Each launch has a folder `launches/INDEX` in the run's directory: all nodes must see it, so it cannot be
-a temporary one. The folders of launches that ended well are removed again.
+Each launch has a folder `launches/INDEX` in the run's directory, not a temporary one, because all nodes must
+see it. Folders of successful launches are removed.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ def run_plan(
     substrate: Substrate | None = None,
     others: Mapping[str, Program] | None = None,
 ) -> RunResult:
-    """Runs what is not `done`; returns when it is complete or interrupted. InputError ends it early.
+    """Run the cases that are not `done`; return when all are complete or the run is interrupted.
 
-    `timeout_s` is what a case may take before the watchdog ends it, instead of what its budget suggests.
+    `timeout_s`: time limit of a case in seconds; by default it follows from the case's budget. Raise
+    InputError if the run cannot continue.
     """
     options, substrate = options or LauncherOptions(), substrate or Native()
     if substrate.machine and binary:
@@ -116,7 +117,7 @@ def dry_run(
     substrate: Substrate | None = None,
     others: Mapping[str, Program] | None = None,
 ) -> list[str]:
-    """The commands that a run of the plan executes, as one types them into a shell."""
+    """Return the commands that a run of the plan executes, as shell commands."""
     options, substrate = options or LauncherOptions(), substrate or Native()
     programs = _programs(binary, others)
     groups = list(_groups(plan, ()))
@@ -137,7 +138,7 @@ _Group = tuple[int, tuple[int, bool, str], list[Case]]
 
 
 def _programs(binary: Path | None, others: Mapping[str, Program] | None) -> dict[str, Program]:
-    """By what cases call them: "" is kiviat-bench."""
+    """Return the programs by the name that cases use; "" is kiviat-bench."""
     own: dict[str, Program] = {"": KiviatBench(binary.absolute())} if binary else {}
     return own | dict(others or {})
 
@@ -148,7 +149,7 @@ def _largest(groups: Sequence[_Group]) -> int:
 
 
 def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
-    """Repetition, what the launch is (`Case.launch`) and its cases, in the order in which they run."""
+    """Yield repetition, `Case.launch` and cases of each launch, in the order of execution."""
     for repetition in range(plan.launches):
         todo = [case for case in plan.ordered(repetition) if (repetition, case.id) not in done]
         for launch, cases in groupby(todo, key=lambda case: case.launch):
@@ -261,8 +262,8 @@ class _Run:
         return spec
 
     def _refuse_full_disk(self) -> None:
-        """Raise an error on a full disk, which would kill each further launch without a message."""
-        self.folder.mkdir(exist_ok=True)  # a run's directory that vanished is not made anew
+        """Raise an error if the disk is full, because each further launch would fail without a message."""
+        self.folder.mkdir(exist_ok=True)  # does not create the parent, a run's directory that vanished
         room = os.statvfs(self.folder)
         if room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES:
             raise InputError(f"the disk of {self.folder.parent} is full; {self.resumable}")

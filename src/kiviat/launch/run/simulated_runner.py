@@ -1,7 +1,7 @@
-"""Simulations: independent cases side by side on the cores of this machine, and none of them twice.
+"""Simulations: runs independent cases in parallel on the cores of this machine, and none of them twice.
 
-A simulation repeats itself exactly, so that its result is kept in the user's cache by all that it depends on:
-the platform, SMPI's options, where the ranks are, the program and the case.
+Simulations are deterministic. So results are stored in the user's cache under a hash of everything they
+depend on: platform, SMPI's options, placement of the ranks, program and case.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from kiviat.record.reach import least_world
 from kiviat.record.types import Scalar
 
 _LOOK_S = 0.2
-# Kept with a result: what its launch said of the program.
+# Facts about the program, which are stored with a result.
 _KEPT = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "clock_cost_s")
 
 
 @dataclass(frozen=True)
 class SimulatedCase:
-    """One case on a machine. `place`, `per_node` and `bind` are those of kiviat.placement.place."""
+    """One case on a machine. `place`, `per_node` and `bind` are arguments of kiviat.placement.place."""
 
     machine: Machine
     benchmark: str
@@ -60,7 +60,7 @@ class SimulatedCase:
     bind: str | None = None
 
     def case(self) -> Case:
-        """Return the case as plans have it: one call of the benchmark, in the smallest launch that fits."""
+        """Return the case as in plans: one call of the benchmark, in the smallest launch that fits."""
         name = case_id(self.benchmark, self.ranks, self.bytes, self.axes)
         controls: dict[str, Scalar] = {"mode": "once", "seed": 1}
         world = least_world(self.ranks, self.axes)
@@ -68,7 +68,7 @@ class SimulatedCase:
 
 
 def simulate(asked: Sequence[SimulatedCase], tell: Callable[[str], None] = lambda text: None) -> list[Record]:
-    """The records, in the order asked for; `tell` hears of each case as its result is there.
+    """Return the records, in the order of `asked`; `tell` receives a line for each completed case.
 
     Raise InputError if a case cannot be placed. A failed case has a record with its reason.
     """
@@ -117,7 +117,7 @@ def simulate_plan(
     first_launch: int,
     substrate: Substrate,
 ) -> RunResult:
-    """As `runner.run_plan`, for a modelled machine: repetitions are left out, since all are alike."""
+    """Like `runner.run_plan`, for a modelled machine; repetitions are omitted, because all would be equal."""
     todo = [case for case in plan.ordered(0) if (0, case.id) not in done]
     todo.sort(key=lambda case: case.world)
     jobs = [
@@ -163,13 +163,13 @@ class _Job:
     cases: tuple[Case, ...]
 
     def size(self) -> tuple[int, float, int]:
-        """Greater where it takes longer, as far as can be told beforehand."""
+        """Sort key that is greater for jobs estimated to take longer."""
         memory = [case.axes.get("memory") for case in self.cases]
         most = max((bytes for bytes in memory if isinstance(bytes, int)), default=0)
         return self.world, max(case.nominal_s for case in self.cases), most
 
     def parts(self) -> Iterator[_Job]:
-        """One for each study, which is long, and for each benchmark with its sizes."""
+        """Yield a part for each study, which takes long, and for each benchmark with all its sizes."""
         key = lambda case: (case.benchmark, case.threads, case.id if case.nominal_s else "")  # noqa: E731
         for _, cases in groupby(sorted(self.cases, key=key), key=key):
             yield replace(self, cases=tuple(cases))
@@ -191,22 +191,23 @@ class _Work:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, jobs: Iterable[_Job]) -> None:
-        """The longest parts first, so that none of them is left over for one core at the end."""
+        """Run the longest parts first, so that none of them remains for a single core at the end."""
         parts = [part for job in jobs for part in self._uncached(job).parts()]
         parts.sort(key=_Job.size, reverse=True)
         cores = available_cores()
-        # Processes can share a study (native/platform/work_share.hpp); many parts need no such help.
+        # Several processes can share a study (native/platform/work_share.hpp); many parts occupy the cores
+        # anyway.
         self.processes = max(1, cores // max(1, len(parts)))
         with ThreadPoolExecutor(cores) as pool:
             waiting = [pool.submit(self._simulate, part) for part in parts]
             try:
                 _wait(waiting)
             except BaseException:
-                self.interrupts.signal = self.interrupts.signal or 15  # the others end what they run
+                self.interrupts.signal = self.interrupts.signal or 15  # tells the other threads to end
                 raise
 
     def _uncached(self, job: _Job) -> _Job:
-        """Gives the records of cases that are known, and returns the rest."""
+        """Report the records of cached cases; return the job with the others."""
         start = self._start(job, Path("x"))
         left: list[Case] = []
         spec: LaunchSpec | None = None
@@ -225,7 +226,10 @@ class _Work:
         return replace(job, cases=tuple(left))
 
     def _simulate(self, part: _Job) -> None:
-        """Launches until each case has a record; a simulation that died would die again."""
+        """Launch until each case has a record.
+
+        A failed simulation is not repeated, as it would fail again.
+        """
         left = list(part.cases)
         said: dict[str, Any] = {}
         while left and self.interrupts.signal is None:
@@ -274,7 +278,7 @@ class _Work:
 
 
 def _wait(futures: Sequence[Future[None]]) -> None:
-    """The main thread has to run now and then, or no signal would reach it."""
+    """Wait for the threads; the main thread must run now and then to receive signals."""
     left = set(futures)
     while left:
         done, left = wait(left, _LOOK_S, FIRST_EXCEPTION)
@@ -285,7 +289,7 @@ def _wait(futures: Sequence[Future[None]]) -> None:
 def _alike(asked: Sequence[SimulatedCase]) -> list[tuple[SimulatedCase, int, list[int]]]:
     """Group the cases that one launch can run.
 
-    Return one case of each group, the launch's size, and the group's positions in `asked`. Machines are
+    Return for each group one case, the launch's size, and the group's positions in `asked`. Machines are
     compared by identity.
     """
     groups: dict[tuple[int, str | None, int | None, str | None, int], list[int]] = {}

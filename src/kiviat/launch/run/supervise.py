@@ -1,4 +1,4 @@
-"""One launch from its start to its end: the only loop that waits for a launcher and ends it in time."""
+"""The only loop that waits for a launcher, and ends it on signals and timeouts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LOOK_S = 0.2
 class LaunchResult:
     """The end of a launch.
 
-    `exit_status` is the launcher's, and `exited` says whether it ended by itself. `reason` is what went
-    wrong, None if all went well; `signal` interrupted the launch, and `limit_s` is the limit it exceeded.
+    `exit_status` is the launcher's; `exited`: it ended by itself. `reason` is the cause of a failure, None if
+    there was none; `signal` interrupted the launch; `limit_s` is the limit that it exceeded.
     """
 
     exit_status: int
@@ -41,11 +41,11 @@ def supervise(
     look: Callable[[Marker], bool] = lambda marker: False,
     look_s: float = _LOOK_S,
 ) -> LaunchResult:
-    """Run the command until it exits, a signal comes, or `limit_s()` seconds pass without a sign of life.
+    """Run the command until it exits, a signal arrives, or `limit_s()` seconds pass without progress.
 
     By default the limit is the launch's timeout. `look` is called every `look_s` seconds and once more after
-    the exit; it returns whether there was a sign. The command's output is in the launch's folder. However
-    this returns or raises, no process of the launch is left, and no file that its MPI keeps elsewhere.
+    the exit; it returns whether there was progress. The command's output is in the launch's folder. However
+    this returns or raises, no process of the launch is left, nor any file of its MPI outside the folder.
     """
     marker = Marker.new()
     journal = LeftoverJournal.open(marker, spec.mpi.vendor)

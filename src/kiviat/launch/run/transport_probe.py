@@ -1,4 +1,4 @@
-"""A small launch of its own, whose only purpose is to see which transport MPI uses."""
+"""A small separate launch that determines which transport MPI uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kiviat.launch.run.events import Tail
 from kiviat.launch.run.supervise import supervise
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 
-# Long enough to look at the ranks while they run. Every rank talks to near and far ones.
+# Runs long enough to inspect the ranks. Every rank communicates with near and far ones.
 _CASE = "probe allreduce ranks={ranks} bytes=8 target=1e-9 budget_s=0.3 max_samples=1000000"
 _TIMEOUT_S = 60.0
 _LOOK_S = 0.05
@@ -32,7 +32,7 @@ def probe(
     if spec.ranks < 2:
         return {**UNKNOWN, "evidence": "a single rank sends no messages"}
     shutil.rmtree(folder, ignore_errors=True)
-    folder.parent.mkdir(exist_ok=True)  # never a run's directory that has vanished
+    folder.parent.mkdir(exist_ok=True)  # does not create the run's directory, which may have vanished
     folder.mkdir()
     (folder / "cases.txt").write_text(_CASE.format(ranks=spec.ranks) + "\n")
     spec.write(folder)
@@ -58,7 +58,7 @@ def probe(
 
 
 def _mapped(marker: Marker, binary: Path) -> set[str]:
-    """The files that the ranks on this node have mapped."""
+    """Return the files that the ranks on this node have mapped."""
     paths = set()
     for pid in processes.of_launch(marker):
         mapped = processes.mapped(pid)

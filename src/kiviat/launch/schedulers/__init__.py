@@ -1,1 +1,1 @@
-"""Batch schedulers: facts, one .toml each, and the commands that a run needs of them."""
+"""Batch schedulers: one .toml file each, and the scheduler commands that a run needs."""

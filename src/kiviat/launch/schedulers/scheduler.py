@@ -1,8 +1,8 @@
-"""Schedulers: facts, one file each in `schedulers/`, and the few commands that a run needs of them.
+"""Schedulers. Each is described by a file in `schedulers/`; this module runs the commands that a run needs.
 
-A job runs `kiviat run --resume RUN` in the allocation. So a requeued or a cut off job goes on where it
-stopped, and what a job has done is read in the run's own directory: no accounting is needed. Only the
-scheduler knows how a job ended that was cut off.
+A job executes `kiviat run --resume RUN` in its allocation, so a job that was requeued or cut off continues
+where it stopped. What a job has done is read from the run's directory; no accounting is needed. The scheduler
+is asked how a job ended only if the job was cut off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kiviat.record.plain import plain_name
 
 _FOLDER = Path(__file__).parent
 _ANSWER_TIMEOUT_S = 60.0
-# Characters that no scheduler's directive and no shell expands or splits in a path.
+# Characters in paths that no scheduler's directive and no shell expands or splits.
 _FOLDER_LETTERS = re.compile(r"[\w@+=.,/-]")
 _OPTION = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _NEEDS_QUOTES = re.compile(r"[\s'#;]")
@@ -38,11 +38,11 @@ Ending = Literal["cancelled", "out of time", "preempted", "node failure", "compl
 
 @dataclass(frozen=True)
 class Scheduler:
-    """Commands of a scheduler, and how their output is read.
+    """A scheduler's commands, and how their output is parsed.
 
-    `job` finds a job's identifier in the answer to `submit`, `state` its state in that to `query`, and
-    `unknown` the message there that the job does not exist. `ended` are queries about how a finished job
-    ended, tried until an answer matches one of `endings`, of which the first match counts.
+    `job` matches a job's identifier in the output of `submit`, `state` its state in that of `query`, and
+    `unknown` the message that the job does not exist. `ended` are queries about how a finished job ended;
+    they are tried until the output matches one of `endings`, whose first match counts.
 
     `launcher` starts ranks instead of mpiexec if `pmis` reports the process manager interface that the MPI
     needs.
@@ -69,11 +69,11 @@ class Scheduler:
     submit_by_input: bool = False
 
     def is_inside(self, environment: Mapping[str, str]) -> bool:
-        """True if this process runs in a job."""
+        """True if this process runs in a job of the scheduler."""
         return bool(environment.get(self.inside))
 
     def own_job(self) -> str | None:
-        """The job that this process runs in."""
+        """Return the identifier of the job that this process runs in; None outside of jobs."""
         return os.environ.get(self.inside)
 
     def refuse_absent(self) -> None:
@@ -85,7 +85,7 @@ class Scheduler:
             )
 
     def submit_job(self, script: Path) -> str:
-        """The identifier of the new job."""
+        """Submit a job; return its identifier."""
         words = [word.replace("{script}", str(script)) for word in self.submit]
         text = script.read_text(encoding="utf-8") if self.submit_by_input else None
         done = self._run(words, text)
@@ -98,9 +98,9 @@ class Scheduler:
         return found[1]
 
     def state_of(self, job: str) -> State:
-        """Return a job's state; a job that the scheduler no longer knows is gone.
+        """Return a job's state; `gone` if the scheduler does not know the job any more.
 
-        Raise InputError if there is no answer or an unclear one: the state of jobs is unknown while a
+        Raise InputError if there is no output or an unclear one, because the state is unknown while a
         scheduler cannot be reached.
         """
         done = self._run(_filled(self.query, job))
@@ -119,7 +119,7 @@ class Scheduler:
     def ending_of(self, job: str) -> Ending | None:
         """Return how a finished job ended.
 
-        None if the scheduler does not report it, for example because it keeps no accounting and has forgotten
+        None if the scheduler does not report it, for example because it has no accounting and has forgotten
         the job.
         """
         for question in self.ended:
@@ -131,11 +131,11 @@ class Scheduler:
         return None
 
     def cancelling(self, job: str) -> list[str]:
-        """The words that cancel a job."""
+        """Return the command that cancels a job."""
         return _filled(self.cancel, job)
 
     def cancel_job(self, job: str) -> None:
-        """Cancel a job, waiting or running."""
+        """Cancel a waiting or running job."""
         self._run(self.cancelling(job))
 
     def _run(self, words: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -160,7 +160,7 @@ def _said(done: subprocess.CompletedProcess[str]) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """Resources and command of a job. `options` go to the scheduler, quoted where directives need it."""
+    """Resources and command of a job. `options` are passed to the scheduler, quoted if directives need it."""
 
     name: str
     folder: Path
@@ -172,10 +172,10 @@ class Request:
 
 
 def render(scheduler: Scheduler, request: Request, template: Path | None = None) -> str:
-    """Return the job script, from the user's template if there is one.
+    """Return the job script, made from the user's template if given.
 
-    Raise InputError for a folder, an option or a word of the command that would inject something into the
-    script, such as one with a newline.
+    Raise InputError for a folder, an option or a word of the command that would inject commands or
+    directives, such as one with a newline.
     """
     import jinja2
 
@@ -221,7 +221,7 @@ def _refuse_folder(folder: Path) -> None:
 
 
 def _option_value(what: str, name: str, value: str) -> str:
-    """The value as a directive has it: in quotes where it has blanks, for example."""
+    """Return the value as directives need it, for example in quotes if it contains blanks."""
     if not _OPTION.fullmatch(name):
         raise InputError(f"{what!r}: {name!r} is not an option's name; give letters, digits and -")
     odd = _NEVER.search(value) or next((letter for letter in value if not letter.isprintable()), None)
@@ -233,7 +233,7 @@ def _option_value(what: str, name: str, value: str) -> str:
 
 @cache
 def schedulers() -> dict[str, Scheduler]:
-    """All schedulers by name, which is that of the file."""
+    """Return all schedulers by name, which is the name of the file."""
     return {path.stem: _load(path) for path in sorted(_FOLDER.glob("*.toml"))}
 
 
@@ -248,6 +248,6 @@ def _load(path: Path) -> Scheduler:
 
 
 def inside_of(environment: Mapping[str, str] | None = None) -> Scheduler | None:
-    """The scheduler in whose job this process runs, if any."""
+    """Return the scheduler of the job that this process runs in; None outside of jobs."""
     seen = os.environ if environment is None else environment
     return next((one for one in schedulers().values() if one.is_inside(seen)), None)

@@ -1,1 +1,1 @@
-"""Substrates, on which ranks run: this machine, an allocation, an emulated cluster, a modelled machine."""
+"""Substrates, where ranks run: this machine, an allocation, an emulated cluster, a modelled machine."""

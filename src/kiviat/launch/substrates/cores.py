@@ -12,7 +12,10 @@ _ALLOCATIONS = ("SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_HOSTS", "LSB_DJOB_HOS
 
 
 def available_cores() -> int:
-    """The cores that this process may use, hardware threads of one core counted once, and at least 1."""
+    """Return the number of cores that this process may use, at least 1.
+
+    Hardware threads of a core count once.
+    """
     cpus = os.sched_getaffinity(0)
     cores = {_core(cpu) for cpu in cpus}
     quota = cpu_limit(Path("/"))
@@ -22,19 +25,19 @@ def available_cores() -> int:
 def oversubscribes(ranks: int) -> bool:
     """True if `ranks` outnumber the cores of this node.
 
-    In a scheduler's allocation other nodes may take ranks as well, so nothing is claimed before the
-    launch; kiviat-bench counts the ranks and cores of each node and has the last word.
+    False in a scheduler's allocation, where ranks may also run on other nodes; kiviat-bench then counts the
+    ranks and cores of each node.
     """
     return ranks > available_cores() and not in_allocation()
 
 
 def in_allocation() -> bool:
-    """True if a scheduler places the ranks."""
+    """True if this process runs in an allocation, where a scheduler places the ranks."""
     return any(name in os.environ for name in _ALLOCATIONS)
 
 
 def ranks_to_probe(world: int) -> int:
-    """As few as show near and far pairs: in an allocation, one more than this node holds."""
+    """Return the fewest ranks with near and far pairs: in an allocation, one more than the node's cores."""
     cores = available_cores()
     return min(world, cores + 1 if in_allocation() else max(cores, 2))
 

@@ -1,4 +1,4 @@
-"""Runs on an emulated cluster: brought up for the run, or one that `kiviat cluster up` has kept."""
+"""Runs on an emulated cluster: created for the run, or kept by `kiviat cluster up`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kiviat.record import InputError
 
 
 class Emulated(Substrate):
-    """Until it is entered, `start` speaks of a cluster that has yet to be made."""
+    """An emulated cluster. Before it is entered, `start` describes a cluster that does not exist yet."""
 
     kind = "emulated"
     shares_cores = True
@@ -44,7 +44,7 @@ class Emulated(Substrate):
 
     @property
     def is_this_machine(self) -> bool:
-        """True: all nodes are namespaces of this machine."""
+        """True, because all nodes are namespaces of this machine."""
         return True
 
     def __enter__(self) -> Self:
@@ -63,7 +63,7 @@ class Emulated(Substrate):
         return self._cluster.topology()
 
     def bytes_sent(self) -> dict[str, int]:
-        """Return the bytes that each emulated node has sent, frames with their headers."""
+        """Return the bytes that each emulated node has sent: frames with their headers."""
         return self._cluster.bytes_sent()
 
     def default_ranks(self, options: LauncherOptions) -> int:
@@ -72,11 +72,11 @@ class Emulated(Substrate):
         return max(2, spec.nodes * min(spec.slots, options.per_node or spec.slots))
 
     def oversubscribes(self, ranks: int) -> bool:
-        """The nodes share the cores of this machine."""
+        """True if ranks outnumber the cores of this machine, which the nodes share."""
         return ranks > available_cores()
 
     def ranks_to_probe(self, world: int) -> int:
-        """Return one rank more than a node has slots, so that a pair spans two nodes; at most `world`."""
+        """Return one rank more than a node has slots, so that some pair spans two nodes; at most `world`."""
         return min(world, self._cluster.spec.slots + 1)
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
@@ -87,7 +87,7 @@ class Emulated(Substrate):
                 f"{asked} makes no sense on an emulated cluster: its nodes share the cores of this machine, "
                 "and mpiexec has to start ranks in namespaces; leave it out"
             )
-        # Slots of nodes are a matter of the cluster, cores one of the machine.
+        # Ranks are limited by slots of nodes, not by cores, which all nodes share.
         layout = layout_of(self._cluster.topology(), ranks, replace(options, oversubscribed=False))
         emitted = emit(layout, *toolchain.placement)
         how = launching(

@@ -1,4 +1,4 @@
-"""A launch before it starts: what to start, where, with which environment and limits."""
+"""A launch before it starts: command, folder, environment and limits."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ Clock = Literal["wall", "simulated"]
 
 @dataclass(frozen=True)
 class LaunchSpec:
-    """The words of a `launcher` and of its `program`, variables beside the user's, and files for its folder.
+    """Command, environment and files of a launch.
 
-    A substrate says all of it but the program; of a command of the user's only the words are known.
-    `layout` is the placement asked for, None where the launcher decides. `timeout_s` is what a case, or a
-    program, may take before the launch is ended, None where that is left to the case.
+    A substrate fills in everything except the program. `launcher` and `program` are words of the command;
+    `environment` is added to the user's; `files` are written to the launch's folder. For a user's own
+    command, only the words are known. `layout`: the requested placement, None if the launcher decides.
+    `timeout_s`: time limit of a case or program, None if the case determines it.
     """
 
     launcher: tuple[str, ...]
@@ -46,17 +47,17 @@ class LaunchSpec:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The whole command: launcher, its options, the program and its arguments."""
+        """The whole command: launcher with its options, program with its arguments."""
         return self.launcher + self.program
 
     @property
     def mpi(self) -> Toolchain:
-        """The MPI of a launch of ours."""
+        """The toolchain of a launch by kiviat."""
         assert self.toolchain is not None, "a command of the user's"
         return self.toolchain
 
     def of(self, program: Sequence[str | Path], **variables: str) -> Self:
-        """The launch of a program and its arguments, with `variables` more."""
+        """Return the launch of a program with its arguments and additional `variables`."""
         return replace(self, program=tuple(map(str, program)), environment={**self.environment, **variables})
 
     def write(self, folder: Path) -> None:
@@ -65,6 +66,6 @@ class LaunchSpec:
             (folder / name).write_text(text, encoding="utf-8")
 
     def shell_line(self) -> str:
-        """The command as one types it into a shell."""
+        """The command as a line for a shell."""
         variables = (f"{name}={shlex.quote(value)}" for name, value in self.environment.items())
         return " ".join([*variables, shlex.join(self.command)])

@@ -1,4 +1,4 @@
-"""The nodes of a scheduler's job, seen from inside it."""
+"""The nodes of a scheduler's job, as seen inside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kiviat.record import InputError
 
 
 class Scheduled(Substrate):
-    """Ranks are started by the scheduler's own launcher where it has one, and by mpiexec otherwise."""
+    """A job's nodes. Ranks are started by the scheduler's own launcher if it has one, else by mpiexec."""
 
     kind = "native"
     scheduler: Scheduler
@@ -31,7 +31,7 @@ class Scheduled(Substrate):
 
     @property
     def machine_name(self) -> str | None:
-        """None: the run takes the host's own name."""
+        """None, so that the run uses the host's own name."""
         return None
 
     def default_ranks(self, options: LauncherOptions) -> int:
@@ -80,7 +80,7 @@ class Scheduled(Substrate):
         )
 
     def topology(self) -> Topology:
-        """Return Slurm's nodes. Their cores are not known here, so ranks cannot be bound to them."""
+        """Return Slurm's nodes. Their cores are unknown, so ranks cannot be bound to them."""
         hosts = answer(list(self.scheduler.hosts)).split() if self.scheduler.hosts else []
         cores = cores_per_node(os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))
         if not hosts or len(cores) != len(hosts):
@@ -92,7 +92,7 @@ class Scheduled(Substrate):
 
 
 def cores_per_node(text: str) -> list[int]:
-    """Return the cores of each node from Slurm's notation: "2(x3),4" stands for 2, 2, 2, 4."""
+    """Return the cores of each node from Slurm's notation: "2(x3),4" means 2, 2, 2, 4."""
     cores = []
     for count, times in re.findall(r"(\d+)(?:\(x(\d+)\))?", text):
         cores += [int(count)] * int(times or 1)

@@ -1,4 +1,4 @@
-"""Runs on a modelled machine: SimGrid stands for the machine, and simulated time for the clock."""
+"""Runs on a modelled machine, which SimGrid simulates; samples are in simulated time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from kiviat.placement.binding import bound
 from kiviat.record import InputError
 
 _MOST_BY_DEFAULT = 16
-_BEFORE = "-wrapper"  # smpirun's word for what begins the simulator's own command
+_BEFORE = "-wrapper"  # smpirun's option for words that precede the simulator's command
 
 
 class Simulated(Substrate):
-    """A modelled machine, whose cores a run takes in order unless ranks are placed otherwise.
+    """A modelled machine, whose cores a run uses in order unless ranks are placed otherwise.
 
-    `product` names the program (kiviat.launch.mpi.build) beside which the library that loads the machine is
-    built.
+    `product`: the program (kiviat.launch.mpi.build) next to which the library with the machine is built.
     """
 
     kind = "simulated"
@@ -51,7 +50,7 @@ class Simulated(Substrate):
         return max(2, min(self.machine.cores, _MOST_BY_DEFAULT))
 
     def ranks_to_probe(self, world: int) -> int:
-        """Return 0: the model defines the transports, so that no probe is needed."""
+        """Return 0, because the model defines the transports, and no probe is needed."""
         return 0
 
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
@@ -81,10 +80,10 @@ class Simulated(Substrate):
 def simulator(
     toolchain: Toolchain, platform: Path, ranks: int, hosts: Path, options: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return smpirun with its options, to be followed by the program; `hosts` is a file, one line per rank.
+    """Return smpirun with its options, to be followed by the program.
 
-    The platform is preloaded before SimGrid, because it replaces some of SimGrid's functions
-    (native/simgrid/smpi_overrides/leaders.cpp).
+    `hosts` is a file with one line per rank. The platform library is preloaded before SimGrid, because it
+    replaces some of SimGrid's functions (native/simgrid/smpi_overrides/leaders.cpp).
     """
     words = [
         *(str(toolchain.mpiexec), _BEFORE, "env LD_PRELOAD=", "-np", str(ranks)),
@@ -112,7 +111,7 @@ def preloading(words: Sequence[str], library: Path) -> tuple[str, ...]:
 
 
 def alone(toolchain: Toolchain, folder: Path) -> list[str | Path]:
-    """The words before a program that is to run on any machine at all: a program of SMPI's has no main."""
+    """Return the words before a program that runs once, without a machine: SMPI programs have no main."""
     platform = folder / "platform.xml"
     platform.write_text(
         "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -127,7 +126,10 @@ def program_platform(toolchain: Toolchain, product: str = PROGRAM) -> Path:
 
 
 def _on_cores(layout: Layout) -> Layout:
-    """A simulated rank never leaves its core: the next one of its node, unless it is bound to another."""
+    """Return the layout with each rank bound to a core, by default the next one of its node.
+
+    Simulated ranks never change their core.
+    """
     if layout.binding is not None:
         return layout
     nodes = [place.node for place in layout.places]
@@ -135,13 +137,13 @@ def _on_cores(layout: Layout) -> Layout:
 
 
 def _hosts(layout: Layout) -> str:
-    """A line for each rank: the core that it has."""
+    """Return the host file: for each rank a line with its core."""
     cores = [(place.node, place.core) for place in layout.places if place.core is not None]
     return "".join(f"{lowering.host(node, core)}\n" for node, core in cores)
 
 
 def described_machine(machine: Machine) -> dict[str, Any]:
-    """The machine as run.json holds it; what a model does not say is null."""
+    """Return the machine's entry in run.json; values that the model does not define are null."""
     sockets, nodes = machine.whole("node.sockets"), machine.nodes
     return {
         "name": f"simulated:{machine.name}",
@@ -162,7 +164,7 @@ def described_machine(machine: Machine) -> dict[str, Any]:
 
 
 def model_of(machine: Machine) -> Mapping[str, Any]:
-    """Return the description of the machine that a report shows, so that it needs no machine file."""
+    """Return the description of the machine for reports, which then do not need the machine file."""
     return {
         **about(machine),
         "assumed": [place for place, _ in assumed(machine)],

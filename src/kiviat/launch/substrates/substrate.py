@@ -1,7 +1,7 @@
-"""The base of substrates: this machine or an allocation, an emulated cluster, a scheduler's job.
+"""The base class of substrates: this machine, an allocation, an emulated cluster, a scheduler's job.
 
-Only a substrate knows how its launches begin: `start` is pure, so that a
-dry run prints what a run executes. Entering a substrate makes ready what it needs, leaving it cleans up.
+Only substrates know how their launches begin. `start` is pure, so that a dry run prints what a run executes.
+Entering a substrate creates what it needs, leaving it cleans up.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from kiviat.placement import Emitted, Layout, emit, place
 
 
 class Substrate(AbstractContextManager["Substrate"], ABC):
-    """Where ranks run: `kind` is that of the records, `label` is what `--on` calls it.
+    """Where ranks run: `kind` is its name in records, `label` its name in `--on`.
 
-    Defaults are those of ranks on real, permanent nodes; subclasses state how they differ.
+    Defaults hold for ranks on real, permanent nodes; subclasses state how they differ.
     """
 
     kind: str
     label: str
-    # The modelled machine, whose time is simulated: there every launch repeats itself exactly.
+    # The modelled machine, whose time is simulated, so that all launches of a case are equal; None for real
+    # ones.
     machine: Machine | None = None
-    # In whose job the ranks run.
+    # The scheduler in whose job the ranks run.
     scheduler: Scheduler | None = None
-    # Nodes have the same cores, so that no rank can be bound to one.
+    # The nodes share the same cores, so ranks cannot be bound.
     shares_cores: bool = False
 
     @property
     def clock(self) -> Clock:
-        """The clock of its samples: "simulated" on a modelled machine, else "wall"."""
+        """Clock of the samples: "simulated" on a modelled machine, else "wall"."""
         return "wall" if self.machine is None else "simulated"
 
     @property
@@ -52,7 +53,7 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
 
     @property
     def machine_name(self) -> str | None:
-        """Name of the machine in a run; None stands for the host's own name."""
+        """Name of the machine in a run; None: the host's own name."""
         return self.label
 
     @abstractmethod
@@ -64,19 +65,25 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
         return False
 
     def ranks_to_probe(self, world: int) -> int:
-        """As few as show near and far pairs of a launch of `world` ranks; 0 where there is nothing to see."""
+        """Return the fewest of `world` ranks with near and far pairs; 0 if no probe is needed."""
         return ranks_to_probe(world)
 
     @abstractmethod
     def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
-        """The launch but for its program. Pure; InputError where ranks cannot be placed as asked."""
+        """Return the launch except for its program.
+
+        Pure. Raise InputError if ranks cannot be placed as requested.
+        """
 
     def topology(self) -> Topology | None:
         """Return the real nodes; None on a substrate without any."""
         return None
 
     def bytes_sent(self) -> Mapping[str, int] | None:
-        """Return the bytes that each node has sent, frames with their headers; None if not counted."""
+        """Return the bytes that each node has sent, frames with their headers.
+
+        None if they are not counted.
+        """
         return None
 
     def __enter__(self) -> Self:
@@ -101,7 +108,7 @@ class Native(Substrate):
 
     @property
     def machine_name(self) -> str | None:
-        """None: the run takes the host's own name."""
+        """None, so that the run uses the host's own name."""
         return None
 
     def default_ranks(self, options: LauncherOptions) -> int:
@@ -137,7 +144,7 @@ class Native(Substrate):
 
 
 def layout_of(topology: Topology, ranks: int, options: LauncherOptions) -> Layout:
-    """The placement that the options ask for, blocked where they name none."""
+    """Return the placement that the options request, by default blocked."""
     return place(
         topology,
         ranks,

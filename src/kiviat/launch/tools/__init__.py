@@ -1,1 +1,1 @@
-"""The profiler and the recorder, preloaded into a user's command."""
+"""The profiler and the recorder, which users' commands preload."""

@@ -1,4 +1,4 @@
-"""Arithmetic rate of a core of this machine, by which computation is scaled to another machine."""
+"""Arithmetic rate of a core of this machine, used to scale computation to another machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIZE = 384
 _SECONDS = 0.25
 _TIMEOUT_S = 60.0
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
-# The best of many: what else runs here makes it slower, nothing makes it quicker.
+# The maximum of many runs, because other programs can only make it slower.
 _PROGRAM = f"""
 import time
 import numpy
@@ -28,10 +28,10 @@ print(2 * {_SIZE} ** 3 / best)
 
 
 def core_rate() -> Rate | None:
-    """DGEMM by NumPy's BLAS in one thread, in a process of its own; None where that fails."""
+    """Return the DGEMM rate of NumPy's BLAS in one thread, in a separate process; None if that fails."""
     environment = {**os.environ, **dict.fromkeys(_THREADS, "1")}
     environment.pop("LD_PRELOAD", None)
-    words = [sys.executable, "-P", "-c", _PROGRAM]  # no module of the working directory
+    words = [sys.executable, "-P", "-c", _PROGRAM]  # -P: modules of the working directory are not imported
     try:
         done = children.run(words, environment=environment, timeout_s=_TIMEOUT_S)
         flops = float(done.stdout)

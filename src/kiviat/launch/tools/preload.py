@@ -1,4 +1,4 @@
-"""Starts a command with a library of ours preloaded into its ranks, which leave files in a folder."""
+"""Starts a command whose ranks preload one of kiviat's libraries and write files to a folder."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _PRELOAD = "LD_PRELOAD"
 
 @dataclass(frozen=True)
 class Tool:
-    """A library that ranks preload, and the files that it writes.
+    """A library that ranks preload, and its output files.
 
-    `product` is the library in mpi.build; `variable` tells it the folder to write to. Its result is called a
-    `noun`, which is also the file's suffix, and begins with `start`.
+    `product`: the library in mpi.build; `variable`: names the output folder. `noun` is the name of the result
+    in messages and the file's suffix; `start` is the first word of the file.
     """
 
     product: str
@@ -42,7 +42,7 @@ class Tool:
     start: bytes
 
     def library(self, toolchain: Toolchain, *, dry: bool = False) -> Path:
-        """The library for this MPI, built if the cache does not have it and the run is not a dry one."""
+        """Return the library for this MPI; build it if it is not cached, except in a dry run."""
         if dry:
             return program_path(toolchain, product=self.product)
         return build(
@@ -52,10 +52,10 @@ class Tool:
     def preloading(
         self, start: LaunchSpec, library: Path, folder: Path, also: Mapping[str, str] | None = None
     ) -> LaunchSpec:
-        """The command with the library in its ranks, which leave their files in `folder`.
+        """Return the command with the library preloaded into its ranks, which write their files to `folder`.
 
-        Some launchers are told what to take to other nodes; others may preload something else already.
-        `also` are variables beside ours.
+        Some launchers need options to export variables to other nodes; other preloaded libraries are kept.
+        `also`: additional variables.
         """
         inherited = {**os.environ, **start.environment}.get(_PRELOAD, "")
         words = list(start.launcher)
@@ -77,7 +77,10 @@ class Tool:
         return re.sub(r"[^\w.+-]", "_", Path(program).name) + f".{self.noun}"
 
     def folder_for(self, output: Path, state: Path | None) -> Path:
-        """Yield a new folder that ranks can write to. Raise InputError without one, or if `output` exists."""
+        """Yield a new folder that ranks can write to.
+
+        Raise InputError if there is none, or if `output` exists.
+        """
         self._refuse(output)
         home = output.absolute().parent if state is None else state.absolute()
         try:
@@ -90,9 +93,9 @@ class Tool:
     def run(
         self, starting: Callable[[Path], LaunchSpec], output: Path, state: Path | None
     ) -> tuple[Path, int]:
-        """Return the folder with the files of a command's ranks, and its exit code.
+        """Run the command; return the folder with the files of its ranks, and its exit code.
 
-        A command that cannot be started leaves nothing.
+        If the command cannot be started, no folder is left.
         """
         with Interrupts() as interrupts:
             folder = self.folder_for(output, state)
@@ -144,7 +147,10 @@ def finishing(output: Path) -> Iterator[None]:
 
 @contextmanager
 def _forwarding(started: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Signals to us are meant for the program. A terminal sends Ctrl-C to both of us by itself."""
+    """Forward signals to the program.
+
+    Ctrl-C is not forwarded, because the terminal sends it to both processes.
+    """
 
     def forward(number: int, frame: FrameType | None) -> None:
         with suppress(ProcessLookupError):

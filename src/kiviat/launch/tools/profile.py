@@ -1,4 +1,4 @@
-"""Starts a command with the profiler preloaded, and collects what it wrote."""
+"""Starts a command that preloads the profiler, and collects its profiles."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _COUNTERS = "KIVIAT_COUNTERS"
 
 @dataclass(frozen=True)
 class ProfileOptions:
-    """Parts of a profile besides calls.
+    """Optional parts of a profile.
 
-    These are the messages that Open MPI itself sends (`crossing`), wait states (`recorder`, a library), and
-    hardware counters and energy in each phase (`counters`).
+    `crossing`: messages that Open MPI itself sends; `recorder`: library for wait states, None without;
+    `counters`: hardware counters and energy of each phase.
     """
 
     crossing: bool = False
@@ -61,9 +61,9 @@ def profiled(
     state: Path | None = None,
     asked: ProfileOptions = _NOTHING,
 ) -> Profiled:
-    """Runs the command; what it prints and how it ends is its own affair.
+    """Run the command and return its profiles; the command's output and exit code are not changed.
 
-    `state` is where ranks count while they run; all nodes must see it. By default that is beside `output`.
+    `state`: folder for the counters of running ranks, which all nodes must see; by default next to `output`.
     """
     folder, status = TOOL.run(
         lambda folder: profiling(starting(folder), library, folder, asked), output, state
@@ -73,13 +73,13 @@ def profiled(
 
 
 def recorder_of(toolchain: Toolchain, *, dry: bool = False) -> Path:
-    """The library that notes when calls are."""
+    """Return the library that records the times of calls."""
     return _RECORDER.library(toolchain, dry=dry)
 
 
 def profiling(start: LaunchSpec, library: Path, folder: Path, asked: ProfileOptions = _NOTHING) -> LaunchSpec:
-    """The command, profiled: what its ranks count is in `folder` at the end."""
-    if asked.recorder:  # behind the profiler, which is the first one
+    """Return the command with the profiler; at its end, the counters of its ranks are in `folder`."""
+    if asked.recorder:  # after the profiler, which must be first
         start = _RECORDER.preloading(start, asked.recorder, folder)
     preloaded = TOOL.preloading(start, library, folder, {_COUNTERS: "1"} if asked.counters else {})
     if not asked.crossing:
@@ -91,7 +91,7 @@ def profiling(start: LaunchSpec, library: Path, folder: Path, asked: ProfileOpti
 def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _NOTHING) -> Profiled:
     """Write the profiles in `folder` to `output`, and those of further MPI worlds to "NAME-2" and so on.
 
-    Ranks that never came to MPI_Finalize are merged from the state they left.
+    Ranks that did not reach MPI_Finalize are merged from the state they left.
     """
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
     left = any(folder.glob("rank-*.state"))

@@ -1,4 +1,4 @@
-"""Profiles what runs on a modelled machine: a library preloaded into the simulator sees all ranks."""
+"""Profiles programs on a modelled machine: a library preloaded into the simulator sees all ranks."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ALL_CROSSING = "KIVIAT_CROSSING"
 class SimulatedProgram:
     """A program to profile on a modelled machine.
 
-    `starting` returns the whole command for a folder that holds its files. `compute` is that of
-    kiviat.profile.Simulated. With `crossing` the simulator reports which ranks it moved data between, for any
-    number of ranks.
+    `starting` returns the whole command, given a folder for its files. `compute`: factor of computation
+    times, see kiviat.profile.Simulated. `crossing`: the simulator reports the bytes that it moved between
+    each pair of ranks, for any number of ranks.
     """
 
     machine: Machine
@@ -32,7 +32,7 @@ class SimulatedProgram:
 
 
 def profiling_simulated(program: SimulatedProgram, library: Path, folder: Path) -> LaunchSpec:
-    """The command, profiled."""
+    """Return the command with the profiler."""
     start = program.starting(folder)
     words = preloading(start.launcher, library)
     told = {TOOL.variable: str(folder), **({_ALL_CROSSING: "1"} if program.crossing else {})}
@@ -46,7 +46,7 @@ def profiled_simulation(
     state: Path | None = None,
     look: Callable[[Path], None] = lambda folder: None,
 ) -> Profiled:
-    """As kiviat.launch.tools.profile.profiled; `look` sees the folder before it is gone."""
+    """Like kiviat.launch.tools.profile.profiled; `look` is called with the folder before it is removed."""
     folder, status = TOOL.run(lambda folder: profiling_simulated(program, library, folder), output, state)
     with finishing(output):
         try:

@@ -1,4 +1,4 @@
-"""Starts a command with the recorder preloaded, and packs what its ranks wrote."""
+"""Starts a command that preloads the recorder, and packs the files of its ranks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ TOOL = Tool(RECORDER, "KIVIAT_TRACE", "trace", START)
 
 @dataclass(frozen=True)
 class Traced:
-    """`status` is the command's own; `written` says whether there is a trace."""
+    """`status`: exit code of the command; `written`: a trace exists."""
 
     status: int
     written: bool
 
 
 def traced(starting: LaunchFactory, library: Path, output: Path, state: Path | None = None) -> Traced:
-    """Runs the command; what it prints and how it ends is its own affair.
+    """Run the command and write its trace; the command's output and exit code are not changed.
 
-    `state` is where ranks write while they run; all nodes must see it. By default that is beside `output`.
+    `state`: folder for the files of running ranks, which all nodes must see; by default next to `output`.
     """
     folder, status = TOOL.run(
         lambda folder: TOOL.preloading(starting(folder), library, folder), output, state

@@ -12,7 +12,8 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.substrate import Substrate
 
-# Returns the launch for a folder in which the launcher finds the rank placement; its words have the program.
+# Returns a launch whose words include the program, given a folder in which the launcher finds the rank
+# placement.
 LaunchFactory = Callable[[Path], LaunchSpec]
 
 
@@ -24,7 +25,7 @@ def as_it_is(words: Sequence[str]) -> LaunchFactory:
 def on(
     substrate: Substrate, toolchain: Toolchain, words: Sequence[str], options: LauncherOptions
 ) -> LaunchFactory:
-    """The command's program, with as many ranks, where the substrate and the options put them."""
+    """Return a factory of launches of the command's program on the substrate, with as many ranks."""
     command = taken_apart(words)
     asked = replace(
         options, arguments=command.options, oversubscribed=substrate.oversubscribes(command.ranks)
